@@ -1,0 +1,127 @@
+// Bundles a Worker the way production does (wrangler, same date and minifier) and runs it in a workerd of its own.
+// Requests go straight to the Worker: miniflare's usual front Worker would cost more CPU than what is measured.
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { basename, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const moduleTypes: Record<string, "ESModule" | "Text" | "CompiledWasm" | "Data"> = {
+  ".js": "ESModule",
+  ".mjs": "ESModule",
+  ".txt": "Text",
+  ".md": "Text",
+  ".wasm": "CompiledWasm",
+  ".bin": "Data",
+};
+
+interface WorkerModule {
+  type: "ESModule" | "Text" | "CompiledWasm" | "Data";
+  path: string;
+  contents: Uint8Array<ArrayBuffer>;
+}
+
+export interface Bundle {
+  /** The entry first: workerd takes the first module as the Worker. */
+  modules: WorkerModule[];
+  gzipBytes: number;
+}
+
+export interface Bindings {
+  /** Binding name to class name. */
+  durableObjects?: Record<string, string>;
+  kvNamespaces?: string[];
+}
+
+export interface Running {
+  url: URL;
+  pid: number;
+  stop: () => Promise<void>;
+}
+
+/** The settings of wrangler.toml that change what runs or how it is built; the bench has no bindings of its own there. */
+function productionSettings(): { lines: string[]; date: string; flags: string[] } {
+  const text = readFileSync(join(root, "wrangler.toml"), "utf8").split(/^\[/m)[0] ?? "";
+  const lines = text.split("\n").filter((line) => /^(compatibility_(date|flags)|minify|keep_names)\s*=/.test(line));
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(text)?.[1];
+  if (date === undefined) throw new Error("wrangler.toml has no compatibility_date");
+  const flags = /^compatibility_flags\s*=\s*\[([^\]]*)\]/m.exec(text)?.[1] ?? "";
+  return { lines, date, flags: [...flags.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "") };
+}
+
+export async function bundle(entry: string, scratch: string): Promise<Bundle> {
+  const name = basename(entry, extname(entry));
+  const directory = join(scratch, name);
+  const outdir = join(directory, "out");
+  const config = join(directory, "wrangler.toml");
+  await mkdir(directory, { recursive: true });
+  const main = join(root, "bench", entry);
+  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...productionSettings().lines];
+  await writeFile(config, `${settings.join("\n")}\n`);
+  const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
+  const options = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];
+  await promisify(execFile)(process.execPath, [wrangler, ...options], {
+    cwd: directory,
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+  });
+  return readBundle(outdir, `${name}.js`);
+}
+
+async function readBundle(outdir: string, main: string): Promise<Bundle> {
+  const files = (await readdir(outdir)).filter((file) => file !== "README.md" && extname(file) in moduleTypes);
+  files.sort((a, b) => Number(b === main) - Number(a === main));
+  const modules = files.map((file) => ({
+    type: moduleTypes[extname(file)] ?? "Data",
+    path: file,
+    contents: new Uint8Array(readFileSync(join(outdir, file))),
+  }));
+  if (modules[0]?.path !== main) throw new Error(`wrangler wrote no ${main}`);
+  return { modules, gzipBytes: modules.reduce((sum, module) => sum + gzipSync(module.contents).length, 0) };
+}
+
+export async function start(bundled: Bundle, bindings: Bindings = {}): Promise<Running> {
+  const { date, flags } = productionSettings();
+  const before = new Set(workerdChildren());
+  const classes = Object.entries(bindings.durableObjects ?? {});
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      name: "bench",
+      modules: bundled.modules,
+      compatibilityDate: date,
+      compatibilityFlags: flags,
+      durableObjects: Object.fromEntries(classes.map(([name, className]) => [name, { className, useSQLite: true }])),
+      kvNamespaces: bindings.kvNamespaces ?? [],
+      unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+    }),
+  );
+  try {
+    await miniflare.ready;
+    const url = await miniflare.unsafeGetDirectURL("bench");
+    const pid = workerdChildren().find((child) => !before.has(child));
+    if (pid === undefined) throw new Error("no workerd process appeared");
+    return { url, pid, stop: () => miniflare.dispose() };
+  } catch (error) {
+    await miniflare.dispose();
+    throw error;
+  }
+}
+
+function workerdChildren(): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter(isWorkerdChild);
+}
+
+function isWorkerdChild(pid: number): boolean {
+  try {
+    const [, comm, rest = ""] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, "utf8")) ?? [];
+    return comm === "workerd" && Number(rest.split(" ")[1]) === process.pid;
+  } catch {
+    return false; // it ended between the listing and the look
+  }
+}

@@ -1,0 +1,151 @@
+// What is asked of a Worker and which answer is right, as a client of each protocol revision would put it.
+// Budgets are those of the design, as ratios to the bare Hono Worker.
+import type { Answer, Exchange, Load } from "./measure.ts";
+
+export interface Scenario {
+  name: string;
+  budget?: number;
+  /** Sends what must come first (an `initialize`, say) and gives the load. */
+  prepare: (send: Send) => Promise<Load>;
+}
+
+export type Send = (wanted: Omit<Exchange, "fault">) => Promise<Answer>;
+
+export const PATH = "/mcp/bench";
+export const TEXT_URI = "bench://text";
+export const TEXT_LENGTH = 2048;
+export const TOOL_COUNT = 20;
+
+const client = { name: "bench", version: "1.0.0" };
+const meta2026 = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": client,
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const json = { "content-type": "application/json" };
+const acceptBoth = { ...json, accept: "application/json, text/event-stream" };
+
+interface Message {
+  id?: unknown;
+  error?: unknown;
+  result?: {
+    resultType?: string;
+    tools?: { name: string }[];
+    content?: { type: string; text?: string }[];
+    contents?: { uri: string; text?: string }[];
+  };
+}
+
+type Check = (result: NonNullable<Message["result"]>) => string | undefined;
+
+function ask(n: number, method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: "2.0", id: n, method, params });
+}
+
+function add(n: number): { name: string; arguments: { a: number; b: number } } {
+  return { name: "add", arguments: { a: n, b: 7 } };
+}
+
+function isSum(n: number): Check {
+  const sum = String(n + 7);
+  return ({ content }) => (content?.[0]?.text === sum ? undefined : `expected the text ${sum}`);
+}
+
+/** One answer of 200 with this id and result, as JSON or as the last event of a stream. */
+function expecting(n: number, check: Check): Exchange["fault"] {
+  return (answer) => {
+    if (answer.status !== 200) return "expected status 200";
+    const message = parseMessage(answer);
+    if (message?.id !== n) return `expected an answer to id ${n}`;
+    return message.result === undefined ? "expected a result" : check(message.result);
+  };
+}
+
+function parseMessage({ headers, body }: Answer): Message | undefined {
+  const stream = headers["content-type"]?.startsWith("text/event-stream") === true;
+  const text = stream ? body.slice(body.lastIndexOf("data:") + 5) : body;
+  try {
+    return JSON.parse(text) as Message;
+  } catch {
+    return undefined;
+  }
+}
+
+function request2026(n: number, method: string, params: { name?: string; uri?: string }): Omit<Exchange, "fault"> {
+  const name = params.name ?? params.uri;
+  return {
+    path: PATH,
+    headers: {
+      ...acceptBoth,
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...(name === undefined ? {} : { "mcp-name": name }),
+    },
+    body: ask(n, method, { ...params, _meta: meta2026 }),
+  };
+}
+
+function complete(check: Check): Check {
+  return (result) => (result.resultType === "complete" ? check(result) : `expected resultType "complete"`);
+}
+
+export const bareLoad: Load = (n) => ({
+  path: PATH,
+  headers: json,
+  body: ask(n, "tools/call", add(n)),
+  fault: expecting(n, isSum(n)),
+});
+
+export const load2026: Load = (n) => ({
+  ...request2026(n, "tools/call", add(n)),
+  fault: expecting(n, complete(isSum(n))),
+});
+
+const list2026: Load = (n) => ({
+  ...request2026(n, "tools/list", {}),
+  fault: expecting(
+    n,
+    complete(({ tools = [] }) => {
+      const right = tools.length === TOOL_COUNT && tools.some((tool) => tool.name === "add");
+      return right ? undefined : `expected ${TOOL_COUNT} tools with \`add\`, got ${tools.length}`;
+    }),
+  ),
+});
+
+const read2026: Load = (n) => ({
+  ...request2026(n, "resources/read", { uri: TEXT_URI }),
+  fault: expecting(
+    n,
+    complete(({ contents }) => {
+      const right = contents?.[0]?.uri === TEXT_URI && contents[0].text?.length === TEXT_LENGTH;
+      return right ? undefined : `expected ${TEXT_LENGTH} characters of ${TEXT_URI}`;
+    }),
+  ),
+});
+
+/** Calls of a 2025 client without a session, for servers that need none. */
+export function load2025(revision: string, session: Record<string, string> = {}): Load {
+  const headers = { ...acceptBoth, "mcp-protocol-version": revision, ...session };
+  return (n) => ({ path: PATH, headers, body: ask(n, "tools/call", add(n)), fault: expecting(n, isSum(n)) });
+}
+
+/** Opens a session as the revision asks, then calls in it. */
+export async function loadInSession(send: Send, revision: string): Promise<Load> {
+  const params = { protocolVersion: revision, capabilities: {}, clientInfo: client };
+  const opened = await send({ path: PATH, headers: acceptBoth, body: ask(0, "initialize", params) });
+  const session = opened.headers["mcp-session-id"];
+  if (typeof session !== "string") throw new Error(`initialize gave no session: ${opened.status} ${opened.body}`);
+  const headers = { "mcp-protocol-version": revision, "mcp-session-id": session };
+  const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
+  const { status } = await send({ path: PATH, headers: { ...acceptBoth, ...headers }, body });
+  if (status !== 202) throw new Error(`notifications/initialized was answered ${status}`);
+  return load2025(revision, { "mcp-session-id": session });
+}
+
+export const SCENARIOS: Scenario[] = [
+  { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
+  { name: "2026 list", prepare: async () => list2026 },
+  { name: "bare call", prepare: async () => bareLoad },
+  { name: "2025 call in a session", budget: 1.7, prepare: async (send) => loadInSession(send, "2025-11-25") },
+  { name: "resource read", prepare: async () => read2026 },
+];

@@ -1,0 +1,110 @@
+// Runs the official conformance suite against a tenant `conformance` and hands its checks to the judge.
+// The suite decides which scenarios a revision has; test/conformance/expected-failures.json says which may fail.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Check, ExpectedFailure, Scenario, Verdict } from "./conformance-verdict.ts";
+import { judge } from "./conformance-verdict.ts";
+import { startFixtureServer } from "./fixture-server.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const SUITE = join(ROOT, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+const EXPECTED = join(ROOT, "test/conformance/expected-failures.json");
+const RESULTS = join(ROOT, "results");
+
+export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
+export type Revision = (typeof REVISIONS)[number];
+
+export interface ConformanceOptions {
+  /** A running server, without a path; if omitted, the fixture Worker is started and stopped. */
+  url?: string;
+  revisions?: readonly Revision[];
+  /** Runs only this scenario, in every revision that has it. */
+  scenario?: string;
+}
+
+export async function runConformance(options: ConformanceOptions = {}): Promise<Verdict[]> {
+  if (options.url !== undefined) return runRevisions(options.url, options);
+  const server = await startFixtureServer();
+  try {
+    return await runRevisions(server.url, options);
+  } finally {
+    await server.stop();
+  }
+}
+
+async function runRevisions(url: string, options: ConformanceOptions): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  // One after the other: the suite's time limits assume a server that is busy with one scenario.
+  for (const revision of options.revisions ?? REVISIONS) {
+    const scenarios = await scenariosOf(revision);
+    const chosen = scenarios.filter(({ name }) => options.scenario === undefined || name === options.scenario);
+    if (chosen.length > 0) verdicts.push(await runRevision(url, revision, chosen, options.scenario));
+  }
+  if (verdicts.length === 0) throw new Error(`No chosen revision has a server scenario ${String(options.scenario)}`);
+  return verdicts;
+}
+
+async function runRevision(
+  url: string,
+  revision: Revision,
+  scenarios: Scenario[],
+  only: string | undefined,
+): Promise<Verdict> {
+  const results = join(RESULTS, revision);
+  await rm(results, { recursive: true, force: true });
+  await mkdir(results, { recursive: true });
+  const selection =
+    only === undefined ? ["--requirements", revision] : ["--scenario", only, "--spec-version", revision];
+  await runSuite(
+    ["server", "--url", `${url}/mcp/conformance`, ...selection, "-o", results],
+    join(results, "output.txt"),
+  );
+  const expected = (await expectedFailures(revision)).filter((one) => only === undefined || one.scenario === only);
+  return judge(revision, scenarios, await checksIn(results), expected);
+}
+
+/** The suite's exit code is not looked at: it knows neither warnings nor our expectations. */
+async function runSuite(args: string[], outputFile: string): Promise<void> {
+  const output = await open(outputFile, "w");
+  const child = spawn(process.execPath, [SUITE, ...args], { cwd: ROOT, stdio: ["ignore", output.fd, output.fd] });
+  await once(child, "exit");
+  await output.close();
+}
+
+/** Reads `conformance list`: `  - name` under "Server scenarios", `    - name [server]` under `  reason (n):`. */
+async function scenariosOf(revision: Revision): Promise<Scenario[]> {
+  const child = spawn(process.execPath, [SUITE, "list", "--requirements", revision], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const scenarios: Scenario[] = [];
+  let kind = "";
+  for (const line of (await text(child.stdout)).split("\n")) {
+    const heading = /^(?:(Server|Client) scenarios|  ([a-z-]+) \(\d+\):)/.exec(line);
+    if (heading) kind = heading[2] ?? (heading[1] === "Server" ? "scored" : "client");
+    const name = /^ +- (\S+)(?: \[(server|client)\])?$/.exec(line);
+    if (name?.[1] !== undefined && kind !== "client" && name[2] !== "client") scenarios.push({ name: name[1], kind });
+  }
+  if (!scenarios.some((scenario) => scenario.kind === "scored"))
+    throw new Error(`The suite lists nothing for ${revision}`);
+  return scenarios;
+}
+
+async function expectedFailures(revision: Revision): Promise<ExpectedFailure[]> {
+  const file = JSON.parse(await readFile(EXPECTED, "utf8")) as Record<Revision, ExpectedFailure[]>;
+  return file[revision];
+}
+
+/** The suite writes `server-<scenario>-<time>/checks.json`, and nothing for a scenario that threw. */
+async function checksIn(results: string): Promise<Map<string, Check[]>> {
+  const checks = new Map<string, Check[]>();
+  for (const folder of await readdir(results)) {
+    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(folder)?.[1];
+    if (scenario === undefined) continue;
+    const written = await readFile(join(results, folder, "checks.json"), "utf8").catch(() => undefined);
+    if (written !== undefined) checks.set(scenario, JSON.parse(written) as Check[]);
+  }
+  return checks;
+}

@@ -1,0 +1,102 @@
+// Decides whether a run of the official conformance suite is good, from its checks alone. No I/O.
+// Stricter than the suite's exit code: warnings count, so do the gated scenarios it does not score, and an expected
+// failure that no longer fails is a fault.
+
+export interface Check {
+  id: string;
+  status: "SUCCESS" | "FAILURE" | "WARNING" | "INFO" | "SKIPPED";
+  description?: string;
+  errorMessage?: string;
+}
+
+export interface Scenario {
+  name: string;
+  /** "scored", or why the suite does not score it. */
+  kind: string;
+}
+
+export interface ExpectedFailure {
+  scenario: string;
+  reason: string;
+  issue: string;
+}
+
+export interface ScenarioVerdict {
+  scenario: string;
+  kind: string;
+  outcome: "pass" | "fail" | "expected failure" | "stale expectation" | "not gated";
+  succeeded: number;
+  /** Failed checks and warnings, each with its message. */
+  faults: string[];
+}
+
+export interface Verdict {
+  revision: string;
+  pass: boolean;
+  /** `24/30 scored scenarios pass, 6 expected failures` */
+  summary: string;
+  scenarios: ScenarioVerdict[];
+  /** One line for everything that makes `pass` false. */
+  problems: string[];
+}
+
+/** Extensions are optional by definition; what was pending or came later is still part of the revision. */
+const GATED_KINDS = new Set(["scored", "pending", "added-after-release"]);
+
+export function judge(
+  revision: string,
+  scenarios: Scenario[],
+  checks: ReadonlyMap<string, Check[]>,
+  expected: ExpectedFailure[],
+): Verdict {
+  const listed = new Set(expected.map((one) => one.scenario));
+  const verdicts = scenarios.map((scenario) => judgeScenario(scenario, checks.get(scenario.name), listed));
+  const known = new Set(scenarios.map((scenario) => scenario.name));
+  const unknown = expected.filter((one) => !known.has(one.scenario));
+  const problems = [
+    ...unknown.map((one) => `${one.scenario}: listed as an expected failure, but not a scenario of ${revision}`),
+    ...verdicts.flatMap(problemsOf),
+  ];
+  return { revision, pass: problems.length === 0, summary: summaryOf(verdicts), scenarios: verdicts, problems };
+}
+
+function judgeScenario(scenario: Scenario, checks: Check[] | undefined, listed: Set<string>): ScenarioVerdict {
+  const faults = faultsOf(checks);
+  const succeeded = checks?.filter((check) => check.status === "SUCCESS").length ?? 0;
+  return {
+    scenario: scenario.name,
+    kind: scenario.kind,
+    outcome: outcomeOf(faults.length === 0, listed.has(scenario.name), GATED_KINDS.has(scenario.kind)),
+    succeeded,
+    faults,
+  };
+}
+
+function faultsOf(checks: Check[] | undefined): string[] {
+  if (checks === undefined) return ["the suite left no checks: the scenario threw or never ran"];
+  const faults = checks
+    .filter((check) => check.status === "FAILURE" || check.status === "WARNING")
+    .map((check) => `${check.status} ${check.id}: ${check.errorMessage ?? check.description ?? "no message"}`);
+  // A scenario that only skipped or informed has shown nothing.
+  if (faults.length === 0 && !checks.some((check) => check.status === "SUCCESS")) return ["no check succeeded"];
+  return faults;
+}
+
+function outcomeOf(passed: boolean, listed: boolean, gated: boolean): ScenarioVerdict["outcome"] {
+  if (listed) return passed ? "stale expectation" : "expected failure";
+  if (passed) return "pass";
+  return gated ? "fail" : "not gated";
+}
+
+function problemsOf(verdict: ScenarioVerdict): string[] {
+  if (verdict.outcome === "fail") return verdict.faults.map((fault) => `${verdict.scenario}: ${fault}`);
+  if (verdict.outcome === "stale expectation") return [`${verdict.scenario}: expected to fail, but passes; unlist it`];
+  return [];
+}
+
+function summaryOf(verdicts: ScenarioVerdict[]): string {
+  const scored = verdicts.filter((verdict) => verdict.kind === "scored");
+  const passed = scored.filter((verdict) => verdict.faults.length === 0).length;
+  const expected = verdicts.filter((verdict) => verdict.outcome === "expected failure").length;
+  return `${passed}/${scored.length} scored scenarios pass, ${expected} expected failures`;
+}

@@ -1,0 +1,93 @@
+// Owns sealing: short texts that travel through a client and come back, which only this tenant's keys can make or read.
+// Refuses meaning: who may present a text is the caller's business, said in `purpose` and in the payload.
+
+/** One key of a tenant's ring. `secret` is 32 bytes for AES-256-GCM. */
+export interface SealingKey {
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+/** Newest first; the first seals, all of them open. */
+export type KeyRing = readonly SealingKey[];
+
+const IV_BYTES = 12;
+const imported = new WeakMap<SealingKey, CryptoKey>();
+
+async function cryptoKey(key: SealingKey): Promise<CryptoKey> {
+  const known = imported.get(key);
+  if (known) return known;
+  const made = await crypto.subtle.importKey("raw", key.secret, "AES-GCM", false, ["encrypt", "decrypt"]);
+  imported.set(key, made);
+  return made;
+}
+
+/** `purpose` is bound to the text: a session id can never be read as a request state. */
+export async function seal(ring: KeyRing, purpose: string, payload: string): Promise<string> {
+  const [key] = ring;
+  if (!key) throw new Error("a key ring has at least one key");
+  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+  const sealed = await crypto.subtle.encrypt(
+    { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(purpose) },
+    await cryptoKey(key),
+    new TextEncoder().encode(payload),
+  );
+  const bytes = new Uint8Array(IV_BYTES + sealed.byteLength);
+  bytes.set(iv);
+  bytes.set(new Uint8Array(sealed), IV_BYTES);
+  return `${key.id}.${toBase64Url(bytes)}`;
+}
+
+/** The payload, or undefined for whatever this ring did not seal for this purpose. */
+export async function unseal(ring: KeyRing, purpose: string, text: string): Promise<string | undefined> {
+  const dot = text.indexOf(".");
+  const key = ring.find((candidate) => candidate.id === text.slice(0, dot));
+  const bytes = fromBase64Url(text.slice(dot + 1));
+  if (!key || !bytes || bytes.length <= IV_BYTES) return undefined;
+  try {
+    const opened = await crypto.subtle.decrypt(
+      { name: "AES-GCM", iv: bytes.slice(0, IV_BYTES), additionalData: new TextEncoder().encode(purpose) },
+      await cryptoKey(key),
+      bytes.slice(IV_BYTES),
+    );
+    return new TextDecoder().decode(opened);
+  } catch {
+    return undefined;
+  }
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += 8192) {
+    binary += String.fromCodePoint(...bytes.subarray(at, at + 8192));
+  }
+  return btoa(binary);
+}
+
+export function toBase64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Strict: one text only for each value, so that a changed last character cannot pass. */
+function fromBase64Url(text: string): Uint8Array | undefined {
+  if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));
+    return toBase64Url(bytes) === text ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** SHA-256, shortened to 22 base64url characters (132 bits). */
+export async function digest(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return toBase64Url(new Uint8Array(hash)).slice(0, 22);
+}
+
+/** JSON with sorted keys: equal values give equal texts. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, item: unknown) => {
+    if (typeof item !== "object" || item === null || Array.isArray(item)) return item;
+    return Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

@@ -1,0 +1,214 @@
+// Owns the `Backend` over a tenant's own things: handlers in code, and what is stored.
+
+import type {
+  Backend,
+  CacheHint,
+  Call,
+  CallOutcome,
+  CompletionRequest,
+  InvalidArguments,
+  Page,
+  PromptDefinition,
+  ToolDefinition,
+} from "../protocol/backend.ts";
+import { decodeCursor, encodeCursor } from "../protocol/cursor.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { invalid } from "../protocol/methods/params.ts";
+import { toolError } from "../protocol/methods/tools.ts";
+import { handle } from "./calls.ts";
+import { completeArgument } from "./complete.ts";
+import { storeOf, type ContentHost } from "./host.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Resource, ResourceTemplate } from "./resource.ts";
+import { promptResult, resourceContents, toolResult } from "./results.ts";
+import type { ResourceMeta } from "./store.ts";
+import { DEFAULT_TIMEOUT_MS, type Tool } from "./tool.ts";
+import type { View } from "./view.ts";
+
+/** Resources per page. */
+const PAGE = 100;
+
+export class ContentBackend implements Backend {
+  readonly #view: View;
+  readonly #host: ContentHost;
+
+  constructor(view: View, host: ContentHost) {
+    this.#view = view;
+    this.#host = host;
+  }
+
+  get server() {
+    return this.#view.server;
+  }
+  get instructions() {
+    return this.#view.instructions;
+  }
+  get definitionsCache(): CacheHint {
+    return this.#view.cache;
+  }
+  get tools() {
+    return this.#view.tools;
+  }
+  get prompts() {
+    return this.#view.prompts;
+  }
+  get templates() {
+    return this.#view.templates;
+  }
+
+  tool(name: string): ToolDefinition | undefined {
+    return this.#view.toolsByName.get(name);
+  }
+
+  prompt(name: string): PromptDefinition | undefined {
+    return this.#view.promptsByName.get(name);
+  }
+
+  async callTool(definition: ToolDefinition, args: JsonObject, call: Call): Promise<CallOutcome | InvalidArguments> {
+    const tool = definition as Tool;
+    const checking = tool.input.validate(args);
+    const checked = checking instanceof Promise ? await checking : checking;
+    if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };
+    return handle(
+      {
+        name: tool.name,
+        timeoutMs: tool.timeoutMs,
+        work: (ctx) => tool.handler(checked.value as never, ctx),
+        finish: (returned) => toolResult(returned, tool.output),
+        fail: (error) => toolError(errorText(error)),
+      },
+      call,
+      this.#host,
+    );
+  }
+
+  async getPrompt(
+    definition: PromptDefinition,
+    args: Readonly<Record<string, string>>,
+    call: Call,
+  ): Promise<CallOutcome> {
+    const prompt = definition as Prompt;
+    return handle(
+      {
+        name: prompt.name,
+        timeoutMs: DEFAULT_TIMEOUT_MS,
+        work: (ctx) => prompt.handler({ ...args }, ctx),
+        finish: (returned) => promptResult(returned, prompt.wire.description),
+        fail: (error) => failure("internal", `${prompt.name}: ${errorText(error)}`),
+      },
+      call,
+      this.#host,
+    );
+  }
+
+  async listResources(cursor: string | undefined): Promise<Page | Failure> {
+    const { resources } = this.#view;
+    const position = cursor === undefined ? "code 0" : decodeCursor("resources", cursor);
+    const [, from, at] = /^(code|stored) (.*)$/s.exec(position ?? "") ?? [];
+    if (from === undefined || at === undefined) return invalid("cursor", "is not one of this list");
+    const start = from === "code" ? Number(at) : resources.length;
+    if (!Number.isInteger(start)) return invalid("cursor", "is not one of this list");
+    const inCode = resources.slice(start, start + PAGE).map((resource) => resource.wire);
+    if (start + PAGE <= resources.length) {
+      return { items: inCode, nextCursor: encodeCursor("resources", `code ${start + PAGE}`) };
+    }
+    const stored = await storeOf(this.#host).list({
+      limit: PAGE - inCode.length,
+      ...(from === "stored" ? { cursor: encodeCursor("stored", at) } : {}),
+    });
+    const last = stored.items.at(-1);
+    return {
+      items: [...inCode, ...stored.items.map(resourceWire)],
+      ...(stored.cursor !== undefined && last ? { nextCursor: encodeCursor("resources", `stored ${last.uri}`) } : {}),
+    };
+  }
+
+  async readResource(uri: string, asked: string, call: Call): Promise<CallOutcome> {
+    const inCode = this.#view.resourcesByUri.get(uri);
+    if (inCode) return this.#readHandler(uri, asked, inCode, call);
+    const stored = await storeOf(this.#host).read(uri);
+    if (stored) {
+      const body = stored.text ?? stored.blob;
+      const { cacheScope } = this.#view.cache;
+      return {
+        kind: "complete",
+        result: resourceContents(asked, stored.mimeType, body),
+        cache: { ttlMs: 0, cacheScope },
+      };
+    }
+    for (const template of this.#view.templates) {
+      const variables = template.read && template.template.match(uri);
+      if (variables) return this.#readTemplate(template, variables, asked, call);
+    }
+    return notFound(asked);
+  }
+
+  #readHandler(uri: string, asked: string, resource: Resource, call: Call): Promise<CallOutcome> {
+    return handle(
+      {
+        name: uri,
+        timeoutMs: DEFAULT_TIMEOUT_MS,
+        work: (ctx) => resource.read(ctx),
+        finish: (body) => ({ result: resourceContents(asked, resource.mimeType, body) }),
+        fail: () => failure("internal", "Internal error: the resource could not be read"),
+      },
+      call,
+      this.#host,
+    );
+  }
+
+  async #readTemplate(
+    { template, read, mimeType }: ResourceTemplate,
+    variables: Record<string, string>,
+    asked: string,
+    call: Call,
+  ): Promise<CallOutcome> {
+    let missing = false;
+    const outcome = await handle(
+      {
+        name: template.template,
+        timeoutMs: DEFAULT_TIMEOUT_MS,
+        work: (ctx) => read?.(variables, ctx),
+        finish: (body) => {
+          missing = body === undefined;
+          return { result: resourceContents(asked, mimeType, body ?? "") };
+        },
+        fail: () => failure("internal", "Internal error: the resource could not be read"),
+      },
+      call,
+      this.#host,
+    );
+    return missing ? notFound(asked) : outcome;
+  }
+
+  complete(request: CompletionRequest, call: Call): Promise<readonly string[] | Failure> {
+    return completeArgument(request, this.#view, this.#host, call);
+  }
+}
+
+function notFound(uri: string): Failure {
+  return failure("resourceNotFound", "Resource not found", { uri });
+}
+
+function resourceWire(meta: ResourceMeta): JsonObject {
+  const { uri, name, title, description, mimeType, size, lastModified, audience, priority } = meta;
+  return {
+    uri,
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    mimeType,
+    size,
+    annotations: {
+      ...(audience === undefined ? {} : { audience }),
+      ...(priority === undefined ? {} : { priority }),
+      lastModified,
+    },
+  };
+}
+
+/** What a model may read of an exception: its name and message, never where it was thrown. */
+function errorText(error: unknown): string {
+  return typeof error === "string" ? error : String(error);
+}

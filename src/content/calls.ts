@@ -1,0 +1,133 @@
+// Owns one call of a handler from start to outcome: hooks, interview, time limit, and what each end means to the client.
+
+import type { Call, CallOutcome } from "../protocol/backend.ts";
+import { AppError } from "../protocol/app-error.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { requiredCapabilities } from "../protocol/meta.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { authorityTables } from "../tenants/authority.ts";
+import { remote } from "../tenants/tables.ts";
+import { Context } from "./context.ts";
+import type { CallEnd, CallEvent, ContentHost } from "./host.ts";
+import { MissingCapability, ReplayInterview, SilentInterview, type ClaimBook, type Interview } from "./questions.ts";
+import type { ToolResult } from "./results.ts";
+import { runHandler, type Ended } from "./run.ts";
+import { openProgress, readResponses, sealProgress, STATE_LIFETIME_MS, type StateBinding } from "./state.ts";
+
+export interface Handling<T> {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly work: (ctx: Context) => T | Promise<T>;
+  readonly finish: (value: T) => ToolResult | Promise<ToolResult>;
+  /** What the client is told when the handler threw, or returned what cannot be sent. */
+  readonly fail: (error: unknown) => CallOutcome;
+}
+
+export async function handle<T>(handling: Handling<T>, call: Call, host: ContentHost): Promise<CallOutcome> {
+  const event = eventOf(handling.name, call, host);
+  if (host.hooks.beforeCall) {
+    const refused = await host.hooks.beforeCall(event);
+    if (refused !== undefined) return handling.fail(refused);
+  }
+  const interview = call.dialect.era === "2026" ? openInterview(call, host) : new SilentInterview();
+  const opened = interview instanceof Promise ? await interview : interview;
+  if (isFailure(opened)) return opened;
+  const ctx = new Context(call, host, opened, handling.name);
+  const ended = await runHandler(() => handling.work(ctx), {
+    timeoutMs: handling.timeoutMs,
+    interview: opened,
+    sink: call.sink,
+  });
+  if (ctx.unsent) await ctx.unsent;
+  const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
+  host.hooks.afterCall?.(event, endOf(ended, outcome));
+  return outcome;
+}
+
+function eventOf(name: string, call: Call, host: ContentHost): CallEvent {
+  const { tenant, profile, principal } = host;
+  return { tenant: tenant.id, profile, principal, method: call.method as CallEvent["method"], name };
+}
+
+function endOf(ended: Ended<unknown>, outcome: CallOutcome): CallEnd {
+  if (ended.kind === "timedOut") return "timeout";
+  if (ended.kind === "cancelled") return "cancelled";
+  if (outcome.kind === "inputRequired") return "input_required";
+  const isError = outcome.kind === "complete" && "isError" in outcome.result && outcome.result.isError === true;
+  return outcome.kind === "failure" || isError ? "error" : "complete";
+}
+
+/** The common case, a request without state and answers, needs no promise. */
+function openInterview(call: Call, host: ContentHost): Interview | Failure | Promise<Interview | Failure> {
+  const responses = readResponses(call.params);
+  if (isFailure(responses)) return responses;
+  const { capabilities } = call;
+  if (call.params.requestState === undefined) {
+    return new ReplayInterview(capabilities, undefined, responses, claimBook(call, host));
+  }
+  return openProgress(bindingOf(host), call).then((before) =>
+    isFailure(before) ? before : new ReplayInterview(capabilities, before, responses, claimBook(call, host)),
+  );
+}
+
+function bindingOf({ tenant, profile, principal, ring }: ContentHost): StateBinding {
+  return { tenant: tenant.id, profile, principal: principal.id, ring };
+}
+
+function claimBook(call: Call, host: ContentHost): ClaimBook {
+  return {
+    claim: (nonce, name) => remote(host.stub(), authorityTables).claim(nonce, name, call.now() + 2 * STATE_LIFETIME_MS),
+    settle: (nonce, name, value) => remote(host.stub(), authorityTables).settle(nonce, name, value),
+  };
+}
+
+interface Running<T> {
+  readonly handling: Handling<T>;
+  readonly call: Call;
+  readonly host: ContentHost;
+  readonly ctx: Context;
+  readonly interview: Interview;
+  readonly event: CallEvent;
+}
+
+async function conclude<T>(ended: Ended<T>, running: Running<T>): Promise<CallOutcome> {
+  const { handling, ctx } = running;
+  switch (ended.kind) {
+    case "returned": {
+      const finished = await handling.finish(ended.value);
+      if ("result" in finished) return { kind: "complete", result: finished.result };
+      return fault(new Error(`${handling.name}: ${finished.broken}`), running);
+    }
+    case "threw":
+      return fault(ended.error, running);
+    case "suspended":
+      ctx.abort(new Error("the call waits for an answer"));
+      return inputRequired(running);
+    case "timedOut": {
+      const { timeoutMs } = handling;
+      ctx.abort(new Error(`no result within ${timeoutMs} ms`));
+      return failure("timeout", `Request timed out: ${handling.name} took longer than ${timeoutMs} ms`, { timeoutMs });
+    }
+    case "cancelled":
+      ctx.abort(new Error("the client cancelled the call"));
+      return failure("cancelled");
+  }
+}
+
+function fault<T>(error: unknown, { handling, host, event }: Running<T>): CallOutcome {
+  if (error instanceof MissingCapability) {
+    return failure("missingCapability", `${handling.name}: ${error.message}`, {
+      requiredCapabilities: requiredCapabilities(error.capability),
+    });
+  }
+  host.hooks.onError?.(error, event);
+  return error instanceof AppError ? error.toFailure() : handling.fail(error);
+}
+
+async function inputRequired<T>({ handling, call, host, interview }: Running<T>): Promise<CallOutcome> {
+  if (!(interview instanceof ReplayInterview)) return failure("internal");
+  const requestState = await sealProgress(bindingOf(host), call, interview.progress);
+  if (typeof requestState !== "string") return handling.fail(new Error(requestState.broken));
+  const { inputRequests } = interview;
+  return { kind: "inputRequired", requestState, ...(inputRequests === undefined ? {} : { inputRequests }) };
+}

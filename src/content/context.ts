@@ -1,0 +1,197 @@
+// Owns `ctx`: everything a handler may use. What it does not offer, a tool cannot reach.
+// Members are made when first used, so that a tool that only computes pays for none of them.
+
+import type { Principal } from "../auth/principal.ts";
+import type { Call } from "../protocol/backend.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
+import { storeOf, type ContentHost } from "./host.ts";
+import type { Interview, Question } from "./questions.ts";
+import { compileSchema, type AnySchema } from "./schema.ts";
+import type { ResourceStore } from "./store.ts";
+
+export type ElicitOptions =
+  | {
+      readonly message: string;
+      /** zod or JSON Schema: a flat object of primitive members. */ readonly schema: AnySchema;
+    }
+  | { readonly message: string; readonly url: string };
+
+export type ElicitAnswer =
+  | { readonly action: "accept"; readonly content: Record<string, unknown> }
+  | { readonly action: "decline" | "cancel" };
+
+export interface Root {
+  readonly uri: string;
+  readonly name?: string;
+}
+
+interface LogEntry {
+  readonly level: LogLevel;
+  readonly params: JsonObject;
+}
+
+export class Context {
+  readonly #call: Call;
+  readonly #host: ContentHost;
+  readonly #interview: Interview;
+  readonly #name: string;
+  #store: ResourceStore | undefined;
+  #abort: AbortController | undefined;
+  #abortReason: unknown;
+  #progress = Number.NEGATIVE_INFINITY;
+  #sessionLevel: LogLevel | undefined | null = null;
+  #asking: Promise<void> | undefined;
+  readonly #waiting: LogEntry[] = [];
+
+  /** Made by the server for each call. */
+  constructor(call: Call, host: ContentHost, interview: Interview, name: string) {
+    this.#call = call;
+    this.#host = host;
+    this.#interview = interview;
+    this.#name = name;
+  }
+
+  get tenant(): { readonly id: string; readonly profile: string | null } {
+    return { id: this.#host.tenant.id, profile: this.#host.profile };
+  }
+
+  get principal(): Principal {
+    return this.#host.principal;
+  }
+
+  /** This tenant's configuration of this tool. */
+  get config(): unknown {
+    return this.#host.tenant.config?.[this.#name];
+  }
+
+  /** The Worker's bindings. */
+  get env(): unknown {
+    return this.#host.env;
+  }
+
+  /** A text from the Worker's secrets, named `TENANT_NAME` in upper case: never another tenant's. */
+  async secret(name: string): Promise<string> {
+    const key = `${this.#host.tenant.id}_${name}`.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_");
+    const value = isObject(this.#host.env) ? this.#host.env[key] : undefined;
+    if (typeof value !== "string") throw new Error(`no secret "${name}" is set for this tenant`);
+    return value;
+  }
+
+  /** What this tenant stores. */
+  get resources(): ResourceStore {
+    return (this.#store ??= storeOf(this.#host));
+  }
+
+  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    return fetch(input, { signal: this.signal, ...init });
+  }
+
+  /** Aborts when the call is cancelled or its time is over, and when it is left to wait for an answer. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason);
+    }
+    return this.#abort.signal;
+  }
+
+  /** For the server: ends `signal`. */
+  abort(reason: unknown): void {
+    this.#abortReason ??= reason;
+    this.#abort?.abort(reason);
+  }
+
+  /** Sent only to a client that asked for progress; a value that does not grow is dropped. */
+  progress(progress: number, total?: number, message?: string): void {
+    const { progressToken } = this.#call;
+    if (progressToken === undefined || !(progress > this.#progress)) return;
+    this.#progress = progress;
+    this.#call.sink.notify("notifications/progress", {
+      progressToken,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    });
+  }
+
+  /** Sent only to a client that asked for this level; `data` is any JSON. */
+  log(level: LogLevel, data: unknown, logger?: string): void {
+    if (!LOG_LEVELS.includes(level)) throw new TypeError(`no log level ${String(level)}`);
+    const entry = { level, params: { level, ...(logger === undefined ? {} : { logger }), data } };
+    if (this.#call.dialect.logging === "request") this.#send(entry, this.#call.logLevel);
+    else if (this.#call.session) this.#logInSession(entry, this.#call.session);
+  }
+
+  #logInSession(entry: LogEntry, session: NonNullable<Call["session"]>): void {
+    if (this.#sessionLevel !== null) {
+      this.#send(entry, this.#sessionLevel);
+      return;
+    }
+    this.#waiting.push(entry);
+    this.#asking ??= session.logLevel().then((level) => {
+      this.#sessionLevel = level;
+      for (const waiting of this.#waiting.splice(0)) this.#send(waiting, level);
+    });
+  }
+
+  #send(entry: LogEntry, minimum: LogLevel | undefined): void {
+    if (minimum === undefined || !reaches(entry.level, minimum)) return;
+    this.#call.sink.notify("notifications/message", entry.params);
+  }
+
+  /** For the server: resolves when nothing waits to be sent; undefined when nothing does. */
+  get unsent(): Promise<void> | undefined {
+    return this.#waiting.length === 0 ? undefined : this.#asking;
+  }
+
+  /** Whether this client can be asked. */
+  can(capability: ClientCapability): boolean {
+    return this.#interview.can(capability);
+  }
+
+  /** Asks the person. The name identifies the question when the call is continued: unique within the call. */
+  async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
+    const { message } = options;
+    const params =
+      "url" in options
+        ? { mode: "url", message, url: options.url }
+        : { message, requestedSchema: formSchema(options.schema) };
+    return (await this.#askOne(name, { method: "elicitation/create", params })) as unknown as ElicitAnswer;
+  }
+
+  /** Asks the client's model; `params` as in sampling/createMessage. */
+  sample(name: string, params: JsonObject): Promise<JsonObject> {
+    return this.#askOne(name, { method: "sampling/createMessage", params });
+  }
+
+  async roots(name = "roots"): Promise<readonly Root[]> {
+    const { roots } = await this.#askOne(name, { method: "roots/list" });
+    return roots as Root[];
+  }
+
+  /** Several questions at once, in wire form, answered together. */
+  ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
+    return this.#interview.ask(questions);
+  }
+
+  async #askOne(name: string, question: Question): Promise<JsonObject> {
+    const answers = await this.#interview.ask({ [name]: question });
+    return answers[name] as JsonObject;
+  }
+
+  /** Work whose JSON result is kept while the call waits for answers; done at least once. */
+  async memo<T>(name: string, make: () => T | Promise<T>): Promise<T> {
+    return (await this.#interview.memo(name, make)) as T;
+  }
+
+  /** Work that is done at most once however often the call is continued; its result is JSON. */
+  async once<T>(name: string, act: () => T | Promise<T>): Promise<T> {
+    return (await this.#interview.once(name, act)) as T;
+  }
+}
+
+function formSchema(schema: AnySchema): JsonObject {
+  const { $schema: _dialect, additionalProperties: _closed, ...form } = compileSchema(schema).json;
+  return form;
+}

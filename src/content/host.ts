@@ -1,0 +1,44 @@
+// Owns what a request brings along for running handlers: whose, for whom, and with which bindings.
+
+import type { KeyRing } from "../auth/seal.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { Tenant } from "../tenants/definition.ts";
+import { remote, type TenantStub } from "../tenants/tables.ts";
+import { openStore, type NewResource, type ResourceStore } from "./store.ts";
+import { contentTables } from "./tables.ts";
+
+export interface CallEvent {
+  readonly tenant: string;
+  readonly profile: string | null;
+  readonly principal: Principal;
+  readonly method: "tools/call" | "prompts/get" | "resources/read";
+  /** Tool or prompt name, or resource URI. */
+  readonly name: string;
+}
+
+export type CallEnd = "complete" | "error" | "input_required" | "timeout" | "cancelled";
+
+/** What the author of a Worker may hang into its calls. They run in the request: keep them quick. */
+export interface Hooks {
+  /** A text refuses the call; the client is told it. */
+  readonly beforeCall?: (event: CallEvent) => string | undefined | Promise<string | undefined>;
+  readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
+  /** Errors that clients are not told about: a handler's exception, a binding that failed. */
+  readonly onError?: (error: unknown, event: CallEvent | undefined) => void;
+}
+
+export interface ContentHost {
+  readonly tenant: Tenant<NewResource>;
+  readonly profile: string | null;
+  readonly principal: Principal;
+  readonly env: unknown;
+  readonly bodies: KVNamespace;
+  readonly ring: KeyRing;
+  readonly hooks: Hooks;
+  /** A stub belongs to one request: made anew, at the first use. */
+  stub(): TenantStub;
+}
+
+export function storeOf(host: ContentHost): ResourceStore {
+  return openStore(host.tenant.id, remote(host.stub(), contentTables), host.bodies);
+}

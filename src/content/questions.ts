@@ -1,0 +1,205 @@
+// Owns the questions a handler asks its client in era 2026: earlier answers ride in a sealed state, the handler runs
+// again with them, and the first question without an answer ends the call with input_required.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+
+import { canonicalJson, digest } from "../auth/seal.ts";
+import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isUsableAnswer } from "./answers.ts";
+
+export interface Question {
+  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  readonly params?: JsonObject;
+}
+
+/** What is sealed into `requestState`, apart from what binds it to its request. */
+export interface Progress {
+  readonly nonce: string;
+  readonly round: number;
+  readonly answers: Readonly<Record<string, { readonly digest: string; readonly answer: JsonObject }>>;
+  /** Digest of every question that was put, by name. */
+  readonly asked: Readonly<Record<string, string>>;
+  readonly memos: Readonly<Record<string, unknown>>;
+}
+
+/** Thrown to the handler for a question that this client cannot be asked. */
+export class MissingCapability extends Error {
+  override readonly name = "MissingCapability";
+  readonly capability: ClientCapability;
+  constructor(capability: ClientCapability, why = `the client did not declare ${capability}`) {
+    super(why);
+    this.capability = capability;
+  }
+}
+
+/** How a handler asks. Both eras implement it; a tool cannot tell them apart. */
+export interface Interview {
+  can(capability: ClientCapability): boolean;
+  ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>>;
+  memo(name: string, make: () => unknown): Promise<unknown>;
+  once(name: string, act: () => unknown): Promise<unknown>;
+  /** The handler waits for something that this request cannot bring. */
+  readonly suspended: boolean;
+  onSuspend(listener: () => void): void;
+}
+
+/** The authority's half of `once`. */
+export interface ClaimBook {
+  claim(nonce: string, name: string): Promise<{ state: "claimed" | "unknown" } | { state: "settled"; value: string }>;
+  settle(nonce: string, name: string, value: string): Promise<void>;
+}
+
+export function capabilityOf(question: Question): ClientCapability {
+  switch (question.method) {
+    case "elicitation/create":
+      return question.params?.mode === "url" ? "elicitation.url" : "elicitation";
+    case "sampling/createMessage":
+      return question.params?.tools === undefined ? "sampling" : "sampling.tools";
+    case "roots/list":
+      return "roots";
+  }
+}
+
+export class ReplayInterview implements Interview {
+  readonly #capabilities: JsonObject;
+  readonly #before: Progress | undefined;
+  readonly #fresh: JsonObject;
+  readonly #claims: ClaimBook;
+  readonly #answers: Record<string, { digest: string; answer: JsonObject }>;
+  readonly #memos: Record<string, unknown>;
+  readonly #missing: Record<string, { digest: string; question: Question }> = {};
+  readonly #listeners: (() => void)[] = [];
+  suspended = false;
+
+  constructor(capabilities: JsonObject, before: Progress | undefined, fresh: JsonObject, claims: ClaimBook) {
+    this.#capabilities = capabilities;
+    this.#before = before;
+    this.#fresh = fresh;
+    this.#claims = claims;
+    this.#answers = { ...before?.answers };
+    this.#memos = { ...before?.memos };
+  }
+
+  can(capability: ClientCapability): boolean {
+    return hasCapability(this.#capabilities, capability);
+  }
+
+  onSuspend(listener: () => void): void {
+    if (this.suspended) listener();
+    else this.#listeners.push(listener);
+  }
+
+  async ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
+    const found: Record<string, JsonObject> = {};
+    for (const question of Object.values(questions)) {
+      const capability = capabilityOf(question);
+      if (!this.can(capability)) throw new MissingCapability(capability);
+    }
+    let complete = true;
+    for (const [name, question] of Object.entries(questions)) {
+      const key = await digest(canonicalJson(question));
+      const answer = this.#answerTo(name, question, key);
+      if (answer) found[name] = answer;
+      else {
+        complete = false;
+        this.#missing[name] = { digest: key, question };
+      }
+    }
+    return complete ? found : this.#suspend();
+  }
+
+  #answerTo(name: string, question: Question, key: string): JsonObject | undefined {
+    const earlier = Object.hasOwn(this.#answers, name) ? this.#answers[name] : undefined;
+    if (earlier?.digest === key) return earlier.answer;
+    const asked = this.#before && Object.hasOwn(this.#before.asked, name) ? this.#before.asked[name] : undefined;
+    // An answer to a question that reads differently now was given to something else.
+    if (asked !== undefined && asked !== key) return undefined;
+    const fresh = Object.hasOwn(this.#fresh, name) ? this.#fresh[name] : undefined;
+    if (!isUsableAnswer(question, fresh)) return undefined;
+    this.#answers[name] = { digest: key, answer: fresh };
+    return fresh;
+  }
+
+  async memo(name: string, make: () => unknown): Promise<unknown> {
+    if (Object.hasOwn(this.#memos, name)) return this.#memos[name];
+    const value = toJson(await make());
+    this.#memos[name] = value;
+    return value;
+  }
+
+  async once(name: string, act: () => unknown): Promise<unknown> {
+    const key = `once ${name}`;
+    if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
+    // Without a state there is nothing to claim under: the client comes back with one, at once.
+    if (!this.#before) return this.#suspend();
+    const { nonce } = this.#before;
+    const claim = await this.#claims.claim(nonce, name);
+    if (claim.state === "unknown") {
+      throw new Error(`"${name}" was begun by an earlier try of this call; whether it was done is not known`);
+    }
+    if (claim.state === "settled") {
+      this.#memos[key] = JSON.parse(claim.value);
+      return this.#memos[key];
+    }
+    const value = toJson(await act());
+    await this.#claims.settle(nonce, name, JSON.stringify(value));
+    this.#memos[key] = value;
+    return value;
+  }
+
+  #suspend(): Promise<never> {
+    this.suspended = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+    // A new promise each time: one that everybody waited for would keep every handler alive.
+    return new Promise<never>(() => {});
+  }
+
+  /** What the client is asked now; undefined when it only has to come back. */
+  get inputRequests(): Record<string, JsonObject> | undefined {
+    const entries = Object.entries(this.#missing);
+    if (entries.length === 0) return undefined;
+    return Object.fromEntries(entries.map(([name, { question }]) => [name, { ...question }]));
+  }
+
+  get progress(): Progress {
+    const asked = Object.entries(this.#missing).map(([name, missing]) => [name, missing.digest] as const);
+    return {
+      nonce: this.#before?.nonce ?? crypto.randomUUID(),
+      round: (this.#before?.round ?? 0) + 1,
+      answers: this.#answers,
+      asked: { ...this.#before?.asked, ...Object.fromEntries(asked) },
+      memos: this.#memos,
+    };
+  }
+}
+
+function toJson(value: unknown): unknown {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}
+
+/** Era 2025 until its questions travel over streams: says so instead of waiting for an answer that cannot come. */
+export class SilentInterview implements Interview {
+  readonly suspended = false;
+
+  can(): boolean {
+    return false;
+  }
+
+  onSuspend(): void {}
+
+  async ask(questions: Readonly<Record<string, Question>>): Promise<never> {
+    const [first] = Object.values(questions);
+    throw new MissingCapability(
+      first ? capabilityOf(first) : "elicitation",
+      "this tool asks its client a question, which this server does not do yet for protocol revisions before 2026-07-28",
+    );
+  }
+
+  async memo(_name: string, make: () => unknown): Promise<unknown> {
+    return toJson(await make());
+  }
+
+  async once(_name: string, act: () => unknown): Promise<unknown> {
+    return toJson(await act());
+  }
+}

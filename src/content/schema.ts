@@ -1,0 +1,100 @@
+// Owns the two ways to describe values: a Standard Schema (zod and its peers) or plain JSON Schema, behind one face.
+// https://standardschema.dev
+
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Violation } from "../protocol/backend.ts";
+import { applyDefaults, compileJsonSchema, typeName } from "./json-schema.ts";
+
+interface StandardIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+  readonly expected?: unknown;
+  readonly code?: unknown;
+}
+
+type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly StandardIssue[] };
+
+/** A schema that validates and can be written as JSON Schema: zod from 4.2 on. */
+export interface StandardSchema<Output = unknown> {
+  readonly "~standard": {
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly jsonSchema?: { readonly input: (options: { target: "draft-2020-12" }) => Record<string, unknown> };
+    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+  };
+}
+
+export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
+
+/** What a handler receives for a schema. */
+export type Infer<S> = S extends StandardSchema<infer Output> ? Output : Record<string, unknown>;
+
+export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
+
+export interface CompiledSchema {
+  /** The JSON Schema that is listed; unmodified when it was given as one. */
+  readonly json: JsonObject;
+  validate(value: unknown): Validated | Promise<Validated>;
+}
+
+export function compileSchema(schema: AnySchema): CompiledSchema {
+  return isStandard(schema) ? compileStandard(schema) : compilePlain(schema as JsonObject);
+}
+
+function isStandard(schema: AnySchema): schema is StandardSchema {
+  return "~standard" in schema;
+}
+
+function compilePlain(json: JsonObject): CompiledSchema {
+  let check: ((value: unknown) => readonly Violation[]) | undefined;
+  return {
+    json,
+    validate: (value) => {
+      check ??= compileJsonSchema(json);
+      const filled = applyDefaults(json, value);
+      const violations = check(filled);
+      return violations.length === 0 ? { value: filled } : { violations };
+    },
+  };
+}
+
+function compileStandard(schema: StandardSchema): CompiledSchema {
+  const standard = schema["~standard"];
+  let json: JsonObject | undefined;
+  return {
+    get json() {
+      if (!standard.jsonSchema) throw new TypeError(`${standard.vendor}: this schema cannot be written as JSON Schema`);
+      json ??= standard.jsonSchema.input({ target: "draft-2020-12" });
+      return json;
+    },
+    validate: (value) => {
+      const result = standard.validate(value);
+      return result instanceof Promise ? result.then((settled) => judge(settled, value)) : judge(result, value);
+    },
+  };
+}
+
+function judge(result: StandardResult<unknown>, value: unknown): Validated {
+  if (result.issues === undefined) return { value: result.value };
+  return { violations: result.issues.map((issue) => violationOf(issue, value)) };
+}
+
+function violationOf(issue: StandardIssue, value: unknown): Violation {
+  const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
+  const path = keys.map(String).join(".");
+  const at = keys.reduce<unknown>((within, key) => (within as Record<PropertyKey, unknown> | undefined)?.[key], value);
+  const expected = typeof issue.expected === "string" ? issue.expected : String(issue.code ?? "valid");
+  return {
+    path,
+    expected,
+    received: typeName(at),
+    message: `${path === "" ? "arguments" : path}: ${issue.message}`,
+  };
+}
+
+/** Lists need an object schema; a bare schema gets the type it lacks. */
+export function objectSchema(json: JsonObject): JsonObject {
+  return json.type === "object" || !isObject(json) ? json : { type: "object", ...json };
+}

@@ -1,0 +1,229 @@
+// Owns a tenant's stored resources as a Worker sees them: the index in the tenant's object, bodies in KV.
+// Order of a write: body, then index row. A body's key never changes its content, so a cached one is never old.
+// Refuses names that are no URIs and bodies over the limit, before anything is written.
+
+import { AppError } from "../protocol/app-error.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { decodeCursor, encodeCursor } from "../protocol/cursor.ts";
+import { bodyKey, type RemoteContent, type ResourceRow } from "./tables.ts";
+
+/** KV's own limit. */
+export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+const MAX_COPY_BYTES = 256 * 1024;
+const MAX_SEARCH_CHARACTERS = 256 * 1024;
+const KV_CACHE_SECONDS = 86_400;
+const MISS_RETRY_MS = [50, 200, 500] as const;
+const PAGE = 100;
+const MAX_PAGE = 1000;
+
+export interface ResourceMeta {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType: string;
+  readonly size: number;
+  readonly lastModified: string;
+  readonly audience?: readonly ("user" | "assistant")[];
+  readonly priority?: number;
+  readonly tags: readonly string[];
+}
+
+export type ResourceBody =
+  | { readonly text: string; readonly blob?: never }
+  | { readonly blob: Uint8Array; readonly text?: never };
+
+export type NewResource = {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly audience?: readonly ("user" | "assistant")[];
+  readonly priority?: number;
+  readonly tags?: readonly string[];
+  /** ISO 8601; the moment of the write when absent. */
+  readonly lastModified?: string;
+} & ResourceBody;
+
+export interface ResourceStore {
+  list(options?: {
+    prefix?: string;
+    tag?: string;
+    cursor?: string;
+    limit?: number;
+  }): Promise<{ items: ResourceMeta[]; cursor?: string }>;
+  get(uri: string): Promise<ResourceMeta | undefined>;
+  read(uri: string): Promise<(ResourceMeta & ResourceBody) | undefined>;
+  write(resource: NewResource, options?: { ifAbsent?: boolean }): Promise<ResourceMeta>;
+  delete(uri: string): Promise<boolean>;
+  search(query: string, options?: { limit?: number; prefix?: string }): Promise<(ResourceMeta & { score: number })[]>;
+  tags(options?: { prefix?: string }): Promise<{ tag: string; count: number }[]>;
+  /** URIs that start with this text. */
+  uris(prefix: string, limit: number): Promise<readonly string[]>;
+}
+
+export function openStore(tenant: string, content: RemoteContent, bodies: KVNamespace): ResourceStore {
+  return {
+    list: (options = {}) => list(content, options),
+    get: async (uri) => {
+      const row = await content.get(nameOf(uri));
+      return row && metaOf(row);
+    },
+    read: async (uri) => {
+      const row = await content.get(nameOf(uri));
+      return row && { ...metaOf(row), ...(await readBody(tenant, row, content, bodies)) };
+    },
+    write: (resource, options = {}) => write({ tenant, content, bodies }, resource, options.ifAbsent ?? false),
+    delete: (uri) => content.remove(nameOf(uri)),
+    search: (query, options = {}) => search(content, query, options),
+    tags: async (options = {}) => [...(await content.tags(options.prefix ?? ""))],
+    uris: (prefix, limit) => content.uris(prefix, limit),
+  };
+}
+
+function nameOf(uri: string): string {
+  const parsed = parseUri(uri);
+  if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
+  return parsed.uri;
+}
+
+export function metaOf(row: ResourceRow): ResourceMeta {
+  return {
+    uri: row.uri,
+    name: row.name,
+    ...(row.title === null ? {} : { title: row.title }),
+    ...(row.description === null ? {} : { description: row.description }),
+    mimeType: row.mimeType,
+    size: row.size,
+    lastModified: row.lastModified,
+    ...(row.audience === null ? {} : { audience: row.audience as ("user" | "assistant")[] }),
+    ...(row.priority === null ? {} : { priority: row.priority }),
+    tags: row.tags,
+  };
+}
+
+async function list(
+  content: RemoteContent,
+  options: { prefix?: string; tag?: string; cursor?: string; limit?: number },
+): Promise<{ items: ResourceMeta[]; cursor?: string }> {
+  const after = options.cursor === undefined ? null : decodeCursor("stored", options.cursor);
+  if (after === undefined) throw new TypeError("the cursor is not one of this list");
+  const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE)), MAX_PAGE);
+  const rows = await content.list({ prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 });
+  const items = rows.slice(0, limit).map(metaOf);
+  const last = items.at(-1);
+  return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
+}
+
+async function readBody(
+  tenant: string,
+  row: ResourceRow,
+  content: RemoteContent,
+  bodies: KVNamespace,
+): Promise<ResourceBody> {
+  const bytes = await fetchBody(bodyKey(tenant, row.hash), row.hash, content, bodies);
+  if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
+  return row.binary ? { blob: new Uint8Array(bytes) } : { text: new TextDecoder().decode(bytes) };
+}
+
+/** A new key may be missing far away for a minute: then the authority's copy, then KV again. */
+async function fetchBody(
+  key: string,
+  hash: string,
+  content: RemoteContent,
+  bodies: KVNamespace,
+): Promise<ArrayBuffer | undefined> {
+  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
+  if (first) return first;
+  const copy = await content.copy(hash);
+  if (copy) return copy;
+  for (const wait of MISS_RETRY_MS) {
+    await scheduler.wait(wait);
+    const again = await bodies.get(key, { type: "arrayBuffer" });
+    if (again) return again;
+  }
+  return undefined;
+}
+
+interface WriteTo {
+  readonly tenant: string;
+  readonly content: RemoteContent;
+  readonly bodies: KVNamespace;
+}
+
+async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Promise<ResourceMeta> {
+  const uri = nameOf(resource.uri);
+  const binary = resource.blob !== undefined;
+  const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
+  check(resource, bytes);
+  const hash = await sha256(bytes);
+  const row = {
+    uri,
+    name: resource.name,
+    title: resource.title ?? null,
+    description: resource.description ?? null,
+    mimeType: resource.mimeType ?? (binary ? "application/octet-stream" : "text/plain"),
+    binary,
+    size: bytes.byteLength,
+    hash,
+    ...(resource.lastModified === undefined ? {} : { lastModified: resource.lastModified }),
+    audience: resource.audience ?? null,
+    priority: resource.priority ?? null,
+    tags: [...new Set(resource.tags)],
+  };
+  const put = {
+    row,
+    searchText: binary ? "" : (resource.text ?? "").slice(0, MAX_SEARCH_CHARACTERS),
+    copy: bytes.byteLength <= MAX_COPY_BYTES ? (bytes.slice().buffer as ArrayBuffer) : null,
+    ifAbsent,
+  };
+  for (let tries = 0; tries < 3; tries += 1) {
+    await to.bodies.put(bodyKey(to.tenant, hash), bytes);
+    const done = await to.content.put(put);
+    if (done.state === "resend") continue;
+    const lastModified = done.state === "stored" ? done.lastModified : (row.lastModified ?? "");
+    return metaOf({ ...row, lastModified });
+  }
+  throw new AppError("busy", { retryAfter: 5 });
+}
+
+function check(resource: NewResource, bytes: Uint8Array): void {
+  const fail = (member: string, rule: string): never => {
+    throw new TypeError(`resource ${member}: ${rule}`);
+  };
+  if (typeof resource.name !== "string" || resource.name === "") fail("name", "must not be empty");
+  if (bytes.byteLength > MAX_BODY_BYTES) fail("body", `at most ${MAX_BODY_BYTES} bytes`);
+  const { priority, lastModified } = resource;
+  if (priority !== undefined && !(priority >= 0 && priority <= 1)) fail("priority", "from 0 to 1");
+  if (lastModified !== undefined && !/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(lastModified))
+    fail("lastModified", "ISO 8601 in UTC");
+  for (const tag of resource.tags ?? []) {
+    if (tag.length === 0 || tag.length > 100) fail("tags", "1 to 100 characters each");
+  }
+}
+
+async function sha256(bytes: Uint8Array): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** All words first; where no text has all of them, any. */
+async function search(
+  content: RemoteContent,
+  query: string,
+  options: { limit?: number; prefix?: string },
+): Promise<(ResourceMeta & { score: number })[]> {
+  const words =
+    query
+      .normalize("NFKC")
+      .match(/[\p{L}\p{N}]+/gu)
+      ?.slice(0, 32) ?? [];
+  if (words.length === 0) return [];
+  const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), 100);
+  const terms = words.map((word) => `"${word}"*`);
+  const ask = (match: string) => content.search({ match, prefix: options.prefix ?? "", limit });
+  const all = await ask(terms.join(" "));
+  const rows = all.length > 0 || terms.length === 1 ? all : await ask(terms.join(" OR "));
+  return rows.map((row) => ({ ...metaOf(row), score: row.score }));
+}

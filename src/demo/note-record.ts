@@ -1,0 +1,80 @@
+// How a note is named and shown: its id, its URI, its tags, and the row every notebook tool answers with.
+// Pure: no store and no protocol here. Refuses ids other than 1 to 64 of a-z, 0-9 and "-".
+import * as z from "zod";
+import { firstSentence } from "./first-sentence.ts";
+
+export const NOTE_PREFIX = "note://";
+
+/** The longest slug that leaves room for "-" and eight random characters inside the 64 of an id. */
+const MAX_SLUG = 48;
+const MAX_EXCERPT = 160;
+
+export const noteId = z
+  .string()
+  .regex(/^[a-z0-9-]{1,64}$/)
+  .describe("Id of the note: 1 to 64 characters of a-z, 0-9 and -, without note:// in front.");
+
+export const noteSummary = z.object({
+  id: noteId,
+  uri: z.string().describe("URI of the note as a resource."),
+  title: z.string(),
+  tags: z.array(z.string()),
+  lastModified: z.string().describe("When the note was last written, ISO 8601, UTC."),
+});
+
+export type NoteSummary = z.infer<typeof noteSummary>;
+
+/** What a stored resource must carry to be shown as a note. */
+export interface StoredNote {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly tags: readonly string[];
+  readonly lastModified: string;
+}
+
+export function noteUri(id: string): string {
+  return NOTE_PREFIX + id;
+}
+
+/** The id in a note's URI, or undefined where the URI is not a note's. */
+export function parseNoteUri(uri: string): string | undefined {
+  if (!uri.startsWith(NOTE_PREFIX)) return undefined;
+  const id = uri.slice(NOTE_PREFIX.length);
+  return noteId.safeParse(id).success ? id : undefined;
+}
+
+/** Titles repeat and lose letters on the way to a slug, so the random end is what keeps two notes apart. */
+export function createNoteId(title: string, random: string = crypto.randomUUID().slice(0, 8)): string {
+  return `${slugOf(title) || "note"}-${random}`;
+}
+
+/** Lower case ASCII words joined by "-"; empty where the title has no Latin letter or digit. */
+export function slugOf(title: string): string {
+  return title
+    .normalize("NFKD")
+    .replace(/\p{Mark}+/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, MAX_SLUG)
+    .replace(/^-+|-+$/g, "");
+}
+
+/** One spelling per tag, so that "To Do" and "to-do" are found together. */
+export function normalizeTags(tags: readonly string[]): string[] {
+  return [...new Set(tags.map(normalizeTag))].filter((tag) => tag !== "");
+}
+
+export function normalizeTag(tag: string): string {
+  return tag.trim().toLowerCase().replace(/\s+/g, "-");
+}
+
+export function summarizeNote(note: StoredNote): NoteSummary {
+  const id = parseNoteUri(note.uri) ?? note.name;
+  return { id, uri: note.uri, title: note.title ?? note.name, tags: [...note.tags], lastModified: note.lastModified };
+}
+
+/** The line that lists and searches show under the title. */
+export function excerptOf(text: string): string {
+  return firstSentence(text, MAX_EXCERPT);
+}

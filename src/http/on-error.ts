@@ -1,0 +1,21 @@
+// Owns what an exception becomes: the error table's answer, and for the unknown an id to find it by in the logs.
+
+import { AppError } from "../protocol/app-error.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+
+export function failureOf(error: unknown, request: Request): Failure {
+  if (error instanceof AppError) return error.toFailure();
+  return failure("internal", undefined, { requestId: requestIdOf(request) });
+}
+
+const ids = new WeakMap<Request, string>();
+
+/** Cloudflare's ray where there is one, so that its logs and ours agree; made only when somebody needs it. */
+export function requestIdOf(request: Request): string {
+  let id = ids.get(request);
+  if (id === undefined) {
+    id = request.headers.get("cf-ray") ?? crypto.randomUUID();
+    ids.set(request, id);
+  }
+  return id;
+}

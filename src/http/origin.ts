@@ -1,0 +1,68 @@
+// Owns who may speak to this Worker from a browser, and under which host names it answers: the defence against DNS
+// rebinding. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint
+
+/** Comma-separated; unset HOSTS means any, because Cloudflare only routes a Worker's own. */
+export interface OriginVars {
+  readonly ALLOWED_ORIGINS?: string;
+  readonly HOSTS?: string;
+}
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+const lists = new Map<string, ReadonlySet<string>>();
+
+function listOf(text: string): ReadonlySet<string> {
+  let list = lists.get(text);
+  if (!list) {
+    list = new Set(
+      text
+        .split(",")
+        .map((entry) => entry.trim().toLowerCase())
+        .filter(Boolean),
+    );
+    lists.set(text, list);
+  }
+  return list;
+}
+
+export function hostAllowed(host: string | null, vars: OriginVars): boolean {
+  if (!vars.HOSTS) return true;
+  return host !== null && listOf(vars.HOSTS).has(host.toLowerCase().replace(/:\d+$/, ""));
+}
+
+/** No Origin: not a browser. A page on this machine may; any other must be named. */
+export function originAllowed(origin: string | null, vars: OriginVars): boolean {
+  if (origin === null) return true;
+  if (vars.ALLOWED_ORIGINS && listOf(vars.ALLOWED_ORIGINS).has(origin.toLowerCase())) return true;
+  if (!URL.canParse(origin)) return false;
+  const { hostname, protocol } = new URL(origin);
+  return LOOPBACK.has(hostname) && (protocol === "http:" || protocol === "https:");
+}
+
+const CORS = {
+  "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
+  "access-control-allow-headers":
+    "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
+  "access-control-expose-headers": "mcp-session-id, www-authenticate, retry-after",
+  "access-control-max-age": "86400",
+};
+
+export function preflight(origin: string | null, requested: string | null): Response {
+  const params = (requested ?? "")
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => /^mcp-param-[\w-]+$/.test(name));
+  const headers = new Headers(CORS);
+  if (params.length > 0) {
+    headers.set("access-control-allow-headers", `${CORS["access-control-allow-headers"]}, ${params.join(", ")}`);
+  }
+  return withOrigin(new Response(null, { status: 204, headers }), origin);
+}
+
+export function withOrigin(response: Response, origin: string | null): Response {
+  if (origin === null) return response;
+  response.headers.set("access-control-allow-origin", origin);
+  response.headers.set("access-control-expose-headers", CORS["access-control-expose-headers"]);
+  response.headers.append("vary", "Origin");
+  return response;
+}

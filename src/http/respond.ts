@@ -1,0 +1,64 @@
+// Owns the one place where MCP answers become HTTP responses.
+
+import type { Answer } from "../protocol/dispatch.ts";
+import { encodeFailure } from "../protocol/dispatch.ts";
+import type { Era } from "../protocol/era.ts";
+import type { Failure } from "../protocol/errors.ts";
+import type { RequestId } from "../protocol/jsonrpc.ts";
+import type { RequestSink } from "./sse.ts";
+
+/** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
+const STREAM_AFTER_MS = 2000;
+const QUICK_TURNS = 40;
+
+const JSON_HEADERS = { "content-type": "application/json" };
+const JSON_INIT = { status: 200, headers: JSON_HEADERS };
+const SSE_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+export function respondAnswer({ json, status, retryAfter }: Answer): Response {
+  if (status === 200 && retryAfter === undefined) return new Response(json, JSON_INIT);
+  const headers = retryAfter === undefined ? JSON_HEADERS : { ...JSON_HEADERS, "retry-after": String(retryAfter) };
+  return new Response(json, { status, headers });
+}
+
+export function respondFailure(era: Era, id: RequestId | null, failure: Failure): Response {
+  return respondAnswer(encodeFailure(id, failure, era));
+}
+
+export function respondAccepted(): Response {
+  return new Response(null, { status: 202 });
+}
+
+/** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */
+export async function respondWhenReady(
+  running: Promise<Answer>,
+  sink: RequestSink,
+  waitUntil: (work: Promise<unknown>) => void,
+): Promise<Response> {
+  let answer: Answer | undefined;
+  const settled = running.then((done) => (answer = done));
+  for (let turn = 0; turn < QUICK_TURNS && answer === undefined && !sink.stream; turn += 1) await null;
+  if (answer === undefined && !sink.stream) {
+    if (!sink.canStream) return respondAnswer(await settled);
+    await streamOrAnswer(settled, sink);
+  }
+  if (!sink.stream) return respondAnswer(await settled);
+  waitUntil(
+    settled.then((done) => {
+      sink.finish(done.json);
+    }),
+  );
+  return new Response(sink.stream, { status: 200, headers: SSE_HEADERS });
+}
+
+async function streamOrAnswer(settled: Promise<unknown>, sink: RequestSink): Promise<void> {
+  const timer = setTimeout(() => {
+    sink.start();
+  }, STREAM_AFTER_MS);
+  await Promise.race([settled, sink.whenStarted()]);
+  clearTimeout(timer);
+}

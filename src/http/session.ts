@@ -1,0 +1,116 @@
+// Owns the `Mcp-Session-Id` of era 2025: everything a session is, sealed into its id, so that no server remembers it.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+
+import { seal, unseal, type KeyRing } from "../auth/seal.ts";
+import { DIALECTS, REVISIONS_2025, type Dialect, type Negotiated } from "../protocol/era.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { hasCapability, requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
+
+/** As long as a sealing key opens what it sealed: real clients keep session ids for days. */
+export const SESSION_LIFETIME_MS = 7 * 86_400_000;
+const MAX_ID_CHARACTERS = 512;
+const MAX_OPENED = 10_000;
+const BITS: readonly ClientCapability[] = ["elicitation", "elicitation.url", "sampling", "sampling.tools", "roots"];
+
+export interface Session {
+  readonly dialect: Dialect;
+  readonly unofficial: boolean;
+  readonly capabilities: JsonObject;
+  readonly profile: string | null;
+  readonly principal: string;
+  readonly nonce: string;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+}
+
+export interface SessionOwner {
+  readonly tenant: string;
+  readonly profile: string | null;
+  readonly principal: string;
+  readonly ring: KeyRing;
+}
+
+type Sealed = [
+  revision: number,
+  unofficial: 0 | 1,
+  bits: number,
+  profile: string | null,
+  principal: string,
+  nonce: string,
+  expires: number,
+];
+
+const purposeOf = (tenant: string) => `session ${tenant}`;
+
+export async function mintSession(
+  owner: SessionOwner,
+  negotiated: Negotiated,
+  capabilities: JsonObject,
+): Promise<string> {
+  const sealed: Sealed = [
+    (REVISIONS_2025 as readonly string[]).indexOf(negotiated.dialect.revision),
+    negotiated.unofficial ? 1 : 0,
+    BITS.reduce((bits, capability, at) => bits | (hasCapability(capabilities, capability) ? 1 << at : 0), 0),
+    owner.profile,
+    owner.principal,
+    crypto.randomUUID(),
+    Date.now() + SESSION_LIFETIME_MS,
+  ];
+  return seal(owner.ring, purposeOf(owner.tenant), JSON.stringify(sealed));
+}
+
+interface Opened {
+  readonly session: Session;
+  readonly ring: KeyRing;
+}
+
+/** Opened ids of this isolate, oldest first; a changed key ring opens them again. */
+const opened = new Map<string, Opened>();
+
+/** undefined: not a session of this tenant, profile and principal, or no longer. Costs nothing when seen before. */
+export function openSession(owner: SessionOwner, id: string): Session | undefined | Promise<Session | undefined> {
+  if (id.length > MAX_ID_CHARACTERS) return undefined;
+  const known = opened.get(`${owner.tenant} ${id}`);
+  if (known && known.ring === owner.ring) return accept(known.session, owner);
+  return unsealSession(owner, id);
+}
+
+async function unsealSession(owner: SessionOwner, id: string): Promise<Session | undefined> {
+  const payload = await unseal(owner.ring, purposeOf(owner.tenant), id);
+  if (payload === undefined) return undefined;
+  const [revision, unofficial, bits, profile, principal, nonce, expires] = JSON.parse(payload) as Sealed;
+  const name = REVISIONS_2025[revision];
+  if (name === undefined) return undefined;
+  const session: Session = {
+    dialect: DIALECTS[name],
+    unofficial: unofficial === 1,
+    capabilities: capabilitiesOf(bits),
+    profile,
+    principal,
+    nonce,
+    expires,
+  };
+  if (opened.size >= MAX_OPENED) {
+    const [oldest] = opened.keys();
+    if (oldest !== undefined) opened.delete(oldest);
+  }
+  opened.set(`${owner.tenant} ${id}`, { session, ring: owner.ring });
+  return accept(session, owner);
+}
+
+function accept(session: Session, owner: SessionOwner): Session | undefined {
+  const same = session.profile === owner.profile && session.principal === owner.principal;
+  return same && Date.now() < session.expires ? session : undefined;
+}
+
+function capabilitiesOf(bits: number): JsonObject {
+  const capabilities: Record<string, JsonObject> = {};
+  for (const [at, capability] of BITS.entries()) {
+    if ((bits & (1 << at)) === 0) continue;
+    for (const [name, members] of Object.entries(requiredCapabilities(capability))) {
+      const form = capability === "elicitation" ? { form: {} } : {};
+      capabilities[name] = { ...capabilities[name], ...(members as JsonObject), ...form };
+    }
+  }
+  return capabilities;
+}

@@ -1,0 +1,23 @@
+// Owns the one error that I/O code throws: a key of the error table. What it shows is what the table says.
+
+import { failure, type ErrorKey, type Failure } from "./errors.ts";
+
+export class AppError extends Error {
+  override readonly name = "AppError";
+  readonly key: ErrorKey;
+  readonly retryAfter: number | undefined;
+  /** `retryAfter` in seconds; `cause` is for logs only. */
+  constructor(
+    key: ErrorKey,
+    about: { readonly message?: string; readonly retryAfter?: number; readonly cause?: unknown } = {},
+  ) {
+    super(about.message ?? key, { cause: about.cause });
+    this.key = key;
+    this.retryAfter = about.retryAfter;
+  }
+
+  toFailure(): Failure {
+    const shown = this.message === this.key ? undefined : this.message;
+    return { ...failure(this.key, shown), ...(this.retryAfter === undefined ? {} : { retryAfter: this.retryAfter }) };
+  }
+}

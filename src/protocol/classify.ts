@@ -1,0 +1,144 @@
+// Owns the first decision about a message: which era and dialect it is, or why it is refused.
+// Pure: plain header values and parsed JSON in, a value out. The ladder's order is asserted by the official suite.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
+
+import { DEFAULT_DIALECT, DIALECT_2026, dialect2025, REVISION_2026, type Dialect, type Era } from "./era.ts";
+import { failure, type Failure } from "./errors.ts";
+import { checkStandardHeaders } from "./headers.ts";
+import {
+  isObject,
+  parseMessage,
+  type JsonObject,
+  type RequestId,
+  type RpcMessage,
+  type RpcRequest,
+} from "./jsonrpc.ts";
+import { isLogLevel, META } from "./meta.ts";
+
+/** Header values as received; null when absent. */
+export interface InboundHeaders {
+  readonly version: string | null;
+  readonly session: string | null;
+  readonly method: string | null;
+  readonly name: string | null;
+}
+
+export interface Rejected {
+  readonly kind: "rejected";
+  readonly era: Era;
+  readonly id: RequestId | null;
+  readonly failure: Failure;
+}
+
+export type Classified =
+  | Rejected
+  | { readonly kind: "request2026"; readonly message: RpcRequest; readonly params: JsonObject }
+  | {
+      readonly kind: "message2025";
+      readonly message: Exclude<RpcMessage, { kind: "invalid" }>;
+      readonly dialect: Dialect;
+    }
+  | { readonly kind: "batch2025"; readonly messages: readonly RpcMessage[] }
+  /** A notification of either era that nothing here needs to act on. */
+  | { readonly kind: "ignored" };
+
+export const MAX_BATCH = 50;
+
+export function classify(body: unknown, headers: InboundHeaders): Classified {
+  if (Array.isArray(body)) return classifyBatch(body, headers);
+  const message = parseMessage(body);
+  const era: Era = headers.version === REVISION_2026 ? "2026" : "2025";
+  switch (message.kind) {
+    case "invalid":
+      return rejected(era, message.id, failure("invalidRequest", `Invalid Request: ${message.why}`));
+    case "request":
+      return classifyRequest(message, headers);
+    case "notification":
+      if (era === "2026" || claimOf(message.params) !== undefined) return { kind: "ignored" };
+      return in2025(message, headers);
+    case "response":
+      if (era === "2026") {
+        return rejected(era, message.id, failure("invalidRequest", "Invalid Request: this revision asks no questions"));
+      }
+      return in2025(message, headers);
+  }
+}
+
+function classifyRequest(message: RpcRequest, headers: InboundHeaders): Classified {
+  const claim = claimOf(message.params);
+  if (claim !== undefined && message.params) return classify2026(message, message.params, claim, headers);
+  if (headers.version === REVISION_2026) {
+    if (message.method === "initialize") {
+      const why = `Header mismatch: initialize belongs to earlier revisions, the header says ${REVISION_2026}`;
+      return rejected("2026", message.id, failure("headerMismatch", why));
+    }
+    const why = `Invalid params: _meta["${META.protocolVersion}"] is required`;
+    return rejected("2026", message.id, failure("invalidEnvelope", why));
+  }
+  return in2025(message, headers);
+}
+
+function classify2026(message: RpcRequest, params: JsonObject, claim: unknown, headers: InboundHeaders): Classified {
+  const reject = (why: Failure) => rejected("2026", message.id, why);
+  const meta = params._meta as JsonObject;
+  if (typeof claim !== "string") {
+    return reject(failure("invalidEnvelope", `Invalid params: _meta["${META.protocolVersion}"] must be a string`));
+  }
+  if (headers.version !== claim) {
+    const why = headers.version === null ? "is required" : "does not match _meta";
+    return reject(failure("headerMismatch", `Header mismatch: MCP-Protocol-Version ${why}`));
+  }
+  if (claim !== REVISION_2026) {
+    return reject(failure("unsupportedVersion", undefined, { supported: [REVISION_2026], requested: claim }));
+  }
+  const envelope = checkEnvelope(meta);
+  if (envelope !== undefined) return reject(failure("invalidEnvelope", `Invalid params: ${envelope}`));
+  const headerFault = checkStandardHeaders(message.method, params, headers);
+  return headerFault ? reject(headerFault) : { kind: "request2026", message, params };
+}
+
+function checkEnvelope(meta: JsonObject): string | undefined {
+  if (!isObject(meta[META.clientCapabilities])) return `_meta["${META.clientCapabilities}"] must be an object`;
+  const info = meta[META.clientInfo];
+  if (info !== undefined && !isObject(info)) return `_meta["${META.clientInfo}"] must be an object`;
+  const level = meta[META.logLevel];
+  if (level !== undefined && !isLogLevel(level)) return `_meta["${META.logLevel}"] is not a log level`;
+  return undefined;
+}
+
+/** The dialect a session names replaces this one later; without a session it is what the header says, or 2025-03-26. */
+function in2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: InboundHeaders): Classified {
+  const dialect = headers.version === null ? DEFAULT_DIALECT : dialect2025(headers.version);
+  if (dialect) return { kind: "message2025", message, dialect };
+  if (message.kind === "request" && message.method === "initialize") {
+    return { kind: "message2025", message, dialect: DEFAULT_DIALECT };
+  }
+  const id = message.kind === "notification" ? null : message.id;
+  const why = `Bad MCP-Protocol-Version header: ${JSON.stringify(String(headers.version).slice(0, 64))} is not served`;
+  return rejected("2025", id, failure("invalidEnvelope", why));
+}
+
+function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Classified {
+  const era: Era = headers.version === REVISION_2026 ? "2026" : "2025";
+  const refuse = (why: string) => rejected(era, null, failure("invalidRequest", `Invalid Request: ${why}`));
+  if (era === "2026") return refuse("this revision has no batches");
+  if (body.length === 0) return refuse("an empty batch");
+  if (body.length > MAX_BATCH) return refuse(`a batch has at most ${MAX_BATCH} messages`);
+  const messages = body.map(parseMessage);
+  for (const message of messages) {
+    if (message.kind !== "request" && message.kind !== "notification") continue;
+    if (message.method === "initialize") return refuse("initialize must not be part of a batch");
+    if (claimOf(message.params) !== undefined) return refuse(`revision ${DIALECT_2026.revision} has no batches`);
+  }
+  return { kind: "batch2025", messages };
+}
+
+/** The era claim of a message: whatever stands at _meta protocolVersion, undefined when the key is absent. */
+function claimOf(params: JsonObject | undefined): unknown {
+  const meta = params?._meta;
+  return isObject(meta) && META.protocolVersion in meta ? (meta[META.protocolVersion] ?? null) : undefined;
+}
+
+function rejected(era: Era, id: RequestId | null, why: Failure): Rejected {
+  return { kind: "rejected", era, id, failure: why };
+}

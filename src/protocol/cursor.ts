@@ -1,0 +1,34 @@
+// Owns opaque list cursors: encoding a position and refusing whatever this server did not make for that list.
+
+/** `list` names the list the cursor belongs to, so that a cursor of one list is refused by another. */
+export function encodeCursor(list: string, position: string): string {
+  return encodeURIComponent(`${list}\n${position}`).replaceAll("~", "%7E").replaceAll("%", "~");
+}
+
+export function decodeCursor(list: string, cursor: string): string | undefined {
+  if (cursor.length > 8192) return undefined;
+  let text: string;
+  try {
+    text = decodeURIComponent(cursor.replaceAll("~", "%"));
+  } catch {
+    return undefined;
+  }
+  return text.startsWith(`${list}\n`) ? text.slice(list.length + 1) : undefined;
+}
+
+/** A page of a list that is held whole in memory; undefined for a cursor that is not ours. */
+export function pageOf<T>(
+  list: string,
+  all: readonly T[],
+  cursor: string | undefined,
+  size: number,
+): { readonly items: readonly T[]; readonly nextCursor?: string } | undefined {
+  if (cursor === undefined && all.length <= size) return { items: all };
+  const position = cursor === undefined ? "0" : decodeCursor(list, cursor);
+  if (position === undefined || !/^\d{1,9}$/.test(position)) return undefined;
+  const start = Number(position);
+  if (cursor !== undefined && start >= all.length) return undefined;
+  const end = start + size;
+  const items = all.slice(start, end);
+  return end < all.length ? { items, nextCursor: encodeCursor(list, String(end)) } : { items };
+}

@@ -1,0 +1,105 @@
+// Owns which methods exist in each era and what the result of one looks like on the wire.
+// A method that is missing from a table does not exist there: no era test stands in a method.
+
+import { Encoded, type Backend, type Call, type CallOutcome, type ServerInfo } from "./backend.ts";
+import type { Dialect, Era } from "./era.ts";
+import { ERRORS, errorCode, errorStatus, failure, type Failure } from "./errors.ts";
+import { errorResponse, resultResponse, type JsonObject, type RequestId } from "./jsonrpc.ts";
+import { META } from "./meta.ts";
+import { complete } from "./methods/completion.ts";
+import { discover, ping } from "./methods/lifecycle.ts";
+import { setLogLevel } from "./methods/logging.ts";
+import { getPrompt, listPrompts } from "./methods/prompts.ts";
+import { listResources, listTemplates, readResource } from "./methods/resources.ts";
+import { callTool, listTools } from "./methods/tools.ts";
+
+type Method = (call: Call, backend: Backend) => CallOutcome | Promise<CallOutcome>;
+
+const SHARED: Readonly<Record<string, Method>> = {
+  "tools/list": listTools,
+  "tools/call": callTool,
+  "resources/list": listResources,
+  "resources/templates/list": listTemplates,
+  "resources/read": readResource,
+  "prompts/list": listPrompts,
+  "prompts/get": getPrompt,
+  "completion/complete": complete,
+};
+
+/** `initialize` is answered where sessions are made, before this table is asked. */
+const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
+  "2025": new Map(Object.entries({ ...SHARED, ping, "logging/setLevel": setLogLevel })),
+  "2026": new Map(Object.entries({ ...SHARED, "server/discover": discover })),
+};
+
+export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<CallOutcome> {
+  const method = METHODS[call.dialect.era].get(call.method);
+  return method === undefined ? failure("methodNotFound") : method(call, backend);
+}
+
+export interface Answer {
+  readonly json: string;
+  readonly status: number;
+  readonly retryAfter?: number;
+}
+
+export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Dialect, server: ServerInfo): Answer {
+  switch (outcome.kind) {
+    case "failure":
+      return encodeFailure(id, outcome, dialect.era);
+    case "inputRequired": {
+      const { inputRequests, requestState } = outcome;
+      const result = {
+        resultType: "input_required",
+        ...(inputRequests === undefined ? {} : { inputRequests }),
+        requestState,
+        _meta: { [META.serverInfo]: server },
+      };
+      return { json: resultResponse(id, JSON.stringify(result)), status: 200 };
+    }
+    case "complete":
+      return { json: resultResponse(id, encodeResult(outcome, dialect, server)), status: 200 };
+  }
+}
+
+export function encodeFailure(id: RequestId | null, fault: Failure, era: Era): Answer {
+  // 2026-07-28 has no null id: an answer to what could not be read has none.
+  const shown = id === null && era === "2026" ? undefined : id;
+  const message = fault.message ?? ERRORS[fault.error].message;
+  return {
+    json: errorResponse(shown, errorCode(fault.error, era), message, fault.data),
+    status: errorStatus(fault.error, era),
+    ...(fault.retryAfter === undefined ? {} : { retryAfter: fault.retryAfter }),
+  };
+}
+
+function encodeResult(outcome: CallOutcome & { kind: "complete" }, dialect: Dialect, server: ServerInfo): string {
+  const { result } = outcome;
+  if (!dialect.stamps) return result instanceof Encoded ? result.json : JSON.stringify(result);
+  const hint =
+    dialect.caching && outcome.cache
+      ? `,"ttlMs":${outcome.cache.ttlMs},"cacheScope":"${outcome.cache.cacheScope}"`
+      : "";
+  if (!(result instanceof Encoded) && result._meta !== undefined) {
+    const meta = { ...(result._meta as JsonObject), [META.serverInfo]: server };
+    return splice(JSON.stringify({ ...result, _meta: meta }), `"resultType":"complete"${hint}`);
+  }
+  const json = result instanceof Encoded ? result.json : JSON.stringify(result);
+  return splice(json, stampOf(server) + hint);
+}
+
+const stamps = new WeakMap<ServerInfo, string>();
+
+function stampOf(server: ServerInfo): string {
+  let stamp = stamps.get(server);
+  if (stamp === undefined) {
+    stamp = `"resultType":"complete","_meta":${JSON.stringify({ [META.serverInfo]: server })}`;
+    stamps.set(server, stamp);
+  }
+  return stamp;
+}
+
+/** Puts members in front of an object that is JSON already. */
+function splice(json: string, members: string): string {
+  return json === "{}" ? `{${members}}` : `{${members},${json.slice(1)}`;
+}

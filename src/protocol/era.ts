@@ -1,0 +1,117 @@
+// Owns which protocol revisions exist and, as data, how they differ. Refuses behaviour: code reads these rows.
+
+export type Era = "2025" | "2026";
+
+export const REVISIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+export const REVISION_2026 = "2026-07-28";
+
+export type Revision = (typeof REVISIONS_2025)[number] | typeof REVISION_2026;
+
+export interface Dialect {
+  readonly era: Era;
+  readonly revision: Revision;
+  /** JSON-RPC batches; https://modelcontextprotocol.io/specification/2025-03-26/basic#batching, removed in 2025-06-18. */
+  readonly batches: boolean;
+  /** Where arguments that break the tool's schema are reported; SEP-1303 moved them into the result. */
+  readonly invalidArguments: "error" | "result";
+  /** Results carry `resultType` and `_meta` serverInfo. */
+  readonly stamps: boolean;
+  /** `ttlMs` and `cacheScope` on lists and reads. */
+  readonly caching: boolean;
+  readonly audio: boolean;
+  readonly resourceLinks: boolean;
+  /** What `structuredContent` and `outputSchema` may be. */
+  readonly structured: "none" | "object" | "any";
+  /** What ping answers: DESIGN section 11. */
+  readonly ping: "empty" | "timestampInMeta";
+  /** Log messages: by `logging/setLevel` in the session, or by `_meta` of each request. */
+  readonly logging: "session" | "request";
+}
+
+const since2025 = { era: "2025", stamps: false, caching: false, logging: "session" } as const;
+
+export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
+  "2024-11-05": {
+    ...since2025,
+    revision: "2024-11-05",
+    batches: false,
+    invalidArguments: "error",
+    audio: false,
+    resourceLinks: false,
+    structured: "none",
+    ping: "timestampInMeta",
+  },
+  "2025-03-26": {
+    ...since2025,
+    revision: "2025-03-26",
+    batches: true,
+    invalidArguments: "error",
+    audio: true,
+    resourceLinks: false,
+    structured: "none",
+    ping: "empty",
+  },
+  "2025-06-18": {
+    ...since2025,
+    revision: "2025-06-18",
+    batches: false,
+    invalidArguments: "error",
+    audio: true,
+    resourceLinks: true,
+    structured: "object",
+    ping: "empty",
+  },
+  "2025-11-25": {
+    ...since2025,
+    revision: "2025-11-25",
+    batches: false,
+    invalidArguments: "result",
+    audio: true,
+    resourceLinks: true,
+    structured: "object",
+    ping: "empty",
+  },
+  "2026-07-28": {
+    era: "2026",
+    revision: "2026-07-28",
+    batches: false,
+    invalidArguments: "result",
+    stamps: true,
+    caching: true,
+    audio: true,
+    resourceLinks: true,
+    structured: "any",
+    ping: "empty",
+    logging: "request",
+  },
+};
+
+/** What a 2025 request without version header and session is taken for; 2025-06-18 transports, "Protocol Version Header". */
+export const DEFAULT_DIALECT = DIALECTS["2025-03-26"];
+export const LATEST_2025 = DIALECTS["2025-11-25"];
+export const DIALECT_2026 = DIALECTS[REVISION_2026];
+
+export function dialect2025(revision: string): Dialect | undefined {
+  return (REVISIONS_2025 as readonly string[]).includes(revision) ? DIALECTS[revision as Revision] : undefined;
+}
+
+export interface Negotiated {
+  readonly dialect: Dialect;
+  /** What the initialize result says; 2024-10-07 is echoed and served as 2024-11-05. */
+  readonly answered: string;
+  /** The client asked for no official revision at all, such as "1.0". */
+  readonly unofficial: boolean;
+}
+
+export function negotiate(requested: string): Negotiated {
+  if (requested === "2024-10-07") {
+    return { dialect: DIALECTS["2024-11-05"], answered: requested, unofficial: false };
+  }
+  const known = dialect2025(requested);
+  if (known) return { dialect: known, answered: requested, unofficial: false };
+  return {
+    dialect: LATEST_2025,
+    answered: LATEST_2025.revision,
+    unofficial: !/^\d{4}-\d{2}-\d{2}$/.test(requested),
+  };
+}

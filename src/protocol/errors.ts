@@ -1,0 +1,75 @@
+// Owns the one table of everything that can go wrong: key, JSON-RPC code and HTTP status in each era, default text.
+// Refuses per-call codes: an answer that is not in this table cannot be given.
+
+import type { Era } from "./era.ts";
+
+interface ErrorRow {
+  readonly code: number | Readonly<Record<Era, number>>;
+  readonly status: number | Readonly<Record<Era, number>>;
+  readonly message: string;
+}
+
+/**
+ * Codes: https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes. A method's own errors answer 200 in
+ * both eras (they are the payload); what is refused before a method runs answers with an HTTP status of its own.
+ */
+export const ERRORS = {
+  parseError: { code: -32700, status: 400, message: "Parse error" },
+  invalidRequest: { code: -32600, status: 400, message: "Invalid Request" },
+  methodNotFound: { code: -32601, status: { "2025": 200, "2026": 404 }, message: "Method not found" },
+  invalidParams: { code: -32602, status: 200, message: "Invalid params" },
+  invalidEnvelope: { code: -32602, status: 400, message: "Invalid params" },
+  internal: { code: -32603, status: 200, message: "Internal error" },
+  headerMismatch: { code: -32020, status: 400, message: "Header mismatch" },
+  missingCapability: { code: { "2025": -32600, "2026": -32021 }, status: 400, message: "Missing client capability" },
+  unsupportedVersion: {
+    code: { "2025": -32600, "2026": -32022 },
+    status: 400,
+    message: "Unsupported protocol version",
+  },
+  resourceNotFound: { code: { "2025": -32002, "2026": -32602 }, status: 200, message: "Resource not found" },
+  timeout: { code: { "2025": -32001, "2026": -32603 }, status: 200, message: "Request timed out" },
+  cancelled: { code: -32603, status: 200, message: "Request cancelled" },
+  busy: { code: -32603, status: 200, message: "Temporarily unavailable, try again" },
+  sessionRequired: { code: -32600, status: 400, message: "This needs a session: send initialize first" },
+  sessionNotFound: { code: -32600, status: 404, message: "Session not found" },
+  unknownTenant: { code: -32600, status: 404, message: "Not found" },
+  forbiddenOrigin: { code: -32600, status: 403, message: "Origin not allowed" },
+  forbiddenHost: { code: -32600, status: 403, message: "Host not allowed" },
+  methodNotAllowed: { code: -32600, status: 405, message: "Method not allowed" },
+  notAcceptable: { code: -32600, status: 406, message: "Accept must allow application/json or text/event-stream" },
+  tooLarge: { code: -32600, status: 413, message: "Request body too large" },
+  unsupportedMediaType: { code: -32600, status: 415, message: "Content-Type must be application/json" },
+  unavailable: { code: -32603, status: 503, message: "Service unavailable" },
+} as const satisfies Record<string, ErrorRow>;
+
+export type ErrorKey = keyof typeof ERRORS;
+
+/** What pure code returns instead of throwing. `retryAfter` is in seconds. */
+export interface Failure {
+  readonly kind: "failure";
+  readonly error: ErrorKey;
+  readonly message?: string;
+  readonly data?: unknown;
+  readonly retryAfter?: number;
+}
+
+export function failure(error: ErrorKey, message?: string, data?: unknown): Failure {
+  return {
+    kind: "failure",
+    error,
+    ...(message === undefined ? {} : { message }),
+    ...(data === undefined ? {} : { data }),
+  };
+}
+
+const pick = (value: number | Readonly<Record<Era, number>>, era: Era): number =>
+  typeof value === "number" ? value : value[era];
+
+export function errorCode(key: ErrorKey, era: Era): number {
+  return pick(ERRORS[key].code, era);
+}
+
+export function errorStatus(key: ErrorKey, era: Era): number {
+  return pick(ERRORS[key].status, era);
+}

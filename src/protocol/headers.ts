@@ -1,0 +1,152 @@
+// Owns the request metadata headers of 2026-07-28: decoding their values and comparing them with the body.
+// Refuses to read a Request: it is given the plain values.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
+
+import { failure, type Failure } from "./errors.ts";
+import { isObject, type JsonObject } from "./jsonrpc.ts";
+
+const PREFIX = "=?base64?";
+const SUFFIX = "?=";
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** The decoded value, or undefined when it claims to be Base64 and is not, or holds characters a header may not. */
+export function decodeHeaderValue(value: string): string | undefined {
+  if (value.startsWith(PREFIX) && value.endsWith(SUFFIX) && value.length >= PREFIX.length + SUFFIX.length) {
+    const encoded = value.slice(PREFIX.length, -SUFFIX.length);
+    if (!BASE64.test(encoded)) return undefined;
+    return decodeUtf8(encoded);
+  }
+  return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined;
+}
+
+function decodeUtf8(base64: string): string | undefined {
+  const escaped = Array.from(decodeBase64(base64), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  try {
+    return decodeURIComponent(escaped);
+  } catch {
+    return undefined;
+  }
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+function decodeBase64(text: string): number[] {
+  const bytes: number[] = [];
+  let bits = 0;
+  let held = 0;
+  for (const char of text) {
+    if (char === "=") break;
+    held = ((held << 6) | ALPHABET.indexOf(char)) & 0xffff;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((held >> bits) & 0xff);
+  }
+  return bytes;
+}
+
+/** Methods whose `Mcp-Name` mirrors a member of params. */
+export const NAME_HEADER_SOURCE: Readonly<Record<string, "name" | "uri">> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+};
+
+export function checkStandardHeaders(
+  method: string,
+  params: JsonObject,
+  headers: { readonly method: string | null; readonly name: string | null },
+): Failure | undefined {
+  if (headers.method === null) return mismatch("Mcp-Method header is required");
+  if (headers.method !== method) {
+    return mismatch(`Mcp-Method header '${headers.method}' does not match the method '${method}'`);
+  }
+  const source = NAME_HEADER_SOURCE[method];
+  const value = source === undefined ? undefined : params[source];
+  if (source === undefined || typeof value !== "string") return undefined;
+  if (headers.name === null) return mismatch("Mcp-Name header is required");
+  if (headers.name === value) return undefined;
+  const decoded = decodeHeaderValue(headers.name);
+  if (decoded === undefined) return mismatch("Mcp-Name header is not a valid value");
+  return decoded === value ? undefined : mismatch(`Mcp-Name header does not match params.${source}`);
+}
+
+/** One property of a tool's input schema that is mirrored into `Mcp-Param-{header}`. */
+export interface ParamHeader {
+  readonly header: string;
+  readonly path: readonly string[];
+  readonly type: "string" | "integer" | "boolean";
+}
+
+export function checkParamHeaders(
+  mirrored: readonly ParamHeader[],
+  args: JsonObject,
+  header: (name: string) => string | null,
+): Failure | undefined {
+  for (const param of mirrored) {
+    const name = `Mcp-Param-${param.header}`;
+    const raw = header(name);
+    const value = valueAt(args, param.path);
+    const wrong = value === undefined || value === null ? checkAbsent(name, raw) : checkMirror(name, raw, value);
+    if (wrong) return wrong;
+  }
+  return undefined;
+}
+
+function checkAbsent(name: string, raw: string | null): Failure | undefined {
+  return raw === null ? undefined : mismatch(`${name} header has no value in the arguments`);
+}
+
+function checkMirror(name: string, raw: string | null, value: unknown): Failure | undefined {
+  if (raw === null) return mismatch(`${name} header is required`);
+  const decoded = decodeHeaderValue(raw);
+  if (decoded === undefined) return mismatch(`${name} header is not a valid value`);
+  if (typeof value === "number" ? Number(decoded) === value && decoded.trim() !== "" : decoded === String(value)) {
+    return undefined;
+  }
+  return mismatch(`${name} header does not match the argument`);
+}
+
+function valueAt(args: JsonObject, path: readonly string[]): unknown {
+  let at: unknown = args;
+  for (const key of path) {
+    if (!isObject(at) || !Object.hasOwn(at, key)) return undefined;
+    at = at[key];
+  }
+  return at;
+}
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+
+/** Every annotated property of an input schema, or the rule that an annotation breaks. */
+export function collectParamHeaders(schema: JsonObject): ParamHeader[] | { readonly broken: string } {
+  const found: ParamHeader[] = [];
+  const broken = collect(schema, [], found);
+  if (broken !== undefined) return { broken };
+  const names = new Set(found.map((param) => param.header.toLowerCase()));
+  return names.size === found.length ? found : { broken: "x-mcp-header names must differ, whatever their case" };
+}
+
+function collect(schema: JsonObject, path: readonly string[], found: ParamHeader[]): string | undefined {
+  if (!isObject(schema.properties)) return undefined;
+  for (const [key, property] of Object.entries(schema.properties)) {
+    if (!isObject(property)) continue;
+    const here = [...path, key];
+    const header = property["x-mcp-header"];
+    if (header !== undefined) {
+      const { type } = property;
+      if (typeof header !== "string" || !HEADER_NAME.test(header)) return `${here.join(".")}: x-mcp-header is no token`;
+      if (type !== "string" && type !== "integer" && type !== "boolean") {
+        return `${here.join(".")}: x-mcp-header needs the type string, integer or boolean`;
+      }
+      found.push({ header, path: here, type });
+    }
+    const broken = collect(property, here, found);
+    if (broken !== undefined) return broken;
+  }
+  return undefined;
+}
+
+function mismatch(why: string): Failure {
+  return failure("headerMismatch", `Header mismatch: ${why}`);
+}

@@ -1,0 +1,93 @@
+// Owns the JSON-RPC 2.0 envelope: parsing unknown values into messages and writing responses.
+// Refuses to know any MCP method. https://www.jsonrpc.org/specification
+
+export type RequestId = string | number;
+export type JsonObject = Record<string, unknown>;
+
+export interface RpcRequest {
+  readonly kind: "request";
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+export interface RpcNotification {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+export interface RpcResponse {
+  readonly kind: "response";
+  readonly id: RequestId;
+  readonly result?: JsonObject;
+  readonly error?: JsonObject;
+}
+
+/** `id` is what can be echoed: null when the message carried none that is legal. */
+export interface RpcInvalid {
+  readonly kind: "invalid";
+  readonly id: RequestId | null;
+  readonly why: string;
+  readonly params?: true;
+}
+
+export type RpcMessage = RpcRequest | RpcNotification | RpcResponse | RpcInvalid;
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function isRequestId(value: unknown): value is RequestId {
+  return typeof value === "string" || (typeof value === "number" && Number.isInteger(value));
+}
+
+export function parseMessage(value: unknown): RpcMessage {
+  if (!isObject(value)) return { kind: "invalid", id: null, why: "a message is a JSON object" };
+  const id = isRequestId(value.id) ? value.id : null;
+  if (value.jsonrpc !== "2.0") return { kind: "invalid", id, why: 'jsonrpc must be "2.0"' };
+  if ("id" in value && id === null) return { kind: "invalid", id, why: "id must be a string or an integer" };
+  if (!("method" in value)) return parseResponse(value, id);
+  return parseCall(value, id);
+}
+
+function parseCall(value: JsonObject, id: RequestId | null): RpcMessage {
+  if (typeof value.method !== "string") return { kind: "invalid", id, why: "method must be a string" };
+  if ("result" in value || "error" in value) {
+    return { kind: "invalid", id, why: "a message with a method has neither result nor error" };
+  }
+  const { params } = value;
+  if (params !== undefined && !isObject(params)) {
+    return { kind: "invalid", id, why: "params must be an object", params: true };
+  }
+  if (id === null) return { kind: "notification", method: value.method, params };
+  return { kind: "request", id, method: value.method, params };
+}
+
+function parseResponse(value: JsonObject, id: RequestId | null): RpcMessage {
+  const hasResult = "result" in value;
+  const hasError = "error" in value;
+  if (!hasResult && !hasError) return { kind: "invalid", id, why: "a message has a method, a result or an error" };
+  if (hasResult && hasError) return { kind: "invalid", id, why: "result and error exclude each other" };
+  if (id === null) return { kind: "invalid", id, why: "a response has an id" };
+  const body = hasResult ? value.result : value.error;
+  if (!isObject(body)) return { kind: "invalid", id, why: "result and error are objects" };
+  return hasResult ? { kind: "response", id, result: body } : { kind: "response", id, error: body };
+}
+
+/** `resultJson` is already JSON: the hot path never serialises a list twice. */
+export function resultResponse(id: RequestId, resultJson: string): string {
+  return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${resultJson}}`;
+}
+
+export function errorResponse(id: RequestId | null | undefined, code: number, message: string, data?: unknown): string {
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    ...(id === undefined ? {} : { id }),
+    error: { code, message, ...(data === undefined ? {} : { data }) },
+  });
+}
+
+export function notification(method: string, params: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params });
+}

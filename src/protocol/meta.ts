@@ -1,0 +1,51 @@
+// Owns the `_meta` members the protocol reserves and what a request says about its client.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
+
+import { isObject, type JsonObject } from "./jsonrpc.ts";
+
+export const META = {
+  protocolVersion: "io.modelcontextprotocol/protocolVersion",
+  clientInfo: "io.modelcontextprotocol/clientInfo",
+  clientCapabilities: "io.modelcontextprotocol/clientCapabilities",
+  logLevel: "io.modelcontextprotocol/logLevel",
+  serverInfo: "io.modelcontextprotocol/serverInfo",
+  subscriptionId: "io.modelcontextprotocol/subscriptionId",
+} as const;
+
+export const LOG_LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export function isLogLevel(value: unknown): value is LogLevel {
+  return (LOG_LEVELS as readonly unknown[]).includes(value);
+}
+
+export function reaches(level: LogLevel, minimum: LogLevel): boolean {
+  return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minimum);
+}
+
+/** What a server may ask of a client; a dot names a sub-capability. */
+export type ClientCapability = "elicitation" | "elicitation.url" | "sampling" | "sampling.tools" | "roots";
+
+/** An elicitation capability without members means form mode; client/elicitation, "Capabilities". */
+export function hasCapability(capabilities: JsonObject, capability: ClientCapability): boolean {
+  const [name, part] = capability.split(".") as [string, string | undefined];
+  const declared = capabilities[name];
+  if (!isObject(declared)) return false;
+  if (part !== undefined) return isObject(declared[part]);
+  if (name !== "elicitation") return true;
+  return isObject(declared.form) || !isObject(declared.url);
+}
+
+/** The smallest ClientCapabilities object that holds the capability: what -32021 shows. */
+export function requiredCapabilities(capability: ClientCapability): JsonObject {
+  const [name, part] = capability.split(".") as [string, string | undefined];
+  return { [name]: part === undefined ? {} : { [part]: {} } };
+}
+
+export function progressTokenOf(params: JsonObject | undefined): string | number | undefined {
+  const meta = params?._meta;
+  if (!isObject(meta)) return undefined;
+  const token = meta.progressToken;
+  return typeof token === "string" || (typeof token === "number" && Number.isInteger(token)) ? token : undefined;
+}

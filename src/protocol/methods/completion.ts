@@ -1,0 +1,46 @@
+// Owns completion/complete: params, and the limit of 100 values.
+// https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
+
+import type { Backend, Call, CallOutcome, CompletionRequest } from "../backend.ts";
+import type { Failure } from "../errors.ts";
+import { isObject } from "../jsonrpc.ts";
+import { invalid, isFailure, readString, readStrings } from "./params.ts";
+
+const MAX_VALUES = 100;
+
+export async function complete(call: Call, backend: Backend): Promise<CallOutcome> {
+  const request = parseCompletion(call);
+  if (isFailure(request)) return request;
+  const values = await backend.complete(request, call);
+  if (isFailure(values)) return values;
+  return {
+    kind: "complete",
+    result: {
+      completion: {
+        values: values.slice(0, MAX_VALUES),
+        total: values.length,
+        hasMore: values.length > MAX_VALUES,
+      },
+    },
+  };
+}
+
+function parseCompletion({ params }: Call): CompletionRequest | Failure {
+  const ref = parseRef(params.ref);
+  if (isFailure(ref)) return ref;
+  if (!isObject(params.argument)) return invalid("argument", "must be an object");
+  const name = readString(params.argument, "name");
+  if (isFailure(name)) return invalid("argument.name", "must be a string");
+  const value = readString(params.argument, "value");
+  if (isFailure(value)) return invalid("argument.value", "must be a string");
+  const context = isObject(params.context) ? readStrings(params.context, "arguments") : {};
+  if (isFailure(context)) return context;
+  return { ref, argument: { name, value }, context };
+}
+
+function parseRef(ref: unknown): CompletionRequest["ref"] | Failure {
+  if (!isObject(ref)) return invalid("ref", "must be an object");
+  if (ref.type === "ref/prompt" && typeof ref.name === "string") return { type: "prompt", name: ref.name };
+  if (ref.type === "ref/resource" && typeof ref.uri === "string") return { type: "resource", uri: ref.uri };
+  return invalid("ref", "must be a ref/prompt with a name or a ref/resource with a uri");
+}

@@ -1,0 +1,24 @@
+// Owns how content blocks read in a revision that does not know their type yet: the information stays, the type falls back.
+
+import type { Dialect } from "../era.ts";
+import { isObject } from "../jsonrpc.ts";
+
+export function adaptBlocks(blocks: unknown, dialect: Dialect): unknown {
+  if ((dialect.audio && dialect.resourceLinks) || !Array.isArray(blocks)) return blocks;
+  return blocks.map((block: unknown, index) => adaptBlock(block, dialect, index));
+}
+
+export function adaptBlock(block: unknown, dialect: Dialect, index = 0): unknown {
+  if (!isObject(block)) return block;
+  if (block.type === "audio" && !dialect.audio) {
+    return {
+      type: "resource",
+      resource: { uri: `urn:audio:${index}`, mimeType: block.mimeType, blob: block.data },
+    };
+  }
+  if (block.type === "resource_link" && !dialect.resourceLinks) {
+    const description = typeof block.description === "string" ? `: ${block.description}` : "";
+    return { type: "text", text: `${String(block.title ?? block.name)} <${String(block.uri)}>${description}` };
+  }
+  return block;
+}

@@ -1,0 +1,56 @@
+// Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
+
+import type { Backend, Call, CallOutcome } from "../backend.ts";
+import { negotiate, REVISION_2026, type Era, type Negotiated } from "../era.ts";
+import type { Failure } from "../errors.ts";
+import { isObject, type JsonObject } from "../jsonrpc.ts";
+import { invalid } from "./params.ts";
+
+/** Declared exactly as served: no listChanged and no subscribe while nothing is pushed. */
+const CAPABILITIES: Readonly<Record<Era, JsonObject>> = {
+  "2025": { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} },
+  "2026": { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} },
+};
+
+export interface Initialized {
+  readonly kind: "initialized";
+  readonly negotiated: Negotiated;
+  readonly capabilities: JsonObject;
+  readonly result: JsonObject;
+}
+
+export function initialize(params: JsonObject, backend: Backend): Initialized | Failure {
+  const requested = params.protocolVersion;
+  if (typeof requested !== "string") return invalid("protocolVersion", "must be a string");
+  const negotiated = negotiate(requested);
+  return {
+    kind: "initialized",
+    negotiated,
+    capabilities: isObject(params.capabilities) ? params.capabilities : {},
+    result: {
+      protocolVersion: negotiated.answered,
+      capabilities: CAPABILITIES["2025"],
+      serverInfo: backend.server,
+      ...(backend.instructions === undefined ? {} : { instructions: backend.instructions }),
+    },
+  };
+}
+
+export function discover(_call: Call, backend: Backend): CallOutcome {
+  return {
+    kind: "complete",
+    result: {
+      supportedVersions: [REVISION_2026],
+      capabilities: CAPABILITIES["2026"],
+      ...(backend.instructions === undefined ? {} : { instructions: backend.instructions }),
+    },
+    cache: backend.definitionsCache,
+  };
+}
+
+/** A time goes only to whom it cannot hurt: later revisions demand an empty result. */
+export function ping(call: Call): CallOutcome {
+  const timestamp = call.now();
+  if (call.session?.unofficial) return { kind: "complete", result: { timestamp } };
+  return { kind: "complete", result: call.dialect.ping === "timestampInMeta" ? { _meta: { timestamp } } : {} };
+}

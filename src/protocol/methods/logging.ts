@@ -1,0 +1,15 @@
+// Owns logging/setLevel of era 2025. Its replacement in 2026 is a member of each request's _meta and needs no method.
+// https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging
+
+import type { Call, CallOutcome } from "../backend.ts";
+import { failure } from "../errors.ts";
+import { isLogLevel } from "../meta.ts";
+import { invalid } from "./params.ts";
+
+export async function setLogLevel(call: Call): Promise<CallOutcome> {
+  const { level } = call.params;
+  if (!isLogLevel(level)) return invalid("level", "is not a log level");
+  if (!call.session) return failure("sessionRequired", "logging/setLevel needs a session: send initialize first");
+  await call.session.setLogLevel(level);
+  return { kind: "complete", result: {} };
+}

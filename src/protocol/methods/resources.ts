@@ -1,0 +1,43 @@
+// Owns resources/list, resources/templates/list and resources/read: params, and URIs normalized once.
+// https://modelcontextprotocol.io/specification/2026-07-28/server/resources
+
+import type { Backend, Call, CallOutcome } from "../backend.ts";
+import { UNCACHED } from "../backend.ts";
+import { failure } from "../errors.ts";
+import { parseUri } from "../uri.ts";
+import { listDefinitions, type DefinitionList } from "./lists.ts";
+import { isFailure, readCursor, readString } from "./params.ts";
+
+const TEMPLATES: DefinitionList = {
+  member: "resourceTemplates",
+  of: (backend) => backend.templates,
+  adapt: (wire) => wire,
+};
+
+export function listTemplates(call: Call, backend: Backend): CallOutcome {
+  return listDefinitions(TEMPLATES, call, backend);
+}
+
+export async function listResources(call: Call, backend: Backend): Promise<CallOutcome> {
+  const cursor = readCursor(call.params);
+  if (isFailure(cursor)) return cursor;
+  const page = await backend.listResources(cursor);
+  if (isFailure(page)) return page;
+  return {
+    kind: "complete",
+    result: {
+      resources: page.items,
+      ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+    },
+    cache: { ttlMs: 0, cacheScope: backend.definitionsCache.cacheScope },
+  };
+}
+
+export async function readResource(call: Call, backend: Backend): Promise<CallOutcome> {
+  const asked = readString(call.params, "uri");
+  if (isFailure(asked)) return asked;
+  const parsed = parseUri(asked);
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
+  const outcome = await backend.readResource(parsed.uri, asked, call);
+  return outcome.kind === "complete" && outcome.cache === undefined ? { ...outcome, cache: UNCACHED } : outcome;
+}

@@ -1,0 +1,85 @@
+// Owns tools/list and tools/call: params, header mirrors, and how a result reads in each dialect.
+// https://modelcontextprotocol.io/specification/2026-07-28/server/tools
+
+import { Encoded, type Backend, type Call, type CallOutcome, type InvalidArguments } from "../backend.ts";
+import type { Dialect } from "../era.ts";
+import { failure } from "../errors.ts";
+import { checkParamHeaders } from "../headers.ts";
+import { isObject } from "../jsonrpc.ts";
+import { adaptBlocks } from "./content.ts";
+import { listDefinitions, type DefinitionList } from "./lists.ts";
+import { isFailure, readObject, readString } from "./params.ts";
+
+const TOOLS: DefinitionList = {
+  member: "tools",
+  of: (backend) => backend.tools,
+  adapt: (wire, dialect) => {
+    const { outputSchema } = wire;
+    if (outputSchema === undefined || dialect.structured === "any") return wire;
+    if (dialect.structured === "object" && isObject(outputSchema) && outputSchema.type === "object") return wire;
+    const { outputSchema: _dropped, ...rest } = wire;
+    return rest;
+  },
+};
+
+export function listTools(call: Call, backend: Backend): CallOutcome {
+  return listDefinitions(TOOLS, call, backend);
+}
+
+export async function callTool(call: Call, backend: Backend): Promise<CallOutcome> {
+  const name = readString(call.params, "name");
+  if (isFailure(name)) return name;
+  const args = readObject(call.params, "arguments");
+  if (isFailure(args)) return args;
+  const tool = backend.tool(name);
+  if (!tool) return failure("invalidParams", `Unknown tool: ${name}`);
+  if (call.dialect.era === "2026" && tool.paramHeaders.length > 0) {
+    const fault = checkParamHeaders(tool.paramHeaders, args, (header) => call.header(header));
+    if (fault) return fault;
+  }
+  return adaptOutcome(await backend.callTool(tool, args, call), call.dialect);
+}
+
+function adaptOutcome(outcome: CallOutcome | InvalidArguments, dialect: Dialect): CallOutcome {
+  switch (outcome.kind) {
+    case "invalidArguments":
+      return invalidArguments(outcome, dialect);
+    case "failure":
+      if (outcome.error !== "missingCapability" || dialect.era === "2026") return outcome;
+      return toolError(outcome.message ?? "The client lacks a capability that this tool needs");
+    case "inputRequired":
+      return outcome;
+    case "complete":
+      return adaptResult(outcome, dialect);
+  }
+}
+
+function adaptResult(outcome: CallOutcome & { kind: "complete" }, dialect: Dialect): CallOutcome {
+  const { result } = outcome;
+  if (dialect.structured === "any" || result instanceof Encoded) return outcome;
+  const { structuredContent, ...rest } = result;
+  const keeps = structuredContent !== undefined && dialect.structured === "object" && isObject(structuredContent);
+  return {
+    kind: "complete",
+    result: {
+      ...rest,
+      content: adaptBlocks(rest.content, dialect),
+      ...(keeps ? { structuredContent } : {}),
+    },
+  };
+}
+
+/** SEP-1303: from 2025-11-25 on the model sees what was wrong with its arguments and can mend them. */
+function invalidArguments({ violations }: InvalidArguments, dialect: Dialect): CallOutcome {
+  const text = violations.map((violation) => violation.message).join("; ");
+  if (dialect.invalidArguments === "result") return toolError(`Invalid arguments: ${text}`);
+  const [first] = violations;
+  return failure("invalidParams", `Invalid params: ${text}`, {
+    ...(first ? { path: first.path, expected: first.expected, received: first.received } : {}),
+    violations,
+  });
+}
+
+export function toolError(text: string): CallOutcome {
+  return { kind: "complete", result: { content: [{ type: "text", text }], isError: true } };
+}

@@ -1,0 +1,57 @@
+// Owns what a resource URI may look like and its one normal form. A URI is a name here: it is never fetched or opened.
+// https://www.rfc-editor.org/rfc/rfc3986
+
+export const MAX_URI_BYTES = 2048;
+
+export type ParsedUri = { readonly uri: string } | { readonly broken: string };
+
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+const ALLOWED = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/;
+const UNRESERVED = /[A-Za-z0-9\-._~]/;
+/** Only these schemes say that their host is a DNS name, hence case-insensitive; elsewhere it is part of a name. */
+const DNS_SCHEMES = new Set(["http", "https", "ws", "wss", "ftp"]);
+
+export function parseUri(text: string): ParsedUri {
+  if (text.length > MAX_URI_BYTES) return { broken: `a URI has at most ${MAX_URI_BYTES} bytes` };
+  const ascii = encodeNonAscii(text);
+  if (ascii === undefined) return { broken: "a URI is well-formed Unicode" };
+  if (ascii.length > MAX_URI_BYTES) return { broken: `a URI has at most ${MAX_URI_BYTES} bytes` };
+  const scheme = SCHEME.exec(ascii)?.[0];
+  if (scheme === undefined) return { broken: "a URI starts with a scheme" };
+  if (!ALLOWED.test(ascii)) return { broken: "a URI has no spaces, control characters or quotes" };
+  const rest = normalizeEscapes(ascii.slice(scheme.length));
+  if (rest === undefined) return { broken: "a percent sign starts a two-digit escape, not of a control character" };
+  if (rest === "") return { broken: "a URI has more than a scheme" };
+  if (hasDotSegment(rest)) return { broken: "a URI has no . or .. segments" };
+  const name = scheme.toLowerCase();
+  return { uri: name + (DNS_SCHEMES.has(name.slice(0, -1)) ? lowerHost(rest) : rest) };
+}
+
+function encodeNonAscii(text: string): string | undefined {
+  if (!text.isWellFormed()) return undefined;
+  return text.replaceAll(/[^\u0000-\u007f]+/g, (run) => encodeURIComponent(run));
+}
+
+function normalizeEscapes(text: string): string | undefined {
+  let broken = false;
+  const normal = text.replaceAll(/%(..?)?/g, (whole, digits: string | undefined) => {
+    if (digits === undefined || !/^[0-9A-Fa-f]{2}$/.test(digits)) {
+      broken = true;
+      return whole;
+    }
+    const code = Number.parseInt(digits, 16);
+    if (code < 0x20 || code === 0x7f) broken = true;
+    const char = String.fromCodePoint(code);
+    return UNRESERVED.test(char) ? char : whole.toUpperCase();
+  });
+  return broken ? undefined : normal;
+}
+
+function hasDotSegment(rest: string): boolean {
+  const path = rest.split(/[?#]/, 1)[0] ?? "";
+  return path.split(/\/|%2F|%5C/).some((segment) => segment === "." || segment === "..");
+}
+
+function lowerHost(rest: string): string {
+  return rest.replace(/^\/\/[^/?#]*/, (authority) => authority.toLowerCase());
+}

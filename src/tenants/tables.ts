@@ -1,0 +1,61 @@
+// Owns how a domain keeps tables inside a tenant's object: migrations in order, methods called by name, one alarm shared.
+// Refuses to know any domain: the object is composed from a list in the entry.
+
+export interface TableHost {
+  readonly sql: SqlStorage;
+  readonly env: unknown;
+  /** The tenant's id, which names the object. */
+  readonly tenant: string;
+  now(): number;
+  transaction<T>(work: () => T): T;
+  /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */
+  wakeAt(time: number): void;
+}
+
+export interface OpenTables<Methods> {
+  readonly methods: Methods;
+  /** Bounded work; returns when it wants to be woken next, undefined for not at all. */
+  alarm?(now: number): Promise<number | undefined>;
+}
+
+export interface Tables<Methods = object> {
+  readonly name: string;
+  /** Applied once each, in order; never edited once released. */
+  readonly migrations: readonly string[];
+  open(host: TableHost): OpenTables<Methods>;
+}
+
+export function migrate(sql: SqlStorage, tables: readonly Tables[]): void {
+  sql.exec("CREATE TABLE IF NOT EXISTS schema_versions (name TEXT PRIMARY KEY, version INTEGER NOT NULL)");
+  for (const { name, migrations } of tables) {
+    const row = sql.exec<{ version: number }>("SELECT version FROM schema_versions WHERE name = ?", name).toArray()[0];
+    const done = row?.version ?? 0;
+    if (done >= migrations.length) continue;
+    for (const statement of migrations.slice(done)) sql.exec(statement);
+    sql.exec(
+      "INSERT INTO schema_versions (name, version) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
+      name,
+      migrations.length,
+    );
+  }
+}
+
+/** The same methods, called from a Worker. */
+export type Remote<Methods> = {
+  readonly [Name in keyof Methods]: Methods[Name] extends (...args: infer Args) => infer Result
+    ? (...args: Args) => Promise<Awaited<Result>>
+    : never;
+};
+
+export interface TenantStub {
+  run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
+}
+
+export function remote<Methods extends object>(stub: TenantStub, tables: Tables<Methods>): Remote<Methods> {
+  return new Proxy({} as Remote<Methods>, {
+    get:
+      (_target, method) =>
+      (...args: unknown[]) =>
+        stub.run(tables.name, String(method), args),
+  });
+}
