@@ -107,7 +107,8 @@ async function measurePeers(run: Run, peers: Subject[]): Promise<void> {
     const measured = await measure(run, peer, bundled);
     rows.push(...measured.map((row) => ({ ...row, gzipBytes: bundled.gzipBytes })));
   }
-  if (rows.length > 0) print(`\npeers, one \`add\` tool, tools/call\n\n${table(rows)}`);
+  if (run.rows.length > 0) print("");
+  if (rows.length > 0) print(`peers, one \`add\` tool, tools/call\n\n${table(rows)}`);
   run.rows.push(...rows);
 }
 

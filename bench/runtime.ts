@@ -46,7 +46,9 @@ export interface Running {
 /** The settings of wrangler.toml that change what runs or how it is built; the bench has no bindings of its own there. */
 function productionSettings(): { lines: string[]; date: string; flags: string[] } {
   const text = readFileSync(join(root, "wrangler.toml"), "utf8").split(/^\[/m)[0] ?? "";
-  const lines = text.split("\n").filter((line) => /^(compatibility_(date|flags)|minify|keep_names)\s*=/.test(line));
+  const lines = text
+    .split("\n")
+    .filter((line) => /^(compatibility_(date|flags)|minify|keep_names|rules)\s*=/.test(line));
   const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(text)?.[1];
   if (date === undefined) throw new Error("wrangler.toml has no compatibility_date");
   const flags = /^compatibility_flags\s*=\s*\[([^\]]*)\]/m.exec(text)?.[1] ?? "";

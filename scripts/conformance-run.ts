@@ -2,7 +2,7 @@
 // The suite decides which scenarios a revision has; test/conformance/expected-failures.json says which may fail.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, open, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Check, ExpectedFailure, Scenario, Verdict } from "./conformance-verdict.ts";
@@ -53,17 +53,21 @@ async function runRevision(
   scenarios: Scenario[],
   only: string | undefined,
 ): Promise<Verdict> {
-  const results = join(RESULTS, revision);
-  await rm(results, { recursive: true, force: true });
-  await mkdir(results, { recursive: true });
+  await mkdir(RESULTS, { recursive: true });
+  // A folder of its own until the end, so that two runs at once cannot read each other's checks.
+  const running = await mkdtemp(join(RESULTS, `.${revision}-`));
   const selection =
     only === undefined ? ["--requirements", revision] : ["--scenario", only, "--spec-version", revision];
   await runSuite(
-    ["server", "--url", `${url}/mcp/conformance`, ...selection, "-o", results],
-    join(results, "output.txt"),
+    ["server", "--url", `${url}/mcp/conformance`, ...selection, "-o", running],
+    join(running, "output.txt"),
   );
+  const checks = await checksIn(running);
+  const results = join(RESULTS, revision);
+  await rm(results, { recursive: true, force: true });
+  await rename(running, results);
   const expected = (await expectedFailures(revision)).filter((one) => only === undefined || one.scenario === only);
-  return judge(revision, scenarios, await checksIn(results), expected);
+  return judge(revision, scenarios, checks, expected);
 }
 
 /** The suite's exit code is not looked at: it knows neither warnings nor our expectations. */

@@ -97,6 +97,8 @@ function problemsOf(verdict: ScenarioVerdict): string[] {
 function summaryOf(verdicts: ScenarioVerdict[]): string {
   const scored = verdicts.filter((verdict) => verdict.kind === "scored");
   const passed = scored.filter((verdict) => verdict.faults.length === 0).length;
-  const expected = verdicts.filter((verdict) => verdict.outcome === "expected failure").length;
-  return `${passed}/${scored.length} scored scenarios pass, ${expected} expected failures`;
+  const expected = verdicts.filter((verdict) => verdict.outcome === "expected failure");
+  const unscored = expected.filter((verdict) => verdict.kind !== "scored").length;
+  const also = unscored === 0 ? "" : ` and ${unscored} among those not scored`;
+  return `${passed}/${scored.length} scored scenarios pass, ${expected.length - unscored} expected failures${also}`;
 }

@@ -27,7 +27,7 @@ export {
 } from "./content/resource.ts";
 export type { Context, ElicitAnswer, ElicitOptions, Root } from "./content/context.ts";
 export type { CallEnd, CallEvent, Hooks } from "./content/host.ts";
-export type { Question } from "./content/questions.ts";
+export type { Question } from "./content/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./content/store.ts";
 export type { Principal } from "./auth/principal.ts";
 export type { ContentBlock } from "./protocol/backend.ts";

@@ -1,9 +1,25 @@
-// Owns what counts as an answer to a question: the right shape, and for a form, content that fits the form.
+// Owns what a question is, and what counts as an answer to one: the right shape, and for a form, content that fits the form.
 // A client that sends anything else is asked again.
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { ClientCapability } from "../protocol/meta.ts";
 import { compileJsonSchema } from "./json-schema.ts";
-import type { Question } from "./questions.ts";
+
+export interface Question {
+  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  readonly params?: JsonObject;
+}
+
+export function capabilityOf(question: Question): ClientCapability {
+  switch (question.method) {
+    case "elicitation/create":
+      return question.params?.mode === "url" ? "elicitation.url" : "elicitation";
+    case "sampling/createMessage":
+      return question.params?.tools === undefined ? "sampling" : "sampling.tools";
+    case "roots/list":
+      return "roots";
+  }
+}
 
 export function isUsableAnswer(question: Question, answer: unknown): answer is JsonObject {
   if (!isObject(answer)) return false;

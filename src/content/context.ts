@@ -6,7 +6,8 @@ import type { Call } from "../protocol/backend.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
 import { storeOf, type ContentHost } from "./host.ts";
-import type { Interview, Question } from "./questions.ts";
+import type { Question } from "./answers.ts";
+import type { Interview } from "./questions.ts";
 import { compileSchema, type AnySchema } from "./schema.ts";
 import type { ResourceStore } from "./store.ts";
 
@@ -117,7 +118,7 @@ export class Context {
 
   /** Sent only to a client that asked for this level; `data` is any JSON. */
   log(level: LogLevel, data: unknown, logger?: string): void {
-    if (!LOG_LEVELS.includes(level)) throw new TypeError(`no log level ${String(level)}`);
+    if (!LOG_LEVELS.includes(level)) throw new TypeError(`no log level ${level}`);
     const entry = { level, params: { level, ...(logger === undefined ? {} : { logger }), data } };
     if (this.#call.dialect.logging === "request") this.#send(entry, this.#call.logLevel);
     else if (this.#call.session) this.#logInSession(entry, this.#call.session);

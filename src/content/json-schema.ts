@@ -1,7 +1,7 @@
 // Owns plain JSON Schema 2020-12 for tools: validation through a library without eval, and applying defaults.
 // Refuses to fetch: a $ref that leaves the schema is an error at definition.
 
-import { Validator, type OutputUnit, type Schema, type SchemaDraft } from "@cfworker/json-schema";
+import { Validator, type OutputUnit, type SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/backend.ts";
 
@@ -20,7 +20,7 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
   const draft = typeof $schema === "string" ? DIALECTS[$schema.replace(/#$/, "")] : "2020-12";
   if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
   checkSchema(schema, { left: MAX_SUBSCHEMAS });
-  const validator = new Validator(schema as Schema, draft, false);
+  const validator = new Validator(schema, draft, false);
   return (value) => {
     const { valid, errors } = validator.validate(value);
     return valid ? [] : leaves(errors).map((unit) => violationOf(unit, schema, value));

@@ -5,12 +5,7 @@
 import { canonicalJson, digest } from "../auth/seal.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { isUsableAnswer } from "./answers.ts";
-
-export interface Question {
-  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
-  readonly params?: JsonObject;
-}
+import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
 
 /** What is sealed into `requestState`, apart from what binds it to its request. */
 export interface Progress {
@@ -47,17 +42,6 @@ export interface Interview {
 export interface ClaimBook {
   claim(nonce: string, name: string): Promise<{ state: "claimed" | "unknown" } | { state: "settled"; value: string }>;
   settle(nonce: string, name: string, value: string): Promise<void>;
-}
-
-export function capabilityOf(question: Question): ClientCapability {
-  switch (question.method) {
-    case "elicitation/create":
-      return question.params?.mode === "url" ? "elicitation.url" : "elicitation";
-    case "sampling/createMessage":
-      return question.params?.tools === undefined ? "sampling" : "sampling.tools";
-    case "roots/list":
-      return "roots";
-  }
 }
 
 export class ReplayInterview implements Interview {

@@ -2,6 +2,7 @@
 // A handler that is ready at once costs no timer and no race.
 
 import type { EventSink } from "../protocol/backend.ts";
+import { soon } from "../protocol/soon.ts";
 import type { Interview } from "./questions.ts";
 
 export type Ended<T> =
@@ -34,7 +35,7 @@ export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimit
     (value): Ended<T> => (ended = { kind: "returned", value }),
     (error: unknown): Ended<T> => (ended = { kind: "threw", error }),
   );
-  for (let turn = 0; turn < QUICK_TURNS && ended === undefined; turn += 1) await null;
+  await soon(() => ended !== undefined, QUICK_TURNS);
   return ended ?? waitFor(settled, limits);
 }
 

@@ -40,7 +40,7 @@ export interface CompiledSchema {
 }
 
 export function compileSchema(schema: AnySchema): CompiledSchema {
-  return isStandard(schema) ? compileStandard(schema) : compilePlain(schema as JsonObject);
+  return isStandard(schema) ? compileStandard(schema) : compilePlain(schema);
 }
 
 function isStandard(schema: AnySchema): schema is StandardSchema {
@@ -85,7 +85,7 @@ function violationOf(issue: StandardIssue, value: unknown): Violation {
   const keys = (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part));
   const path = keys.map(String).join(".");
   const at = keys.reduce<unknown>((within, key) => (within as Record<PropertyKey, unknown> | undefined)?.[key], value);
-  const expected = typeof issue.expected === "string" ? issue.expected : String(issue.code ?? "valid");
+  const expected = [issue.expected, issue.code].find((about) => typeof about === "string") ?? "valid";
   return {
     path,
     expected,

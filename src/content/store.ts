@@ -5,7 +5,7 @@
 import { AppError } from "../protocol/app-error.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { decodeCursor, encodeCursor } from "../protocol/cursor.ts";
-import { bodyKey, type RemoteContent, type ResourceRow } from "./tables.ts";
+import { bodyKey, type PutResource, type RemoteContent, type ResourceRow } from "./tables.ts";
 
 /** KV's own limit. */
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
@@ -13,6 +13,7 @@ const MAX_COPY_BYTES = 256 * 1024;
 const MAX_SEARCH_CHARACTERS = 256 * 1024;
 const KV_CACHE_SECONDS = 86_400;
 const MISS_RETRY_MS = [50, 200, 500] as const;
+const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 const PAGE = 100;
 const MAX_PAGE = 1000;
 
@@ -154,53 +155,52 @@ interface WriteTo {
 
 async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Promise<ResourceMeta> {
   const uri = nameOf(resource.uri);
-  const binary = resource.blob !== undefined;
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
   check(resource, bytes);
   const hash = await sha256(bytes);
-  const row = {
-    uri,
-    name: resource.name,
-    title: resource.title ?? null,
-    description: resource.description ?? null,
-    mimeType: resource.mimeType ?? (binary ? "application/octet-stream" : "text/plain"),
-    binary,
-    size: bytes.byteLength,
-    hash,
-    ...(resource.lastModified === undefined ? {} : { lastModified: resource.lastModified }),
-    audience: resource.audience ?? null,
-    priority: resource.priority ?? null,
-    tags: [...new Set(resource.tags)],
-  };
-  const put = {
+  const row = { ...rowOf(resource, bytes.byteLength), uri, hash };
+  const put: PutResource = {
     row,
-    searchText: binary ? "" : (resource.text ?? "").slice(0, MAX_SEARCH_CHARACTERS),
-    copy: bytes.byteLength <= MAX_COPY_BYTES ? (bytes.slice().buffer as ArrayBuffer) : null,
+    searchText: (resource.text ?? "").slice(0, MAX_SEARCH_CHARACTERS),
+    copy: bytes.byteLength <= MAX_COPY_BYTES ? bytes.slice().buffer : null,
     ifAbsent,
   };
   for (let tries = 0; tries < 3; tries += 1) {
     await to.bodies.put(bodyKey(to.tenant, hash), bytes);
     const done = await to.content.put(put);
     if (done.state === "resend") continue;
-    const lastModified = done.state === "stored" ? done.lastModified : (row.lastModified ?? "");
-    return metaOf({ ...row, lastModified });
+    return metaOf({ ...row, lastModified: done.lastModified });
   }
   throw new AppError("busy", { retryAfter: 5 });
 }
 
-function check(resource: NewResource, bytes: Uint8Array): void {
-  const fail = (member: string, rule: string): never => {
-    throw new TypeError(`resource ${member}: ${rule}`);
+function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "uri" | "hash"> {
+  const binary = resource.blob !== undefined;
+  const { name, title = null, description = null, audience = null, priority = null, lastModified } = resource;
+  return {
+    name,
+    title,
+    description,
+    audience,
+    priority,
+    mimeType: resource.mimeType ?? (binary ? "application/octet-stream" : "text/plain"),
+    binary,
+    size,
+    ...(lastModified === undefined ? {} : { lastModified }),
+    tags: [...new Set(resource.tags)],
   };
-  if (typeof resource.name !== "string" || resource.name === "") fail("name", "must not be empty");
-  if (bytes.byteLength > MAX_BODY_BYTES) fail("body", `at most ${MAX_BODY_BYTES} bytes`);
-  const { priority, lastModified } = resource;
-  if (priority !== undefined && !(priority >= 0 && priority <= 1)) fail("priority", "from 0 to 1");
-  if (lastModified !== undefined && !/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(lastModified))
-    fail("lastModified", "ISO 8601 in UTC");
-  for (const tag of resource.tags ?? []) {
-    if (tag.length === 0 || tag.length > 100) fail("tags", "1 to 100 characters each");
-  }
+}
+
+/** Throws a TypeError that names the member and its rule. */
+function check({ name, priority, lastModified, tags }: NewResource, bytes: Uint8Array): void {
+  const broken = [
+    (typeof name !== "string" || name === "") && "name: must not be empty",
+    bytes.byteLength > MAX_BODY_BYTES && `body: at most ${MAX_BODY_BYTES} bytes`,
+    priority !== undefined && !(priority >= 0 && priority <= 1) && "priority: from 0 to 1",
+    lastModified !== undefined && !ISO_UTC.test(lastModified) && "lastModified: ISO 8601 in UTC",
+    tags?.some((tag) => tag.length === 0 || tag.length > 100) && "tags: 1 to 100 characters each",
+  ].find(Boolean);
+  if (broken) throw new TypeError(`resource ${broken}`);
 }
 
 async function sha256(bytes: Uint8Array): Promise<string> {

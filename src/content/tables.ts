@@ -36,7 +36,7 @@ export interface PutResource {
 
 export type PutResult =
   | { readonly state: "stored"; readonly lastModified: string }
-  | { readonly state: "present" }
+  | { readonly state: "present"; readonly lastModified: string }
   /** The body was collected between its upload and now: upload again. */
   | { readonly state: "resend" };
 
@@ -196,7 +196,7 @@ function list(
 
 function put(host: TableHost, { row, searchText, copy, ifAbsent }: PutResource, old: StoredRow | undefined): PutResult {
   const { sql } = host;
-  if (old && ifAbsent) return { state: "present" };
+  if (old && ifAbsent) return { state: "present", lastModified: old.last_modified };
   const now = host.now();
   const collected = sql.exec("DELETE FROM collected WHERE hash = ? RETURNING hash", row.hash).toArray();
   if (collected.length > 0) return { state: "resend" };

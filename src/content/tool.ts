@@ -65,8 +65,7 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
   const output = options.output && compileSchema(options.output);
   let listed: { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } | undefined;
   // Writing a schema as JSON costs; an isolate that never lists or calls the tool does not pay at start-up.
-  const definition = () =>
-    (listed ??= describe(options as Omit<ToolOptions<AnySchema>, "handler" | "input">, input, output));
+  const definition = () => (listed ??= describe(options, input, output));
   return {
     kind: "tool",
     name,
@@ -74,7 +73,7 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
     output,
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     resumable: options.resumable ?? false,
-    handler: options.handler as Tool["handler"],
+    handler: options.handler,
     get wire() {
       return definition().wire;
     },

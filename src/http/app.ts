@@ -62,7 +62,7 @@ export function createApp(options: AppOptions): Hono<Bindings> {
 
   app.onError((error, c) => {
     hooks.onError?.(error, undefined);
-    return respondFailure(eraOf(c.req.raw), null, failureOf(error, c.req.raw));
+    return respondFailure(eraOf(c.req.raw), undefined, failureOf(error, c.req.raw));
   });
 
   app.get("/healthz", (c) => c.json({ status: "ok", name: catalog.server.name, version: catalog.server.version }));
@@ -77,15 +77,15 @@ export function createApp(options: AppOptions): Hono<Bindings> {
     // 1. Hosts and origins, before anything is looked at.
     const origin = request.headers.get("origin");
     if (!hostAllowed(request.headers.get("host"), env))
-      return respondFailure(eraOf(request), null, failure("forbiddenHost"));
-    if (!originAllowed(origin, env)) return respondFailure(eraOf(request), null, failure("forbiddenOrigin"));
+      return respondFailure(eraOf(request), undefined, failure("forbiddenHost"));
+    if (!originAllowed(origin, env)) return respondFailure(eraOf(request), undefined, failure("forbiddenOrigin"));
     if (request.method === "OPTIONS") return preflight(origin, request.headers.get("access-control-request-headers"));
     // 2. The tenant; unknown names wake nothing.
     const id = c.req.param("tenant") ?? options.defaultTenant;
     const target = id === undefined || c.req.param("profile") !== undefined ? undefined : targets.get(id);
     if (!target) return withOrigin(unknownTenant(request), origin);
     // 3. The method.
-    if (request.method !== "POST") return withOrigin(answerOther(request, target), origin);
+    if (request.method !== "POST") return withOrigin(await answerOther(request, target), origin);
     // 4. The principal, and the endpoint.
     const response = await handlePost(createEndpoint(request, target, env, { hooks, ctx: c.executionCtx }));
     return withOrigin(response, origin);
@@ -101,14 +101,18 @@ export function createApp(options: AppOptions): Hono<Bindings> {
 
 function unknownTenant(request: Request): Response {
   const why = `Not found: MCP endpoints are at ${new URL(request.url).origin}/mcp/{tenant}`;
-  return respondFailure(eraOf(request), null, failure("unknownTenant", why));
+  return respondFailure(eraOf(request), undefined, failure("unknownTenant", why));
 }
 
-function answerOther(request: Request, { tenant, view }: Target): Response {
+async function answerOther(request: Request, { tenant, view }: Target): Promise<Response> {
   if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
     return connectPage(request, { id: tenant.id, ...view.server }, view);
   }
-  const response = respondFailure(eraOf(request), null, failure("methodNotAllowed", "Method not allowed: use POST"));
+  const response = respondFailure(
+    eraOf(request),
+    undefined,
+    failure("methodNotAllowed", "Method not allowed: use POST"),
+  );
   response.headers.set("allow", "POST, OPTIONS");
   return response;
 }

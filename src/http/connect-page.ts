@@ -37,7 +37,7 @@ const SECURITY = {
   "referrer-policy": "no-referrer",
 };
 
-export function connectPage(request: Request, about: PageAbout, lists: PageLists): Response {
+export async function connectPage(request: Request, about: PageAbout, lists: PageLists): Promise<Response> {
   const { origin } = new URL(request.url);
   const url = `${origin}/mcp/${about.id}`;
   const named = about.title ?? about.id;
@@ -79,7 +79,7 @@ export function connectPage(request: Request, about: PageAbout, lists: PageLists
         </main>
       </body>
     </html>`;
-  return new Response(String(page), {
+  return new Response(await page, {
     headers: { "content-type": "text/html; charset=utf-8", "cache-control": "no-store", vary: "Accept", ...SECURITY },
   });
 }

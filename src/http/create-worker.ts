@@ -5,6 +5,7 @@ import type { Prompt } from "../content/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/resource.ts";
 import type { NewResource } from "../content/store.ts";
 import type { Tool } from "../content/tool.ts";
+import type { ServerInfo } from "../protocol/backend.ts";
 import { defineTenants, type TenantDefinition } from "../tenants/definition.ts";
 import { createApp, type Env } from "./app.ts";
 import { VERSION } from "./version.ts";
@@ -32,18 +33,11 @@ export interface WorkerOptions {
 export function createWorker(options: WorkerOptions = {}): ExportedHandler<Env> & {
   fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
 } {
-  const { name = "tenantry", version = VERSION, title, description, websiteUrl } = options;
   const tenants = defineTenants(options.tenants ?? { demo: {} });
   const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
   const app = createApp({
     catalog: {
-      server: {
-        name,
-        version,
-        ...(title === undefined ? {} : { title }),
-        ...(description === undefined ? {} : { description }),
-        ...(websiteUrl === undefined ? {} : { websiteUrl }),
-      },
+      server: serverInfo(options),
       instructions: options.instructions,
       tools: options.tools ?? [],
       prompts: options.prompts ?? [],
@@ -54,6 +48,17 @@ export function createWorker(options: WorkerOptions = {}): ExportedHandler<Env> 
     hooks: { onError: logError, ...options.hooks },
   });
   return { fetch: (request, env, ctx) => app.fetch(request, env, ctx) };
+}
+
+function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {
+  const { title, description, websiteUrl } = about;
+  return {
+    name,
+    version,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(websiteUrl === undefined ? {} : { websiteUrl }),
+  };
 }
 
 /** An author who hangs in no `onError` still finds what failed, in the Worker's logs. */

@@ -11,7 +11,7 @@ import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { Lease } from "../tenants/lease.ts";
-import { isJsonType, parseAccept, parseJson, readBody } from "./body.ts";
+import { isJsonType, parseAccept, type Accepted, parseJson, readBody } from "./body.ts";
 import { failureOf } from "./on-error.ts";
 import { respondAccepted, respondAnswer, respondFailure, respondWhenReady } from "./respond.ts";
 import { mintSession, openSession, type Session, type SessionOwner } from "./session.ts";
@@ -44,15 +44,14 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
   const version = headers.get("mcp-protocol-version");
   const era: Era = version === REVISION_2026 ? "2026" : "2025";
   // 1. What the headers alone refuse.
-  if (!isJsonType(headers.get("content-type"))) return respondFailure(era, null, failure("unsupportedMediaType"));
-  const accepted = parseAccept(headers.get("accept"));
-  if (!accepted.json && !accepted.stream) return respondFailure(era, null, failure("notAcceptable"));
+  const accepted = acceptable(headers);
+  if (isFailure(accepted)) return respondFailure(era, undefined, accepted);
   // 2. The body, read once, while the lease is asked for if it has ended.
   const lease = endpoint.lease();
   if (lease instanceof Promise) lease.catch(() => {});
   const text = await readBody(endpoint.request, endpoint.maxBodyBytes);
   const parsed = typeof text === "string" ? parseJson(text) : text;
-  if (isFailure(parsed)) return respondFailure(era, null, parsed);
+  if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
   // 3. Which era, which dialect, or why not.
   const inbound: InboundHeaders = {
     version,
@@ -73,6 +72,12 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
     : answer2025(arrived, classified);
 }
 
+function acceptable(headers: Headers): Accepted | Failure {
+  if (!isJsonType(headers.get("content-type"))) return failure("unsupportedMediaType");
+  const accepted = parseAccept(headers.get("accept"));
+  return accepted.json || accepted.stream ? accepted : failure("notAcceptable");
+}
+
 async function settle(lease: Promise<Lease>, endpoint: Endpoint): Promise<Lease | Failure> {
   try {
     return await lease;
@@ -87,7 +92,7 @@ async function settle(lease: Promise<Lease>, endpoint: Endpoint): Promise<Lease 
 
 function idOf(classified: Classified) {
   if (classified.kind === "request2026") return classified.message.id;
-  return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : null;
+  return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
 }
 
 function answer2026(arrived: Arrived, message: RpcRequest, params: JsonObject): Promise<Response> {
@@ -106,7 +111,9 @@ function answer2026(arrived: Arrived, message: RpcRequest, params: JsonObject): 
     header: (name) => arrived.request.headers.get(name),
     now: Date.now,
   };
-  return respondWhenReady(answer(arrived, call), sink, arrived.waitUntil);
+  return respondWhenReady(answer(arrived, call), sink, (work) => {
+    arrived.waitUntil(work);
+  });
 }
 
 async function answer2025(
@@ -125,7 +132,9 @@ async function answer2025(
   if (message.kind !== "request") return respondAccepted();
   const sink = new RequestSink(arrived.request, "2025", arrived.streams);
   const call = call2025(arrived, message, session?.dialect ?? classified.dialect, session);
-  return respondWhenReady(answer(arrived, { ...call, sink }), sink, arrived.waitUntil);
+  return respondWhenReady(answer(arrived, { ...call, sink }), sink, (work) => {
+    arrived.waitUntil(work);
+  });
 }
 
 function isInitialize(message: RpcMessage): message is RpcRequest {
@@ -166,13 +175,13 @@ async function answerBatch(
 ): Promise<Response> {
   const { version } = arrived.inbound;
   const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
-  if (!dialect) return respondFailure("2025", null, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
+  if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
   if (!dialect.batches) {
     const why = `Invalid Request: revision ${dialect.revision} has no batches`;
-    return respondFailure("2025", null, failure("invalidRequest", why));
+    return respondFailure("2025", undefined, failure("invalidRequest", why));
   }
   const answers = await Promise.all(
-    messages.map((message) => {
+    messages.map(async (message) => {
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }

@@ -4,7 +4,8 @@ import type { Answer } from "../protocol/dispatch.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
 import type { Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
-import type { RequestId } from "../protocol/jsonrpc.ts";
+import type { EchoId } from "../protocol/jsonrpc.ts";
+import { soon } from "../protocol/soon.ts";
 import type { RequestSink } from "./sse.ts";
 
 /** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
@@ -25,7 +26,7 @@ export function respondAnswer({ json, status, retryAfter }: Answer): Response {
   return new Response(json, { status, headers });
 }
 
-export function respondFailure(era: Era, id: RequestId | null, failure: Failure): Response {
+export function respondFailure(era: Era, id: EchoId, failure: Failure): Response {
   return respondAnswer(encodeFailure(id, failure, era));
 }
 
@@ -41,7 +42,7 @@ export async function respondWhenReady(
 ): Promise<Response> {
   let answer: Answer | undefined;
   const settled = running.then((done) => (answer = done));
-  for (let turn = 0; turn < QUICK_TURNS && answer === undefined && !sink.stream; turn += 1) await null;
+  await soon(() => answer !== undefined || sink.stream !== undefined, QUICK_TURNS);
   if (answer === undefined && !sink.stream) {
     if (!sink.canStream) return respondAnswer(await settled);
     await streamOrAnswer(settled, sink);

@@ -5,14 +5,7 @@
 import { DEFAULT_DIALECT, DIALECT_2026, dialect2025, REVISION_2026, type Dialect, type Era } from "./era.ts";
 import { failure, type Failure } from "./errors.ts";
 import { checkStandardHeaders } from "./headers.ts";
-import {
-  isObject,
-  parseMessage,
-  type JsonObject,
-  type RequestId,
-  type RpcMessage,
-  type RpcRequest,
-} from "./jsonrpc.ts";
+import { isObject, parseMessage, type JsonObject, type EchoId, type RpcMessage, type RpcRequest } from "./jsonrpc.ts";
 import { isLogLevel, META } from "./meta.ts";
 
 /** Header values as received; null when absent. */
@@ -26,7 +19,7 @@ export interface InboundHeaders {
 export interface Rejected {
   readonly kind: "rejected";
   readonly era: Era;
-  readonly id: RequestId | null;
+  readonly id: EchoId;
   readonly failure: Failure;
 }
 
@@ -113,14 +106,14 @@ function in2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: Inbo
   if (message.kind === "request" && message.method === "initialize") {
     return { kind: "message2025", message, dialect: DEFAULT_DIALECT };
   }
-  const id = message.kind === "notification" ? null : message.id;
+  const id = message.kind === "notification" ? undefined : message.id;
   const why = `Bad MCP-Protocol-Version header: ${JSON.stringify(String(headers.version).slice(0, 64))} is not served`;
   return rejected("2025", id, failure("invalidEnvelope", why));
 }
 
 function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Classified {
   const era: Era = headers.version === REVISION_2026 ? "2026" : "2025";
-  const refuse = (why: string) => rejected(era, null, failure("invalidRequest", `Invalid Request: ${why}`));
+  const refuse = (why: string) => rejected(era, undefined, failure("invalidRequest", `Invalid Request: ${why}`));
   if (era === "2026") return refuse("this revision has no batches");
   if (body.length === 0) return refuse("an empty batch");
   if (body.length > MAX_BATCH) return refuse(`a batch has at most ${MAX_BATCH} messages`);
@@ -139,6 +132,6 @@ function claimOf(params: JsonObject | undefined): unknown {
   return isObject(meta) && META.protocolVersion in meta ? (meta[META.protocolVersion] ?? null) : undefined;
 }
 
-function rejected(era: Era, id: RequestId | null, why: Failure): Rejected {
+function rejected(era: Era, id: EchoId, why: Failure): Rejected {
   return { kind: "rejected", era, id, failure: why };
 }

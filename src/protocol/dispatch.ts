@@ -4,7 +4,7 @@
 import { Encoded, type Backend, type Call, type CallOutcome, type ServerInfo } from "./backend.ts";
 import type { Dialect, Era } from "./era.ts";
 import { ERRORS, errorCode, errorStatus, failure, type Failure } from "./errors.ts";
-import { errorResponse, resultResponse, type JsonObject, type RequestId } from "./jsonrpc.ts";
+import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
 import { META } from "./meta.ts";
 import { complete } from "./methods/completion.ts";
 import { discover, ping } from "./methods/lifecycle.ts";
@@ -62,9 +62,9 @@ export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Diale
   }
 }
 
-export function encodeFailure(id: RequestId | null, fault: Failure, era: Era): Answer {
-  // 2026-07-28 has no null id: an answer to what could not be read has none.
-  const shown = id === null && era === "2026" ? undefined : id;
+export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
+  // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves it out.
+  const shown = id === undefined && era === "2025" ? null : id;
   const message = fault.message ?? ERRORS[fault.error].message;
   return {
     json: errorResponse(shown, errorCode(fault.error, era), message, fault.data),

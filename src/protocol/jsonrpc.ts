@@ -24,12 +24,13 @@ export interface RpcResponse {
   readonly error?: JsonObject;
 }
 
-/** `id` is what can be echoed: null when the message carried none that is legal. */
+/** What an answer may echo: null is what the message said itself, undefined that nothing legal could be read. */
+export type EchoId = RequestId | null | undefined;
+
 export interface RpcInvalid {
   readonly kind: "invalid";
-  readonly id: RequestId | null;
+  readonly id: EchoId;
   readonly why: string;
-  readonly params?: true;
 }
 
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse | RpcInvalid;
@@ -43,33 +44,33 @@ export function isRequestId(value: unknown): value is RequestId {
 }
 
 export function parseMessage(value: unknown): RpcMessage {
-  if (!isObject(value)) return { kind: "invalid", id: null, why: "a message is a JSON object" };
-  const id = isRequestId(value.id) ? value.id : null;
+  if (!isObject(value)) return { kind: "invalid", id: undefined, why: "a message is a JSON object" };
+  const id = isRequestId(value.id) || value.id === null ? value.id : undefined;
   if (value.jsonrpc !== "2.0") return { kind: "invalid", id, why: 'jsonrpc must be "2.0"' };
-  if ("id" in value && id === null) return { kind: "invalid", id, why: "id must be a string or an integer" };
+  if ("id" in value && !isRequestId(id)) return { kind: "invalid", id, why: "id must be a string or an integer" };
   if (!("method" in value)) return parseResponse(value, id);
   return parseCall(value, id);
 }
 
-function parseCall(value: JsonObject, id: RequestId | null): RpcMessage {
+function parseCall(value: JsonObject, id: EchoId): RpcMessage {
   if (typeof value.method !== "string") return { kind: "invalid", id, why: "method must be a string" };
   if ("result" in value || "error" in value) {
     return { kind: "invalid", id, why: "a message with a method has neither result nor error" };
   }
   const { params } = value;
   if (params !== undefined && !isObject(params)) {
-    return { kind: "invalid", id, why: "params must be an object", params: true };
+    return { kind: "invalid", id, why: "params must be an object" };
   }
-  if (id === null) return { kind: "notification", method: value.method, params };
+  if (!isRequestId(id)) return { kind: "notification", method: value.method, params };
   return { kind: "request", id, method: value.method, params };
 }
 
-function parseResponse(value: JsonObject, id: RequestId | null): RpcMessage {
+function parseResponse(value: JsonObject, id: EchoId): RpcMessage {
   const hasResult = "result" in value;
   const hasError = "error" in value;
   if (!hasResult && !hasError) return { kind: "invalid", id, why: "a message has a method, a result or an error" };
   if (hasResult && hasError) return { kind: "invalid", id, why: "result and error exclude each other" };
-  if (id === null) return { kind: "invalid", id, why: "a response has an id" };
+  if (!isRequestId(id)) return { kind: "invalid", id, why: "a response has an id" };
   const body = hasResult ? value.result : value.error;
   if (!isObject(body)) return { kind: "invalid", id, why: "result and error are objects" };
   return hasResult ? { kind: "response", id, result: body } : { kind: "response", id, error: body };
@@ -80,7 +81,7 @@ export function resultResponse(id: RequestId, resultJson: string): string {
   return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${resultJson}}`;
 }
 
-export function errorResponse(id: RequestId | null | undefined, code: number, message: string, data?: unknown): string {
+export function errorResponse(id: EchoId, code: number, message: string, data?: unknown): string {
   return JSON.stringify({
     jsonrpc: "2.0",
     ...(id === undefined ? {} : { id }),

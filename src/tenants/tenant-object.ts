@@ -45,8 +45,8 @@ export function createTenantObject<Env>(
     override async alarm(): Promise<void> {
       this.#wake = undefined;
       const now = Date.now();
-      for (const { alarm } of this.#open.values()) {
-        const next = await alarm?.(now);
+      for (const entry of this.#open.values()) {
+        const next = await entry.alarm?.(now);
         if (next !== undefined) this.#wakeAt(next);
       }
     }

@@ -1,0 +1,8 @@
+// Type-checks every program of the repository, each with the platform types it may see.
+
+import { spawnSync } from "node:child_process";
+
+const PROGRAMS = ["tsconfig.json", "src/protocol/tsconfig.json", "test/tsconfig.json", "test/tsconfig.worker.json"];
+
+const failed = PROGRAMS.filter((program) => spawnSync("tsc", ["-p", program], { stdio: "inherit" }).status !== 0);
+process.exitCode = failed.length === 0 ? 0 : 1;
