@@ -139,8 +139,8 @@ function connect(side: Side): Connected {
       const wanted = side.load(next++);
       const answer = await exchange(agent, side.url, wanted);
       const fault = wanted.fault(answer);
-      if (fault !== undefined)
-        throw new Error(`${fault}\n  sent ${wanted.body}\n  got ${answer.status} ${answer.body}`);
+      if (fault === undefined) continue;
+      throw new Error(`${fault}\n  sent ${wanted.body}\n  got  ${answer.status} ${answer.body.slice(0, 600)}`);
     }
   };
   const drive = async (ms: number): Promise<Spent> => {

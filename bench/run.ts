@@ -47,17 +47,25 @@ interface Run {
   failures: Failure[];
 }
 
-const { values: flags } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    peers: { type: "boolean", default: false },
-    help: { type: "boolean", default: false },
-    json: { type: "string" },
-    only: { type: "string" },
-  },
-});
+const options = {
+  quick: { type: "boolean", default: false },
+  peers: { type: "boolean", default: false },
+  help: { type: "boolean", default: false },
+  json: { type: "string" },
+  only: { type: "string" },
+} as const;
+const flags = readFlags();
 
 process.exitCode = flags.help ? usage() : await main();
+
+function readFlags(): ReturnType<typeof parseArgs<{ options: typeof options }>>["values"] {
+  try {
+    return parseArgs({ options }).values;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(1);
+  }
+}
 
 function usage(): number {
   process.stdout.write(USAGE);
@@ -94,7 +102,7 @@ async function measureOurs(run: Run, ours: Subject): Promise<number | undefined>
   if (ours.scenarios.length === 0) return undefined;
   const bundled = await bundle(ours.entry, run.scratch);
   run.rows.push(...(await measure(run, ours, bundled)));
-  print(table(run.rows));
+  if (run.rows.length > 0) print(table(run.rows));
   print(sizeLine(bundled.gzipBytes));
   return bundled.gzipBytes;
 }

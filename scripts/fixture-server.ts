@@ -14,6 +14,8 @@ const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
 const READY_WITHIN_MS = 90_000;
 const STOPPED_WITHIN_MS = 5_000;
 const OUTPUT_KEPT = 8_000;
+/** Without these wrangler asks the network for a place to pretend to be at, and waits for it. */
+const OFFLINE = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
 
 export interface FixtureServer {
   /** `http://localhost:PORT`, without a path. */
@@ -51,7 +53,7 @@ export async function spawnFixtureServer(port: number, stdio: StdioOptions): Pro
   const child = spawn(
     process.execPath,
     [WRANGLER, ...args, "--inspector-port", "0", "--show-interactive-dev-session=false"],
-    { cwd: ROOT, stdio, detached: true, env: { ...process.env, WRANGLER_SEND_METRICS: "false" } },
+    { cwd: ROOT, stdio, detached: true, env: { ...process.env, ...OFFLINE } },
   );
   const endGroup = () => killGroup(child, "SIGKILL");
   process.once("exit", endGroup);
@@ -124,7 +126,8 @@ async function healthOf(url: string): Promise<string> {
   }
 }
 
-async function freePort(): Promise<number> {
+/** A port of the loopback interface that nobody listens on now. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

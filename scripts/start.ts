@@ -1,44 +1,91 @@
-// `npm start`: the application on this machine, with storage that survives a restart. Arguments go to `wrangler dev`.
+// `npm start`: the application on this machine, with storage that survives a restart. Arguments go to `wrangler dev`
+// and take the place of the defaults below. Asks nothing of the network.
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { parseArgs } from "node:util";
+
+const DEFAULTS = {
+  port: "8787",
+  "persist-to": ".wrangler/state",
+  "inspector-port": "0",
+  "log-level": "warn",
+  "show-interactive-dev-session": "false",
+};
+const READY_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 250;
 
 const args = process.argv.slice(2);
-const port = args[args.indexOf("--port") + 1] ?? "";
-const given = args.includes("--port") && /^\d+$/.test(port);
-const url = `http://localhost:${given ? port : "8787"}/mcp/demo`;
+// Not strict: what wrangler knows and we do not is wrangler's to judge.
+const { values: given } = parseArgs({ args, strict: false, options: { port: { type: "string" } } });
+const port = typeof given["port"] === "string" ? given["port"] : DEFAULTS.port;
+const url = `http://localhost:${port}/mcp/demo`;
+
+// Looked at before wrangler is started, because afterwards the other server would answer in our place.
+if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
 
 const child = spawn(
   "wrangler",
   [
     "dev",
-    ...(given ? [] : ["--port", "8787"]),
-    "--show-interactive-dev-session=false",
-    "--inspector-port=0",
-    "--persist-to=.wrangler/state",
-    "--log-level=warn",
+    ...Object.entries(DEFAULTS)
+      .filter(([name]) => given[name] === undefined)
+      .map(([name, value]) => `--${name}=${value}`),
     // Only these names reach a Worker on this machine: a page elsewhere cannot get in by rebinding its own.
     "--var=HOSTS:localhost,127.0.0.1,[::1]",
     ...args,
   ],
-  { stdio: "inherit", env: { ...process.env, WRANGLER_SEND_METRICS: "false" } },
+  {
+    stdio: "inherit",
+    env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
+  },
+);
+process.on("exit", () => child.kill());
+child.on("exit", (code) => process.exit(code ?? 0));
+child.on("error", (error) => fail(`wrangler could not be started (${error.message}); run npm ci first`));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
+stopWithNpm();
+
+const deadline = Date.now() + READY_WITHIN_MS;
+while (!(await isReady())) {
+  if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
+  await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+}
+console.log(
+  `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Stop           Ctrl+C\n`,
 );
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
-child.on("exit", (code) => process.exit(code ?? 0));
-child.on("error", (error) => {
-  console.error(`wrangler could not be started (${error.message}); run npm ci first`);
-  process.exit(1);
-});
+/** npm passes SIGTERM to the shell between us and itself, which ends without telling us. */
+function stopWithNpm(): void {
+  if (process.env["npm_lifecycle_event"] === undefined) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) child.kill("SIGTERM");
+  }, LOOK_EVERY_MS).unref();
+}
 
-for (let tries = 0; tries < 240; tries += 1) {
-  const ready = await fetch(url.replace(/\/mcp.*/, "/healthz"))
-    .then((response) => response.ok)
-    .catch(() => false);
-  if (ready) {
-    console.log(
-      `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Stop           Ctrl+C\n`,
-    );
-    break;
+async function isReady(): Promise<boolean> {
+  try {
+    return (await fetch(new URL("/healthz", url))).ok;
+  } catch {
+    return false;
   }
-  await new Promise((resolve) => setTimeout(resolve, 250));
+}
+
+async function isTaken(wanted: number): Promise<boolean> {
+  const socket = connect({ port: wanted, host: "localhost" });
+  try {
+    await once(socket, "connect");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
 }

@@ -67,7 +67,8 @@ async function storedValues(
   value: string,
   { known, host }: { readonly known: Readonly<Record<string, string>>; readonly host: ContentHost },
 ): Promise<readonly string[]> {
-  const uris = await storeOf(host).uris(template.literalPrefix, MAX_STORED);
+  const typed = template.leadingVariable === name ? encodeURIComponent(value.toWellFormed()) : "";
+  const uris = await storeOf(host).uris(template.literalPrefix + typed, MAX_STORED);
   const values = new Set<string>();
   for (const uri of uris) {
     const variables = template.match(uri);

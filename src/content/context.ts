@@ -71,9 +71,11 @@ export class Context {
     return this.#host.env;
   }
 
-  /** A text from the Worker's secrets, named `TENANT_NAME` in upper case: never another tenant's. */
+  /** A text from the Worker's secrets, named `TENANT__NAME` in upper case: never another tenant's. */
   async secret(name: string): Promise<string> {
-    const key = `${this.#host.tenant.id}_${name}`.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_");
+    // Without "__" in the name, the last one in the key is where the tenant ends: no two pairs share a key.
+    if (!/^[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*$/.test(name)) throw new TypeError(`"${name}" is no name of a secret`);
+    const key = `${this.#host.tenant.id.replaceAll("-", "_")}__${name}`.toUpperCase();
     const value = isObject(this.#host.env) ? this.#host.env[key] : undefined;
     if (typeof value !== "string") throw new Error(`no secret "${name}" is set for this tenant`);
     return value;

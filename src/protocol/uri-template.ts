@@ -45,6 +45,8 @@ export interface UriTemplate {
   readonly variables: readonly string[];
   /** What every matching URI starts with. */
   readonly literalPrefix: string;
+  /** The variable whose plain value follows the prefix directly, if there is one. */
+  readonly leadingVariable: string | undefined;
   match(uri: string): Record<string, string> | undefined;
 }
 
@@ -61,11 +63,15 @@ export function parseUriTemplate(template: string): UriTemplate | { readonly bro
   const variables = parts.flatMap((part) => ("literal" in part ? [] : part.variables.map((variable) => variable.name)));
   if (new Set(variables).size !== variables.length) return { broken: "a variable stands twice in the template" };
   if (variables.length > MAX_VARIABLES) return { broken: `a template has at most ${MAX_VARIABLES} variables` };
-  const head = parts[0];
+  const [head, next] = parts;
+  const leading = head && "literal" in head ? next : head;
+  const plain =
+    leading && "operator" in leading && leading.operator === OPERATORS[""] && leading.variables.length === 1;
   return {
     template,
     variables,
     literalPrefix: head && "literal" in head ? head.literal : "",
+    leadingVariable: plain ? leading.variables[0]?.name : undefined,
     match: (uri) => matchParts(parts, uri),
   };
 }

@@ -1,6 +1,6 @@
 // The README cut into the pages that the demo tenant stores at its first start.
 import { describe, expect, test } from "vitest";
-import readme from "../../README.md";
+import readme from "../../README.md?raw";
 import { readmePages } from "../../src/demo/readme-pages.ts";
 
 describe("pages of a document", () => {

@@ -1,0 +1,112 @@
+// Owns plain HTTP for tests that must send what no proper client sends: any method, any header, any bytes, a closed
+// connection. Refuses to judge: it reports the status, the headers and the text.
+
+import {
+  request,
+  type Agent,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
+import { encodeHeader, type Json } from "./mcp.ts";
+
+export interface RawRequest {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  /** Several chunks are sent without a Content-Length. */
+  readonly body?: string | Uint8Array | readonly (string | Uint8Array)[];
+  readonly agent?: Agent;
+}
+
+export interface RawReply {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+export interface Opened {
+  readonly response: IncomingMessage;
+  /** Ends the connection without waiting for anything. */
+  close(): void;
+}
+
+/** Starts a request; `begun` resolves when the head of the answer is there. */
+export function startRaw(url: string, { method = "POST", headers = {}, body, agent }: RawRequest) {
+  const sent = request(url, { method, headers, ...(agent === undefined ? {} : { agent }) });
+  const begun = new Promise<Opened>((resolve, reject) => {
+    sent.once("response", (response) => resolve({ response, close: () => sent.destroy() }));
+    // A server that refuses a body may stop reading it: what it answered still counts.
+    sent.on("error", reject);
+  });
+  if (Array.isArray(body)) {
+    for (const chunk of body as readonly (string | Uint8Array)[]) sent.write(chunk);
+    sent.end();
+  } else sent.end(body);
+  return { begun, close: () => sent.destroy() };
+}
+
+export async function sendRaw(url: string, options: RawRequest = {}): Promise<RawReply> {
+  const { response } = await startRaw(url, options).begun;
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const part of response) text += part as string;
+  return { status: response.statusCode ?? 0, headers: response.headers, text };
+}
+
+/** The messages of an SSE answer as they come; comments are left out. */
+export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Json> {
+  response.setEncoding("utf8");
+  let text = "";
+  for await (const part of response) {
+    text += part as string;
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events) {
+      const data = event.split("\n").filter((line) => line.startsWith("data: "));
+      if (data.length > 0) yield JSON.parse(data.map((line) => line.slice(6)).join("\n")) as Json;
+    }
+  }
+}
+
+export interface Written {
+  readonly headers: Record<string, string>;
+  readonly body: Json;
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+};
+
+/** A sessionless request as a proper client of the revision writes it. */
+export function write(revision: string, method: string, params: Json = {}, id: unknown = 1): Written {
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": revision,
+  };
+  const call = { jsonrpc: "2.0", ...(id === undefined ? {} : { id }), method };
+  if (revision !== "2026-07-28") return { headers, body: { ...call, params } };
+  const { _meta, ...rest } = params;
+  const subject = params[NAMED[method] ?? ""];
+  return {
+    headers: {
+      ...headers,
+      "mcp-method": method,
+      ...(typeof subject === "string" ? { "mcp-name": encodeHeader(subject) } : {}),
+    },
+    body: {
+      ...call,
+      params: {
+        ...rest,
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": revision,
+          "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+          ...(_meta as Json | undefined),
+        },
+      },
+    },
+  };
+}
