@@ -5,6 +5,7 @@
 import { AppError } from "../protocol/app-error.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { decodeCursor, encodeCursor } from "../protocol/cursor.ts";
+import { recallBody, rememberBody } from "./body-cache.ts";
 import { bodyKey, type PutResource, type RemoteContent, type ResourceRow } from "./tables.ts";
 
 /** KV's own limit. */
@@ -123,8 +124,10 @@ async function readBody(
   content: RemoteContent,
   bodies: KVNamespace,
 ): Promise<ResourceBody> {
-  const bytes = await fetchBody(bodyKey(tenant, row.hash), row.hash, content, bodies);
+  const key = bodyKey(tenant, row.hash);
+  const bytes = recallBody(key) ?? (await fetchBody(key, row.hash, content, bodies));
   if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
+  rememberBody(key, bytes);
   return row.binary ? { blob: new Uint8Array(bytes) } : { text: new TextDecoder().decode(bytes) };
 }
 
