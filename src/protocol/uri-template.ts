@@ -51,6 +51,22 @@ export interface UriTemplate {
 }
 
 export function parseUriTemplate(template: string): UriTemplate | { readonly broken: string } {
+  const parts = parseParts(template);
+  if ("broken" in parts) return parts;
+  const variables = parts.flatMap((part) => ("literal" in part ? [] : part.variables.map((variable) => variable.name)));
+  if (new Set(variables).size !== variables.length) return { broken: "a variable stands twice in the template" };
+  if (variables.length > MAX_VARIABLES) return { broken: `a template has at most ${MAX_VARIABLES} variables` };
+  const [head] = parts;
+  return {
+    template,
+    variables,
+    literalPrefix: head && "literal" in head ? head.literal : "",
+    leadingVariable: leadingVariable(parts),
+    match: (uri) => matchParts(parts, uri),
+  };
+}
+
+function parseParts(template: string): readonly Part[] | { readonly broken: string } {
   const parts: Part[] = [];
   for (const [whole, literal, expression] of template.matchAll(/([^{}]+)|\{([^{}]*)\}|[{}]/g)) {
     if (literal !== undefined) parts.push({ literal });
@@ -60,20 +76,14 @@ export function parseUriTemplate(template: string): UriTemplate | { readonly bro
       parts.push(parsed);
     } else return { broken: `unbalanced ${whole} in the template` };
   }
-  const variables = parts.flatMap((part) => ("literal" in part ? [] : part.variables.map((variable) => variable.name)));
-  if (new Set(variables).size !== variables.length) return { broken: "a variable stands twice in the template" };
-  if (variables.length > MAX_VARIABLES) return { broken: `a template has at most ${MAX_VARIABLES} variables` };
-  const [head, next] = parts;
+  return parts;
+}
+
+function leadingVariable([head, next]: readonly Part[]): string | undefined {
   const leading = head && "literal" in head ? next : head;
   const plain =
     leading && "operator" in leading && leading.operator === OPERATORS[""] && leading.variables.length === 1;
-  return {
-    template,
-    variables,
-    literalPrefix: head && "literal" in head ? head.literal : "",
-    leadingVariable: plain ? leading.variables[0]?.name : undefined,
-    match: (uri) => matchParts(parts, uri),
-  };
+  return plain ? leading.variables[0]?.name : undefined;
 }
 
 function parseExpression(text: string): Expression | { readonly broken: string } {
