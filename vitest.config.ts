@@ -27,7 +27,7 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/{http,e2e,regression}/**/*.test.ts", "test/conformance/conformance.test.ts"],
+          include: ["test/{http,e2e,founding,regression}/**/*.test.ts", "test/conformance/conformance.test.ts"],
           globalSetup: ["test/support/fixture-setup.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,

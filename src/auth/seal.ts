@@ -7,7 +7,7 @@ export interface SealingKey {
   readonly secret: Uint8Array;
 }
 
-/** Newest first; the first seals, all of them open. */
+/** The first seals, all of them open. */
 export type KeyRing = readonly SealingKey[];
 
 const IV_BYTES = 12;

@@ -12,7 +12,7 @@ import type { CallEnd, CallEvent, ContentHost } from "./host.ts";
 import { MissingCapability, ReplayInterview, SilentInterview, type ClaimBook, type Interview } from "./questions.ts";
 import type { ToolResult } from "./results.ts";
 import { runHandler, type Ended } from "./run.ts";
-import { openProgress, readResponses, sealProgress, STATE_LIFETIME_MS, type StateBinding } from "./state.ts";
+import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./state.ts";
 
 export interface Handling<T> {
   readonly name: string;
@@ -76,7 +76,7 @@ function bindingOf({ tenant, profile, principal, ring }: ContentHost): StateBind
 
 function claimBook(call: Call, host: ContentHost): ClaimBook {
   return {
-    claim: (nonce, name) => remote(host.stub(), authorityTables).claim(nonce, name, call.now() + 2 * STATE_LIFETIME_MS),
+    claim: (nonce, name) => remote(host.stub(), authorityTables).claim(nonce, name, call.now() + CALL_LIFETIME_MS),
     settle: (nonce, name, value) => remote(host.stub(), authorityTables).settle(nonce, name, value),
   };
 }
@@ -94,7 +94,7 @@ async function conclude<T>(ended: Ended<T>, running: Running<T>): Promise<CallOu
   const { handling, ctx } = running;
   switch (ended.kind) {
     case "returned": {
-      const finished = await handling.finish(ended.value);
+      const finished = await finish(handling, ended.value);
       if ("result" in finished) return { kind: "complete", result: finished.result };
       return fault(new Error(`${handling.name}: ${finished.broken}`), running);
     }
@@ -111,6 +111,15 @@ async function conclude<T>(ended: Ended<T>, running: Running<T>): Promise<CallOu
     case "cancelled":
       ctx.abort(new Error("the client cancelled the call"));
       return failure("cancelled");
+  }
+}
+
+/** What cannot be written as JSON, such as a value that contains itself, is the handler's fault like any other. */
+async function finish<T>(handling: Handling<T>, value: T): Promise<ToolResult> {
+  try {
+    return await handling.finish(value);
+  } catch (error) {
+    return { broken: String(error) };
   }
 }
 

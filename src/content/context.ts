@@ -63,7 +63,8 @@ export class Context {
 
   /** This tenant's configuration of this tool. */
   get config(): unknown {
-    return this.#host.tenant.config?.[this.#name];
+    const { config } = this.#host.tenant;
+    return config && Object.hasOwn(config, this.#name) ? config[this.#name] : undefined;
   }
 
   /** The Worker's bindings. */
@@ -132,7 +133,9 @@ export class Context {
       return;
     }
     this.#waiting.push(entry);
-    this.#asking ??= session.logLevel().then((level) => {
+    // A level that cannot be read must not cost the call its result: then nothing is sent.
+    const known = () => session.logLevel().catch(() => undefined);
+    this.#asking ??= known().then((level) => {
       this.#sessionLevel = level;
       for (const waiting of this.#waiting.splice(0)) this.#send(waiting, level);
     });

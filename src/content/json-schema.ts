@@ -13,18 +13,42 @@ const DIALECTS: Readonly<Record<string, SchemaDraft>> = {
 };
 
 const MAX_SUBSCHEMAS = 5000;
+export const MAX_VIOLATIONS = 20;
+/** In a value with more members only the first fault is looked for: all of them can cost far more than the value. */
+const MAX_THOROUGH = 1000;
 
 /** Throws a TypeError that names the rule when the schema cannot be used. */
-export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
+export function checkJsonSchema(schema: JsonObject): SchemaDraft {
   const { $schema } = schema;
   const draft = typeof $schema === "string" ? DIALECTS[$schema.replace(/#$/, "")] : "2020-12";
   if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
   checkSchema(schema, { left: MAX_SUBSCHEMAS });
-  const validator = new Validator(schema, draft, false);
+  return draft;
+}
+
+export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
+  const draft = checkJsonSchema(schema);
+  // A copy: the library writes into the schemas that it is given.
+  const own = structuredClone(schema);
+  const quick = new Validator(own, draft, true);
   return (value) => {
-    const { valid, errors } = validator.validate(value);
-    return valid ? [] : leaves(errors).map((unit) => violationOf(unit, schema, value));
+    const first = quick.validate(value);
+    if (first.valid) return [];
+    const { errors } = isSmall(value) ? new Validator(own, draft, false).validate(value) : first;
+    return leaves(errors)
+      .slice(0, MAX_VIOLATIONS)
+      .map((unit) => violationOf(unit, schema, value));
   };
+}
+
+function isSmall(value: unknown): boolean {
+  const members: unknown[] = [value];
+  for (const member of members) {
+    if (members.length > MAX_THOROUGH) return false;
+    if (typeof member !== "object" || member === null) continue;
+    for (const inner of Object.values(member)) members.push(inner);
+  }
+  return true;
 }
 
 function checkSchema(schema: unknown, budget: { left: number }): void {
@@ -66,7 +90,7 @@ function isBelow(unit: OutputUnit, above: OutputUnit): boolean {
 }
 
 function violationOf(unit: OutputUnit, schema: JsonObject, value: unknown): Violation {
-  const at = unit.instanceLocation.replace(/^#\/?/, "").split("/").filter(Boolean).map(unescapePointer);
+  const at = pointerKeys(unit.instanceLocation);
   const missing = unit.keyword === "required" ? /"([^"]+)"/.exec(unit.error)?.[1] : undefined;
   const path = missing === undefined ? at.join(".") : [...at, missing].join(".");
   const rule = ruleAt(schema, unit.keywordLocation);
@@ -82,13 +106,22 @@ function violationOf(unit: OutputUnit, schema: JsonObject, value: unknown): Viol
 
 function expectedText(keyword: string, rule: unknown, missing: string | undefined): string {
   if (missing !== undefined) return "required";
-  if (keyword === "type") return `expected ${Array.isArray(rule) ? rule.join(" or ") : String(rule)}`;
+  if (keyword === "type" && Array.isArray(rule)) return `expected ${rule.join(" or ")}`;
+  if (keyword === "type" && typeof rule === "string") return `expected ${rule}`;
   if (keyword === "false" || keyword === "additionalProperties") return "not allowed";
   return `must satisfy ${keyword}${rule === undefined || isObject(rule) ? "" : ` ${JSON.stringify(rule)}`}`;
 }
 
+/** The value of a keyword; a location goes on behind a `$ref` as if its target stood there. */
 function ruleAt(schema: JsonObject, location: string): unknown {
-  return location.replace(/^#\/?/, "").split("/").filter(Boolean).map(unescapePointer).reduce<unknown>(step, schema);
+  return pointerKeys(location).reduce<unknown>((at, key) => {
+    const next = step(at, key);
+    return key === "$ref" && typeof next === "string" ? pointerKeys(next).reduce<unknown>(step, schema) : next;
+  }, schema);
+}
+
+function pointerKeys(pointer: string): string[] {
+  return pointer.replace(/^#\/?/, "").split("/").filter(Boolean).map(unescapePointer);
 }
 
 function step(at: unknown, key: string): unknown {

@@ -51,7 +51,7 @@ export class ReplayInterview implements Interview {
   readonly #claims: ClaimBook;
   readonly #answers: Record<string, { digest: string; answer: JsonObject }>;
   readonly #memos: Record<string, unknown>;
-  readonly #missing: Record<string, { digest: string; question: Question }> = {};
+  readonly #missing: Record<string, { digest: string; question: Question }> = bare({});
   readonly #listeners: (() => void)[] = [];
   suspended = false;
 
@@ -60,8 +60,8 @@ export class ReplayInterview implements Interview {
     this.#before = before;
     this.#fresh = fresh;
     this.#claims = claims;
-    this.#answers = { ...before?.answers };
-    this.#memos = { ...before?.memos };
+    this.#answers = bare(before?.answers ?? {});
+    this.#memos = bare(before?.memos ?? {});
   }
 
   can(capability: ClientCapability): boolean {
@@ -74,7 +74,7 @@ export class ReplayInterview implements Interview {
   }
 
   async ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
-    const found: Record<string, JsonObject> = {};
+    const found = bare<JsonObject>({});
     for (const question of Object.values(questions)) {
       const capability = capabilityOf(question);
       if (!this.can(capability)) throw new MissingCapability(capability);
@@ -105,9 +105,10 @@ export class ReplayInterview implements Interview {
   }
 
   async memo(name: string, make: () => unknown): Promise<unknown> {
-    if (Object.hasOwn(this.#memos, name)) return this.#memos[name];
+    const key = `memo ${name}`;
+    if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
     const value = toJson(await make());
-    this.#memos[name] = value;
+    this.#memos[key] = value;
     return value;
   }
 
@@ -155,6 +156,11 @@ export class ReplayInterview implements Interview {
       memos: this.#memos,
     };
   }
+}
+
+/** A copy without a prototype: any text is a name here, `__proto__` too. */
+function bare<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.assign(Object.create(null) as Record<string, T>, entries);
 }
 
 function toJson(value: unknown): unknown {

@@ -3,7 +3,7 @@
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/backend.ts";
-import { applyDefaults, compileJsonSchema, typeName } from "./json-schema.ts";
+import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
 
 interface StandardIssue {
   readonly message: string;
@@ -48,6 +48,7 @@ function isStandard(schema: AnySchema): schema is StandardSchema {
 }
 
 function compilePlain(json: JsonObject): CompiledSchema {
+  checkJsonSchema(json);
   let check: ((value: unknown) => readonly Violation[]) | undefined;
   return {
     json,
@@ -78,7 +79,7 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
 
 function judge(result: StandardResult<unknown>, value: unknown): Validated {
   if (result.issues === undefined) return { value: result.value };
-  return { violations: result.issues.map((issue) => violationOf(issue, value)) };
+  return { violations: result.issues.slice(0, MAX_VIOLATIONS).map((issue) => violationOf(issue, value)) };
 }
 
 function violationOf(issue: StandardIssue, value: unknown): Violation {

@@ -9,6 +9,8 @@ import type { Progress } from "./questions.ts";
 /** A person may think for this long. */
 export const STATE_LIFETIME_MS = 3_600_000;
 const MAX_ROUNDS = 20;
+/** Each round may take a lifetime: what is done once stays done for as long as any state of the call opens. */
+export const CALL_LIFETIME_MS = (MAX_ROUNDS + 1) * STATE_LIFETIME_MS;
 const MAX_STATE_CHARACTERS = 65_536;
 
 /** Who and what a state belongs to. */

@@ -14,6 +14,7 @@ const MAX_COPY_BYTES = 256 * 1024;
 const MAX_SEARCH_CHARACTERS = 256 * 1024;
 const KV_CACHE_SECONDS = 86_400;
 const MISS_RETRY_MS = [50, 200, 500] as const;
+const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 const PAGE = 100;
 const MAX_PAGE = 1000;
@@ -128,7 +129,10 @@ async function readBody(
   const bytes = recallBody(key) ?? (await fetchBody(key, row.hash, content, bodies));
   if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
   rememberBody(key, bytes);
-  return row.binary ? { blob: new Uint8Array(bytes) } : { text: new TextDecoder().decode(bytes) };
+  // The reader's own bytes: what is remembered is everybody's. A byte order mark is part of what was stored.
+  return row.binary
+    ? { blob: new Uint8Array(bytes.slice(0)) }
+    : { text: new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes) };
 }
 
 /** A new key may be missing far away for a minute: then the authority's copy, then KV again. */
@@ -162,17 +166,20 @@ async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Pro
   check(resource, bytes);
   const hash = await sha256(bytes);
   const row = { ...rowOf(resource, bytes.byteLength), uri, hash };
-  const put: PutResource = {
+  const put: Omit<PutResource, "resent"> = {
     row,
     searchText: (resource.text ?? "").slice(0, MAX_SEARCH_CHARACTERS),
-    copy: bytes.byteLength <= MAX_COPY_BYTES ? bytes.slice().buffer : null,
+    // Not `bytes.slice()`: that of a Buffer shares its pool, and the pool holds other things.
+    copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
     ifAbsent,
   };
-  for (let tries = 0; tries < 3; tries += 1) {
+  let resent: number | null = null;
+  for (const wait of RESEND_AFTER_MS) {
+    if (wait > 0) await scheduler.wait(wait);
     await to.bodies.put(bodyKey(to.tenant, hash), bytes);
-    const done = await to.content.put(put);
-    if (done.state === "resend") continue;
-    return metaOf({ ...row, lastModified: done.lastModified });
+    const done = await to.content.put({ ...put, resent });
+    if (done.state !== "resend") return metaOf({ ...row, lastModified: done.lastModified });
+    resent = done.collected;
   }
   throw new AppError("busy", { retryAfter: 5 });
 }

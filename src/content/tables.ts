@@ -8,6 +8,8 @@ const MINUTE = 60_000;
 export const GARBAGE_GRACE_MS = 10 * MINUTE;
 export const COPY_LIFETIME_MS = 5 * MINUTE;
 const BATCH = 200;
+/** In `collected.until`: the body is being deleted at this moment. */
+const DELETING = Number.MAX_SAFE_INTEGER;
 
 export interface ResourceRow {
   readonly uri: string;
@@ -32,13 +34,15 @@ export interface PutResource {
   /** The body itself when it is small. */
   readonly copy: ArrayBuffer | null;
   readonly ifAbsent: boolean;
+  /** What the answer "resend" said last, when the body was uploaded once more because of it. */
+  readonly resent: number | null;
 }
 
 export type PutResult =
   | { readonly state: "stored"; readonly lastModified: string }
   | { readonly state: "present"; readonly lastModified: string }
   /** The body was collected between its upload and now: upload again. */
-  | { readonly state: "resend" };
+  | { readonly state: "resend"; readonly collected: number };
 
 export interface ContentMethods {
   put(resource: PutResource): PutResult;
@@ -194,12 +198,16 @@ function list(
   return source.toArray().map(fromStored);
 }
 
-function put(host: TableHost, { row, searchText, copy, ifAbsent }: PutResource, old: StoredRow | undefined): PutResult {
+function put(host: TableHost, resource: PutResource, old: StoredRow | undefined): PutResult {
   const { sql } = host;
-  if (old && ifAbsent) return { state: "present", lastModified: old.last_modified };
+  const { row, searchText, copy, ifAbsent, resent } = resource;
+  if (old && ifAbsent) {
+    discard(host, row.hash);
+    return { state: "present", lastModified: old.last_modified };
+  }
   const now = host.now();
-  const collected = sql.exec("DELETE FROM collected WHERE hash = ? RETURNING hash", row.hash).toArray();
-  if (collected.length > 0) return { state: "resend" };
+  const collected = collectedSince(sql, row.hash, resent);
+  if (collected !== undefined) return { state: "resend", collected };
   if (old) drop(host, old);
   const lastModified = row.lastModified ?? new Date(now).toISOString();
   const { id } = sql
@@ -230,15 +238,20 @@ function put(host: TableHost, { row, searchText, copy, ifAbsent }: PutResource, 
   );
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
-    sql.exec(
-      "INSERT OR REPLACE INTO copies (hash, body, until) VALUES (?, ?, ?)",
-      row.hash,
-      copy,
-      now + COPY_LIFETIME_MS,
-    );
-    host.wakeAt(now + COPY_LIFETIME_MS);
+    const until = onTheMinute(now + COPY_LIFETIME_MS);
+    sql.exec("INSERT OR REPLACE INTO copies (hash, body, until) VALUES (?, ?, ?)", row.hash, copy, until);
+    host.wakeAt(until);
   }
   return { state: "stored", lastModified };
+}
+
+/** Only an upload that began after the deletion had ended counts, whoever else was told to send again. */
+function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
+  const [row] = sql.exec<{ until: number }>("SELECT until FROM collected WHERE hash = ?", hash).toArray();
+  if (!row) return undefined;
+  if (row.until === DELETING || row.until !== resent) return row.until;
+  sql.exec("DELETE FROM collected WHERE hash = ?", hash);
+  return undefined;
 }
 
 function drop(host: TableHost, row: StoredRow): void {
@@ -248,11 +261,21 @@ function drop(host: TableHost, row: StoredRow): void {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);
-  const used = sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", row.hash).toArray();
-  if (used.length > 0) return;
-  const at = host.now() + GARBAGE_GRACE_MS;
-  sql.exec("INSERT OR REPLACE INTO garbage (hash, collect_at) VALUES (?, ?)", row.hash, at);
+  discard(host, row.hash);
+}
+
+/** A body that no row names is deleted after the grace. */
+function discard(host: TableHost, hash: string): void {
+  const { sql } = host;
+  if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
+  const at = onTheMinute(host.now() + GARBAGE_GRACE_MS);
+  sql.exec("INSERT OR REPLACE INTO garbage (hash, collect_at) VALUES (?, ?)", hash, at);
   host.wakeAt(at);
+}
+
+/** Many writes share one alarm. */
+function onTheMinute(time: number): number {
+  return Math.ceil(time / MINUTE) * MINUTE;
 }
 
 /** Deletes bodies that nobody needs any more, some at a time. */
@@ -264,11 +287,21 @@ async function collect(host: TableHost, now: number): Promise<number | undefined
     .exec<{ hash: string }>("SELECT hash FROM garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
     .toArray();
   const { BODIES } = host.env as { BODIES: KVNamespace };
+  const mark = (hash: string, until: number) =>
+    sql.exec("INSERT OR REPLACE INTO collected (hash, until) VALUES (?, ?)", hash, until);
   for (const { hash } of due) {
+    // Asked again: while the body before it was deleted, a write may have taken this one into use.
+    if (sql.exec("SELECT 1 FROM garbage WHERE hash = ?", hash).toArray().length === 0) continue;
     // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
-    sql.exec("INSERT OR REPLACE INTO collected (hash, until) VALUES (?, ?)", hash, now + GARBAGE_GRACE_MS);
-    sql.exec("DELETE FROM garbage WHERE hash = ?", hash);
-    await BODIES.delete(bodyKey(host.tenant, hash));
+    mark(hash, DELETING);
+    try {
+      await BODIES.delete(bodyKey(host.tenant, hash));
+    } catch {
+      // Not thrown: the runtime gives up an alarm after some failures, and with it everything that waits here.
+      return now + MINUTE;
+    }
+    sql.exec("DELETE FROM garbage WHERE hash = ? AND collect_at <= ?", hash, now);
+    mark(hash, onTheMinute(now + GARBAGE_GRACE_MS));
   }
   const next = sql
     .exec<{ at: number | null }>(

@@ -61,8 +61,8 @@ const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
   const { name } = options;
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
-  const input = compileSchema(options.input ?? NO_ARGUMENTS);
-  const output = options.output && compileSchema(options.output);
+  const input = compileFor(name, options.input ?? NO_ARGUMENTS);
+  const output = options.output && compileFor(name, options.output);
   let listed: { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } | undefined;
   // Writing a schema as JSON costs; an isolate that never lists or calls the tool does not pay at start-up.
   const definition = () => (listed ??= describe(options, input, output));
@@ -81,6 +81,14 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
       return definition().paramHeaders;
     },
   };
+}
+
+function compileFor(tool: string, schema: AnySchema): CompiledSchema {
+  try {
+    return compileSchema(schema);
+  } catch (error) {
+    throw new TypeError(`tool "${tool}": ${(error as Error).message}`, { cause: error });
+  }
 }
 
 function describe(

@@ -5,22 +5,14 @@ import { DurableObject } from "cloudflare:workers";
 import type { LogLevel } from "../protocol/meta.ts";
 
 export class SessionObject extends DurableObject {
-  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
-    super(ctx, env);
-    ctx.storage.sql.exec("CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)");
-  }
-
+  /** Leaves nothing behind: a table made here would be stored for ever, because nothing sets an alarm. */
   async logLevel(): Promise<LogLevel | undefined> {
-    const rows = this.ctx.storage.sql.exec<{ value: string }>("SELECT value FROM facts WHERE name = 'logLevel'");
-    return rows.toArray()[0]?.value as LogLevel | undefined;
+    return this.ctx.storage.kv.get<LogLevel>("logLevel");
   }
 
   /** `expires`: when the session id ends, in milliseconds since the epoch. */
   async setLogLevel(level: LogLevel, expires: number): Promise<void> {
-    this.ctx.storage.sql.exec(
-      "INSERT INTO facts (name, value) VALUES ('logLevel', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-      level,
-    );
+    this.ctx.storage.kv.put("logLevel", level);
     if ((await this.ctx.storage.getAlarm()) === null) await this.ctx.storage.setAlarm(expires);
   }
 

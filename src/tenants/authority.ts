@@ -8,6 +8,8 @@ const DAY = 86_400_000;
 /** A key seals for this long and opens for twice as long: longer than anything sealed is valid. */
 export const KEY_LIFETIME_MS = 7 * DAY;
 const KEYS_KEPT = 2;
+/** A new key opens for this long before it seals: until then an isolate's lease may not know it. */
+export const KEY_SETTLING_MS = 60_000;
 
 export interface Grant {
   readonly ring: KeyRing;
@@ -87,5 +89,7 @@ function currentRing(host: TableHost): KeyRing {
     rows = newest();
     for (const old of rows.slice(KEYS_KEPT)) sql.exec("DELETE FROM sealing_keys WHERE id = ?", old.id);
   }
-  return rows.slice(0, KEYS_KEPT).map(({ id, secret }) => ({ id, secret: new Uint8Array(secret) }));
+  const ring = rows.slice(0, KEYS_KEPT).map(({ id, secret }) => ({ id, secret: new Uint8Array(secret) }));
+  const settling = rows[0] !== undefined && host.now() < rows[0].created + KEY_SETTLING_MS;
+  return settling ? ring.toReversed() : ring;
 }

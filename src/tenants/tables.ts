@@ -53,9 +53,8 @@ export interface TenantStub {
 
 export function remote<Methods extends object>(stub: TenantStub, tables: Tables<Methods>): Remote<Methods> {
   return new Proxy({} as Remote<Methods>, {
-    get:
-      (_target, method) =>
-      (...args: unknown[]) =>
-        stub.run(tables.name, String(method), args),
+    // Without this an async function that returns one would take it for a promise.
+    get: (_target, method) =>
+      method === "then" ? undefined : (...args: unknown[]) => stub.run(tables.name, String(method), args),
   });
 }

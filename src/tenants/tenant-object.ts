@@ -23,12 +23,16 @@ export function createTenantObject<Env>(
       ctx.storage.transactionSync(() => {
         migrate(ctx.storage.sql, tables);
       });
+      // An alarm outlives the instance that set it: a later one must not replace it.
+      void ctx.blockConcurrencyWhile(async () => {
+        this.#wake = (await ctx.storage.getAlarm()) ?? undefined;
+      });
       const host: TableHost = {
         sql: ctx.storage.sql,
         env,
         tenant: ctx.id.name ?? "",
         now: () => Date.now(),
-        transaction: (work) => ctx.storage.transactionSync(work),
+        transaction: (work) => this.#transaction(work),
         wakeAt: (time) => {
           this.#wakeAt(time);
         },
@@ -48,6 +52,17 @@ export function createTenantObject<Env>(
       for (const entry of this.#open.values()) {
         const next = await entry.alarm?.(now);
         if (next !== undefined) this.#wakeAt(next);
+      }
+    }
+
+    /** An alarm set by work that failed is rolled back with it. */
+    #transaction<T>(work: () => T): T {
+      const before = this.#wake;
+      try {
+        return this.ctx.storage.transactionSync(work);
+      } catch (error) {
+        this.#wake = before;
+        throw error;
       }
     }
 

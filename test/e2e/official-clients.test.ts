@@ -176,8 +176,7 @@ function endpoint(): URL {
 async function connectV1(): Promise<{ client: ClientV1; transport: TransportV1 }> {
   const client = new ClientV1(ABOUT);
   const transport = new TransportV1(endpoint());
-  // The SDK's own transport does not satisfy its own interface under exactOptionalPropertyTypes.
-  await client.connect(transport as Parameters<ClientV1["connect"]>[0]);
+  await client.connect(transport);
   onTestFinished(() => client.close());
   return { client, transport };
 }

@@ -15,6 +15,8 @@ export interface RawRequest {
   readonly headers?: OutgoingHttpHeaders;
   /** Several chunks are sent without a Content-Length. */
   readonly body?: string | Uint8Array | readonly (string | Uint8Array)[];
+  /** The body is begun and never ended: the server has to answer before it has everything. */
+  readonly unfinished?: boolean;
   readonly agent?: Agent;
 }
 
@@ -31,25 +33,27 @@ export interface Opened {
 }
 
 /** Starts a request; `begun` resolves when the head of the answer is there. */
-export function startRaw(url: string, { method = "POST", headers = {}, body, agent }: RawRequest) {
+export function startRaw(url: string, { method = "POST", headers = {}, body, unfinished, agent }: RawRequest) {
   const sent = request(url, { method, headers, ...(agent === undefined ? {} : { agent }) });
   const begun = new Promise<Opened>((resolve, reject) => {
     sent.once("response", (response) => resolve({ response, close: () => sent.destroy() }));
-    // A server that refuses a body may stop reading it: what it answered still counts.
     sent.on("error", reject);
   });
-  if (Array.isArray(body)) {
-    for (const chunk of body as readonly (string | Uint8Array)[]) sent.write(chunk);
-    sent.end();
-  } else sent.end(body);
+  if (typeof body === "string" || body instanceof Uint8Array) sent.end(body);
+  else {
+    for (const chunk of body ?? []) sent.write(chunk);
+    if (unfinished !== true) sent.end();
+  }
   return { begun, close: () => sent.destroy() };
 }
 
 export async function sendRaw(url: string, options: RawRequest = {}): Promise<RawReply> {
-  const { response } = await startRaw(url, options).begun;
+  const { begun, close } = startRaw(url, options);
+  const { response } = await begun;
   response.setEncoding("utf8");
   let text = "";
   for await (const part of response) text += part as string;
+  if (options.unfinished === true) close();
   return { status: response.statusCode ?? 0, headers: response.headers, text };
 }
 

@@ -1,0 +1,308 @@
+// The rules of the house that no linter knows, held against this repository, and each shown a tree that breaks it.
+// The size of the bundle is held by test/e2e/bundle.test.ts.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { RULES, type RuleTitle, type Tree } from "./support/architecture.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+const OURS = /\.(ts|md|json|toml)$|^\.ci\/run$|^LICENSE$/;
+const NOT_OURS = new Set(["node_modules", "dist", "results", "coverage", "package-lock.json"]);
+const DOTS_OF_OURS = new Set([".ci", ".oxlintrc.json", ".oxfmtrc.json"]);
+
+const TITLES = Object.keys(RULES) as RuleTitle[];
+
+const repository = readTree();
+
+test("the repository is read whole", () => {
+  for (const file of ["src/worker.ts", "src/protocol/methods/tools.ts", "test/architecture.test.ts", "AGENTS.md"]) {
+    expect(repository.has(file), file).toBe(true);
+  }
+});
+
+test.each(TITLES)("%s", (title) => {
+  expect(RULES[title](repository)).toEqual([]);
+});
+
+/** The smallest tree that keeps every rule. */
+const GOOD: Record<string, string> = {
+  "README.md": "# readme",
+  "AGENTS.md":
+    "`protocol` < `telemetry` < `auth` < `tenants` < `content` < `streams` < `gateway` < `admin` < `http` < " +
+    "`tenantry.ts` <\n`demo` < `worker.ts`",
+  "package.json": '{ "version": "1.2.3" }',
+  ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",
+  "src/worker.ts": code('import { demo } from "./demo/pages.ts";', "export default demo;"),
+  "src/demo/pages.ts": code('import readme from "../../README.md";', 'export * from "../tenantry.ts";'),
+  "src/tenantry.ts": code('export type { A } from "./protocol/era.ts";'),
+  "src/http/app.ts": code('import { Hono } from "hono";', 'export { VERSION } from "./version.ts";'),
+  "src/http/version.ts": code('export const VERSION = "1.2.3";'),
+  "src/streams/hub-object.ts": code('import { DurableObject } from "cloudflare:workers";'),
+  "src/protocol/era.ts": code('export type A = import("./methods/lists.ts").List;'),
+  "src/protocol/methods/lists.ts": code("export type List = string; new Date(0); Math.max(1, 2);"),
+};
+
+interface Break {
+  readonly what: string;
+  /** What is added to the good tree or takes a file's place there. */
+  readonly tree: Record<string, string>;
+  readonly says: string[];
+}
+
+const BREAKS: Record<RuleTitle, Break[]> = {
+  "src imports only from a lower rank or its own folder": [
+    {
+      what: "an import from a higher rank",
+      tree: { "src/protocol/era.ts": code('import { x } from "../http/app.ts";') },
+      says: ["src/protocol/era.ts: protocol imports http"],
+    },
+    {
+      what: "a type import from a higher rank, over several lines, in a nested folder",
+      tree: { "src/protocol/methods/lists.ts": code('import type {\n  X,\n} from "../../tenantry.ts";') },
+      says: ["src/protocol/methods/lists.ts: protocol imports tenantry.ts"],
+    },
+    {
+      what: "a type in the middle of a line",
+      tree: { "src/http/app.ts": code('export const x: import("../worker.ts").X = 1;') },
+      says: ["src/http/app.ts: http imports worker.ts"],
+    },
+    {
+      what: "an import at run time",
+      tree: { "src/http/app.ts": code('export const x = async () => import("../demo/pages.ts");') },
+      says: ["src/http/app.ts: http imports demo"],
+    },
+    {
+      what: "a folder that nobody ranked",
+      tree: { "src/extras/thing.ts": code("export {};") },
+      says: ["src/extras/thing.ts: src/extras has no rank"],
+    },
+    {
+      what: "an import from outside src",
+      tree: { "src/http/app.ts": code('import "../../test/support/mcp.ts";'), "test/support/mcp.ts": code("") },
+      says: ["src/http/app.ts: imports ../../test/support/mcp.ts from outside src"],
+    },
+    {
+      what: "Markdown outside the demo",
+      tree: { "src/http/app.ts": code('import readme from "../../README.md";') },
+      says: ["src/http/app.ts: imports ../../README.md from outside src"],
+    },
+    {
+      what: "an import without an extension",
+      tree: { "src/http/app.ts": code('import { VERSION } from "./version";') },
+      says: ["src/http/app.ts: ./version is no file; imports end in .ts"],
+    },
+  ],
+  "src has no import cycle, type imports included": [
+    {
+      what: "a cycle of type imports",
+      tree: {
+        "src/http/app.ts": code('import type { B } from "./body.ts";'),
+        "src/http/body.ts": code('export type { C } from "./sse.ts";'),
+        "src/http/sse.ts": code('import { type A } from "./app.ts";'),
+      },
+      says: ["src/http/app.ts → src/http/body.ts → src/http/sse.ts → src/http/app.ts"],
+    },
+    {
+      what: "a file that imports itself",
+      tree: { "src/http/app.ts": code('import { x } from "./app.ts";') },
+      says: ["src/http/app.ts → src/http/app.ts"],
+    },
+  ],
+  "src imports a package only where it belongs": [
+    ...["cloudflare:workers", "node:crypto", "hono", "hono/html", "zod", "@cfworker/json-schema"].map((name) => ({
+      what: `${name} under protocol`,
+      tree: { "src/protocol/era.ts": code(`import { x } from "${name}";`) },
+      says: [`src/protocol/era.ts: imports ${name}`],
+    })),
+    {
+      what: "cloudflare:workers outside a Durable Object's file",
+      tree: { "src/streams/hub.ts": code('import { DurableObject } from "cloudflare:workers";') },
+      says: ["src/streams/hub.ts: imports cloudflare:workers"],
+    },
+    {
+      what: "another module of the platform in a Durable Object's file",
+      tree: { "src/streams/hub-object.ts": code('import { connect } from "cloudflare:sockets";') },
+      says: ["src/streams/hub-object.ts: imports cloudflare:sockets"],
+    },
+    {
+      what: "a package that nobody decided on",
+      tree: { "src/http/app.ts": code('import "left-pad";') },
+      says: ["src/http/app.ts: imports left-pad"],
+    },
+    {
+      what: "a computed import",
+      tree: { "src/http/app.ts": code("export const load = async (name: string) => import(name);") },
+      says: ["src/http/app.ts: imports a computed name"],
+    },
+  ],
+  "the demo is written against the public package": [
+    {
+      what: "an import past tenantry.ts",
+      tree: { "src/demo/pages.ts": code('import type { A } from "../protocol/era.ts";', 'export * from "./more.ts";') },
+      says: ["src/demo/pages.ts: imports src/protocol/era.ts"],
+    },
+  ],
+  "protocol reads no clock and no randomness": [
+    {
+      what: "every way to read them",
+      tree: {
+        "src/protocol/era.ts": code(
+          "export const a = Date.now();",
+          "export const b = new Date();",
+          "export const c = Math.random();",
+          "export const d = [performance.now(), crypto.randomUUID()];",
+        ),
+      },
+      says: ["Date.now", "new Date()", "Math.random", "performance", "crypto"].map(
+        (what) => `src/protocol/era.ts: uses ${what}`,
+      ),
+    },
+  ],
+  "files and folders have kebab-case names that say something": [
+    "utils",
+    "helpers",
+    "common",
+    "manager",
+    "types",
+    "index",
+    "misc",
+    "shared",
+    "camelCase",
+    "snake_case",
+  ].flatMap((name) => [
+    { what: `${name}.ts`, tree: { [`src/http/${name}.ts`]: code("") }, says: [`src/http/${name}.ts`] },
+    { what: `a folder ${name}`, tree: { [`test/${name}/a.test.ts`]: "" }, says: [`test/${name}/a.test.ts`] },
+  ]),
+  "every file of src opens with what it owns": [
+    {
+      what: "no comment",
+      tree: { "src/http/app.ts": "export {};\n" },
+      says: ["src/http/app.ts: opens with 0 lines of comment"],
+    },
+    {
+      what: "an essay",
+      tree: { "src/http/app.ts": "// line\n".repeat(5) },
+      says: ["src/http/app.ts: opens with 5 lines of comment"],
+    },
+    {
+      what: "a directive in the place of a sentence",
+      tree: { "src/http/app.ts": "// oxlint-disable no-console\n" },
+      says: ["src/http/app.ts: opens with 1 lines of comment"],
+    },
+  ],
+  "the size limits stand in .oxlintrc.json for all of src": [
+    {
+      what: "limits that are looser, warn only or are gone",
+      tree: { ".oxlintrc.json": lint({ "max-lines": ["error", { max: 301 }], complexity: "warn", "max-depth": null }) },
+      says: [
+        'max-lines is not ["error",{"max":300,"skipBlankLines":true,"skipComments":true}]',
+        'complexity is not ["error",{"max":12}]',
+        'max-depth is not ["error",3]',
+      ],
+    },
+    {
+      what: "an exception for a part of src",
+      tree: { ".oxlintrc.json": lint({}, [{ files: ["src/http/**"], rules: { "max-lines": "off" } }]) },
+      says: ["max-lines is overridden for src/http/**"],
+    },
+    {
+      what: "an exception for everything",
+      tree: { ".oxlintrc.json": lint({}, [{ files: ["**/*.ts"], rules: { "max-params": "off" } }]) },
+      says: ["max-params is overridden for **/*.ts"],
+    },
+    {
+      what: "a part of src that is not linted",
+      tree: { ".oxlintrc.json": lint({}, [], ["src/http"]) },
+      says: ["src/http is ignored"],
+    },
+  ],
+  "src switches no rule off": [
+    {
+      what: "a limit, everything, or the compiler",
+      tree: {
+        "src/http/app.ts": code(
+          "// oxlint-disable-next-line max-lines-per-function -- it is long",
+          "/* oxlint-disable */",
+          "// @ts-ignore",
+          "// oxlint-disable-next-line no-console",
+        ),
+      },
+      says: [
+        "src/http/app.ts: oxlint-disable-next-line max-lines-per-function -- it is long",
+        "src/http/app.ts: oxlint-disable */",
+        "src/http/app.ts: @ts-ignore",
+      ],
+    },
+  ],
+  "src calls eras by their date": [
+    {
+      what: "words that age",
+      tree: { "src/http/app.ts": code("export const isLegacy = true; // as modern ones do") },
+      says: ["src/http/app.ts: isLegacy", "src/http/app.ts: modern"],
+    },
+  ],
+  "the version that is shown is the version of the package": [
+    {
+      what: "another version",
+      tree: { "src/http/version.ts": code('export const VERSION = "1.2.4";') },
+      says: ["package.json has 1.2.3, the server shows 1.2.4"],
+    },
+  ],
+  "no file names a path of somebody's machine": ["home", "Users", "root", "work", "tmp"].map((folder) => ({
+    what: `a path under ${folder}`,
+    tree: { "README.md": `See \`${machinePath(folder)}\`, not file://${machinePath(folder)}.` },
+    says: [`README.md: ${machinePath(folder)}`],
+  })),
+  "AGENTS.md is short and shows the ranks": [
+    {
+      what: "another order and too many lines",
+      tree: { "AGENTS.md": "`protocol` < `http`\n".repeat(61) },
+      says: ["AGENTS.md has 61 lines", expect.stringContaining("AGENTS.md does not show `protocol` < `telemetry` <")],
+    },
+  ],
+};
+
+test.each(TITLES)("the good tree keeps: %s", (title) => {
+  expect(RULES[title](treeOf(GOOD))).toEqual([]);
+});
+
+describe.each(TITLES)("%s: refuses", (title) => {
+  test.each(BREAKS[title])("$what", ({ tree, says }) => {
+    expect(RULES[title](treeOf({ ...GOOD, ...tree }))).toEqual(says);
+  });
+});
+
+function code(...lines: string[]): string {
+  return ["// Owns an example.", ...lines, ""].join("\n");
+}
+
+/** This repository's lint configuration with changes; a rule that is null is taken out. */
+function lint(rules: Record<string, unknown>, overrides: object[] = [], ignorePatterns: string[] = []): string {
+  const ours = JSON.parse(repository.get(".oxlintrc.json") ?? "{}") as { rules: Record<string, unknown> };
+  const changed = Object.entries({ ...ours.rules, ...rules }).filter(([, setting]) => setting !== null);
+  return JSON.stringify({ ...ours, rules: Object.fromEntries(changed), overrides, ignorePatterns });
+}
+
+/** Put together here, because this file too is held to the rule. */
+function machinePath(folder: string): string {
+  return ["", folder, "somebody", "tenantry"].join("/");
+}
+
+function treeOf(files: Record<string, string>): Tree {
+  return new Map(Object.entries(files));
+}
+
+function readTree(): Tree {
+  const tree = new Map<string, string>();
+  const read = (folder: string): void => {
+    for (const entry of readdirSync(join(ROOT, folder), { withFileTypes: true })) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (NOT_OURS.has(entry.name) || (entry.name.startsWith(".") && !DOTS_OF_OURS.has(entry.name))) continue;
+      if (entry.isDirectory()) read(path);
+      else if (OURS.test(path)) tree.set(path, readFileSync(join(ROOT, path), "utf8"));
+    }
+  };
+  read("");
+  return tree;
+}

@@ -1,0 +1,129 @@
+// How a conversation starts: initialize, server/discover and ping, each as its revision demands.
+import { describe, expect, test } from "vitest";
+import { encodeAnswer } from "../../../src/protocol/dispatch.ts";
+import { DIALECTS, REVISIONS_2025 } from "../../../src/protocol/era.ts";
+import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
+import { initialize } from "../../../src/protocol/methods/lifecycle.ts";
+import { answerOf, callOf, FakeBackend, NOW, REVISIONS, sessionOf } from "../../support/fake-backend.ts";
+import { expectOfficial } from "../../support/official-schema.ts";
+
+const CLIENT = { name: "c", version: "1" };
+
+function begin(params: JsonObject, backend = new FakeBackend()) {
+  const begun = initialize(params, backend);
+  if (begun.kind === "failure") throw new Error(begun.message);
+  return begun;
+}
+
+describe("initialize", () => {
+  test.each([...REVISIONS_2025, "2024-10-07"])("of %s is answered in its revision", (protocolVersion) => {
+    const { result, negotiated } = begin({ protocolVersion, capabilities: {}, clientInfo: CLIENT });
+    expect(result).toMatchObject({ protocolVersion, serverInfo: { name: "fake", version: "1.2.3" } });
+    const { json } = encodeAnswer(1, { kind: "complete", result }, negotiated.dialect, new FakeBackend().server);
+    const message = JSON.parse(json) as JsonObject;
+    expectOfficial(negotiated.dialect.revision, message, { direction: "server", method: "initialize" });
+    expect(message.result).not.toHaveProperty("resultType");
+    expect(message.result).not.toHaveProperty("_meta");
+  });
+
+  test.each(["1.0", "2026-07-28", "2099-01-01", ""])("of %j is answered 2025-11-25", (protocolVersion) => {
+    expect(begin({ protocolVersion }).result.protocolVersion).toBe("2025-11-25");
+  });
+
+  test.each([undefined, null, 5, ["2025-11-25"]])("of the version %j is invalid params", (protocolVersion) => {
+    expect(initialize({ protocolVersion }, new FakeBackend())).toMatchObject({
+      kind: "failure",
+      error: "invalidParams",
+      data: { path: "protocolVersion" },
+    });
+  });
+
+  test("takes loose capabilities and a missing client name", () => {
+    const capabilities = { tools: true, sampling: {} };
+    expect(begin({ protocolVersion: "1.0", capabilities }).capabilities).toEqual(capabilities);
+    for (const none of [undefined, null, true, []]) {
+      expect(begin({ protocolVersion: "1.0", capabilities: none }).capabilities).toEqual({});
+    }
+  });
+
+  test("carries instructions only when there are any", () => {
+    const params = { protocolVersion: "2025-11-25" };
+    expect(begin(params).result).not.toHaveProperty("instructions");
+    expect(begin(params, new FakeBackend({ instructions: "Be kind." })).result.instructions).toBe("Be kind.");
+  });
+
+  test("declares an object for each thing that is served", () => {
+    const { capabilities } = begin({ protocolVersion: "2025-11-25" }).result as { capabilities: JsonObject };
+    for (const name of ["tools", "prompts", "resources", "completions", "logging"]) {
+      expect(capabilities[name]).toEqual(expect.any(Object));
+    }
+    expect(capabilities).not.toHaveProperty("tasks");
+  });
+});
+
+describe("server/discover", () => {
+  test("shows the version, the capabilities, the server and how long that holds", async () => {
+    const backend = new FakeBackend({ instructions: "Be kind." });
+    const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
+    expectOfficial("2026-07-28", message, { direction: "server", method: "server/discover" });
+    expect(result).toMatchObject({
+      resultType: "complete",
+      supportedVersions: ["2026-07-28"],
+      instructions: "Be kind.",
+      ttlMs: 5000,
+      cacheScope: "public",
+      _meta: { "io.modelcontextprotocol/serverInfo": { name: "fake", version: "1.2.3" } },
+    });
+    expect(result.capabilities).not.toHaveProperty("tasks");
+  });
+
+  test("declares exactly the methods that are served", async () => {
+    const backend = new FakeBackend();
+    const { result } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
+    const declared = result.capabilities as JsonObject;
+    for (const [capability, method] of [
+      ["tools", "tools/list"],
+      ["prompts", "prompts/list"],
+      ["resources", "resources/list"],
+      ["completions", "completion/complete"],
+    ] as const) {
+      const { error } = await answerOf(callOf("2026-07-28", method), backend);
+      expect(error?.code !== -32601).toBe(capability in declared);
+    }
+  });
+
+  test("carries instructions only when there are any", async () => {
+    const { result } = await answerOf(callOf("2026-07-28", "server/discover"), new FakeBackend());
+    expect(result).not.toHaveProperty("instructions");
+  });
+});
+
+describe("ping", () => {
+  test.each(REVISIONS_2025)("in %s is answered as that revision reads it", async (revision) => {
+    const { result, message } = await answerOf(callOf(revision, "ping"), new FakeBackend());
+    expect(result).toEqual(revision === "2024-11-05" ? { _meta: { timestamp: NOW } } : {});
+    expectOfficial(revision, message, { direction: "server", method: "ping" });
+  });
+
+  test.each(REVISIONS_2025)("in a session of %s is answered alike", async (revision) => {
+    const { result } = await answerOf(callOf(revision, "ping", {}, { session: sessionOf() }), new FakeBackend());
+    expect(result).toEqual(revision === "2024-11-05" ? { _meta: { timestamp: NOW } } : {});
+  });
+
+  test("to a client that asked for no official revision carries the time at top level", async () => {
+    const call = callOf("2025-11-25", "ping", {}, { session: sessionOf(true) });
+    expect((await answerOf(call, new FakeBackend())).result).toEqual({ timestamp: NOW });
+  });
+
+  test("does not exist in era 2026", async () => {
+    const { status, error } = await answerOf(callOf("2026-07-28", "ping"), new FakeBackend());
+    expect([status, error?.code]).toEqual([404, -32601]);
+  });
+});
+
+test("every revision is either initialized or discovered", async () => {
+  for (const revision of REVISIONS) {
+    const { error } = await answerOf(callOf(revision, "server/discover"), new FakeBackend());
+    expect(error === undefined).toBe(DIALECTS[revision].era === "2026");
+  }
+});

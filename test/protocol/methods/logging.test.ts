@@ -1,0 +1,34 @@
+// logging/setLevel of era 2025: it needs a session and a level, and answers with nothing.
+import { describe, expect, test } from "vitest";
+import { REVISIONS_2025 } from "../../../src/protocol/era.ts";
+import { LOG_LEVELS } from "../../../src/protocol/meta.ts";
+import { answerOf, callOf, FakeBackend, sessionOf } from "../../support/fake-backend.ts";
+import { expectOfficial } from "../../support/official-schema.ts";
+
+describe.each(REVISIONS_2025)("in %s", (revision) => {
+  test.each(LOG_LEVELS)("the level %s is remembered by the session", async (level) => {
+    const session = sessionOf();
+    const { message } = await answerOf(callOf(revision, "logging/setLevel", { level }, { session }), new FakeBackend());
+    expect(message).toEqual({ jsonrpc: "2.0", id: 7, result: {} });
+    expect(await session.logLevel()).toBe(level);
+    expectOfficial(revision, message, { direction: "server", method: "logging/setLevel" });
+  });
+
+  test.each([undefined, null, "", "verbose", "INFO", 3])(
+    "the level %j is refused and changes nothing",
+    async (level) => {
+      const session = sessionOf();
+      await session.setLogLevel("error");
+      const { error } = await answerOf(callOf(revision, "logging/setLevel", { level }, { session }), new FakeBackend());
+      expect(error).toMatchObject({ code: -32602, data: { path: "level" } });
+      expect(await session.logLevel()).toBe("error");
+    },
+  );
+
+  test("without a session the answer says that one is needed", async () => {
+    const call = callOf(revision, "logging/setLevel", { level: "info" });
+    const { status, error } = await answerOf(call, new FakeBackend());
+    expect([status, error?.code]).toEqual([400, -32600]);
+    expect(error?.message).toContain("initialize");
+  });
+});

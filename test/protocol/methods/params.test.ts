@@ -1,0 +1,71 @@
+// Reading members of a request's params: the value, or the member that breaks a rule.
+import { describe, expect, test } from "vitest";
+import { failure } from "../../../src/protocol/errors.ts";
+import {
+  invalid,
+  isFailure,
+  readCursor,
+  readObject,
+  readString,
+  readStrings,
+} from "../../../src/protocol/methods/params.ts";
+
+const refused = (path: string) => ({ kind: "failure", error: "invalidParams", data: { path } });
+const NO_STRING = [undefined, null, 5, true, {}, ["a"]];
+
+test("an invalid member is named in text and data", () => {
+  expect(invalid("name", "must be a string")).toEqual(
+    failure("invalidParams", "Invalid params: name must be a string", { path: "name" }),
+  );
+});
+
+test("a failure is told from a value", () => {
+  expect(isFailure(failure("internal"))).toBe(true);
+  expect([undefined, null, "failure", [], {}, { kind: "complete" }].some(isFailure)).toBe(false);
+});
+
+describe("a string", () => {
+  test("is read as it stands", () => {
+    expect(readString({ name: "a" }, "name")).toBe("a");
+    expect(readString({ name: "" }, "name")).toBe("");
+  });
+
+  test.each(NO_STRING)("is not %j", (name) => {
+    expect(readString({ name }, "name")).toMatchObject(refused("name"));
+  });
+});
+
+describe("a cursor", () => {
+  test("may be absent or any string, the empty one too", () => {
+    expect(readCursor({})).toBeUndefined();
+    expect(readCursor({ cursor: "" })).toBe("");
+    expect(readCursor({ cursor: "abc" })).toBe("abc");
+  });
+
+  test.each(NO_STRING.slice(1))("is not %j", (cursor) => {
+    expect(readCursor({ cursor })).toMatchObject(refused("cursor"));
+  });
+});
+
+describe("an object", () => {
+  test("is empty when absent", () => {
+    expect(readObject({}, "arguments")).toEqual({});
+    expect(readObject({ arguments: { a: [1] } }, "arguments")).toEqual({ a: [1] });
+  });
+
+  test.each([null, "text", 5, false, [], [{}]])("is not %j", (value) => {
+    expect(readObject({ arguments: value }, "arguments")).toMatchObject(refused("arguments"));
+  });
+});
+
+describe("a map of strings", () => {
+  test("is empty when absent", () => {
+    expect(readStrings({}, "arguments")).toEqual({});
+    expect(readStrings({ arguments: { a: "1", b: "" } }, "arguments")).toEqual({ a: "1", b: "" });
+  });
+
+  test("names the first member that is no string", () => {
+    expect(readStrings({ arguments: { a: "1", b: 2, c: null } }, "arguments")).toMatchObject(refused("arguments.b"));
+    expect(readStrings({ arguments: "a" }, "arguments")).toMatchObject(refused("arguments"));
+  });
+});

@@ -1,0 +1,116 @@
+// resources/list and resources/read: cursors are the backend's, URIs reach it in normal form, reads carry hints.
+import { describe, expect, test } from "vitest";
+import { UNCACHED, type CallOutcome } from "../../../src/protocol/backend.ts";
+import { failure } from "../../../src/protocol/errors.ts";
+import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
+import { invalid } from "../../../src/protocol/methods/params.ts";
+import { answerOf, callOf, FakeBackend, REVISIONS } from "../../support/fake-backend.ts";
+import { expectOfficial } from "../../support/official-schema.ts";
+
+const ITEMS = [
+  { uri: "x:a", name: "a" },
+  { uri: "x:b", name: "b", mimeType: "text/plain", size: 3, annotations: { priority: 0.5 } },
+];
+const CONTENTS = { contents: [{ uri: "x:a", mimeType: "text/plain", text: "a" }] };
+
+describe.each(REVISIONS)("in %s", (revision) => {
+  const in2026 = revision === "2026-07-28";
+
+  const list = async (params: JsonObject, given: Partial<FakeBackend> = {}) => {
+    const backend = new FakeBackend({ onList: () => ({ items: ITEMS }), ...given });
+    const answered = await answerOf(callOf(revision, "resources/list", params), backend);
+    expectOfficial(revision, answered.message, { direction: "server", method: "resources/list" });
+    return { ...answered, backend };
+  };
+
+  const read = async (params: JsonObject, outcome: CallOutcome = { kind: "complete", result: CONTENTS }) => {
+    const backend = new FakeBackend({ onRead: () => outcome });
+    const answered = await answerOf(callOf(revision, "resources/read", params), backend);
+    expectOfficial(revision, answered.message, { direction: "server", method: "resources/read" });
+    return { ...answered, backend };
+  };
+
+  test("a page of resources is the backend's, with its cursor", async () => {
+    const { result, backend } = await list({}, { onList: () => ({ items: ITEMS, nextCursor: "more" }) });
+    expect(result).toMatchObject({ resources: ITEMS, nextCursor: "more" });
+    expect(backend.asked).toEqual([["listResources", undefined]]);
+  });
+
+  test("the last page has no cursor", async () => {
+    expect((await list({})).result).not.toHaveProperty("nextCursor");
+  });
+
+  test("the client's cursor reaches the backend, which may refuse it", async () => {
+    const refuse = () => invalid("cursor", "is not one of this list");
+    const { backend, error } = await list({ cursor: "theirs" }, { onList: refuse });
+    expect(backend.asked).toEqual([["listResources", "theirs"]]);
+    expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
+  });
+
+  test("a cursor that is no string does not reach the backend", async () => {
+    const { backend, error } = await list({ cursor: 5 });
+    expect(backend.asked).toEqual([]);
+    expect(error?.code).toBe(-32602);
+  });
+
+  test("a list is fresh every time and has the scope of the view", async () => {
+    for (const cacheScope of ["public", "private"] as const) {
+      const { result } = await list({}, { definitionsCache: { ttlMs: 5000, cacheScope } });
+      expect([result.ttlMs, result.cacheScope]).toEqual(in2026 ? [0, cacheScope] : [undefined, undefined]);
+    }
+  });
+
+  test("a URI reaches the backend in normal form and as it was asked", async () => {
+    const { backend, result } = await read({ uri: "FILE:///a%2db/%c3%a9" });
+    expect(backend.asked).toEqual([["readResource", "file:///a-b/%C3%A9", "FILE:///a%2db/%c3%a9"]]);
+    expect(result.contents).toEqual(CONTENTS.contents);
+  });
+
+  test.each(["", "/etc/passwd", "file:///a/../../etc/passwd", "file:///a/%2e%2e/b", "x:a%00", "x:a b"])(
+    "the URI %j does not reach the backend",
+    async (uri) => {
+      const { backend, error, status } = await read({ uri });
+      expect(backend.asked).toEqual([]);
+      expect(error).toMatchObject({ code: -32602, data: { uri } });
+      expect(status).toBe(200);
+    },
+  );
+
+  test.each([undefined, null, 5, ["x:a"]])("a URI of %j is invalid params", async (uri) => {
+    const { backend, error } = await read({ uri });
+    expect(backend.asked).toEqual([]);
+    expect(error).toMatchObject({ code: -32602, data: { path: "uri" } });
+  });
+
+  test("what is read says how long it may be kept, by default not at all", async () => {
+    const hint = { ttlMs: 1000, cacheScope: "public" } as const;
+    const kept = await read({ uri: "x:a" }, { kind: "complete", result: CONTENTS, cache: hint });
+    const plain = await read({ uri: "x:a" });
+    for (const [{ result }, expected] of [
+      [kept, hint],
+      [plain, UNCACHED],
+    ] as const) {
+      expect([result.ttlMs, result.cacheScope]).toEqual(
+        in2026 ? [expected.ttlMs, expected.cacheScope] : [undefined, undefined],
+      );
+    }
+  });
+
+  test("what does not exist is an error that names it, never an empty result", async () => {
+    const { error, result, status } = await read(
+      { uri: "x:a" },
+      failure("resourceNotFound", undefined, { uri: "x:a" }),
+    );
+    expect(error).toEqual({ code: in2026 ? -32602 : -32002, message: "Resource not found", data: { uri: "x:a" } });
+    expect(result).toEqual({});
+    expect(status).toBe(200);
+  });
+});
+
+test("a read may ask in era 2026, and a question is never cacheable", async () => {
+  const backend = new FakeBackend({ onRead: () => ({ kind: "inputRequired", requestState: "s" }) });
+  const { result, message } = await answerOf(callOf("2026-07-28", "resources/read", { uri: "x:a" }), backend);
+  expectOfficial("2026-07-28", message, { direction: "server", method: "resources/read" });
+  expect(result).toMatchObject({ resultType: "input_required", requestState: "s" });
+  expect(result).not.toHaveProperty("ttlMs");
+});

@@ -1,0 +1,222 @@
+// Owns the rules of the house that no linter knows, each as a function from a tree of files to what breaks it.
+// Pure: reading the repository is the caller's, so that every rule can be shown a tree that breaks it.
+
+import { posix } from "node:path";
+import { type Import, importsOf, readsClockOrChance } from "./imports.ts";
+
+/** Path from the root of the repository, with slashes, to text. */
+export type Tree = ReadonlyMap<string, string>;
+
+/** Entries of src, lowest first. An entry may import from its own folder and from entries before it. */
+const RANKS = [
+  "protocol",
+  "telemetry",
+  "auth",
+  "tenants",
+  "content",
+  "streams",
+  "gateway",
+  "admin",
+  "http",
+  "tenantry.ts",
+  "demo",
+  "worker.ts",
+];
+
+/** Every import that is not a file of ours, and the only files of src that may have it. */
+const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
+  { name: /^cloudflare:workers$/, files: /-object\.ts$/ },
+  { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
+  { name: /^zod$/, files: /^src\/(demo|admin)\// },
+  { name: /^@cfworker\/json-schema$/, files: /^src\/content\// },
+];
+
+/** A folder or file of one of these names collects whatever has no better place. */
+const BANNED_NAMES = ["utils", "helpers", "common", "manager", "types", "index", "misc", "shared"];
+const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/** As in .oxlintrc.json, where they must stand for all of src. */
+const LIMITS: Readonly<Record<string, unknown>> = {
+  "max-lines": ["error", { max: 300, skipBlankLines: true, skipComments: true }],
+  "max-lines-per-function": ["error", { max: 60, skipBlankLines: true, skipComments: true }],
+  complexity: ["error", { max: 12 }],
+  "max-depth": ["error", 3],
+  "max-params": ["error", { max: 4 }],
+  "import/no-cycle": ["error", { ignoreTypes: false }],
+  "typescript/no-explicit-any": "error",
+};
+/** May be switched off at a place in src that says so; whatever else is switched off is a rule that is none. */
+const EXCEPTIONS = new Set(["no-console", "oxc/no-barrel-file"]);
+
+/** Not in a URI: `file:///home/user/x` is an example there. */
+const MACHINE_PATH = /(?:^|[^\w./~-])\/(?:work|root|home|Users|tmp)\/\w[^\s"'`)]*/g;
+const AGENTS_LINES = 60;
+
+export const RULES = {
+  "src imports only from a lower rank or its own folder": importsAgainstRank,
+  "src has no import cycle, type imports included": importCycles,
+  "src imports a package only where it belongs": strayPackages,
+  "the demo is written against the public package": demoInside,
+  "protocol reads no clock and no randomness": impureProtocol,
+  "files and folders have kebab-case names that say something": badNames,
+  "every file of src opens with what it owns": missingOpenings,
+  "the size limits stand in .oxlintrc.json for all of src": loosenedLimits,
+  "src switches no rule off": switchedOff,
+  "src calls eras by their date": eraWords,
+  "the version that is shown is the version of the package": wrongVersion,
+  "no file names a path of somebody's machine": machinePaths,
+  "AGENTS.md is short and shows the ranks": wrongAgents,
+} satisfies Record<string, (tree: Tree) => string[]>;
+
+export type RuleTitle = keyof typeof RULES;
+
+function importsAgainstRank(tree: Tree): string[] {
+  return sources(tree).flatMap(([file, text]) => {
+    const from = entryOf(file);
+    if (!RANKS.includes(from)) return [`${file}: src/${from} has no rank`];
+    return importsOf(file, text).flatMap(({ specifier, target }) => {
+      if (target === undefined) return [];
+      if (!tree.has(target)) return [`${file}: ${specifier} is no file; imports end in .ts`];
+      if (isText(file, target)) return [];
+      if (!target.startsWith("src/")) return [`${file}: imports ${specifier} from outside src`];
+      const to = entryOf(target);
+      return to === from || RANKS.indexOf(to) < RANKS.indexOf(from) ? [] : [`${file}: ${from} imports ${to}`];
+    });
+  });
+}
+
+/** The demo stores Markdown of this repository as resources; it is text, not code. */
+function isText(file: string, target: string): boolean {
+  return entryOf(file) === "demo" && target.endsWith(".md");
+}
+
+function importCycles(tree: Tree): string[] {
+  const graph = new Map(
+    sources(tree).map(([file, text]) => [file, importsOf(file, text).flatMap(({ target = "" }) => target)]),
+  );
+  const done = new Set<string>();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) cycles.push([...path.slice(start), file].join(" → "));
+    if (start >= 0 || done.has(file)) return;
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  return cycles;
+}
+
+function strayPackages(tree: Tree): string[] {
+  const allowed = (file: string, { specifier, target }: Import): boolean =>
+    target !== undefined || PACKAGES.some(({ name, files }) => name.test(specifier) && files.test(file));
+  return sources(tree).flatMap(([file, text]) =>
+    importsOf(file, text)
+      .filter((found) => !allowed(file, found))
+      .map(({ specifier }) => `${file}: imports ${specifier}`),
+  );
+}
+
+function demoInside(tree: Tree): string[] {
+  return sources(tree)
+    .filter(([file]) => entryOf(file) === "demo")
+    .flatMap(([file, text]) => importsOf(file, text).map(({ target = "" }) => ({ file, target })))
+    .filter(({ target }) => target.startsWith("src/") && !["demo", "tenantry.ts"].includes(entryOf(target)))
+    .map(({ file, target }) => `${file}: imports ${target}`);
+}
+
+function impureProtocol(tree: Tree): string[] {
+  return sources(tree)
+    .filter(([file]) => file.startsWith("src/protocol/"))
+    .flatMap(([file, text]) => readsClockOrChance(file, text).map((what) => `${file}: uses ${what}`));
+}
+
+function badNames(tree: Tree): string[] {
+  return [...tree.keys()]
+    .filter((file) => /^(src|test|scripts|bench)\/.*\.ts$/.test(file))
+    .filter((file) => {
+      const names = file.replace(/(\.test|\.d)?\.ts$/, "").split("/");
+      return names.some((name) => BANNED_NAMES.includes(name) || !KEBAB_CASE.test(name));
+    });
+}
+
+function missingOpenings(tree: Tree): string[] {
+  return sources(tree).flatMap(([file, text]) => {
+    const opening = text.split("\n").findIndex((line) => !line.startsWith("//"));
+    const isDirective = /^\/\/\s*(oxlint|eslint|@ts|#)/.test(text);
+    return opening >= 1 && opening <= 4 && !isDirective ? [] : [`${file}: opens with ${opening} lines of comment`];
+  });
+}
+
+function loosenedLimits(tree: Tree): string[] {
+  const config = JSON.parse(tree.get(".oxlintrc.json") ?? "{}") as {
+    rules?: Record<string, unknown>;
+    overrides?: { files: string[]; rules?: Record<string, unknown> }[];
+    ignorePatterns?: string[];
+  };
+  const wrong = Object.entries(LIMITS)
+    .filter(([rule, wanted]) => JSON.stringify(config.rules?.[rule]) !== JSON.stringify(wanted))
+    .map(([rule, wanted]) => `${rule} is not ${JSON.stringify(wanted)}`);
+  const overridden = (config.overrides ?? [])
+    .filter(({ files }) => files.some(mayMatchSource))
+    .flatMap(({ files, rules = {} }) => Object.keys(rules).map((rule) => ({ files, rule })))
+    .filter(({ rule }) => rule in LIMITS)
+    .map(({ files, rule }) => `${rule} is overridden for ${files.join(", ")}`);
+  const ignored = (config.ignorePatterns ?? [])
+    .filter((pattern) => pattern.startsWith("src"))
+    .map((pattern) => `${pattern} is ignored`);
+  return [...wrong, ...overridden, ...ignored];
+}
+
+/** Whether a glob of .oxlintrc.json can reach into src: it can unless it starts in another folder. */
+function mayMatchSource(glob: string): boolean {
+  return /^(src\b|\*\*)/.test(glob);
+}
+
+function switchedOff(tree: Tree): string[] {
+  return sources(tree).flatMap(([file, text]) =>
+    [...text.matchAll(/(?:oxlint|eslint)-disable(?:-next-line|-line)?\b([^\n]*)|@ts-(?:ignore|nocheck)/g)]
+      .filter(([, rules = ""]) => {
+        const named = (rules.split("--")[0] ?? "").split(/[\s,]+/).filter((name) => /\w/.test(name));
+        return named.length === 0 || named.some((name) => !EXCEPTIONS.has(name));
+      })
+      .map(([comment]) => `${file}: ${comment.trim()}`),
+  );
+}
+
+function eraWords(tree: Tree): string[] {
+  return sources(tree).flatMap(([file, text]) =>
+    [...text.matchAll(/\w*(?:legacy|modern)\w*/gi)].map(([word]) => `${file}: ${word}`),
+  );
+}
+
+function wrongVersion(tree: Tree): string[] {
+  const { version } = JSON.parse(tree.get("package.json") ?? "{}") as { version?: string };
+  const shown = /VERSION = "([^"]*)"/.exec(tree.get("src/http/version.ts") ?? "")?.[1];
+  return shown !== undefined && shown === version ? [] : [`package.json has ${version}, the server shows ${shown}`];
+}
+
+function machinePaths(tree: Tree): string[] {
+  return [...tree].flatMap(([file, text]) =>
+    [...text.matchAll(MACHINE_PATH)].map(([path]) => `${file}: ${path.slice(path.indexOf("/"))}`),
+  );
+}
+
+function wrongAgents(tree: Tree): string[] {
+  const text = tree.get("AGENTS.md") ?? "";
+  const lines = text.trimEnd().split("\n").length;
+  const ranks = RANKS.map((entry) => `\`${entry}\``).join(" < ");
+  return [
+    ...(lines > AGENTS_LINES ? [`AGENTS.md has ${lines} lines`] : []),
+    ...(text.replace(/\s+/g, " ").includes(ranks) ? [] : [`AGENTS.md does not show ${ranks}`]),
+  ];
+}
+
+function sources(tree: Tree): [string, string][] {
+  return [...tree].filter(([file]) => file.startsWith("src/") && file.endsWith(".ts"));
+}
+
+/** `protocol` of src/protocol/methods/tools.ts, `worker.ts` of src/worker.ts. */
+function entryOf(file: string): string {
+  return posix.relative("src", file).split("/")[0] ?? "";
+}

@@ -1,0 +1,146 @@
+// Owns an in-memory `Backend` and the calls that tests send to it: definitions and answers as the test gives them, and
+// a record of what was asked. Refuses to judge: no assertions, no defaults that a test could mistake for behaviour.
+
+import type {
+  Backend,
+  CacheHint,
+  Call,
+  CallOutcome,
+  CompletionRequest,
+  InvalidArguments,
+  Page,
+  PromptDefinition,
+  ServerInfo,
+  SessionPort,
+  TemplateDefinition,
+  ToolDefinition,
+} from "../../src/protocol/backend.ts";
+import { dispatch, encodeAnswer } from "../../src/protocol/dispatch.ts";
+import { DIALECTS, type Revision } from "../../src/protocol/era.ts";
+import { failure, type Failure } from "../../src/protocol/errors.ts";
+import type { ParamHeader } from "../../src/protocol/headers.ts";
+import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
+import type { LogLevel } from "../../src/protocol/meta.ts";
+
+export const REVISIONS = Object.keys(DIALECTS) as Revision[];
+
+/** What the fake was asked, in order: the method of the port and its arguments without the call. */
+export type Asked = readonly [method: string, ...rest: readonly unknown[]];
+
+export class FakeBackend implements Backend {
+  readonly server: ServerInfo = { name: "fake", version: "1.2.3" };
+  readonly instructions: string | undefined = undefined;
+  readonly definitionsCache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
+  readonly tools: readonly ToolDefinition[] = [];
+  readonly prompts: readonly PromptDefinition[] = [];
+  readonly templates: readonly TemplateDefinition[] = [];
+  readonly asked: Asked[] = [];
+  readonly onTool: () => CallOutcome | InvalidArguments = () => failure("internal");
+  readonly onPrompt: () => CallOutcome = () => failure("internal");
+  readonly onList: (cursor: string | undefined) => Page | Failure = () => failure("internal");
+  readonly onRead: () => CallOutcome = () => failure("internal");
+  readonly onComplete: () => readonly string[] | Failure = () => failure("internal");
+
+  constructor(given: Partial<Omit<FakeBackend, "asked">> = {}) {
+    Object.assign(this, given);
+  }
+
+  tool(name: string): ToolDefinition | undefined {
+    return this.tools.find((tool) => tool.wire.name === name);
+  }
+
+  prompt(name: string): PromptDefinition | undefined {
+    return this.prompts.find((prompt) => prompt.wire.name === name);
+  }
+
+  async callTool(tool: ToolDefinition, args: JsonObject): Promise<CallOutcome | InvalidArguments> {
+    this.asked.push(["callTool", tool.wire.name, args]);
+    return this.onTool();
+  }
+
+  async getPrompt(prompt: PromptDefinition, args: Readonly<Record<string, string>>): Promise<CallOutcome> {
+    this.asked.push(["getPrompt", prompt.wire.name, args]);
+    return this.onPrompt();
+  }
+
+  async listResources(cursor: string | undefined): Promise<Page | Failure> {
+    this.asked.push(["listResources", cursor]);
+    return this.onList(cursor);
+  }
+
+  async readResource(uri: string, asked: string): Promise<CallOutcome> {
+    this.asked.push(["readResource", uri, asked]);
+    return this.onRead();
+  }
+
+  async complete(request: CompletionRequest): Promise<readonly string[] | Failure> {
+    this.asked.push(["complete", request]);
+    return this.onComplete();
+  }
+}
+
+export function toolOf(name: string, more: JsonObject = {}, paramHeaders: readonly ParamHeader[] = []): ToolDefinition {
+  return { wire: { name, inputSchema: { type: "object" }, ...more }, paramHeaders };
+}
+
+export function promptOf(name: string, more: JsonObject = {}): PromptDefinition {
+  return { wire: { name, ...more } };
+}
+
+export function templateOf(uriTemplate: string): TemplateDefinition {
+  return { wire: { uriTemplate, name: uriTemplate } };
+}
+
+/** A session that remembers its log level. */
+export function sessionOf(unofficial = false): SessionPort {
+  let level: LogLevel | undefined;
+  return {
+    unofficial,
+    logLevel: async () => level,
+    setLogLevel: async (next) => {
+      level = next;
+    },
+  };
+}
+
+export const NOW = 1_795_000_000_000;
+
+export function callOf(revision: Revision, method: string, params: JsonObject = {}, more: Partial<Call> = {}): Call {
+  return {
+    dialect: DIALECTS[revision],
+    id: 7,
+    method,
+    params,
+    capabilities: {},
+    progressToken: undefined,
+    logLevel: undefined,
+    session: undefined,
+    sink: { notify: () => {}, cancelled: { aborted: false, addEventListener: () => {} } },
+    header: () => null,
+    now: () => NOW,
+    ...more,
+  };
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly retryAfter: number | undefined;
+  readonly message: JsonObject;
+  /** `{}` when the answer is an error. */
+  readonly result: JsonObject;
+  readonly error: { readonly code: number; readonly message: string; readonly data?: JsonObject } | undefined;
+}
+
+/** The call's way through dispatch and encoding, read back as a client reads it. */
+export async function answerOf(call: Call, backend: Backend): Promise<Answered> {
+  const outcome = await dispatch(call, backend);
+  const { json, status, retryAfter } = encodeAnswer(call.id, outcome, call.dialect, backend.server);
+  const message = JSON.parse(json) as JsonObject;
+  return {
+    status,
+    retryAfter,
+    message,
+    result: (message.result ?? {}) as JsonObject,
+    error: message.error as Answered["error"],
+  };
+}

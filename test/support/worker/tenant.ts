@@ -1,0 +1,104 @@
+// Owns fresh tenants for tests inside the Worker: a real object with its real SQLite, and where a test needs to rule the
+// clock, a domain's tables opened on it by hand. Refuses assertions.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { TenantObject } from "../../../src/tenantry.ts";
+import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/tables.ts";
+
+let made = 0;
+
+export interface FreshTenant {
+  readonly id: string;
+  readonly object: DurableObjectStub<TenantObject>;
+  readonly stub: TenantStub;
+}
+
+/** A tenant that no other test of this file knows; storage is kept apart per file. */
+export function freshTenant(): FreshTenant {
+  made += 1;
+  const id = `tenant-${made}`;
+  const object = env.TENANTS.getByName(id);
+  return { id, object, stub: object };
+}
+
+/** Runs inside the tenant's object. */
+export function inside<R>({ object }: FreshTenant, work: (state: DurableObjectState) => R | Promise<R>): Promise<R> {
+  return runInDurableObject(object, (_instance, state) => work(state));
+}
+
+/**
+ * How a method of the object fails. Called from within, because the test pool reports an RPC that rejects as unhandled
+ * even when it is handled: https://github.com/cloudflare/workers-sdk/issues/14736
+ */
+export function failureOf({ object }: FreshTenant, ...call: Parameters<TenantStub["run"]>): Promise<unknown> {
+  return runInDurableObject(object, async (instance) => {
+    try {
+      await instance.run(...call);
+      return "it did not fail";
+    } catch (error) {
+      return error;
+    }
+  });
+}
+
+export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<string, SqlStorageValue>[]> {
+  return inside(tenant, ({ storage }) => storage.sql.exec(query).toArray());
+}
+
+export interface Bench<Methods> {
+  readonly open: OpenTables<Methods>;
+  readonly methods: Methods;
+  readonly sql: SqlStorage;
+  /** Every statement that was executed. */
+  readonly statements: Set<string>;
+  /** What was asked of `wakeAt`. */
+  readonly wakes: number[];
+  readonly clock: { now: number };
+}
+
+/** A domain's tables on a fresh tenant's database, with the test's clock; `bodies` stands where KV is bound. */
+export function onBench<Methods, R>(
+  tables: Tables<Methods>,
+  work: (bench: Bench<Methods>) => R | Promise<R>,
+  about: { readonly tenant?: FreshTenant; readonly bodies?: Pick<KVNamespace, "delete"> } = {},
+): Promise<R> {
+  const tenant = about.tenant ?? freshTenant();
+  return inside(tenant, ({ storage }) => {
+    const statements = new Set<string>();
+    const wakes: number[] = [];
+    const clock = { now: Date.UTC(2026, 10, 21, 12) };
+    const sql = recording(storage.sql, statements);
+    const host: TableHost = {
+      sql,
+      env: { BODIES: about.bodies ?? env.BODIES },
+      tenant: tenant.id,
+      now: () => clock.now,
+      transaction: (step) => storage.transactionSync(step),
+      wakeAt: (time) => {
+        wakes.push(time);
+      },
+    };
+    const open = tables.open(host);
+    return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock });
+  });
+}
+
+function recording(sql: SqlStorage, statements: Set<string>): SqlStorage {
+  return new Proxy(sql, {
+    get(target, member) {
+      if (member !== "exec") return Reflect.get(target, member, target) as unknown;
+      return (query: string, ...bindings: unknown[]) => {
+        statements.add(query);
+        return target.exec(query, ...bindings);
+      };
+    },
+  });
+}
+
+/** The steps of a statement's query plan that read a whole table. */
+export function scansOf(sql: SqlStorage, statement: string): string[] {
+  const bindings = Array.from(statement.matchAll(/\?/g), () => "");
+  const plan = sql.exec<{ detail: string }>(`EXPLAIN QUERY PLAN ${statement}`, ...bindings).toArray();
+  return plan.map(({ detail }) => detail).filter((detail) => /^SCAN \w+$/.test(detail));
+}
