@@ -104,22 +104,25 @@ export class ContentBackend implements Backend {
 
   async listResources(cursor: string | undefined): Promise<Page | Failure> {
     const { resources } = this.#view;
-    const position = cursor === undefined ? "code 0" : decodeCursor("resources", cursor);
-    const [, from, at] = /^(code|stored) (.*)$/s.exec(position ?? "") ?? [];
-    if (from === undefined || at === undefined) return invalid("cursor", "is not one of this list");
-    const start = from === "code" ? Number(at) : resources.length;
-    if (!Number.isInteger(start)) return invalid("cursor", "is not one of this list");
+    const place = placeOf(cursor, resources.length);
+    if (!place) return invalid("cursor", "is not one of this list");
+    const { start, after } = place;
     const inCode = resources.slice(start, start + PAGE).map((resource) => resource.wire);
-    if (start + PAGE <= resources.length) {
-      return { items: inCode, nextCursor: encodeCursor("resources", `code ${start + PAGE}`) };
-    }
+    const end = start + inCode.length;
+    const following = { nextCursor: encodeCursor("resources", `code ${end}`) };
+    if (end < resources.length) return { items: inCode, ...following };
+    const room = PAGE - inCode.length;
     const stored = await storeOf(this.#host).list({
-      limit: PAGE - inCode.length,
-      ...(from === "stored" ? { cursor: encodeCursor("stored", at) } : {}),
+      limit: Math.max(room, 1),
+      ...(after === undefined ? {} : { cursor: encodeCursor("stored", after) }),
     });
     const last = stored.items.at(-1);
+    // A full page is the last one only if nothing is stored.
+    if (room === 0) return { items: inCode, ...(last ? following : {}) };
+    // What is in code hides what is stored under the same URI, here as in reading.
+    const shown = stored.items.filter(({ uri }) => !this.#view.resourcesByUri.has(uri));
     return {
-      items: [...inCode, ...stored.items.map(resourceWire)],
+      items: [...inCode, ...shown.map(resourceWire)],
       ...(stored.cursor !== undefined && last ? { nextCursor: encodeCursor("resources", `stored ${last.uri}`) } : {}),
     };
   }
@@ -185,6 +188,14 @@ export class ContentBackend implements Backend {
   complete(request: CompletionRequest, call: Call): Promise<readonly string[] | Failure> {
     return completeArgument(request, this.#view, this.#host, call);
   }
+}
+
+/** Where a page of resources begins: in code, or after a stored one; undefined for a cursor that is not ours. */
+function placeOf(cursor: string | undefined, inCode: number): { start: number; after?: string } | undefined {
+  if (cursor === undefined) return { start: 0 };
+  const [, digits, after] = /^(?:code (\d{1,9})|stored (.*))$/s.exec(decodeCursor("resources", cursor) ?? "") ?? [];
+  if (after !== undefined) return { start: inCode, after };
+  return digits === undefined || Number(digits) > inCode ? undefined : { start: Number(digits) };
 }
 
 function notFound(uri: string): Failure {

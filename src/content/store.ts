@@ -178,8 +178,10 @@ async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Pro
     if (wait > 0) await scheduler.wait(wait);
     await to.bodies.put(bodyKey(to.tenant, hash), bytes);
     const done = await to.content.put({ ...put, resent });
-    if (done.state !== "resend") return metaOf({ ...row, lastModified: done.lastModified });
-    resent = done.collected;
+    if (done.state === "stored") return metaOf({ ...row, lastModified: done.lastModified });
+    const there = done.state === "present" ? await to.content.get(uri) : undefined;
+    if (there) return metaOf(there);
+    resent = done.state === "resend" ? done.collected : null;
   }
   throw new AppError("busy", { retryAfter: 5 });
 }

@@ -67,7 +67,12 @@ export function createApp(options: AppOptions): Hono<Bindings> {
 
   app.get("/healthz", (c) => c.json({ status: "ok", name: catalog.server.name, version: catalog.server.version }));
   app.get("/readyz", async (c) => {
-    await c.env.BODIES.get("readyz");
+    try {
+      await c.env.BODIES.get("readyz");
+    } catch (error) {
+      hooks.onError?.(error, undefined);
+      return c.json({ status: "unavailable" }, 503);
+    }
     return c.json({ status: "ready" });
   });
 

@@ -84,7 +84,7 @@ async function settle(lease: Promise<Lease>, endpoint: Endpoint): Promise<Lease 
   } catch (error) {
     endpoint.onError(error);
     return {
-      ...failure("unavailable", "Service unavailable: the tenant's authority cannot be reached"),
+      ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
       retryAfter: 5,
     };
   }
