@@ -33,13 +33,16 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: Content
   const opened = interview instanceof Promise ? await interview : interview;
   if (isFailure(opened)) return opened;
   const ctx = new Context(call, host, opened, handling.name);
-  const ended = await runHandler(() => handling.work(ctx), {
+  let working: T | Promise<T> | undefined;
+  const ended = await runHandler(() => (working = handling.work(ctx)), {
     timeoutMs: handling.timeoutMs,
     interview: opened,
     sink: call.sink,
   });
   if (ctx.unsent) await ctx.unsent;
   const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
+  // The call is over; its handler, told by `ctx.signal`, may still clear up.
+  if (ended.kind === "cancelled" || ended.kind === "timedOut") host.waitUntil(Promise.resolve(working).catch(() => {}));
   host.hooks.afterCall?.(event, endOf(ended, outcome));
   return outcome;
 }

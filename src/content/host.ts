@@ -37,6 +37,8 @@ export interface ContentHost {
   readonly hooks: Hooks;
   /** A stub belongs to one request: made anew, at the first use. */
   stub(): TenantStub;
+  /** Keeps the invocation alive for work that outlives its answer. */
+  waitUntil(work: Promise<unknown>): void;
 }
 
 export function storeOf(host: ContentHost): ResourceStore {

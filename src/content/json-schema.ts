@@ -5,12 +5,12 @@ import { Validator, type OutputUnit, type SchemaDraft } from "@cfworker/json-sch
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/backend.ts";
 
-const DIALECTS: Readonly<Record<string, SchemaDraft>> = {
-  "https://json-schema.org/draft/2020-12/schema": "2020-12",
-  "https://json-schema.org/draft/2019-09/schema": "2019-09",
-  "http://json-schema.org/draft-07/schema": "7",
-  "http://json-schema.org/draft-04/schema": "4",
-};
+const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
+  ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
+  ["https://json-schema.org/draft/2019-09/schema", "2019-09"],
+  ["http://json-schema.org/draft-07/schema", "7"],
+  ["http://json-schema.org/draft-04/schema", "4"],
+]);
 
 const MAX_SUBSCHEMAS = 5000;
 export const MAX_VIOLATIONS = 20;
@@ -20,9 +20,9 @@ const MAX_THOROUGH = 1000;
 /** Throws a TypeError that names the rule when the schema cannot be used. */
 export function checkJsonSchema(schema: JsonObject): SchemaDraft {
   const { $schema } = schema;
-  const draft = typeof $schema === "string" ? DIALECTS[$schema.replace(/#$/, "")] : "2020-12";
+  const draft = typeof $schema === "string" ? DIALECTS.get($schema.replace(/#$/, "")) : "2020-12";
   if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
-  checkSchema(schema, { left: MAX_SUBSCHEMAS });
+  checkSubschemas(schema);
   return draft;
 }
 
@@ -51,17 +51,18 @@ function isSmall(value: unknown): boolean {
   return true;
 }
 
-function checkSchema(schema: unknown, budget: { left: number }): void {
-  if (Array.isArray(schema)) {
-    for (const item of schema) checkSchema(item, budget);
-    return;
+function checkSubschemas(schema: JsonObject): void {
+  const found: unknown[] = [schema];
+  let subschemas = 0;
+  for (const item of found) {
+    if (typeof item !== "object" || item === null) continue;
+    for (const inner of Object.values(item)) found.push(inner);
+    if (!isObject(item)) continue;
+    subschemas += 1;
+    if (subschemas > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
+    const { $ref } = item;
+    if (typeof $ref === "string" && !$ref.startsWith("#")) throw new TypeError(`$ref ${$ref} leaves the schema`);
   }
-  if (!isObject(schema)) return;
-  budget.left -= 1;
-  if (budget.left < 0) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
-  const ref = schema.$ref;
-  if (typeof ref === "string" && !ref.startsWith("#")) throw new TypeError(`$ref ${ref} leaves the schema`);
-  for (const item of Object.values(schema)) checkSchema(item, budget);
 }
 
 /** The library reports each failed keyword and then every keyword above it; the ones at the bottom say what is wrong. */

@@ -55,12 +55,12 @@ async function checked(result: JsonObject, output: CompiledSchema | undefined): 
   return { broken: `structuredContent: ${validated.violations.map((violation) => violation.message).join("; ")}` };
 }
 
-const REQUIRED: Readonly<Record<string, readonly string[]>> = {
-  text: ["text"],
-  image: ["data", "mimeType"],
-  audio: ["data", "mimeType"],
-  resource_link: ["uri", "name"],
-};
+const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["text", ["text"]],
+  ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]],
+  ["resource_link", ["uri", "name"]],
+]);
 
 function blockFault(block: unknown): string | undefined {
   if (!isObject(block) || typeof block.type !== "string") return "a content block is an object with a type";
@@ -72,7 +72,7 @@ function blockFault(block: unknown): string | undefined {
       (typeof resource.text === "string" || typeof resource.blob === "string");
     return whole ? undefined : "a resource block needs resource.uri and resource.text or resource.blob";
   }
-  const members = REQUIRED[block.type];
+  const members = REQUIRED.get(block.type);
   if (!members) return `no content block has the type ${block.type}`;
   const missing = members.find((member) => typeof block[member] !== "string");
   return missing === undefined ? undefined : `a ${block.type} block needs ${missing}`;

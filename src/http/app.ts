@@ -1,4 +1,4 @@
-// Owns the Hono app: the routes of DESIGN section 3 and the steps before the endpoint, in this order. The one catch.
+// Owns the Hono app: the routes and the steps before the endpoint, in this order. The one catch.
 
 import { Hono } from "hono";
 import { ANONYMOUS } from "../auth/principal.ts";
@@ -130,6 +130,9 @@ interface Around {
 function createEndpoint(request: Request, target: Target, env: Env, { hooks, ctx }: Around): Endpoint {
   const { tenant, view } = target;
   const stub = () => env.TENANTS.getByName(tenant.id) as unknown as TenantStub;
+  const waitUntil = (work: Promise<unknown>) => {
+    ctx.waitUntil(work);
+  };
   return {
     request,
     tenant: tenant.id,
@@ -147,13 +150,12 @@ function createEndpoint(request: Request, target: Target, env: Env, { hooks, ctx
         ring: lease.ring,
         hooks,
         stub,
+        waitUntil,
       };
       return new ContentBackend(view, host);
     },
     session: (session) => sessionPort(tenant.id, session, env),
-    waitUntil: (work) => {
-      ctx.waitUntil(work);
-    },
+    waitUntil,
     onError: (error) => {
       hooks.onError?.(error, undefined);
     },

@@ -22,7 +22,7 @@ export interface Dialect {
   readonly resourceLinks: boolean;
   /** What `structuredContent` and `outputSchema` may be. */
   readonly structured: "none" | "object" | "any";
-  /** What ping answers: DESIGN section 11. */
+  /** What ping answers; see docs/founding-documents.md. */
   readonly ping: "empty" | "timestampInMeta";
   /** Log messages: by `logging/setLevel` in the session, or by `_meta` of each request. */
   readonly logging: "session" | "request";

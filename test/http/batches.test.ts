@@ -104,7 +104,7 @@ describe.each(REVISIONS_2025.filter((revision) => revision !== "2025-03-26"))("a
     const { revision: negotiated } = await client2025(lab, revision);
     expect(negotiated).toBe(revision);
     for (const headers of [{ "mcp-session-id": await sessionOf(revision) }, { "mcp-protocol-version": revision }]) {
-      expectRefusal(await sendBatch([call(1)], headers as Record<string, string>), revision, REFUSED);
+      expectRefusal(await sendBatch([call(1)], headers), revision, REFUSED);
     }
   });
 });

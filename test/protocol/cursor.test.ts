@@ -1,5 +1,5 @@
 // Opaque cursors: they come back as they went out, belong to one list, and pages cover a list exactly once.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeCursor, encodeCursor, pageOf } from "../../src/protocol/cursor.ts";
 

@@ -1,6 +1,6 @@
 // The request metadata headers of 2026-07-28: the Base64 form, the mirrors of method, name and parameters, and which
 // schemas may ask for a mirror.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { errorCode } from "../../src/protocol/errors.ts";
 import {

@@ -1,5 +1,5 @@
 // The JSON-RPC envelope: what counts as which kind of message, which id an answer may echo, and what is written.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   errorResponse,

@@ -1,5 +1,5 @@
 // RFC 6570 backwards: which URIs a template matches, with which variables, and that matching always ends.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseUriTemplate, type UriTemplate } from "../../src/protocol/uri-template.ts";
 

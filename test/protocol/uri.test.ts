@@ -1,5 +1,5 @@
 // The one normal form of a resource URI: which spellings are the same name, and which are no name at all.
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_URI_BYTES, parseUri } from "../../src/protocol/uri.ts";
 

@@ -1,0 +1,60 @@
+// Owns requests as the protocol hands them to a backend, for a tenant on real bindings. Refuses assertions.
+
+import { env } from "cloudflare:workers";
+import { ANONYMOUS } from "../../../src/auth/principal.ts";
+import type { ContentHost } from "../../../src/content/host.ts";
+import type { Call, EventSink } from "../../../src/protocol/backend.ts";
+import { DIALECT_2026 } from "../../../src/protocol/era.ts";
+import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
+import type { FreshTenant } from "./tenant.ts";
+
+/** Keeps what was sent, and can cancel. */
+export class RecordingSink implements EventSink {
+  readonly sent: { method: string; params: JsonObject }[] = [];
+  readonly #cancel = new AbortController();
+
+  notify(method: string, params: JsonObject): void {
+    this.sent.push({ method, params });
+  }
+
+  get cancelled(): AbortSignal {
+    return this.#cancel.signal;
+  }
+
+  cancel(): void {
+    this.#cancel.abort();
+  }
+}
+
+/** A request of era 2026 by a client that can be asked everything. */
+export function callOf(about: Partial<Call> = {}): Call {
+  return {
+    dialect: DIALECT_2026,
+    id: 1,
+    method: "tools/call",
+    params: {},
+    capabilities: { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} },
+    progressToken: undefined,
+    logLevel: undefined,
+    session: undefined,
+    sink: new RecordingSink(),
+    header: () => null,
+    now: Date.now,
+    ...about,
+  };
+}
+
+export function hostOf({ id, stub }: FreshTenant, about: Partial<ContentHost> = {}): ContentHost {
+  return {
+    tenant: { id, maxStalenessMs: 5000 },
+    profile: null,
+    principal: ANONYMOUS,
+    env,
+    bodies: env.BODIES,
+    ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
+    hooks: {},
+    stub: () => stub,
+    waitUntil: () => {},
+    ...about,
+  };
+}
