@@ -193,7 +193,9 @@ export class ContentBackend implements Backend {
 /** Where a page of resources begins: in code, or after a stored one; undefined for a cursor that is not ours. */
 function placeOf(cursor: string | undefined, inCode: number): { start: number; after?: string } | undefined {
   if (cursor === undefined) return { start: 0 };
-  const [, digits, after] = /^(?:code (\d{1,9})|stored (.*))$/s.exec(decodeCursor("resources", cursor) ?? "") ?? [];
+  // Anybody can write a cursor: a position in code, or a URI as one is stored.
+  const written = /^(?:code (\d{1,9})|stored ([\x21-\x7e]{1,2048}))$/;
+  const [, digits, after] = written.exec(decodeCursor("resources", cursor) ?? "") ?? [];
   if (after !== undefined) return { start: inCode, after };
   return digits === undefined || Number(digits) > inCode ? undefined : { start: Number(digits) };
 }

@@ -62,8 +62,9 @@ function endOf(ended: Ended<unknown>, outcome: CallOutcome): CallEnd {
 
 /** The common case, a request without state and answers, needs no promise. */
 function openInterview(call: Call, host: ContentHost): Interview | Failure | Promise<Interview | Failure> {
-  const responses = readResponses(call.params);
-  if (isFailure(responses)) return responses;
+  const read = readResponses(call.params);
+  if (isFailure(read)) return read;
+  const responses = read.value;
   const { capabilities } = call;
   if (call.params.requestState === undefined) {
     return new ReplayInterview(capabilities, undefined, responses, claimBook(call, host));

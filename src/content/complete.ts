@@ -67,7 +67,9 @@ async function storedValues(
   value: string,
   { known, host }: { readonly known: Readonly<Record<string, string>>; readonly host: ContentHost },
 ): Promise<readonly string[]> {
-  const typed = template.leadingVariable === name ? encodeURIComponent(value.toWellFormed()) : "";
+  // Up to the first reserved character: a URI may hold that one as it is or escaped.
+  const [plain = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
+  const typed = template.leadingVariable === name ? encodeURIComponent(plain) : "";
   const uris = await storeOf(host).uris(template.literalPrefix + typed, MAX_STORED);
   const values = new Set<string>();
   for (const uri of uris) {

@@ -170,6 +170,7 @@ function toJson(value: unknown): unknown {
 /** Era 2025 until its questions travel over streams: says so instead of waiting for an answer that cannot come. */
 export class SilentInterview implements Interview {
   readonly suspended = false;
+  readonly #kept = new Map<string, unknown>();
 
   can(): boolean {
     return false;
@@ -185,11 +186,16 @@ export class SilentInterview implements Interview {
     );
   }
 
-  async memo(_name: string, make: () => unknown): Promise<unknown> {
-    return toJson(await make());
+  memo(name: string, make: () => unknown): Promise<unknown> {
+    return this.#keep(`memo ${name}`, make);
   }
 
-  async once(_name: string, act: () => unknown): Promise<unknown> {
-    return toJson(await act());
+  once(name: string, act: () => unknown): Promise<unknown> {
+    return this.#keep(`once ${name}`, act);
+  }
+
+  async #keep(key: string, make: () => unknown): Promise<unknown> {
+    if (!this.#kept.has(key)) this.#kept.set(key, toJson(await make()));
+    return this.#kept.get(key);
   }
 }

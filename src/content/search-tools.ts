@@ -1,6 +1,7 @@
 // Owns the built-in read-only tools `search` and `fetch` over everything a tenant stores, for clients that show their
 // model only tools. Shapes: https://platform.openai.com/docs/mcp
 
+import { parseUri } from "../protocol/uri.ts";
 import { defineTool, type Tool } from "./tool.ts";
 
 const READ_ONLY = { readOnlyHint: true, idempotentHint: true, openWorldHint: false } as const;
@@ -62,7 +63,7 @@ const fetchTool = defineTool({
   },
   handler: async (args, ctx) => {
     const id = String(args.id);
-    const found = URL.canParse(id) ? await ctx.resources.read(id) : undefined;
+    const found = "uri" in parseUri(id) ? await ctx.resources.read(id) : undefined;
     if (!found) return { isError: true, content: `Nothing is stored under ${id}. Use search to find ids.` };
     const { uri, title, name, mimeType, size, lastModified } = found;
     const text = found.text ?? `(${mimeType}, ${size} bytes: read it as the resource ${uri})`;

@@ -4,6 +4,7 @@ import { canonicalJson, digest, seal, unseal, type KeyRing } from "../auth/seal.
 import type { Call } from "../protocol/backend.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Read } from "../protocol/methods/params.ts";
 import type { Progress } from "./questions.ts";
 
 /** A person may think for this long. */
@@ -58,10 +59,10 @@ export async function openProgress(binding: StateBinding, call: Call): Promise<P
   return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened.progress;
 }
 
-export function readResponses(params: JsonObject): JsonObject | Failure {
+export function readResponses(params: JsonObject): Read<JsonObject> | Failure {
   const { inputResponses } = params;
-  if (inputResponses === undefined) return {};
-  if (isObject(inputResponses)) return inputResponses;
+  if (inputResponses === undefined) return { value: {} };
+  if (isObject(inputResponses)) return { value: inputResponses };
   return failure("invalidParams", "Invalid params: inputResponses must be an object", { path: "inputResponses" });
 }
 

@@ -51,7 +51,8 @@ export function classify(body: unknown, headers: InboundHeaders): Classified {
       return in2025(message, headers);
     case "response":
       if (era === "2026") {
-        return rejected(era, message.id, failure("invalidRequest", "Invalid Request: this revision asks no questions"));
+        // The id is one of ours, not of the client's requests: an answer must not repeat it.
+        return rejected(era, undefined, failure("invalidRequest", "Invalid Request: this revision asks no questions"));
       }
       return in2025(message, headers);
   }
@@ -106,7 +107,7 @@ function in2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: Inbo
   if (message.kind === "request" && message.method === "initialize") {
     return { kind: "message2025", message, dialect: DEFAULT_DIALECT };
   }
-  const id = message.kind === "notification" ? undefined : message.id;
+  const id = message.kind === "request" ? message.id : undefined;
   const why = `Bad MCP-Protocol-Version header: ${JSON.stringify(String(headers.version).slice(0, 64))} is not served`;
   return rejected("2025", id, failure("invalidEnvelope", why));
 }
@@ -121,7 +122,10 @@ function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Class
   for (const message of messages) {
     if (message.kind !== "request" && message.kind !== "notification") continue;
     if (message.method === "initialize") return refuse("initialize must not be part of a batch");
-    if (claimOf(message.params) !== undefined) return refuse(`revision ${DIALECT_2026.revision} has no batches`);
+    if (claimOf(message.params) !== undefined) {
+      const why = `Invalid Request: revision ${DIALECT_2026.revision} has no batches`;
+      return rejected("2026", undefined, failure("invalidRequest", why));
+    }
   }
   return { kind: "batch2025", messages };
 }

@@ -63,7 +63,8 @@ export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Diale
 }
 
 export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
-  // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves it out.
+  // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves it out. A request that says null
+  // itself is answered with the same in both: docs/founding-documents.md.
   const shown = id === undefined && era === "2025" ? null : id;
   const message = fault.message ?? ERRORS[fault.error].message;
   return {
@@ -74,7 +75,7 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
 }
 
 function encodeResult(outcome: CallOutcome & { kind: "complete" }, dialect: Dialect, server: ServerInfo): string {
-  const { result } = outcome;
+  const result = withoutStamps(outcome.result);
   if (!dialect.stamps) return result instanceof Encoded ? result.json : JSON.stringify(result);
   const hint =
     dialect.caching && outcome.cache
@@ -86,6 +87,14 @@ function encodeResult(outcome: CallOutcome & { kind: "complete" }, dialect: Dial
   }
   const json = result instanceof Encoded ? result.json : JSON.stringify(result);
   return splice(json, stampOf(server) + hint);
+}
+
+/** A handler's result does not speak for the protocol: these members are written here alone. */
+function withoutStamps(result: JsonObject | Encoded): JsonObject | Encoded {
+  if (result instanceof Encoded) return result;
+  if (result.resultType === undefined && result.ttlMs === undefined && result.cacheScope === undefined) return result;
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
+  return rest;
 }
 
 const stamps = new WeakMap<ServerInfo, string>();

@@ -3,6 +3,8 @@
 export type Era = "2025" | "2026";
 
 export const REVISIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+/** Echoed and served as 2024-11-05, from which it differs in nothing that is served here. */
+const EARLIEST = "2024-10-07";
 export const REVISION_2026 = "2026-07-28";
 
 export type Revision = (typeof REVISIONS_2025)[number] | typeof REVISION_2026;
@@ -91,7 +93,9 @@ export const DEFAULT_DIALECT = DIALECTS["2025-03-26"];
 export const LATEST_2025 = DIALECTS["2025-11-25"];
 export const DIALECT_2026 = DIALECTS[REVISION_2026];
 
+/** Also by the name that an early client was answered with. */
 export function dialect2025(revision: string): Dialect | undefined {
+  if (revision === EARLIEST) return DIALECTS["2024-11-05"];
   return (REVISIONS_2025 as readonly string[]).includes(revision) ? DIALECTS[revision as Revision] : undefined;
 }
 
@@ -104,9 +108,6 @@ export interface Negotiated {
 }
 
 export function negotiate(requested: string): Negotiated {
-  if (requested === "2024-10-07") {
-    return { dialect: DIALECTS["2024-11-05"], answered: requested, unofficial: false };
-  }
   const known = dialect2025(requested);
   if (known) return { dialect: known, answered: requested, unofficial: false };
   return {

@@ -65,7 +65,6 @@ export function checkStandardHeaders(
   const value = source === undefined ? undefined : params[source];
   if (source === undefined || typeof value !== "string") return undefined;
   if (headers.name === null) return mismatch("Mcp-Name header is required");
-  if (headers.name === value) return undefined;
   const decoded = decodeHeaderValue(headers.name);
   if (decoded === undefined) return mismatch("Mcp-Name header is not a valid value");
   return decoded === value ? undefined : mismatch(`Mcp-Name header does not match params.${source}`);
@@ -101,10 +100,13 @@ function checkMirror(name: string, raw: string | null, value: unknown): Failure 
   if (raw === null) return mismatch(`${name} header is required`);
   const decoded = decodeHeaderValue(raw);
   if (decoded === undefined) return mismatch(`${name} header is not a valid value`);
-  if (typeof value === "number" ? Number(decoded) === value && decoded.trim() !== "" : decoded === String(value)) {
-    return undefined;
-  }
-  return mismatch(`${name} header does not match the argument`);
+  const same = typeof value === "number" ? isSameNumber(decoded, value) : decoded === String(value);
+  return same ? undefined : mismatch(`${name} header does not match the argument`);
+}
+
+/** Decimal only: an intermediary that reads the header knows no hexadecimal and rounds nothing. */
+function isSameNumber(text: string, value: number): boolean {
+  return /^-?\d+(?:\.\d+)?$/.test(text) && Number.isSafeInteger(value) && Number(text) === value;
 }
 
 function valueAt(args: JsonObject, path: readonly string[]): unknown {
@@ -121,7 +123,7 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Every annotated property of an input schema, or the rule that an annotation breaks. */
 export function collectParamHeaders(schema: JsonObject): ParamHeader[] | { readonly broken: string } {
   const found: ParamHeader[] = [];
-  const broken = collect(schema, [], found);
+  const broken = collect(schema, [], found) ?? misplaced(schema, "", true);
   if (broken !== undefined) return { broken };
   const names = new Set(found.map((param) => param.header.toLowerCase()));
   return names.size === found.length ? found : { broken: "x-mcp-header names must differ, whatever their case" };
@@ -143,6 +145,32 @@ function collect(schema: JsonObject, path: readonly string[], found: ParamHeader
     }
     const broken = collect(property, here, found);
     if (broken !== undefined) return broken;
+  }
+  return undefined;
+}
+
+/** Keywords whose value is data or names, not a schema. */
+const NO_SCHEMA = new Set(["const", "default", "enum", "examples", "required", "dependentRequired"]);
+const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
+
+/** Annotations count only along `properties`; anywhere else they make the definition invalid. */
+function misplaced(schema: unknown, at: string, reachable: boolean): string | undefined {
+  if (Array.isArray(schema)) return firstOf(schema, (item) => misplaced(item, at, false));
+  if (!isObject(schema)) return undefined;
+  const isProperty = reachable && at !== "";
+  if (schema["x-mcp-header"] !== undefined && !isProperty) return `${at || "the root"}: x-mcp-header is out of reach`;
+  return firstOf(Object.entries(schema), ([keyword, value]) => {
+    if (NO_SCHEMA.has(keyword)) return undefined;
+    if (!MAPS.has(keyword) || !isObject(value)) return misplaced(value, `${at}/${keyword}`, false);
+    const inReach = reachable && keyword === "properties";
+    return firstOf(Object.entries(value), ([name, inner]) => misplaced(inner, `${at}/${keyword}/${name}`, inReach));
+  });
+}
+
+function firstOf<T>(items: readonly T[], fault: (item: T) => string | undefined): string | undefined {
+  for (const item of items) {
+    const found = fault(item);
+    if (found !== undefined) return found;
   }
   return undefined;
 }

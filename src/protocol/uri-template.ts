@@ -1,6 +1,8 @@
 // Owns RFC 6570 templates the server's way round: does this URI match, and with which variables.
-// Matching is memoised over (part, position), so its cost is bounded whatever the template says.
+// Matching is memoised over (part, position) and counts its steps, so its cost is bounded whatever the template says.
 // https://www.rfc-editor.org/rfc/rfc6570
+
+import { normalizeLiteral } from "./uri.ts";
 
 interface Variable {
   readonly name: string;
@@ -39,6 +41,8 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 };
 
 const MAX_VARIABLES = 32;
+/** Steps of one match, tens of milliseconds: more than three greedy variables need on the longest URI. */
+const MAX_STEPS = 500_000;
 
 export interface UriTemplate {
   readonly template: string;
@@ -56,14 +60,30 @@ export function parseUriTemplate(template: string): UriTemplate | { readonly bro
   const variables = parts.flatMap((part) => ("literal" in part ? [] : part.variables.map((variable) => variable.name)));
   if (new Set(variables).size !== variables.length) return { broken: "a variable stands twice in the template" };
   if (variables.length > MAX_VARIABLES) return { broken: `a template has at most ${MAX_VARIABLES} variables` };
-  const [head] = parts;
+  const normal = normalizeLiterals(parts);
+  if ("broken" in normal) return normal;
   return {
     template,
     variables,
-    literalPrefix: head && "literal" in head ? head.literal : "",
-    leadingVariable: leadingVariable(parts),
-    match: (uri) => matchParts(parts, uri),
+    literalPrefix: prefixOf(normal),
+    leadingVariable: leadingVariable(normal),
+    match: (uri) => matchParts(normal, uri),
   };
+}
+
+/** URIs are compared in normal form, so the template's own characters take it too. */
+function normalizeLiterals(parts: readonly Part[]): readonly Part[] | { readonly broken: string } {
+  const normal: Part[] = [];
+  for (const [index, part] of parts.entries()) {
+    const literal = "literal" in part ? normalizeLiteral(part.literal, index === 0) : undefined;
+    if ("literal" in part && literal === undefined) return { broken: `"${part.literal}" can stand in no URI` };
+    normal.push(literal === undefined ? part : { literal });
+  }
+  return normal;
+}
+
+function prefixOf([head]: readonly Part[]): string {
+  return head && "literal" in head ? head.literal : "";
 }
 
 function parseParts(template: string): readonly Part[] | { readonly broken: string } {
@@ -86,13 +106,16 @@ function leadingVariable([head, next]: readonly Part[]): string | undefined {
   return plain ? leading.variables[0]?.name : undefined;
 }
 
+/** RFC 6570 section 2.3 and 2.4: a name of varchars with single dots between them, and a modifier. */
+const VARIABLE = /^((?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*)(\*|:([1-9]\d{0,3}))?$/;
+
 function parseExpression(text: string): Expression | { readonly broken: string } {
   const sign = /^[+#./;?&]/.exec(text)?.[0] ?? "";
   const operator = OPERATORS[sign];
   if (operator === undefined) return { broken: `{${text}} has an unknown operator` };
   const variables: Variable[] = [];
   for (const spec of text.slice(sign.length).split(",")) {
-    const found = /^([A-Za-z0-9_.%]+)(\*|:(\d{1,4}))?$/.exec(spec);
+    const found = VARIABLE.exec(spec);
     if (!found?.[1]) return { broken: `{${text}} is not an expression of RFC 6570` };
     variables.push({
       name: found[1],
@@ -105,46 +128,70 @@ function parseExpression(text: string): Expression | { readonly broken: string }
 
 type Bindings = Record<string, string>;
 
+interface Rest {
+  (end: number): Bindings | undefined;
+}
+
 function matchParts(parts: readonly Part[], uri: string): Bindings | undefined {
-  const dead = new Set<number>();
+  const known = new Map<number, Bindings | null>();
+  const steps = { left: MAX_STEPS };
   const walk = (index: number, at: number): Bindings | undefined => {
     const part = parts[index];
     if (part === undefined) return at === uri.length ? {} : undefined;
     const key = index * (uri.length + 1) + at;
-    if (dead.has(key)) return undefined;
-    const found =
-      "literal" in part
-        ? uri.startsWith(part.literal, at)
-          ? walk(index + 1, at + part.literal.length)
-          : undefined
-        : walkExpression(part, uri, at, (end) => walk(index + 1, end));
-    if (found === undefined) dead.add(key);
+    const seen = known.get(key);
+    if (seen !== undefined) return seen ?? undefined;
+    const rest: Rest = (end) => walk(index + 1, end);
+    const found = "literal" in part ? walkLiteral(part, uri, at, rest) : walkExpression(part, { uri, at, steps }, rest);
+    known.set(key, found ?? null);
     return found;
   };
   return walk(0, 0);
 }
 
-function walkExpression(
-  part: Expression,
-  uri: string,
-  at: number,
-  rest: (end: number) => Bindings | undefined,
-): Bindings | undefined {
-  for (let end = expressionReach(part, uri, at); end >= at; end -= 1) {
+function walkLiteral({ literal }: Literal, uri: string, at: number, rest: Rest): Bindings | undefined {
+  return uri.startsWith(literal, at) ? rest(at + literal.length) : undefined;
+}
+
+interface Place {
+  readonly uri: string;
+  readonly at: number;
+  readonly steps: { left: number };
+}
+
+/** Whoever runs out of steps does not match. */
+function walkExpression(part: Expression, { uri, at, steps }: Place, rest: Rest): Bindings | undefined {
+  for (let end = expressionReach(part, uri, at); end >= at && steps.left > 0; end -= 1) {
+    steps.left -= 1;
     // The memoised rest goes first: reading the variables is the costly half, and only worth it when the rest fits.
     const after = rest(end);
-    const bound = after === undefined ? undefined : bind(part, uri.slice(at, end));
+    if (after === undefined) continue;
+    steps.left -= end - at;
+    const bound = bind(part, uri.slice(at, end));
     if (bound !== undefined) return { ...bound, ...after };
   }
   return undefined;
 }
 
-/** How far the expression's characters go at most; a value's characters stop at a delimiter that is not its own. */
-function expressionReach(part: Expression, uri: string, at: number): number {
-  if (part.operator.reserved) return uri.length;
-  const own = part.operator.first + part.operator.separator + (part.operator.named ? "=" : "");
-  let end = at;
-  while (end < uri.length && (!"/?#&;=,".includes(uri.charAt(end)) || own.includes(uri.charAt(end)))) end += 1;
+/** What ends a value unless it is escaped. */
+const DELIMITERS = "/?#&;=,";
+
+/**
+ * How far the expression's characters go at most: to a delimiter that is not its own, or to the separator after its last
+ * variable. Without this bound a row of optional expressions could be cut in far too many ways.
+ */
+function expressionReach({ operator, variables }: Expression, uri: string, at: number): number {
+  const { first, separator, named, reserved } = operator;
+  if (!uri.startsWith(first, at)) return at;
+  if (reserved) return uri.length;
+  let separators = variables.some((variable) => variable.explode) ? Number.POSITIVE_INFINITY : variables.length - 1;
+  let end = at + first.length;
+  for (; end < uri.length; end += 1) {
+    const char = uri.charAt(end);
+    if (!DELIMITERS.includes(char) || (named && char === "=")) continue;
+    if (char !== separator || separators === 0) break;
+    separators -= 1;
+  }
   return end;
 }
 
@@ -156,8 +203,13 @@ function bind(part: Expression, text: string): Bindings | undefined {
   return operator.named ? bindNamed(part, body) : bindPositional(operator, variables, body);
 }
 
+/** Without a prototype, so that a variable may have any name. */
+function nothingBound(): Bindings {
+  return Object.create(null) as Bindings;
+}
+
 function bindPositional(operator: Operator, variables: readonly Variable[], body: string): Bindings | undefined {
-  const bound: Bindings = {};
+  const bound = nothingBound();
   const single = variables.length === 1 ? variables[0] : undefined;
   if (single) return setValue(bound, single, body, single.explode || operator.reserved) ? bound : undefined;
   const values = body.split(operator.separator);
@@ -170,14 +222,18 @@ function bindPositional(operator: Operator, variables: readonly Variable[], body
 }
 
 function bindNamed({ operator, variables }: Expression, body: string): Bindings | undefined {
-  const bound: Bindings = {};
+  const bound = nothingBound();
   for (const pair of body.split(operator.separator)) {
     const equals = pair.indexOf("=");
     const name = equals < 0 ? pair : pair.slice(0, equals);
     const variable = variables.find((candidate) => candidate.name === name);
-    if (!variable || variable.name in bound) return undefined;
-    if (equals >= 0 && equals === pair.length - 1) bound[name] = "";
-    else if (!setValue(bound, variable, equals < 0 ? "" : pair.slice(equals + 1), false)) return undefined;
+    if (!variable) return undefined;
+    const before = bound[name];
+    if (before !== undefined && !variable.explode) return undefined;
+    // An empty value is `name=` in a query and `name` alone in path parameters; RFC 6570 section 3.2.7.
+    if (equals < 0 ? operator.first === ";" : equals === pair.length - 1) bound[name] = "";
+    else if (equals < 0 || !setValue(bound, variable, pair.slice(equals + 1), false)) return undefined;
+    if (before !== undefined) bound[name] = `${before},${bound[name]}`;
   }
   return bound;
 }

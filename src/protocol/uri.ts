@@ -52,6 +52,19 @@ function hasDotSegment(rest: string): boolean {
   return path.split(/\/|%2F|%5C/).some((segment) => segment === "." || segment === "..");
 }
 
+/** Only the host: what stands before an @ in the authority is a name and a password. */
 function lowerHost(rest: string): string {
-  return rest.replace(/^\/\/[^/?#]*/, (authority) => authority.toLowerCase());
+  return rest.replace(/^(\/\/(?:[^/?#@]*@)?)([^/?#]*)/, (_authority, before: string, host: string) => {
+    return before + host.toLowerCase().replaceAll(/%../g, (escape) => escape.toUpperCase());
+  });
+}
+
+/** A piece of a URI template in the normal form of the URIs it is compared with; undefined when none can hold it. */
+export function normalizeLiteral(text: string, first: boolean): string | undefined {
+  const ascii = encodeNonAscii(text);
+  if (ascii === undefined || !ALLOWED.test(ascii)) return undefined;
+  const scheme = first ? (SCHEME.exec(ascii)?.[0] ?? "") : "";
+  const rest = normalizeEscapes(ascii.slice(scheme.length));
+  const name = scheme.toLowerCase();
+  return rest === undefined ? undefined : name + (DNS_SCHEMES.has(name.slice(0, -1)) ? lowerHost(rest) : rest);
 }

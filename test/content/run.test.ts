@@ -10,7 +10,8 @@ const timers = new Set<unknown>();
 
 beforeEach(() => {
   timers.clear();
-  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  const set = setTimeout;
+  const clear = clearTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((fire: () => void, ms?: number) => {
     const timer = set(() => {
       timers.delete(timer);

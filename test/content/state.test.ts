@@ -122,8 +122,8 @@ describe("a state", () => {
 
 describe("readResponses", () => {
   it("reads an object, or none", () => {
-    expect(readResponses({})).toEqual({});
-    expect(readResponses({ inputResponses: { a: 1 } })).toEqual({ a: 1 });
+    expect(readResponses({})).toEqual({ value: {} });
+    expect(readResponses({ inputResponses: { a: 1 } })).toEqual({ value: { a: 1 } });
   });
 
   it.each([null, [], "x", 7])("refuses %j", (inputResponses) => {

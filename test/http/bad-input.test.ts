@@ -79,10 +79,16 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     ["a boolean", true],
     ["a fraction", 1.5],
     ["an array", [1]],
-    ["null", null],
   ])("an id that is %s is not echoed", async (_what, id) => {
     const { headers: sent, body } = writing(revision);
     expectRefusal(await send({ headers: sent, body: { ...body, id } }), revision, { status: 400, code: -32600 });
+  });
+
+  test("an id that is null is answered with null, as the founding documents ask", async () => {
+    const { headers: sent, body } = writing(revision);
+    const reply = await send({ headers: sent, body: { ...body, id: null } });
+    expect(reply).toMatchObject({ status: 400 });
+    expect(JSON.parse(reply.text)).toMatchObject({ id: null, error: { code: -32600 } });
   });
 
   test.each(["tools/destroy", "__proto__", "constructor", "toString", "rpc.discover", "TOOLS/CALL"])(

@@ -166,7 +166,7 @@ describe("a bare POST", () => {
   });
 
   test("with a version header that no revision of era 2025 has is refused", async () => {
-    for (const version of ["1.0", "2024-10-07", "2099-01-01", "x".repeat(5000)]) {
+    for (const version of ["1.0", "2024-10-08", "2099-01-01", "x".repeat(5000)]) {
       const { headers, body } = write("2025-11-25", "tools/list");
       const reply = await sendWritten(lab, { headers: { ...headers, "mcp-protocol-version": version }, body });
       expectRefusal(reply, "2025-11-25", { status: 400, code: -32602, id: 1 });

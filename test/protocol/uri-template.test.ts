@@ -22,6 +22,18 @@ describe("a template", () => {
     expect(templateOf("x:fixed").variables).toEqual([]);
   });
 
+  test.each([
+    ["x:{a}/{b}", "a"],
+    ["{a}", "a"],
+    ["x:{a,b}", undefined],
+    ["x:{+a}", undefined],
+    ["x:{/a}", undefined],
+    ["x:{?a}{b}", undefined],
+    ["x:fixed", undefined],
+  ])("%s has the leading variable %s: the one whose plain value follows the prefix", (text, name) => {
+    expect(templateOf(text).leadingVariable).toBe(name);
+  });
+
   test("modifiers belong to the expression, not to the name", () => {
     expect(templateOf("x:{a:3}{/b*}{?c_1,d.e,%41}").variables).toEqual(["a", "b", "c_1", "d.e", "%41"]);
   });

@@ -14,8 +14,16 @@ function refusal(body: unknown, version: string | null) {
   return { era, message: JSON.parse(encodeFailure(id, failure, era).json) as Record<string, unknown> };
 }
 
-test("an id of null is null in era 2025 and left out in era 2026", () => {
-  const body = { jsonrpc: "2.0", id: null, method: "tools/list" };
+test.each([null, "2026-07-28"])(
+  "an id of null is answered with null, as the founding documents ask (%s)",
+  (version) => {
+    const body = { jsonrpc: "2.0", id: null, method: "tools/list" };
+    expect(refusal(body, version).message).toHaveProperty("id", null);
+  },
+);
+
+test("an id that is no id is null in era 2025 and left out in era 2026", () => {
+  const body = { jsonrpc: "2.0", id: true, method: "tools/list" };
   expect(refusal(body, null).message).toHaveProperty("id", null);
   const { message } = refusal(body, "2026-07-28");
   expect(message).not.toHaveProperty("id");

@@ -34,12 +34,15 @@ export interface Opened {
 
 /** Starts a request; `begun` resolves when the head of the answer is there. */
 export function startRaw(url: string, { method = "POST", headers = {}, body, unfinished, agent }: RawRequest) {
-  const sent = request(url, { method, headers, ...(agent === undefined ? {} : { agent }) });
+  const whole = typeof body === "string" || body instanceof Uint8Array;
+  // Node frames no body by itself for methods that rarely have one, and the next request would be read out of it.
+  const framing = whole ? { "content-length": Buffer.byteLength(body) } : {};
+  const sent = request(url, { method, headers: { ...framing, ...headers }, ...(agent === undefined ? {} : { agent }) });
   const begun = new Promise<Opened>((resolve, reject) => {
     sent.once("response", (response) => resolve({ response, close: () => sent.destroy() }));
     sent.on("error", reject);
   });
-  if (typeof body === "string" || body instanceof Uint8Array) sent.end(body);
+  if (whole) sent.end(body);
   else {
     for (const chunk of body ?? []) sent.write(chunk);
     if (unfinished !== true) sent.end();

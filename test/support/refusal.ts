@@ -5,8 +5,8 @@ import type { Json } from "./mcp.ts";
 import { expectOfficial } from "./official-schema.ts";
 import { sendRaw, type RawReply, type Written } from "./raw-http.ts";
 
-/** A line of a stack trace, as V8 writes it. */
-export const STACK = /\n\s+at .+:\d+:\d+/;
+/** A line of a stack trace, as V8 writes it, in a text or in a JSON string. */
+export const STACK = /(?:\n|\\n)\s+at .+:\d+:\d+/;
 
 export interface Expected {
   readonly status: number;

@@ -4,7 +4,7 @@
 import type { Backend, Call, CallOutcome, CompletionRequest } from "../backend.ts";
 import type { Failure } from "../errors.ts";
 import { isObject } from "../jsonrpc.ts";
-import { invalid, isFailure, readString, readStrings } from "./params.ts";
+import { invalid, isFailure, readString, readStrings, type Read } from "./params.ts";
 
 const MAX_VALUES = 100;
 
@@ -33,9 +33,16 @@ function parseCompletion({ params }: Call): CompletionRequest | Failure {
   if (isFailure(name)) return invalid("argument.name", "must be a string");
   const value = readString(params.argument, "value");
   if (isFailure(value)) return invalid("argument.value", "must be a string");
-  const context = isObject(params.context) ? readStrings(params.context, "arguments") : {};
+  const context = readContext(params.context);
   if (isFailure(context)) return context;
-  return { ref, argument: { name, value }, context };
+  return { ref, argument: { name, value }, context: context.value };
+}
+
+function readContext(context: unknown): Read<Record<string, string>> | Failure {
+  if (context === undefined) return { value: {} };
+  if (!isObject(context)) return invalid("context", "must be an object");
+  const read = readStrings(context, "arguments");
+  return isFailure(read) ? invalid("context.arguments", "must be an object of strings") : read;
 }
 
 function parseRef(ref: unknown): CompletionRequest["ref"] | Failure {

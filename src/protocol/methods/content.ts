@@ -10,15 +10,21 @@ export function adaptBlocks(blocks: unknown, dialect: Dialect): unknown {
 
 export function adaptBlock(block: unknown, dialect: Dialect, index = 0): unknown {
   if (!isObject(block)) return block;
+  const about = block.annotations === undefined ? {} : { annotations: block.annotations };
   if (block.type === "audio" && !dialect.audio) {
     return {
       type: "resource",
       resource: { uri: `urn:audio:${index}`, mimeType: block.mimeType, blob: block.data },
+      ...about,
     };
   }
   if (block.type === "resource_link" && !dialect.resourceLinks) {
     const description = typeof block.description === "string" ? `: ${block.description}` : "";
-    return { type: "text", text: `${String(block.title ?? block.name)} <${String(block.uri)}>${description}` };
+    return {
+      type: "text",
+      text: `${String(block.title ?? block.name)} <${String(block.uri)}>${description}`,
+      ...about,
+    };
   }
   return block;
 }

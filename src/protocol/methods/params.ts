@@ -21,18 +21,23 @@ export function readCursor(params: JsonObject): string | undefined | Failure {
   return cursor === undefined || typeof cursor === "string" ? cursor : invalid("cursor", "must be a string");
 }
 
-export function readObject(params: JsonObject, member: string): JsonObject | Failure {
+/** What a client's object is wrapped in, so that none of its members can make it look like a failure. */
+export interface Read<T> {
+  readonly value: T;
+}
+
+export function readObject(params: JsonObject, member: string): Read<JsonObject> | Failure {
   const value = params[member];
-  if (value === undefined) return {};
-  return isObject(value) ? value : invalid(member, "must be an object");
+  if (value === undefined) return { value: {} };
+  return isObject(value) ? { value } : invalid(member, "must be an object");
 }
 
 /** A map of strings, as prompt arguments and completion contexts are. */
-export function readStrings(params: JsonObject, member: string): Record<string, string> | Failure {
-  const value = readObject(params, member);
-  if (isFailure(value)) return value;
-  for (const [key, item] of Object.entries(value)) {
+export function readStrings(params: JsonObject, member: string): Read<Record<string, string>> | Failure {
+  const read = readObject(params, member);
+  if (isFailure(read)) return read;
+  for (const [key, item] of Object.entries(read.value)) {
     if (typeof item !== "string") return invalid(`${member}.${key}`, "must be a string");
   }
-  return value as Record<string, string>;
+  return read as Read<Record<string, string>>;
 }

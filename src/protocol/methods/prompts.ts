@@ -17,8 +17,9 @@ export function listPrompts(call: Call, backend: Backend): CallOutcome {
 export async function getPrompt(call: Call, backend: Backend): Promise<CallOutcome> {
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
-  const args = readStrings(call.params, "arguments");
-  if (isFailure(args)) return args;
+  const read = readStrings(call.params, "arguments");
+  if (isFailure(read)) return read;
+  const args = read.value;
   const prompt = backend.prompt(name);
   if (!prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
   const missing = missingArgument(prompt.wire, args);
@@ -27,8 +28,8 @@ export async function getPrompt(call: Call, backend: Backend): Promise<CallOutco
   if (outcome.kind !== "complete" || outcome.result instanceof Encoded) return outcome;
   const { messages } = outcome.result;
   if (!Array.isArray(messages) || (call.dialect.audio && call.dialect.resourceLinks)) return outcome;
-  const adapted = messages.map((message: unknown) =>
-    isObject(message) ? { ...message, content: adaptBlock(message.content, call.dialect) } : message,
+  const adapted = messages.map((message: unknown, index) =>
+    isObject(message) ? { ...message, content: adaptBlock(message.content, call.dialect, index) } : message,
   );
   return { ...outcome, result: { ...outcome.result, messages: adapted } };
 }

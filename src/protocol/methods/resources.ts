@@ -38,6 +38,8 @@ export async function readResource(call: Call, backend: Backend): Promise<CallOu
   if (isFailure(asked)) return asked;
   const parsed = parseUri(asked);
   if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
-  const outcome = await backend.readResource(parsed.uri, asked, call);
+  // The contents repeat what was asked for, unless no schema would take it for a URI.
+  const shown = /^[\x21-\x7e]*$/.test(asked) ? asked : parsed.uri;
+  const outcome = await backend.readResource(parsed.uri, shown, call);
   return outcome.kind === "complete" && outcome.cache === undefined ? { ...outcome, cache: UNCACHED } : outcome;
 }

@@ -5,7 +5,7 @@ import { Encoded, type Backend, type Call, type CallOutcome, type InvalidArgumen
 import type { Dialect } from "../era.ts";
 import { failure } from "../errors.ts";
 import { checkParamHeaders } from "../headers.ts";
-import { isObject } from "../jsonrpc.ts";
+import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { adaptBlocks } from "./content.ts";
 import { listDefinitions, type DefinitionList } from "./lists.ts";
 import { isFailure, readObject, readString } from "./params.ts";
@@ -14,13 +14,25 @@ const TOOLS: DefinitionList = {
   member: "tools",
   of: (backend) => backend.tools,
   adapt: (wire, dialect) => {
-    const { outputSchema } = wire;
-    if (outputSchema === undefined || dialect.structured === "any") return wire;
-    if (dialect.structured === "object" && isObject(outputSchema) && outputSchema.type === "object") return wire;
-    const { outputSchema: _dropped, ...rest } = wire;
-    return rest;
+    if (dialect.structured === "any") return wire;
+    const { outputSchema, ...rest } = wire;
+    const adapted = { ...rest, inputSchema: withObjectProperties(wire.inputSchema) };
+    const shown = dialect.structured === "object" && isObject(outputSchema) && outputSchema.type === "object";
+    return shown ? { ...adapted, outputSchema: withObjectProperties(outputSchema) } : adapted;
   },
 };
+
+/** Before 2026-07-28 a property's schema is an object: `true` and `false` are written as objects of equal meaning. */
+function withObjectProperties(schema: unknown): unknown {
+  if (!isObject(schema) || !isObject(schema.properties)) return schema;
+  const entries = Object.entries(schema.properties);
+  if (entries.every(([, property]) => typeof property !== "boolean")) return schema;
+  const objects = entries.map(([name, property]) => [
+    name,
+    property === true ? {} : property === false ? { not: {} } : property,
+  ]);
+  return { ...schema, properties: Object.fromEntries(objects) as JsonObject };
+}
 
 export function listTools(call: Call, backend: Backend): CallOutcome {
   return listDefinitions(TOOLS, call, backend);
@@ -29,8 +41,9 @@ export function listTools(call: Call, backend: Backend): CallOutcome {
 export async function callTool(call: Call, backend: Backend): Promise<CallOutcome> {
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
-  const args = readObject(call.params, "arguments");
-  if (isFailure(args)) return args;
+  const read = readObject(call.params, "arguments");
+  if (isFailure(read)) return read;
+  const args = read.value;
   const tool = backend.tool(name);
   if (!tool) return failure("invalidParams", `Unknown tool: ${name}`);
   if (call.dialect.era === "2026" && tool.paramHeaders.length > 0) {

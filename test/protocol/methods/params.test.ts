@@ -49,8 +49,8 @@ describe("a cursor", () => {
 
 describe("an object", () => {
   test("is empty when absent", () => {
-    expect(readObject({}, "arguments")).toEqual({});
-    expect(readObject({ arguments: { a: [1] } }, "arguments")).toEqual({ a: [1] });
+    expect(readObject({}, "arguments")).toEqual({ value: {} });
+    expect(readObject({ arguments: { a: [1] } }, "arguments")).toEqual({ value: { a: [1] } });
   });
 
   test.each([null, "text", 5, false, [], [{}]])("is not %j", (value) => {
@@ -60,8 +60,8 @@ describe("an object", () => {
 
 describe("a map of strings", () => {
   test("is empty when absent", () => {
-    expect(readStrings({}, "arguments")).toEqual({});
-    expect(readStrings({ arguments: { a: "1", b: "" } }, "arguments")).toEqual({ a: "1", b: "" });
+    expect(readStrings({}, "arguments")).toEqual({ value: {} });
+    expect(readStrings({ arguments: { a: "1", b: "" } }, "arguments")).toEqual({ value: { a: "1", b: "" } });
   });
 
   test("names the first member that is no string", () => {
