@@ -16,15 +16,25 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { invalid } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
-import { handle } from "./calls.ts";
+import { handle, refusalOf, reportComplete } from "./calls.ts";
 import { completeArgument } from "./complete.ts";
 import { storeOf, type ContentHost } from "./host.ts";
+import { hasAtMost } from "./json-schema.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Resource, ResourceTemplate } from "./resource.ts";
 import { promptResult, resourceContents, toolResult } from "./results.ts";
 import type { ResourceMeta } from "./store.ts";
 import { DEFAULT_TIMEOUT_MS, type Tool } from "./tool.ts";
 import type { View } from "./view.ts";
+
+/** Values within one call's arguments: what a schema may cost grows faster than they do. */
+const MAX_MEMBERS = 20_000;
+const TOO_MANY = {
+  path: "",
+  expected: `at most ${MAX_MEMBERS} values`,
+  received: "more",
+  message: `arguments: at most ${MAX_MEMBERS} values`,
+};
 
 /** Resources per page. */
 const PAGE = 100;
@@ -67,9 +77,12 @@ export class ContentBackend implements Backend {
 
   async callTool(definition: ToolDefinition, args: JsonObject, call: Call): Promise<CallOutcome | InvalidArguments> {
     const tool = definition as Tool;
+    if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY] };
     const checking = tool.input.validate(args);
     const checked = checking instanceof Promise ? await checking : checking;
     if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };
+    const refused = await refusalOf(tool.name, call, this.#host);
+    if (refused !== undefined) return toolError(refused);
     return handle(
       {
         name: tool.name,
@@ -89,13 +102,15 @@ export class ContentBackend implements Backend {
     call: Call,
   ): Promise<CallOutcome> {
     const prompt = definition as Prompt;
+    const refused = await refusalOf(prompt.name, call, this.#host);
+    if (refused !== undefined) return failure("refused", refused);
     return handle(
       {
         name: prompt.name,
         timeoutMs: DEFAULT_TIMEOUT_MS,
         work: (ctx) => prompt.handler({ ...args }, ctx),
         finish: (returned) => promptResult(returned, prompt.wire.description),
-        fail: (error) => failure("internal", `${prompt.name}: ${errorText(error)}`),
+        fail: () => failure("internal", "Internal error: the prompt could not be made"),
       },
       call,
       this.#host,
@@ -128,12 +143,15 @@ export class ContentBackend implements Backend {
   }
 
   async readResource(uri: string, asked: string, call: Call): Promise<CallOutcome> {
+    const refused = await refusalOf(uri, call, this.#host);
+    if (refused !== undefined) return failure("refused", refused);
     const inCode = this.#view.resourcesByUri.get(uri);
     if (inCode) return this.#readHandler(uri, asked, inCode, call);
     const stored = await storeOf(this.#host).read(uri);
     if (stored) {
       const body = stored.text ?? stored.blob;
       const { cacheScope } = this.#view.cache;
+      reportComplete(uri, call, this.#host);
       return {
         kind: "complete",
         result: resourceContents(asked, stored.mimeType, body),
@@ -142,7 +160,7 @@ export class ContentBackend implements Backend {
     }
     for (const template of this.#view.templates) {
       const variables = template.read && template.template.match(uri);
-      if (variables) return this.#readTemplate(template, variables, asked, call);
+      if (variables) return this.#readTemplate(template, variables, { uri, asked }, call);
     }
     return notFound(asked);
   }
@@ -162,15 +180,15 @@ export class ContentBackend implements Backend {
   }
 
   async #readTemplate(
-    { template, read, mimeType }: ResourceTemplate,
+    { read, mimeType }: ResourceTemplate,
     variables: Record<string, string>,
-    asked: string,
+    { uri, asked }: { readonly uri: string; readonly asked: string },
     call: Call,
   ): Promise<CallOutcome> {
     let missing = false;
     const outcome = await handle(
       {
-        name: template.template,
+        name: uri,
         timeoutMs: DEFAULT_TIMEOUT_MS,
         work: (ctx) => read?.(variables, ctx),
         finish: (body) => {

@@ -23,12 +23,13 @@ export interface Handling<T> {
   readonly fail: (error: unknown) => CallOutcome;
 }
 
+/** Runs the author's `beforeCall`; the text that refuses the call, if it does. */
+export async function refusalOf(name: string, call: Call, host: ContentHost): Promise<string | undefined> {
+  return host.hooks.beforeCall?.(eventOf(name, call, host));
+}
+
 export async function handle<T>(handling: Handling<T>, call: Call, host: ContentHost): Promise<CallOutcome> {
   const event = eventOf(handling.name, call, host);
-  if (host.hooks.beforeCall) {
-    const refused = await host.hooks.beforeCall(event);
-    if (refused !== undefined) return handling.fail(refused);
-  }
   const interview = call.dialect.era === "2026" ? openInterview(call, host) : new SilentInterview();
   const opened = interview instanceof Promise ? await interview : interview;
   if (isFailure(opened)) return opened;
@@ -43,8 +44,22 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: Content
   const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
   if (ended.kind === "cancelled" || ended.kind === "timedOut") host.waitUntil(Promise.resolve(working).catch(() => {}));
-  host.hooks.afterCall?.(event, endOf(ended, outcome));
+  report(event, endOf(ended, outcome), host);
   return outcome;
+}
+
+/** The call is over: a hook that fails now costs nobody the result. */
+function report(event: CallEvent, end: CallEnd, host: ContentHost): void {
+  try {
+    host.hooks.afterCall?.(event, end);
+  } catch (error) {
+    host.hooks.onError?.(error, event);
+  }
+}
+
+/** For what is answered without a handler. */
+export function reportComplete(name: string, call: Call, host: ContentHost): void {
+  if (host.hooks.afterCall) report(eventOf(name, call, host), "complete", host);
 }
 
 function eventOf(name: string, call: Call, host: ContentHost): CallEvent {

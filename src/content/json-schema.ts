@@ -34,17 +34,18 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
   return (value) => {
     const first = quick.validate(value);
     if (first.valid) return [];
-    const { errors } = isSmall(value) ? new Validator(own, draft, false).validate(value) : first;
+    const { errors } = hasAtMost(MAX_THOROUGH, value) ? new Validator(own, draft, false).validate(value) : first;
     return leaves(errors)
       .slice(0, MAX_VIOLATIONS)
       .map((unit) => violationOf(unit, schema, value));
   };
 }
 
-function isSmall(value: unknown): boolean {
+/** Whether a value holds no more than so many values, itself included. */
+export function hasAtMost(most: number, value: unknown): boolean {
   const members: unknown[] = [value];
   for (const member of members) {
-    if (members.length > MAX_THOROUGH) return false;
+    if (members.length > most) return false;
     if (typeof member !== "object" || member === null) continue;
     for (const inner of Object.values(member)) members.push(inner);
   }
@@ -60,8 +61,26 @@ function checkSubschemas(schema: JsonObject): void {
     if (!isObject(item)) continue;
     subschemas += 1;
     if (subschemas > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
-    const { $ref } = item;
-    if (typeof $ref === "string" && !$ref.startsWith("#")) throw new TypeError(`$ref ${$ref} leaves the schema`);
+    checkKeywords(item, schema);
+  }
+}
+
+/** Whatever would only show at a call: a reference that leads nowhere, a pattern that is no regular expression. */
+function checkKeywords({ $ref, pattern }: JsonObject, schema: JsonObject): void {
+  if (typeof $ref === "string" && !$ref.startsWith("#")) throw new TypeError(`$ref ${$ref} leaves the schema`);
+  if ($ref === "#") throw new TypeError("$ref # is not supported: put the schema under $defs and refer to it there");
+  if (
+    typeof $ref === "string" &&
+    $ref.startsWith("#/") &&
+    pointerKeys($ref).reduce<unknown>(step, schema) === undefined
+  ) {
+    throw new TypeError(`$ref ${$ref} leads nowhere`);
+  }
+  if (typeof pattern !== "string") return;
+  try {
+    RegExp(pattern, "u");
+  } catch (error) {
+    throw new TypeError(`pattern ${pattern} is no regular expression`, { cause: error });
   }
 }
 

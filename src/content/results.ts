@@ -50,7 +50,7 @@ async function checked(result: JsonObject, output: CompiledSchema | undefined): 
   if (!output || result.isError === true) return { result };
   if (result.structuredContent === undefined)
     return { broken: "it has an output schema and returned no structuredContent" };
-  const validated = await output.validate(result.structuredContent);
+  const validated = await output.check(result.structuredContent);
   if ("value" in validated) return { result };
   return { broken: `structuredContent: ${validated.violations.map((violation) => violation.message).join("; ")}` };
 }

@@ -37,6 +37,8 @@ export interface CompiledSchema {
   /** The JSON Schema that is listed; unmodified when it was given as one. */
   readonly json: JsonObject;
   validate(value: unknown): Validated | Promise<Validated>;
+  /** As `validate`, for a value that is sent as it stands: no default is filled in. */
+  check(value: unknown): Validated | Promise<Validated>;
 }
 
 export function compileSchema(schema: AnySchema): CompiledSchema {
@@ -49,31 +51,34 @@ function isStandard(schema: AnySchema): schema is StandardSchema {
 
 function compilePlain(json: JsonObject): CompiledSchema {
   checkJsonSchema(json);
-  let check: ((value: unknown) => readonly Violation[]) | undefined;
+  let compiled: ((value: unknown) => readonly Violation[]) | undefined;
+  const check = (value: unknown): Validated => {
+    compiled ??= compileJsonSchema(json);
+    const violations = compiled(value);
+    return violations.length === 0 ? { value } : { violations };
+  };
   return {
     json,
-    validate: (value) => {
-      check ??= compileJsonSchema(json);
-      const filled = applyDefaults(json, value);
-      const violations = check(filled);
-      return violations.length === 0 ? { value: filled } : { violations };
-    },
+    check,
+    validate: (value) => check(applyDefaults(json, value)),
   };
 }
 
 function compileStandard(schema: StandardSchema): CompiledSchema {
   const standard = schema["~standard"];
   let json: JsonObject | undefined;
+  const check = (value: unknown): Validated | Promise<Validated> => {
+    const result = standard.validate(value);
+    return result instanceof Promise ? result.then((settled) => judge(settled, value)) : judge(result, value);
+  };
   return {
     get json() {
       if (!standard.jsonSchema) throw new TypeError(`${standard.vendor}: this schema cannot be written as JSON Schema`);
       json ??= standard.jsonSchema.input({ target: "draft-2020-12" });
       return json;
     },
-    validate: (value) => {
-      const result = standard.validate(value);
-      return result instanceof Promise ? result.then((settled) => judge(settled, value)) : judge(result, value);
-    },
+    check,
+    validate: check,
   };
 }
 

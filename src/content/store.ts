@@ -16,6 +16,10 @@ const KV_CACHE_SECONDS = 86_400;
 const MISS_RETRY_MS = [50, 200, 500] as const;
 const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+/** A page of the index crosses between isolates in one message: what describes a resource stays small. */
+const MAX_NAME = 256;
+const MAX_DESCRIPTION = 4096;
+const MAX_TAGS = 64;
 const PAGE = 100;
 const MAX_PAGE = 1000;
 
@@ -162,6 +166,7 @@ interface WriteTo {
 
 async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Promise<ResourceMeta> {
   const uri = nameOf(resource.uri);
+  if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
   check(resource, bytes);
   const hash = await sha256(bytes);
@@ -203,16 +208,33 @@ function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "u
   };
 }
 
+function isTime(text: string): boolean {
+  return ISO_UTC.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+/** Each rule of what describes a resource, with the member that it is about. */
+const RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
+  [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && within(name, 1, MAX_NAME)],
+  [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => within(title, 0, MAX_NAME)],
+  [
+    `description: at most ${MAX_DESCRIPTION} characters`,
+    ({ description = "" }) => within(description, 0, MAX_DESCRIPTION),
+  ],
+  ["priority: from 0 to 1", ({ priority = 0 }) => priority >= 0 && priority <= 1],
+  ["lastModified: ISO 8601 in UTC", ({ lastModified }) => lastModified === undefined || isTime(lastModified)],
+  [`tags: at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
+  ["tags: 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => within(tag, 1, 100))],
+];
+
+function within(text: string, least: number, most: number): boolean {
+  return text.length >= least && text.length <= most;
+}
+
 /** Throws a TypeError that names the member and its rule. */
-function check({ name, priority, lastModified, tags }: NewResource, bytes: Uint8Array): void {
-  const broken = [
-    (typeof name !== "string" || name === "") && "name: must not be empty",
-    bytes.byteLength > MAX_BODY_BYTES && `body: at most ${MAX_BODY_BYTES} bytes`,
-    priority !== undefined && !(priority >= 0 && priority <= 1) && "priority: from 0 to 1",
-    lastModified !== undefined && !ISO_UTC.test(lastModified) && "lastModified: ISO 8601 in UTC",
-    tags?.some((tag) => tag.length === 0 || tag.length > 100) && "tags: 1 to 100 characters each",
-  ].find(Boolean);
-  if (broken) throw new TypeError(`resource ${broken}`);
+function check(resource: NewResource, bytes: Uint8Array): void {
+  if (bytes.byteLength > MAX_BODY_BYTES) throw new TypeError(`resource body: at most ${MAX_BODY_BYTES} bytes`);
+  const broken = RULES.find(([, holds]) => !holds(resource));
+  if (broken) throw new TypeError(`resource ${broken[0]}`);
 }
 
 async function sha256(bytes: Uint8Array): Promise<string> {

@@ -54,6 +54,7 @@ export interface Tool extends ToolDefinition {
 }
 
 export const DEFAULT_TIMEOUT_MS = 60_000;
+const MAX_TIMEOUT_MS = 3_600_000;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
@@ -61,6 +62,10 @@ const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
   const { name } = options;
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
+    throw new TypeError(`tool "${name}": timeoutMs is a number above 0, at most ${MAX_TIMEOUT_MS}`);
+  }
   const input = compileFor(name, options.input ?? NO_ARGUMENTS);
   const output = options.output && compileFor(name, options.output);
   let listed: { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } | undefined;
@@ -71,7 +76,7 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
     name,
     input,
     output,
-    timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    timeoutMs,
     resumable: options.resumable ?? false,
     handler: options.handler,
     get wire() {

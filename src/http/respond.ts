@@ -47,7 +47,11 @@ export async function respondWhenReady(
     if (!sink.canStream) return respondAnswer(await settled);
     await streamOrAnswer(settled, sink);
   }
-  if (!sink.stream) return respondAnswer(await settled);
+  if (!sink.stream) {
+    const done = await settled;
+    sink.shut();
+    return respondAnswer(done);
+  }
   waitUntil(
     settled.then((done) => {
       sink.finish(done.json);

@@ -65,7 +65,7 @@ export class RequestSink implements EventSink {
   }
 
   start(): void {
-    if (this.#stream || !this.#streams) return;
+    if (this.#stream || !this.#streams || this.#closed) return;
     this.#stream = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -83,6 +83,11 @@ export class RequestSink implements EventSink {
       this.#enqueue(": keepalive\n\n");
     }, KEEPALIVE_MS);
     this.#onStart?.();
+  }
+
+  /** The answer went out as JSON: what is said after it goes nowhere. */
+  shut(): void {
+    this.#closed = true;
   }
 
   /** The answer, as the stream's last event. */

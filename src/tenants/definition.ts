@@ -37,6 +37,10 @@ export function defineTenants<Seed>(
     if (!ID.test(id) || RESERVED.has(id) || id.startsWith("xn--")) {
       throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
     }
+    const staleness = definition.maxStalenessMs ?? DEFAULT_MAX_STALENESS_MS;
+    if (!Number.isInteger(staleness) || staleness < 50 || staleness > 300_000) {
+      throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to 300000`);
+    }
     tenants.set(id, { maxStalenessMs: DEFAULT_MAX_STALENESS_MS, ...definition, id });
   }
   return tenants;

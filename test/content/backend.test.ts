@@ -185,3 +185,99 @@ describe("a tenant's view", () => {
     expect(() => viewOf(twice, { ...base, tools: ["b"] })).not.toThrow();
   });
 });
+
+describe("a hook that refuses", () => {
+  const resources = [
+    defineResource({ uri: "code:x", name: "x", text: "secret" }),
+    defineTemplate({ uriTemplate: "made:{id}", name: "made", read: () => "secret" }),
+  ];
+  const tools = [defineTool({ name: "t", handler: () => "secret" })];
+  const prompts = [definePrompt({ name: "p", handler: () => "secret" })];
+
+  it("is asked once about everything that is called or read, and what it says is all that goes out", async () => {
+    const seen: string[] = [];
+    const { backend, store } = serve(
+      { resources, tools, prompts },
+      {
+        beforeCall: ({ name }) => {
+          seen.push(name);
+          return "not on Sundays";
+        },
+      },
+    );
+    await store.write({ uri: "stored:x", name: "x", text: "secret" });
+    const call = callOf();
+    const [tool] = backend.tools;
+    const [prompt] = backend.prompts;
+    if (!tool || !prompt) throw new Error("nothing is listed");
+    const outcomes = [
+      await backend.callTool(tool, {}, call),
+      await backend.getPrompt(prompt, {}, call),
+      ...(await Promise.all(["code:x", "made:1", "stored:x"].map((uri) => backend.readResource(uri, uri, call)))),
+    ];
+    for (const outcome of outcomes) {
+      expect(JSON.stringify(outcome)).toContain("not on Sundays");
+      expect(JSON.stringify(outcome)).not.toContain("secret");
+    }
+    expect(seen).toEqual(["t", "p", "code:x", "made:1", "stored:x"]);
+  });
+});
+
+describe("what goes wrong in a handler", () => {
+  it("is not told when a prompt fails, because its text may hold what the prompt read", async () => {
+    const errors: unknown[] = [];
+    const failing = definePrompt({
+      name: "p",
+      handler: () => {
+        throw new Error("https://user:token@example.com");
+      },
+    });
+    const { backend } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
+    const [prompt] = backend.prompts;
+    if (!prompt) throw new Error("nothing is listed");
+    const outcome = await backend.getPrompt(prompt, {}, callOf());
+    expect(JSON.stringify(outcome)).not.toContain("token");
+    expect(errors).toHaveLength(1);
+  });
+
+  it("costs nobody the result when it is the afterCall hook", async () => {
+    const errors: unknown[] = [];
+    const { backend } = serve(
+      { tools: [defineTool({ name: "t", handler: () => "done" })] },
+      {
+        afterCall: () => {
+          throw new Error("the log is full");
+        },
+        onError: (error) => errors.push(error),
+      },
+    );
+    const [tool] = backend.tools;
+    if (!tool) throw new Error("nothing is listed");
+    expect(JSON.stringify(await backend.callTool(tool, {}, callOf()))).toContain("done");
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("arguments", () => {
+  it("of more values than a schema should be asked about are refused before it is", async () => {
+    const greedy = defineTool({ name: "t", input: { type: "object", properties: {} }, handler: () => "ran" });
+    const { backend } = serve({ tools: [greedy] });
+    const [tool] = backend.tools;
+    if (!tool) throw new Error("nothing is listed");
+    const many = { list: Array.from({ length: 20_000 }, () => 0) };
+    expect(await backend.callTool(tool, many, callOf())).toMatchObject({ kind: "invalidArguments" });
+    expect(await backend.callTool(tool, { list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
+  });
+});
+
+describe("an output", () => {
+  it("is held against its schema as it is sent, without the defaults that would mend it", async () => {
+    const output = { type: "object", properties: { a: { type: "number", default: 1 } }, required: ["a"] };
+    const { backend } = serve({
+      tools: [defineTool({ name: "t", output, handler: () => ({ structuredContent: {} }) })],
+    });
+    const [tool] = backend.tools;
+    if (!tool) throw new Error("nothing is listed");
+    expect(await backend.callTool(tool, {}, callOf())).toMatchObject({ result: { isError: true } });
+  });
+});

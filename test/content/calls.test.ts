@@ -115,26 +115,6 @@ describe("an outcome", () => {
 });
 
 describe("hooks", () => {
-  it("may refuse a call before anything of it runs", async () => {
-    let ran = false;
-    const seen: unknown[] = [];
-    const hooks: Hooks = {
-      beforeCall: async (event) => {
-        seen.push(event);
-        return "not on Sundays";
-      },
-    };
-    const work = () => {
-      ran = true;
-      return "";
-    };
-    expect(textOf(await run(work, { host: { hooks } }))).toEqual(errorText("not on Sundays"));
-    expect(ran).toBe(false);
-    expect(seen).toMatchObject([
-      { method: "tools/call", name: "tool", profile: null, principal: { kind: "anonymous" } },
-    ]);
-  });
-
   it.each<[string, Work, About]>([
     ["complete", () => "x", {}],
     ["error", () => ({ isError: true }), {}],

@@ -1,7 +1,7 @@
 // Plain JSON Schema: what is wrong is said by path and rule, nothing is fetched, and no value or schema costs without bound.
 
 import { describe, expect, it } from "vitest";
-import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS } from "../../src/content/json-schema.ts";
+import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS } from "../../src/content/json-schema.ts";
 
 function violations(schema: Record<string, unknown>, value: unknown) {
   return compileJsonSchema(schema)(value).map(({ path, expected, received }) => [path, expected, received]);
@@ -212,4 +212,12 @@ describe("applyDefaults", () => {
     expect({}).not.toHaveProperty("bad");
     expect(applyDefaults({ properties: { toString: { default: "own" } } }, {})).toEqual({ toString: "own" });
   });
+});
+
+it.each([
+  ["a reference that leads nowhere", { properties: { a: { $ref: "#/$defs/none" } } }, /leads nowhere/],
+  ["a reference to the root", { properties: { a: { $ref: "#" } } }, /put the schema under \$defs/],
+  ["a pattern that is no regular expression", { properties: { a: { pattern: "(" } } }, /no regular expression/],
+])("%s is refused at definition", (_what, schema, rule) => {
+  expect(() => checkJsonSchema({ type: "object", ...schema })).toThrow(rule);
 });

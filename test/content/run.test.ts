@@ -12,14 +12,14 @@ beforeEach(() => {
   timers.clear();
   const set = setTimeout;
   const clear = clearTimeout;
-  vi.spyOn(globalThis, "setTimeout").mockImplementation(((fire: () => void, ms?: number) => {
+  vi.spyOn(globalThis, "setTimeout").mockImplementation((fire: () => void, ms?: number) => {
     const timer = set(() => {
       timers.delete(timer);
       fire();
     }, ms);
     timers.add(timer);
     return timer;
-  }) as typeof setTimeout);
+  });
   vi.spyOn(globalThis, "clearTimeout").mockImplementation((timer) => {
     timers.delete(timer);
     clear(timer ?? null);

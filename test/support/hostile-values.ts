@@ -1,7 +1,7 @@
 // Owns values that a careless program trips over: fast-check arbitraries over texts, numbers and objects that are legal
 // JSON and mean harm. Refuses to know any protocol.
 
-import fc from "fast-check";
+import * as fc from "fast-check";
 
 export const INHERITED = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf", "then"];
 

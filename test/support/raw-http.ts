@@ -29,7 +29,7 @@ export interface RawReply {
 export interface Opened {
   readonly response: IncomingMessage;
   /** Ends the connection without waiting for anything. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /** Starts a request; `begun` resolves when the head of the answer is there. */

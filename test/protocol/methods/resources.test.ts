@@ -66,6 +66,11 @@ describe.each(REVISIONS)("in %s", (revision) => {
     expect(result.contents).toEqual(CONTENTS.contents);
   });
 
+  test("a URI is shown as it was asked, or in normal form where it is no URI as asked", async () => {
+    const { backend } = await read({ uri: "x:é/%7Ea" });
+    expect(backend.asked).toEqual([["readResource", "x:%C3%A9/~a", "x:%C3%A9/~a"]]);
+  });
+
   test.each(["", "/etc/passwd", "file:///a/../../etc/passwd", "file:///a/%2e%2e/b", "x:a%00", "x:a b"])(
     "the URI %j does not reach the backend",
     async (uri) => {
