@@ -7,6 +7,9 @@ export type ParsedUri = { readonly uri: string } | { readonly broken: string };
 
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 const ALLOWED = /^[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]*$/;
+/** What follows the scheme: authority, path, query and fragment, each of characters that were allowed already. */
+const SHAPE =
+  /^(?:\/\/(?:[^@[\]/?#]*@)?(?:\[[0-9A-Fa-f:.]+\](?::\d*)?|[^@[\]/?#]*))?[^?#[\]]*(?:\?[^#[\]]*)?(?:#[^#[\]]*)?$/;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 /** Only these schemes say that their host is a DNS name, hence case-insensitive; elsewhere it is part of a name. */
 const DNS_SCHEMES = new Set(["http", "https", "ws", "wss", "ftp"]);
@@ -21,7 +24,8 @@ export function parseUri(text: string): ParsedUri {
   if (!ALLOWED.test(ascii)) return { broken: "a URI has no spaces, control characters or quotes" };
   const rest = normalizeEscapes(ascii.slice(scheme.length));
   if (rest === undefined) return { broken: "a percent sign starts a two-digit escape, not of a control character" };
-  if (rest === "") return { broken: "a URI has more than a scheme" };
+  if (/^(?:[?#]|$)/.test(rest)) return { broken: "a URI has more than a scheme" };
+  if (!SHAPE.test(rest)) return { broken: "a URI has brackets only around an IP address, and one fragment at most" };
   if (hasDotSegment(rest)) return { broken: "a URI has no . or .. segments" };
   const name = scheme.toLowerCase();
   return { uri: name + (DNS_SCHEMES.has(name.slice(0, -1)) ? lowerHost(rest) : rest) };

@@ -129,6 +129,7 @@ describe("a write", () => {
 
 describe("a refused write", () => {
   const base = { uri: "note:a", name: "a", text: "text" };
+  const withoutBody: object = { text: undefined };
   const cases: [string, Partial<NewResource>][] = [
     ["a URI starts with a scheme", { uri: "a" }],
     ["a URI has no spaces", { uri: "note:a b" }],
@@ -142,7 +143,7 @@ describe("a refused write", () => {
     ["title: at most 256", { title: "x".repeat(257) }],
     ["description: at most 4096", { description: "x".repeat(4097) }],
     ["tags: at most 64", { tags: Array.from({ length: 65 }, String) }],
-    ["body: text or blob", { text: undefined } as object],
+    ["body: text or blob", withoutBody],
     ["lastModified: ISO 8601", { lastModified: "9999-99-99T::.Z" }],
     ["priority: from 0 to 1", { priority: 1.01 }],
     ["priority: from 0 to 1", { priority: -0.01 }],

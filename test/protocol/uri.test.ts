@@ -43,7 +43,7 @@ describe("the normal form", () => {
     ["x:%2541", "x:%2541"],
     ["x:%20", "x:%20"],
     ["x:%FF", "x:%FF"],
-    ["x:?q=a%20b&c=%2B", "x:?q=a%20b&c=%2B"],
+    ["x:a?q=a%20b&c=%2B", "x:a?q=a%20b&c=%2B"],
     ["x:a//b", "x:a//b"],
     ["x:/a/", "x:/a/"],
     ["x:a..b/.c/d./...", "x:a..b/.c/d./..."],
@@ -63,7 +63,7 @@ describe("the normal form", () => {
     for (const [one, other] of [
       ["x://Host/a", "x://host/a"],
       ["http://h/A", "http://h/a"],
-      ["x:?Q", "x:?q"],
+      ["x:a?Q", "x:a?q"],
       ["urn:A", "urn:a"],
     ] as const) {
       expect(normal(one)).not.toBe(normal(other));
@@ -183,7 +183,7 @@ describe("for any text", () => {
     fc.assert(
       fc.property(rest, fc.infiniteStream(fc.nat(2)), (parts, how) => {
         const other = parts.map((part) => respell(part, how.next().value ?? 0)).join("");
-        expect(normal(`x:${other}`)).toBe(normal(`x:${parts.join("")}`));
+        expect(normal(`x:a${other}`)).toBe(normal(`x:a${parts.join("")}`));
       }),
       { ...SEED, numRuns: 500 },
     );

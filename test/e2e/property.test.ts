@@ -1,0 +1,171 @@
+// Whatever is sent, the Worker answers soon, with a status below 500, with JSON-RPC that the official schema knows, under
+// the id that was asked with, and never with a stack.
+
+import { Agent } from "node:http";
+import * as fc from "fast-check";
+import { expect, inject, test } from "vitest";
+import { shot, type Shot } from "../support/hostile-requests.ts";
+import { client2026, type Json } from "../support/mcp.ts";
+import { officialViolations } from "../support/official-schema.ts";
+import { sendRaw, type RawReply } from "../support/raw-http.ts";
+import { STACK } from "../support/refusal.ts";
+
+const origin = inject("fixtureOrigin");
+const SEED = 20_260_728;
+const VOLLEY = 100;
+const VOLLEYS = 200;
+const AT_ONCE = 12;
+const ANSWER_WITHIN_MS = 10_000;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+/** JSON carries larger numbers, but not exactly. */
+const isId = (value: unknown) => typeof value === "string" || Number.isSafeInteger(value);
+
+function messagesOf(reply: RawReply): Json[] {
+  const type = reply.headers["content-type"] ?? "";
+  if (type.startsWith("text/event-stream")) {
+    const data = reply.text.split("\n").filter((line) => line.startsWith("data: "));
+    return data.map((line) => JSON.parse(line.slice(6)) as Json);
+  }
+  return type === "application/json" && reply.text !== "" ? ([JSON.parse(reply.text)].flat() as Json[]) : [];
+}
+
+/** The body as the Worker reads it; undefined when it is no JSON. */
+function bodyOf({ body }: Shot): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(typeof body === "string" ? Buffer.from(body) : body)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const CLAIM = "io.modelcontextprotocol/protocolVersion";
+const claims = (body: unknown) =>
+  isObject(body) && isObject(body.params) && isObject(body.params._meta) && Object.hasOwn(body.params._meta, CLAIM);
+
+/** Refusals before the body is read say the era of the header, later ones that of the message. */
+function revisionsOf(sent: Shot, body: unknown): string[] {
+  if (sent.proper) return [sent.proper.revision];
+  if (sent.headers["mcp-protocol-version"] === "2026-07-28") return ["2026-07-28"];
+  return claims(body) ? ["2026-07-28", "2025-11-25"] : ["2025-11-25"];
+}
+
+const isPage = ({ method, path }: Shot, reply: RawReply) =>
+  method === "HEAD" || path === "/healthz" || reply.headers["content-type"]?.startsWith("text/html") === true;
+
+function faultOf(sent: Shot, reply: RawReply): string | undefined {
+  if (reply.status >= 500 || reply.status < 200) return "status";
+  if (STACK.test(reply.text)) return "a stack";
+  if (reply.status === 202 || reply.status === 204) return reply.text === "" ? undefined : "a body";
+  return isPage(sent, reply) ? undefined : answerFault(sent, reply);
+}
+
+function answerFault(sent: Shot, reply: RawReply): string | undefined {
+  const messages = messagesOf(reply);
+  if (messages.length === 0) return "no message";
+  const body = bodyOf(sent);
+  const fault = messages.map((message) => messageFault(message, sent, body)).find(Boolean);
+  if (fault !== undefined) return fault;
+  if (sent.proper && !("result" in (messages.at(-1) ?? {}))) return "no result";
+  const answers = messages.filter((message) => !("method" in message));
+  return Array.isArray(body) ? batchFault(body, answers) : idFault(reply, body, answers);
+}
+
+function messageFault(message: Json, sent: Shot, body: unknown): string | undefined {
+  const context = sent.proper ? { direction: "server" as const, method: sent.proper.method } : undefined;
+  // A request under the id null is answered under the id null, though no schema has it.
+  const judged = message.id === null && isObject(body) && body.id === null ? { ...message, id: 0 } : message;
+  const told = revisionsOf(sent, body).map((revision) => officialViolations(revision, judged, context));
+  return told.some((violations) => violations.length === 0) ? undefined : `no valid message: ${told.flat().join("; ")}`;
+}
+
+function batchFault(body: readonly unknown[], answers: readonly Json[]): string | undefined {
+  const asked = new Set(body.map((item) => (isObject(item) ? item.id : undefined)));
+  return answers.every(({ id }) => id === null || id === undefined || asked.has(id)) ? undefined : "an id of nobody";
+}
+
+const BEFORE_THE_BODY = new Set([403, 404, 405, 406, 413, 415]);
+
+/** An id that was legal comes back, unless the request was refused without a look at its body. */
+function idFault(reply: RawReply, body: unknown, answers: readonly Json[]): string | undefined {
+  const [answer, ...others] = answers;
+  if (!answer || others.length > 0) return `${answers.length} answers`;
+  const asked = isObject(body) ? body.id : undefined;
+  if (answer.id !== null && answer.id !== undefined) return answer.id === asked ? undefined : "another id";
+  const unread = BEFORE_THE_BODY.has(reply.status) || reply.text.includes("nested deeper");
+  return unread || !isId(asked) ? undefined : "an id that is not echoed";
+}
+
+const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
+
+function describeShot(sent: Shot): string {
+  const body = typeof sent.body === "string" ? sent.body : `base64 ${Buffer.from(sent.body).toString("base64")}`;
+  return `${sent.method} ${sent.path}\n${JSON.stringify(sent.headers)}\n${body.slice(0, 4000)}`;
+}
+
+async function fire(sent: Shot, counts: Map<string, number>): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ANSWER_WITHIN_MS} ms`)), ANSWER_WITHIN_MS);
+  });
+  try {
+    const { method, headers, body } = sent;
+    const reply = await Promise.race([sendRaw(origin + sent.path, { method, headers, body, agent }), late]);
+    const fault = faultOf(sent, reply);
+    if (fault !== undefined) throw new Error(`${fault}: ${reply.status} ${reply.text.slice(0, 2000)}`);
+    const kind = `${reply.status}${reply.text.includes('"result":') ? " with a result" : ""}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  } catch (error) {
+    throw new Error(`${String(error)}\nto ${describeShot(sent)}`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function fireAll(shots: readonly Shot[], counts: Map<string, number>): Promise<void> {
+  const left = [...shots];
+  const worker = async () => {
+    for (let next = left.pop(); next; next = left.pop()) await fire(next, counts);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+test("20,000 hostile and proper requests of both eras are answered as they deserve", { timeout: 400_000 }, async () => {
+  const counts = new Map<string, number>();
+  const start = performance.now();
+  const volley = fc.array(shot, { minLength: VOLLEY, maxLength: VOLLEY });
+  // The error shows the one request that failed: nothing is gained by shrinking its neighbours.
+  await fc.assert(
+    fc.asyncProperty(volley, (shots) => fireAll(shots, counts)),
+    {
+      seed: SEED,
+      numRuns: VOLLEYS,
+      endOnFailure: true,
+    },
+  );
+  agent.destroy();
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const seconds = Math.round((performance.now() - start) / 100) / 10;
+  const told = [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([kind, count]) => `${count} × ${kind}`);
+  console.log(`${total} requests in ${seconds} s, seed ${SEED}: ${told.join(", ")}`);
+  expect(total).toBeGreaterThanOrEqual(20_000);
+  // A mix in which nothing gets through, or everything, would show little.
+  for (const kind of ["200", "200 with a result", "202", "400", "404", "403", "405", "406", "415"]) {
+    expect(counts.get(kind) ?? 0, kind).toBeGreaterThan(kind === "200 with a result" ? 5000 : 20);
+  }
+});
+
+test("what the requests stored is still listed, by messages that the official schema knows", async () => {
+  const client = client2026(`${origin}/mcp/rough`);
+  let cursor: unknown;
+  let listed = 0;
+  do {
+    const { result, error } = await client.request("resources/list", cursor === undefined ? {} : { cursor });
+    expect(error).toBeUndefined();
+    listed += (result.resources as Json[]).length;
+    cursor = result.nextCursor;
+  } while (cursor !== undefined);
+  console.log(`${listed} resources are stored`);
+  expect(listed).toBeGreaterThan(20);
+});
