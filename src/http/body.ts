@@ -33,22 +33,37 @@ export function parseAccept(accept: string | null): Accepted {
   return { json, stream };
 }
 
+/** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
 export async function readBody(request: Request, maxBytes: number): Promise<string | Failure> {
   const length = request.headers.get("content-length");
-  if (length !== null) return Number(length) > maxBytes ? failure("tooLarge") : request.text();
-  return request.body === null ? "" : readStream(request.body, maxBytes);
+  if (length !== null && Number(length) > maxBytes) return failure("tooLarge");
+  if (request.body === null) return "";
+  const bytes = length === null ? await readStream(request.body, maxBytes) : await request.arrayBuffer();
+  if (!("byteLength" in bytes)) return bytes;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return failure("parseError");
+  }
 }
 
-async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<string | Failure> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | Failure> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
   for await (const chunk of body) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) return failure("tooLarge");
-    text += decoder.decode(chunk, { stream: true });
+    size += chunk.byteLength;
+    if (size > maxBytes) return failure("tooLarge");
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
 }
 
 export function parseJson(text: string): { readonly value: unknown } | Failure {

@@ -13,7 +13,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import type { Lease } from "../tenants/lease.ts";
 import { isJsonType, parseAccept, type Accepted, parseJson, readBody } from "./body.ts";
 import { failureOf } from "./on-error.ts";
-import { respondAccepted, respondAnswer, respondFailure, respondWhenReady } from "./respond.ts";
+import { respondAccepted, respondAnswer, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
 import { mintSession, openSession, type Session, type SessionOwner } from "./session.ts";
 import { NO_SINK, RequestSink } from "./sse.ts";
 
@@ -67,9 +67,11 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
   if (isFailure(leased)) return respondFailure(era, idOf(classified), leased);
   const arrived = { ...endpoint, era, leased, served: endpoint.backend(leased), inbound, streams: accepted.stream };
   // 5. The answer, in its era.
-  return classified.kind === "request2026"
-    ? answer2026(arrived, classified.message, classified.params)
-    : answer2025(arrived, classified);
+  const answered =
+    classified.kind === "request2026"
+      ? answer2026(arrived, classified.message, classified.params)
+      : answer2025(arrived, classified);
+  return accepted.json ? answered : respondAsStream(await answered);
 }
 
 function acceptable(headers: Headers): Accepted | Failure {

@@ -6,7 +6,7 @@ import type { Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
-import type { RequestSink } from "./sse.ts";
+import { encodeEvent, type RequestSink } from "./sse.ts";
 
 /** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
 const STREAM_AFTER_MS = 2000;
@@ -32,6 +32,15 @@ export function respondFailure(era: Era, id: EchoId, failure: Failure): Response
 
 export function respondAccepted(): Response {
   return new Response(null, { status: 202 });
+}
+
+/** For a client that accepts streams alone: the same answer as the one event of a stream. */
+export async function respondAsStream(response: Response): Promise<Response> {
+  if (response.status !== 200 || response.headers.get("content-type") !== JSON_HEADERS["content-type"]) return response;
+  const headers = new Headers(response.headers);
+  headers.delete("content-length");
+  for (const [name, value] of Object.entries(SSE_HEADERS)) headers.set(name, value);
+  return new Response(encodeEvent(await response.text()), { headers });
 }
 
 /** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */

@@ -6,12 +6,18 @@ import type { EventSink } from "../protocol/backend.ts";
 import type { Era } from "../protocol/era.ts";
 import { notification, type JsonObject } from "../protocol/jsonrpc.ts";
 
-const KEEPALIVE_MS = 20_000;
+/** In era 2026 a closed connection cancels, and it is only seen when something is written. */
+const KEEPALIVE_MS: Readonly<Record<Era, number>> = { "2025": 20_000, "2026": 5000 };
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 /** How long a 2025 call goes on for nobody; production ends the invocation then, local workerd would not. */
 const ORPHAN_MS = 30_000;
 
 const encoder = new TextEncoder();
+
+/** JSON has no line breaks, so it is one line of data. */
+export function encodeEvent(json: string): string {
+  return `event: message\ndata: ${json}\n\n`;
+}
 
 export class RequestSink implements EventSink {
   readonly #era: Era;
@@ -81,7 +87,7 @@ export class RequestSink implements EventSink {
     this.#enqueue(": open\n\n");
     this.#keepalive = setInterval(() => {
       this.#enqueue(": keepalive\n\n");
-    }, KEEPALIVE_MS);
+    }, KEEPALIVE_MS[this.#era]);
     this.#onStart?.();
   }
 
@@ -97,7 +103,7 @@ export class RequestSink implements EventSink {
   }
 
   #write(json: string): void {
-    this.#enqueue(`event: message\ndata: ${json}\n\n`);
+    this.#enqueue(encodeEvent(json));
   }
 
   #enqueue(text: string): void {

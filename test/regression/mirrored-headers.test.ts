@@ -58,6 +58,12 @@ describe("x-mcp-header", () => {
     expect(collectParamHeaders({ type: "object", ...schema })).toEqual({ broken: expect.stringMatching(/./) });
   });
 
+  test("is told by where it stands", () => {
+    const nested = { properties: { a: { items: MARK } } };
+    expect(collectParamHeaders(nested)).toEqual({ broken: expect.stringMatching(/^\/properties\/a\/items: /) });
+    expect(collectParamHeaders({ "x-mcp-header": "A" })).toEqual({ broken: expect.stringMatching(/^the root: /) });
+  });
+
   test.each<[string, JsonObject]>([
     ["a property's name", { properties: { "x-mcp-header": { type: "string" } } }],
     ["a definition's name", { $defs: { "x-mcp-header": { type: "string" } } }],

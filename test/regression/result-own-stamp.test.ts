@@ -7,6 +7,8 @@ test.each([
   [{ resultType: "input_required" }],
   [{ resultType: "task", _meta: { a: 1 } }],
   [{ ttlMs: 99, cacheScope: "public" }],
+  [{ ttlMs: 99 }],
+  [{ cacheScope: "public" }],
 ])("%j in a result changes nothing", (own) => {
   const result = { messages: [], ...own };
   const cache = { ttlMs: 0, cacheScope: "private" } as const;

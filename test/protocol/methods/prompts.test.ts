@@ -105,6 +105,15 @@ describe("outcomes that are handed on", () => {
     expect(result).toMatchObject({ resultType: "input_required", requestState: "s" });
   });
 
+  test("a result without messages, which its backend is to blame for", async () => {
+    const backend = new FakeBackend({
+      prompts: [promptOf("bare")],
+      onPrompt: () => ({ kind: "complete", result: { messages: "none" } }),
+    });
+    const { result } = await answerOf(callOf("2024-11-05", "prompts/get", { name: "bare" }), backend);
+    expect(result).toEqual({ messages: "none" });
+  });
+
   test("a result that is JSON already", async () => {
     const result = new Encoded(JSON.stringify({ messages: [TEXT] }));
     const answered = await get("2026-07-28", { name: "bare" }, { kind: "complete", result });
