@@ -255,6 +255,12 @@ describe("the order of refusals", () => {
     expect(classified).toMatchObject({ failure: { data: { supported: [REVISION], requested: "v9" } } });
   });
 
+  test("a version header that is missing is told from one that says otherwise", () => {
+    const refusal = (version: string | null) => classify(claimed("ping"), { ...NO_HEADERS, version });
+    expect(refusal(null)).toMatchObject({ failure: { message: expect.stringContaining("is required") } });
+    expect(refusal("v9")).toMatchObject({ failure: { message: expect.stringContaining("does not match") } });
+  });
+
   test("a refusal of a header does not repeat more of it than a line", () => {
     const version = "9".repeat(5000);
     const classified = classify(request("ping"), { ...NO_HEADERS, version });

@@ -7,7 +7,10 @@ import { expectOfficial } from "../support/official-schema.ts";
 describe.each(REVISIONS)("in %s", (revision) => {
   test("a property whose schema is true or false is listed as the revision allows", async () => {
     const schema = { type: "object", properties: { any: true, none: false, text: { type: "string" } } };
-    const backend = new FakeBackend({ tools: [toolOf("t", { inputSchema: schema, outputSchema: schema })] });
+    const only = { type: "object", properties: { any: true } };
+    const backend = new FakeBackend({
+      tools: [toolOf("t", { inputSchema: schema, outputSchema: schema }), toolOf("only", { inputSchema: only })],
+    });
     const { result, message } = await answerOf(callOf(revision, "tools/list"), backend);
     expectOfficial(revision, message, { direction: "server", method: "tools/list" });
     const [tool] = result.tools as [{ inputSchema: JsonObject }];
