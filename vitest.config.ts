@@ -21,7 +21,7 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
         test: {
           name: "worker",
-          include: ["test/{auth,tenants,content,streams}/**/*.test.ts"],
+          include: ["test/{auth,tenants,content,streams,admin}/**/*.test.ts"],
         },
       },
       {

@@ -21,7 +21,12 @@ const QUICK: Pace = { rounds: 5, roundMs: 600, warmupMs: 3000, settleMs: 300 };
 const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
 const BUNDLE_BUDGET_KIB = 120;
 const OUR_BINDINGS: Bindings = {
-  durableObjects: { TENANTS: "TenantObject", SESSIONS: "SessionObject" },
+  durableObjects: {
+    TENANTS: "TenantObject",
+    SESSIONS: "SessionObject",
+    DIRECTORY: "DirectoryObject",
+    PLATFORM: "PlatformObject",
+  },
   kvNamespaces: ["BODIES"],
 };
 const INSTALL_PEERS = "npm ci --prefix bench/peers";

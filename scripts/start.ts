@@ -2,7 +2,9 @@
 // and take the place of the defaults below. Asks nothing of the network.
 
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { parseArgs } from "node:util";
 
@@ -25,6 +27,7 @@ const url = `http://localhost:${port}/mcp/demo`;
 // Looked at before wrangler is started, because afterwards the other server would answer in our place.
 if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
 
+const adminToken = developmentToken(port);
 const child = spawn(
   "wrangler",
   [
@@ -34,6 +37,8 @@ const child = spawn(
       .map(([name, value]) => `--${name}=${value}`),
     // Only these names reach a Worker on this machine: a page elsewhere cannot get in by rebinding its own.
     "--var=HOSTS:localhost,127.0.0.1,[::1]",
+    // A token of this start alone; a deployed Worker has none unless somebody sets one.
+    `--var=DEV_ADMIN_TOKEN:${adminToken}`,
     ...args,
   ],
   {
@@ -53,8 +58,16 @@ while (!(await isReady())) {
   await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 }
 console.log(
-  `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Stop           Ctrl+C\n`,
+  `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run tenantry -- help\n  Stop           Ctrl+C\n`,
 );
+
+/** Left where the command line of this folder finds it, readable to its owner alone. */
+function developmentToken(forPort: string): string {
+  const token = randomBytes(24).toString("base64url");
+  mkdirSync(".wrangler", { recursive: true });
+  writeFileSync(`.wrangler/development-token-${forPort}`, token, { mode: 0o600 });
+  return token;
+}
 
 /** npm passes SIGTERM to the shell between us and itself, which ends without telling us. */
 function stopWithNpm(): void {

@@ -2,7 +2,13 @@
 
 import { spawnSync } from "node:child_process";
 
-const PROGRAMS = ["tsconfig.json", "src/protocol/tsconfig.json", "test/tsconfig.json", "test/tsconfig.worker.json"];
+const PROGRAMS = [
+  "tsconfig.json",
+  "src/protocol/tsconfig.json",
+  "src/clients/tsconfig.json",
+  "test/tsconfig.json",
+  "test/tsconfig.worker.json",
+];
 
 const failed = PROGRAMS.filter((program) => spawnSync("tsc", ["-p", program], { stdio: "inherit" }).status !== 0);
 process.exitCode = failed.length === 0 ? 0 : 1;

@@ -30,7 +30,7 @@ const GOOD: Record<string, string> = {
   "README.md": "# readme",
   "AGENTS.md":
     "`protocol` < `telemetry` < `auth` < `tenants` < `content` < `streams` < `gateway` < `admin` < `http` < " +
-    "`tenantry.ts` <\n`demo` < `worker.ts`",
+    "`tenantry.ts` <\n`demo` < `worker.ts` < `clients`",
   "package.json": '{ "version": "1.2.3" }',
   ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",
   "src/worker.ts": code('import { demo } from "./demo/pages.ts";', "export default demo;"),

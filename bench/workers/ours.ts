@@ -1,7 +1,14 @@
 // The Worker under measurement: one tenant with twenty code tools and one stored text.
 // Nothing here may be tuned for the benchmark; it is what a user of the package would write.
 import * as z from "zod";
-import { createWorker, defineTool, SessionObject, TenantObject } from "../../src/tenantry.ts";
+import {
+  createWorker,
+  defineTool,
+  DirectoryObject,
+  PlatformObject,
+  SessionObject,
+  TenantObject,
+} from "../../src/tenantry.ts";
 
 const add = defineTool({
   name: "add",
@@ -32,4 +39,4 @@ export default createWorker({
   },
 });
 
-export { SessionObject, TenantObject };
+export { DirectoryObject, PlatformObject, SessionObject, TenantObject };

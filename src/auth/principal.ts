@@ -1,12 +1,26 @@
-// Owns who calls. Until tenants can be protected everybody is anonymous; keys and OAuth subjects become principals here.
+// Owns who calls: what a principal is, and reading the credential a request brings. What the credential is worth, the
+// tenant's authority says.
 
 export interface Principal {
   readonly kind: "anonymous" | "key" | "oauth";
   /** Stable and unique within the tenant: what sealed things are bound to. */
   readonly id: string;
   readonly subject: string | undefined;
-  readonly scopes: readonly string[];
+  /** Names of the tenant's scopes; undefined: none apply. */
+  readonly scopes: readonly string[] | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
-export const ANONYMOUS: Principal = { kind: "anonymous", id: "anonymous", subject: undefined, scopes: [], claims: {} };
+export const ANONYMOUS: Principal = {
+  kind: "anonymous",
+  id: "anonymous",
+  subject: undefined,
+  scopes: undefined,
+  claims: {},
+};
+
+/** RFC 6750, section 2.1. The scheme's case does not matter. */
+export function bearerOf(authorization: string | null): string | null {
+  if (authorization === null) return null;
+  return /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i.exec(authorization)?.[1] ?? "";
+}

@@ -20,12 +20,11 @@ import { handle, refusalOf, reportComplete } from "./calls.ts";
 import { completeArgument } from "./complete.ts";
 import { storeOf, type ContentHost } from "./host.ts";
 import { hasAtMost } from "./json-schema.ts";
-import type { Prompt } from "./prompt.ts";
 import type { Resource, ResourceTemplate } from "./resource.ts";
 import { promptResult, resourceContents, toolResult } from "./results.ts";
 import type { ResourceMeta } from "./store.ts";
-import { DEFAULT_TIMEOUT_MS, type Tool } from "./tool.ts";
-import type { View } from "./view.ts";
+import { DEFAULT_TIMEOUT_MS } from "./tool.ts";
+import type { ListedPrompt, ListedTool, View } from "./view.ts";
 
 /** Values within one call's arguments: what a schema may cost grows faster than they do. */
 const MAX_MEMBERS = 20_000;
@@ -67,16 +66,16 @@ export class ContentBackend implements Backend {
     return this.#view.templates;
   }
 
-  tool(name: string): ToolDefinition | undefined {
-    return this.#view.toolsByName.get(name);
+  tool(name: string): ToolDefinition | Failure | undefined {
+    return this.#view.tool(name, Date.now());
   }
 
-  prompt(name: string): PromptDefinition | undefined {
-    return this.#view.promptsByName.get(name);
+  prompt(name: string): PromptDefinition | Failure | undefined {
+    return this.#view.prompt(name, Date.now());
   }
 
   async callTool(definition: ToolDefinition, args: JsonObject, call: Call): Promise<CallOutcome | InvalidArguments> {
-    const tool = definition as Tool;
+    const tool = (definition as ListedTool).target;
     if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY] };
     const checking = tool.input.validate(args);
     const checked = checking instanceof Promise ? await checking : checking;
@@ -101,7 +100,7 @@ export class ContentBackend implements Backend {
     args: Readonly<Record<string, string>>,
     call: Call,
   ): Promise<CallOutcome> {
-    const prompt = definition as Prompt;
+    const prompt = (definition as ListedPrompt).target;
     const refused = await refusalOf(prompt.name, call, this.#host);
     if (refused !== undefined) return failure("refused", refused);
     return handle(
@@ -159,7 +158,7 @@ export class ContentBackend implements Backend {
       };
     }
     for (const template of this.#view.templates) {
-      const variables = template.read && template.template.match(uri);
+      const variables = template.read && this.#view.sees(uri) ? template.template.match(uri) : undefined;
       if (variables) return this.#readTemplate(template, variables, { uri, asked }, call);
     }
     return notFound(asked);

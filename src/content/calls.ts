@@ -64,7 +64,7 @@ export function reportComplete(name: string, call: Call, host: ContentHost): voi
 
 function eventOf(name: string, call: Call, host: ContentHost): CallEvent {
   const { tenant, profile, principal } = host;
-  return { tenant: tenant.id, profile, principal, method: call.method as CallEvent["method"], name };
+  return { tenant, profile, principal, method: call.method as CallEvent["method"], name };
 }
 
 function endOf(ended: Ended<unknown>, outcome: CallOutcome): CallEnd {
@@ -90,7 +90,7 @@ function openInterview(call: Call, host: ContentHost): Interview | Failure | Pro
 }
 
 function bindingOf({ tenant, profile, principal, ring }: ContentHost): StateBinding {
-  return { tenant: tenant.id, profile, principal: principal.id, ring };
+  return { tenant, profile, principal: principal.id, ring };
 }
 
 function claimBook(call: Call, host: ContentHost): ClaimBook {

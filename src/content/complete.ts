@@ -40,9 +40,9 @@ const NOTHING: Completer = () => [];
 
 function promptCompleter(request: CompletionRequest, view: View): Completer | Failure {
   const name = request.ref.type === "prompt" ? request.ref.name : "";
-  const prompt = view.promptsByName.get(name);
+  const prompt = view.prompts.find((candidate) => candidate.wire.name === name);
   if (!prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
-  const { arguments: declared } = prompt;
+  const { arguments: declared } = prompt.target;
   if (!Object.hasOwn(declared, request.argument.name)) return invalid("argument.name", "is no argument of the prompt");
   return declared[request.argument.name]?.complete ?? NOTHING;
 }

@@ -54,7 +54,7 @@ export class Context {
   }
 
   get tenant(): { readonly id: string; readonly profile: string | null } {
-    return { id: this.#host.tenant.id, profile: this.#host.profile };
+    return { id: this.#host.tenant, profile: this.#host.profile };
   }
 
   get principal(): Principal {
@@ -63,8 +63,7 @@ export class Context {
 
   /** This tenant's configuration of this tool. */
   get config(): unknown {
-    const { config } = this.#host.tenant;
-    return config && Object.hasOwn(config, this.#name) ? config[this.#name] : undefined;
+    return this.#host.sight.configOf(this.#name);
   }
 
   /** The Worker's bindings. */
@@ -76,7 +75,7 @@ export class Context {
   async secret(name: string): Promise<string> {
     // Without "__" in the name, the last one in the key is where the tenant ends: no two pairs share a key.
     if (!/^[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*$/.test(name)) throw new TypeError(`"${name}" is no name of a secret`);
-    const key = `${this.#host.tenant.id.replaceAll("-", "_")}__${name}`.toUpperCase();
+    const key = `${this.#host.tenant.replaceAll("-", "_")}__${name}`.toUpperCase();
     const value = isObject(this.#host.env) ? this.#host.env[key] : undefined;
     if (typeof value !== "string") throw new Error(`no secret "${name}" is set for this tenant`);
     return value;

@@ -2,10 +2,10 @@
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { Tenant } from "../tenants/definition.ts";
 import { remote, type TenantStub } from "../tenants/tables.ts";
-import { openStore, type NewResource, type ResourceStore } from "./store.ts";
+import { openStore, type ResourceStore } from "./store.ts";
 import { contentTables } from "./tables.ts";
+import { viewStore } from "./view-store.ts";
 
 export interface CallEvent {
   readonly tenant: string;
@@ -27,8 +27,19 @@ export interface Hooks {
   readonly onError?: (error: unknown, event: CallEvent | undefined) => void;
 }
 
+/** The part of a view that handlers feel. */
+export interface Sight {
+  /** Whether nothing that is stored is hidden. */
+  readonly seesAll: boolean;
+  sees(uri: string): boolean;
+  /** What this tenant configured for a tool. */
+  configOf(tool: string): unknown;
+}
+
 export interface ContentHost {
-  readonly tenant: Tenant<NewResource>;
+  /** The tenant's id. */
+  readonly tenant: string;
+  readonly sight: Sight;
   readonly profile: string | null;
   readonly principal: Principal;
   readonly env: unknown;
@@ -42,5 +53,6 @@ export interface ContentHost {
 }
 
 export function storeOf(host: ContentHost): ResourceStore {
-  return openStore(host.tenant.id, remote(host.stub(), contentTables), host.bodies);
+  const store = openStore(host.tenant, remote(host.stub(), contentTables), host.bodies);
+  return host.sight.seesAll ? store : viewStore(store, (uri) => host.sight.sees(uri));
 }

@@ -6,7 +6,9 @@ import { AppError } from "../protocol/app-error.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { decodeCursor, encodeCursor } from "../protocol/cursor.ts";
 import { recallBody, rememberBody } from "./body-cache.ts";
-import { bodyKey, type PutResource, type RemoteContent, type ResourceRow } from "./tables.ts";
+import type { Edit } from "./edit.ts";
+import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
+import type { PutResource, PutResult, RemoteContent } from "./tables.ts";
 
 /** KV's own limit. */
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
@@ -158,7 +160,7 @@ async function fetchBody(
   return undefined;
 }
 
-interface WriteTo {
+export interface WriteTo {
   readonly tenant: string;
   readonly content: RemoteContent;
   readonly bodies: KVNamespace;
@@ -169,24 +171,47 @@ async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Pro
   if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
   check(resource, bytes);
-  const hash = await sha256(bytes);
-  const row = { ...rowOf(resource, bytes.byteLength), uri, hash };
+  const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await sha256(bytes) };
+  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent });
+  if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
+  const there = done.state === "present" ? await to.content.get(uri) : undefined;
+  if (there) return metaOf(there);
+  throw new AppError("unknownTenant");
+}
+
+export interface StoredBody {
+  readonly row: NewRow;
+  readonly bytes: Uint8Array;
+  readonly searchText: string;
+}
+
+export type StoreResult = Exclude<PutResult, { state: "resend" }>;
+
+/** An operator's edit does not send a body again that the tenant has: many files are alike, and KV counts writes. */
+export async function storeBody(
+  to: WriteTo,
+  { row, bytes, searchText }: StoredBody,
+  how: { readonly ifAbsent?: boolean; readonly edit?: Edit },
+): Promise<StoreResult> {
+  const key = bodyKey(to.tenant, row.hash);
   const put: Omit<PutResource, "resent"> = {
     row,
-    searchText: (resource.text ?? "").slice(0, MAX_SEARCH_CHARACTERS),
+    searchText: searchText.slice(0, MAX_SEARCH_CHARACTERS),
     // Not `bytes.slice()`: that of a Buffer shares its pool, and the pool holds other things.
     copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
-    ifAbsent,
+    ifAbsent: how.ifAbsent ?? false,
+    ...(how.edit === undefined ? {} : { edit: how.edit }),
   };
+  let held = how.edit !== undefined && (await to.content.holds(row.hash));
   let resent: number | null = null;
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    await to.bodies.put(bodyKey(to.tenant, hash), bytes);
+    if (!held) await to.bodies.put(key, bytes);
     const done = await to.content.put({ ...put, resent });
-    if (done.state === "stored") return metaOf({ ...row, lastModified: done.lastModified });
-    const there = done.state === "present" ? await to.content.get(uri) : undefined;
-    if (there) return metaOf(there);
-    resent = done.state === "resend" ? done.collected : null;
+    if (done.state === "closed") await to.bodies.delete(key);
+    if (done.state !== "resend") return done;
+    held = false;
+    resent = done.collected;
   }
   throw new AppError("busy", { retryAfter: 5 });
 }
@@ -237,7 +262,7 @@ function check(resource: NewResource, bytes: Uint8Array): void {
   if (broken) throw new TypeError(`resource ${broken[0]}`);
 }
 
-async function sha256(bytes: Uint8Array): Promise<string> {
+export async function sha256(bytes: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,70 +1,61 @@
 // Owns the Hono app: the routes and the steps before the endpoint, in this order. The one catch.
 
 import { Hono } from "hono";
-import { ANONYMOUS } from "../auth/principal.ts";
+import { createAdmin } from "../admin/create-admin.ts";
+import type { AdminEnv } from "../admin/route.ts";
+import { bearerOf } from "../auth/principal.ts";
 import { ContentBackend } from "../content/backend.ts";
-import type { ContentHost, Hooks } from "../content/host.ts";
-import { openStore, type NewResource } from "../content/store.ts";
-import { contentTables } from "../content/tables.ts";
-import { viewOf, type Catalog, type View } from "../content/view.ts";
-import { failure } from "../protocol/errors.ts";
-import type { Backend, SessionPort } from "../protocol/backend.ts";
+import type { Hooks } from "../content/host.ts";
+import type { NewResource } from "../content/store.ts";
+import type { Catalog } from "../content/view.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { SessionPort } from "../protocol/backend.ts";
+import { isFailure } from "../protocol/methods/params.ts";
 import type { SessionObject } from "../streams/session-object.ts";
-import { authorityTables } from "../tenants/authority.ts";
 import type { Tenant } from "../tenants/definition.ts";
-import { askLease, dropLease, heldLease, type Lease } from "../tenants/lease.ts";
-import { remote, type TenantStub } from "../tenants/tables.ts";
+import type { Snapshot } from "../tenants/snapshot.ts";
+import { admit, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
-import { eraOf, handlePost, type Endpoint } from "./mcp.ts";
+import { eraOf, handlePost, respondRefused, type Endpoint } from "./mcp.ts";
 import { failureOf } from "./on-error.ts";
 import { hostAllowed, originAllowed, preflight, withOrigin, type OriginVars } from "./origin.ts";
 import { respondFailure } from "./respond.ts";
 import type { Session } from "./session.ts";
+import { findTenant, holdSnapshot, stubOf, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
 
 /** What a Worker must bind; see wrangler.toml. */
-export interface Env extends OriginVars {
-  readonly TENANTS: DurableObjectNamespace;
+export interface Env extends OriginVars, TenantEnv, AdminEnv {
   readonly SESSIONS: DurableObjectNamespace<SessionObject>;
-  readonly BODIES: KVNamespace;
   /** Bytes; 4 MiB when unset. */
   readonly MAX_BODY_BYTES?: string;
 }
 
 export interface AppOptions {
   readonly catalog: Catalog;
-  readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
+  readonly tenants: Tenants;
   /** The tenant of `/mcp`. */
   readonly defaultTenant: string | undefined;
   readonly hooks: Hooks;
 }
 
-interface Target {
-  readonly tenant: Tenant<NewResource>;
-  readonly view: View;
+interface Bindings {
+  Bindings: Env;
 }
 
-type Bindings = { Bindings: Env };
+/** Where a request is headed, as its URL says. */
+interface Target {
+  readonly tenant: string;
+  readonly profile: string | null;
+}
 
 export function createApp(options: AppOptions): Hono<Bindings> {
   const app = new Hono<Bindings>({ strict: false });
   const { hooks, catalog } = options;
-  const targets = new Map<string, Target>();
-  for (const tenant of options.tenants.values()) {
-    let view: View | undefined;
-    targets.set(tenant.id, {
-      tenant,
-      get view() {
-        return (view ??= viewOf(catalog, tenant));
-      },
-    });
-  }
-
   app.onError((error, c) => {
     hooks.onError?.(error, undefined);
     return respondFailure(eraOf(c.req.raw), undefined, failureOf(error, c.req.raw));
   });
-
   app.get("/healthz", (c) => c.json({ status: "ok", name: catalog.server.name, version: catalog.server.version }));
   app.get("/readyz", async (c) => {
     try {
@@ -75,102 +66,159 @@ export function createApp(options: AppOptions): Hono<Bindings> {
     }
     return c.json({ status: "ready" });
   });
-
-  app.all("/mcp/:tenant?/:profile?", async (c) => {
-    const request = c.req.raw;
-    const { env } = c;
-    // 1. Hosts and origins, before anything is looked at.
-    const origin = request.headers.get("origin");
-    if (!hostAllowed(request.headers.get("host"), env))
-      return respondFailure(eraOf(request), undefined, failure("forbiddenHost"));
-    if (!originAllowed(origin, env)) return respondFailure(eraOf(request), undefined, failure("forbiddenOrigin"));
-    if (request.method === "OPTIONS") return preflight(origin, request.headers.get("access-control-request-headers"));
-    // 2. The tenant; unknown names wake nothing.
-    const id = c.req.param("tenant") ?? options.defaultTenant;
-    const target = id === undefined || c.req.param("profile") !== undefined ? undefined : targets.get(id);
-    if (!target) return withOrigin(unknownTenant(request), origin);
-    // 3. The method.
-    if (request.method !== "POST") return withOrigin(await answerOther(request, target), origin);
-    // 4. The principal, and the endpoint.
-    const response = await handlePost(createEndpoint(request, target, env, { hooks, ctx: c.executionCtx }));
-    return withOrigin(response, origin);
+  app.use("/admin/*", async (c, next) => {
+    const host = c.req.raw.headers.get("host");
+    // A tenant's own hostname is for its endpoint alone.
+    if (!hostAllowed(host, c.env) || (await tenantOfHost(c.env, host)) !== null) return unknownTenant(c.req.raw);
+    return next();
   });
-
-  app.get("/", (c) => {
-    const target = options.defaultTenant === undefined ? undefined : targets.get(options.defaultTenant);
-    return target && wantsPage(c.req.raw) ? answerOther(c.req.raw, target) : unknownTenant(c.req.raw);
+  app.route("/admin", createAdmin({ catalog, tenants: options.tenants, ...adminAround(hooks) }));
+  app.all("/mcp/:first?/:second?", async (c) => {
+    const { first, second } = c.req.param();
+    return serve(options, {
+      request: c.req.raw,
+      env: c.env,
+      ctx: c.executionCtx,
+      target: await targetOf(options, c.env, c.req.raw, [first, second]),
+    });
+  });
+  app.get("/", async (c) => {
+    const target = await targetOf(options, c.env, c.req.raw, []);
+    if (!target || !wantsPage(c.req.raw)) return unknownTenant(c.req.raw);
+    return serve(options, { request: c.req.raw, env: c.env, ctx: c.executionCtx, target });
   });
   app.notFound((c) => unknownTenant(c.req.raw));
   return app;
 }
 
-function unknownTenant(request: Request): Response {
-  const why = `Not found: MCP endpoints are at ${new URL(request.url).origin}/mcp/{tenant}`;
-  return respondFailure(eraOf(request), undefined, failure("unknownTenant", why));
+async function targetOf(
+  options: AppOptions,
+  env: Env,
+  request: Request,
+  [first, second]: readonly (string | undefined)[],
+): Promise<Target | undefined> {
+  const owner = await tenantOfHost(env, request.headers.get("host"));
+  // On a hostname of its own a tenant has profiles under /mcp, and no other tenant can be named.
+  if (owner !== null) return second === undefined ? { tenant: owner, profile: first ?? null } : undefined;
+  const tenant = first ?? options.defaultTenant;
+  return tenant === undefined ? undefined : { tenant, profile: second ?? null };
 }
 
-async function answerOther(request: Request, { tenant, view }: Target): Promise<Response> {
-  if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
-    return connectPage(request, { id: tenant.id, ...view.server }, view);
-  }
-  const response = respondFailure(
-    eraOf(request),
-    undefined,
-    failure("methodNotAllowed", "Method not allowed: use POST"),
-  );
-  response.headers.set("allow", "POST, OPTIONS");
-  return response;
-}
-
-interface Around {
-  readonly hooks: Hooks;
-  readonly ctx: { waitUntil(work: Promise<unknown>): void };
-}
-
-function createEndpoint(request: Request, target: Target, env: Env, { hooks, ctx }: Around): Endpoint {
-  const { tenant, view } = target;
-  const stub = () => env.TENANTS.getByName(tenant.id) as unknown as TenantStub;
-  const waitUntil = (work: Promise<unknown>) => {
-    ctx.waitUntil(work);
-  };
+function adminAround(hooks: Hooks) {
   return {
-    request,
-    tenant: tenant.id,
-    profile: null,
-    principal: ANONYMOUS,
-    maxBodyBytes: env.MAX_BODY_BYTES === undefined ? DEFAULT_MAX_BODY_BYTES : Number(env.MAX_BODY_BYTES),
-    lease: () => heldLease(tenant.id) ?? takeLease(tenant, stub(), env),
-    backend: (lease): Backend => {
-      const host: ContentHost = {
-        tenant,
-        profile: null,
-        principal: ANONYMOUS,
-        env,
-        bodies: env.BODIES,
-        ring: lease.ring,
-        hooks,
-        stub,
-        waitUntil,
-      };
-      return new ContentBackend(view, host);
-    },
-    session: (session) => sessionPort(tenant.id, session, env),
-    waitUntil,
-    onError: (error) => {
+    originAllowed: (origin: string, env: AdminEnv & OriginVars) => originAllowed(origin, env),
+    onError: (error: unknown) => {
       hooks.onError?.(error, undefined);
     },
   };
 }
 
-/** The first lease of a tenant's life also stores its first content. */
-async function takeLease(tenant: Tenant<NewResource>, stub: TenantStub, env: Env): Promise<Lease> {
-  const lease = await askLease(tenant.id, stub, tenant.maxStalenessMs);
-  if (lease.seeded) return lease;
-  dropLease(tenant.id);
-  const store = openStore(tenant.id, remote(stub, contentTables), env.BODIES);
-  for (const resource of tenant.seed?.() ?? []) await store.write(resource, { ifAbsent: true });
-  await remote(stub, authorityTables).markSeeded();
-  return askLease(tenant.id, stub, tenant.maxStalenessMs);
+interface Arrival {
+  readonly request: Request;
+  readonly env: Env;
+  readonly ctx: { waitUntil(work: Promise<unknown>): void };
+  readonly target: Target | undefined;
+}
+
+async function serve(options: AppOptions, arrival: Arrival): Promise<Response> {
+  const { request, env, target } = arrival;
+  const era = eraOf(request);
+  // 1. Hosts, before anything is looked at.
+  if (!hostAllowed(request.headers.get("host"), env)) return respondFailure(era, undefined, failure("forbiddenHost"));
+  if (!target) return unknownTenant(request);
+  // 2. The tenant; unknown names wake nothing.
+  const found = await findTenant(env, options.tenants, target.tenant);
+  const { tenant } = found;
+  const unknown = tenant ? undefined : unknownFailure(request, found);
+  // 3. Origins, which a tenant may add to.
+  const origin = request.headers.get("origin");
+  if (!originAllowed(origin, env) && !(tenant && (await tenantAllows(arrival, tenant, origin)))) {
+    return respondFailure(era, undefined, failure("forbiddenOrigin"));
+  }
+  if (request.method === "OPTIONS") return preflight(origin, request.headers.get("access-control-request-headers"));
+  // 4. The method.
+  const endpoint = createEndpoint(options, arrival, target, tenant ?? (unknown as Failure));
+  const response = request.method === "POST" ? await handlePost(endpoint) : await answerOther(endpoint);
+  return withOrigin(response, origin);
+}
+
+async function tenantAllows(arrival: Arrival, tenant: Tenant<NewResource>, origin: string | null): Promise<boolean> {
+  const snapshot = await holdSnapshot(aroundOf(arrival), tenant, null);
+  return snapshot?.policy.document.allowedOrigins?.some((allowed) => allowed === origin) ?? false;
+}
+
+function aroundOf({ env, ctx }: Pick<Arrival, "env" | "ctx">) {
+  return {
+    env,
+    waitUntil: (work: Promise<unknown>) => {
+      ctx.waitUntil(work);
+    },
+  };
+}
+
+function unknownFailure(request: Request, found: { readonly anyPrivate: boolean }): Failure {
+  // Where there is anything to hide, nobody learns which names exist.
+  if (found.anyPrivate) return failure("unauthorized");
+  return failure("unknownTenant", `Not found: MCP endpoints are at ${new URL(request.url).origin}/mcp/{tenant}`);
+}
+
+function unknownTenant(request: Request): Response {
+  return respondFailure(eraOf(request), undefined, unknownFailure(request, { anyPrivate: false }));
+}
+
+async function answerOther(endpoint: Endpoint): Promise<Response> {
+  const { request } = endpoint;
+  const era = eraOf(request);
+  const held = await endpoint.snapshot();
+  const admitted = isFailure(held) ? held : endpoint.admit(held);
+  if (admitted.kind === "failure") return respondRefused(era, admitted);
+  if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
+    const path = endpoint.profile === null ? endpoint.tenant : `${endpoint.tenant}/${endpoint.profile}`;
+    return connectPage(request, { id: endpoint.tenant, path, ...admitted.view.server }, admitted.view);
+  }
+  const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
+  response.headers.set("allow", "POST, OPTIONS");
+  return response;
+}
+
+function createEndpoint(
+  { catalog, hooks }: AppOptions,
+  { request, env, ctx }: Arrival,
+  { tenant: id, profile }: Target,
+  known: Tenant<NewResource> | Failure,
+): Endpoint {
+  const token = bearerOf(request.headers.get("authorization"));
+  const { waitUntil } = aroundOf({ env, ctx });
+  return {
+    request,
+    tenant: id,
+    profile,
+    maxBodyBytes: env.MAX_BODY_BYTES === undefined ? DEFAULT_MAX_BODY_BYTES : Number(env.MAX_BODY_BYTES),
+    snapshot: () => {
+      if (isFailure(known)) return Promise.resolve(known);
+      const held = holdSnapshot(aroundOf({ env, ctx }), known, token);
+      return held instanceof Promise ? held.then((snapshot) => snapshot ?? failure("unknownTenant")) : held;
+    },
+    admit: (snapshot) => (isFailure(known) ? known : admit(catalog, { tenant: known, profile, snapshot, token })),
+    backend: ({ principal, view }: Admitted, snapshot: Snapshot) =>
+      new ContentBackend(view, {
+        tenant: id,
+        sight: view,
+        profile,
+        principal,
+        env,
+        bodies: env.BODIES,
+        ring: snapshot.ring,
+        hooks,
+        stub: () => stubOf(env, id),
+        waitUntil,
+      }),
+    session: (session) => sessionPort(id, session, env),
+    waitUntil,
+    onError: (error) => {
+      hooks.onError?.(error, undefined);
+    },
+  };
 }
 
 function sessionPort(tenant: string, session: Session, env: Env): SessionPort {

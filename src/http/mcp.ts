@@ -10,7 +10,9 @@ import { type JsonObject, type RpcMessage, type RpcRequest } from "../protocol/j
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import type { Lease } from "../tenants/lease.ts";
+import { isStale } from "../tenants/outage.ts";
+import type { Snapshot } from "../tenants/snapshot.ts";
+import type { Admitted } from "./admit.ts";
 import { isJsonType, parseAccept, type Accepted, parseJson, readBody } from "./body.ts";
 import { failureOf } from "./on-error.ts";
 import { respondAccepted, respondAnswer, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
@@ -22,18 +24,19 @@ export interface Endpoint {
   readonly request: Request;
   readonly tenant: string;
   readonly profile: string | null;
-  readonly principal: Principal;
   readonly maxBodyBytes: number;
-  lease(): Lease | Promise<Lease>;
-  backend(lease: Lease): Backend;
+  /** A failure: unknown, or not to be told apart from unknown. */
+  snapshot(): Snapshot | Promise<Snapshot | Failure>;
+  admit(snapshot: Snapshot): Admitted | Failure;
+  backend(admitted: Admitted, snapshot: Snapshot): Backend;
   session(session: Session): SessionPort;
   waitUntil(work: Promise<unknown>): void;
   onError(error: unknown): void;
 }
 
 interface Arrived extends Endpoint {
-  readonly era: Era;
-  readonly leased: Lease;
+  readonly held: Snapshot;
+  readonly principal: Principal;
   readonly served: Backend;
   readonly inbound: InboundHeaders;
   readonly streams: boolean;
@@ -46,32 +49,49 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
   // 1. What the headers alone refuse.
   const accepted = acceptable(headers);
   if (isFailure(accepted)) return respondFailure(era, undefined, accepted);
-  // 2. The body, read once, while the lease is asked for if it has ended.
-  const lease = endpoint.lease();
-  if (lease instanceof Promise) lease.catch(() => {});
-  const text = await readBody(endpoint.request, endpoint.maxBodyBytes);
+  // 2. The body, read once, while the tenant's authority is asked if the lease has ended.
+  const asked = endpoint.snapshot();
+  const [text, held] = await Promise.all([readBody(endpoint.request, endpoint.maxBodyBytes), settle(asked, endpoint)]);
+  // 3. Who calls. Before this, nothing that was sent is answered.
+  const admitted = isFailure(held) ? held : endpoint.admit(held);
+  if (admitted.kind === "failure" || isFailure(held)) return respondRefused(era, admitted as Failure);
   const parsed = typeof text === "string" ? parseJson(text) : text;
   if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
-  // 3. Which era, which dialect, or why not.
+  // 4. Which era, which dialect, or why not.
   const inbound: InboundHeaders = {
     version,
     session: headers.get("mcp-session-id"),
     method: headers.get("mcp-method"),
     name: headers.get("mcp-name"),
   };
-  const classified = classify((parsed as { value: unknown }).value, inbound);
+  const classified = classify(parsed.value, inbound);
   if (classified.kind === "rejected") return respondFailure(classified.era, classified.id, classified.failure);
   if (classified.kind === "ignored") return respondAccepted();
-  // 4. The tenant as this isolate may serve it.
-  const leased = lease instanceof Promise ? await settle(lease, endpoint) : lease;
-  if (isFailure(leased)) return respondFailure(era, idOf(classified), leased);
-  const arrived = { ...endpoint, era, leased, served: endpoint.backend(leased), inbound, streams: accepted.stream };
   // 5. The answer, in its era.
+  const served = endpoint.backend(admitted, held);
+  const arrived = { ...endpoint, held, principal: admitted.principal, served, inbound, streams: accepted.stream };
   const answered =
     classified.kind === "request2026"
       ? answer2026(arrived, classified.message, classified.params)
       : answer2025(arrived, classified);
-  return accepted.json ? answered : respondAsStream(await answered);
+  return inForm(await answered, accepted, held);
+}
+
+function inForm(answered: Response, accepted: Accepted, held: Snapshot): Response | Promise<Response> {
+  if (isStale(held)) markStale(answered);
+  return accepted.json ? answered : respondAsStream(answered);
+}
+
+/** RFC 9111, section 5.5, as far as it lives on: served from a copy while the authority is away. */
+function markStale(response: Response): void {
+  response.headers.set("warning", '110 - "Response is stale"');
+}
+
+/** RFC 6750, section 3: a refused credential is told which kind is wanted. */
+export function respondRefused(era: Era, refused: Failure): Response {
+  const response = respondFailure(era, undefined, refused);
+  if (refused.error === "unauthorized") response.headers.set("www-authenticate", 'Bearer realm="tenantry"');
+  return response;
 }
 
 function acceptable(headers: Headers): Accepted | Failure {
@@ -80,9 +100,9 @@ function acceptable(headers: Headers): Accepted | Failure {
   return accepted.json || accepted.stream ? accepted : failure("notAcceptable");
 }
 
-async function settle(lease: Promise<Lease>, endpoint: Endpoint): Promise<Lease | Failure> {
+async function settle(asked: Snapshot | Promise<Snapshot | Failure>, endpoint: Endpoint): Promise<Snapshot | Failure> {
   try {
-    return await lease;
+    return await asked;
   } catch (error) {
     endpoint.onError(error);
     return {
@@ -122,8 +142,8 @@ async function answer2025(
   arrived: Arrived,
   classified: Classified & { kind: "message2025" | "batch2025" },
 ): Promise<Response> {
-  const { inbound, leased, tenant, profile, principal } = arrived;
-  const owner: SessionOwner = { tenant, profile, principal: principal.id, ring: leased.ring };
+  const { inbound, held, tenant, profile, principal } = arrived;
+  const owner: SessionOwner = { tenant, profile, principal: principal.id, ring: held.ring };
   if (classified.kind === "message2025" && isInitialize(classified.message)) {
     return answerInitialize(arrived, classified.message, owner);
   }

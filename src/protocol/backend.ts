@@ -138,8 +138,9 @@ export interface Backend {
   readonly tools: readonly ToolDefinition[];
   readonly prompts: readonly PromptDefinition[];
   readonly templates: readonly TemplateDefinition[];
-  tool(name: string): ToolDefinition | undefined;
-  prompt(name: string): PromptDefinition | undefined;
+  /** A failure says why a name that was there is not; undefined: there is no such name. */
+  tool(name: string): ToolDefinition | Failure | undefined;
+  prompt(name: string): PromptDefinition | Failure | undefined;
   callTool(tool: ToolDefinition, args: JsonObject, call: Call): Promise<CallOutcome | InvalidArguments>;
   getPrompt(prompt: PromptDefinition, args: Readonly<Record<string, string>>, call: Call): Promise<CallOutcome>;
   /** `cursor` is the client's; the backend decodes it and answers invalidParams when it is not its own. */

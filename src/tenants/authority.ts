@@ -1,4 +1,4 @@
-// Owns what only a tenant's one authority may decide: its sealing keys, the leases on them, what was claimed once,
+// Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once,
 // and whether the first content was stored.
 
 import type { KeyRing } from "../auth/seal.ts";
@@ -10,11 +10,6 @@ export const KEY_LIFETIME_MS = 7 * DAY;
 const KEYS_KEPT = 2;
 /** A new key opens for this long before it seals: until then an isolate's lease may not know it. */
 export const KEY_SETTLING_MS = 60_000;
-
-export interface Grant {
-  readonly ring: KeyRing;
-  readonly seeded: boolean;
-}
 
 export type Claim =
   | { readonly state: "claimed" }
@@ -28,9 +23,13 @@ interface KeyRow {
   created: number;
 }
 
+export interface AuthorityState {
+  readonly ring: KeyRing;
+  readonly seeded: boolean;
+}
+
 export interface AuthorityMethods {
-  /** What an isolate may serve from until its lease ends. */
-  lease(): Grant;
+  state(): AuthorityState;
   markSeeded(): void;
   /** First caller of a (nonce, name) claims it; later ones learn the outcome, if it is known. */
   claim(nonce: string, name: string, expires: number): Claim;
@@ -52,10 +51,7 @@ export const authorityTables: Tables<AuthorityMethods> = {
 function methodsOf(host: TableHost): AuthorityMethods {
   const { sql } = host;
   return {
-    lease: () => ({
-      ring: currentRing(host),
-      seeded: sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0,
-    }),
+    state: () => authorityState(host),
     markSeeded: () => {
       sql.exec("INSERT OR IGNORE INTO facts (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
     },
@@ -74,6 +70,13 @@ function methodsOf(host: TableHost): AuthorityMethods {
   };
 }
 
+/** The part of every lease that is not policy. */
+export function authorityState(host: TableHost): AuthorityState {
+  const seeded = host.sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0;
+  return { ring: currentRing(host), seeded };
+}
+
+/** Makes or rotates the ring when it is time. */
 function currentRing(host: TableHost): KeyRing {
   const { sql } = host;
   const newest = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();

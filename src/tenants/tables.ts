@@ -1,6 +1,8 @@
 // Owns how a domain keeps tables inside a tenant's object: migrations in order, methods called by name, one alarm shared.
 // Refuses to know any domain: the object is composed from a list in the entry.
 
+import type { Closure } from "./closure.ts";
+
 export interface TableHost {
   readonly sql: SqlStorage;
   readonly env: unknown;
@@ -10,6 +12,10 @@ export interface TableHost {
   transaction<T>(work: () => T): T;
   /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */
   wakeAt(time: number): void;
+  /** Closed: the tenant is being deleted, or was not long ago; whatever comes late must not be kept. */
+  readonly closure: Pick<Closure, "isClosed" | "setClosed">;
+  /** Deletes everything that the object stores; it stays closed for a while. Nothing but the answer may follow. */
+  erase(): Promise<void>;
 }
 
 export interface OpenTables<Methods> {
@@ -38,6 +44,13 @@ export function migrate(sql: SqlStorage, tables: readonly Tables[]): void {
       migrations.length,
     );
   }
+}
+
+export function openTables(tables: readonly Tables[], host: TableHost): ReadonlyMap<string, OpenTables<object>> {
+  host.transaction(() => {
+    migrate(host.sql, tables);
+  });
+  return new Map(tables.map((entry) => [entry.name, entry.open(host)]));
 }
 
 /** The same methods, called from a Worker. */

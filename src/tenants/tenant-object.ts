@@ -2,7 +2,9 @@
 // Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
 
 import { DurableObject } from "cloudflare:workers";
-import { migrate, type OpenTables, type TableHost, type Tables } from "./tables.ts";
+import { createClosure, type Closure } from "./closure.ts";
+import { openTables, type OpenTables, type Tables } from "./tables.ts";
+import { createWake, type Wake } from "./wake.ts";
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -15,62 +17,63 @@ export function createTenantObject<Env>(
   tables: readonly Tables[],
 ): new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & TenantObjectBase {
   return class extends DurableObject<Env> {
-    readonly #open = new Map<string, OpenTables<object>>();
-    #wake: number | undefined;
+    readonly #wake: Wake;
+    readonly #closure: Closure;
+    #opened: ReadonlyMap<string, OpenTables<object>> | undefined;
 
     constructor(ctx: DurableObjectState, env: Env) {
       super(ctx, env);
-      ctx.storage.transactionSync(() => {
-        migrate(ctx.storage.sql, tables);
-      });
-      // An alarm outlives the instance that set it: a later one must not replace it.
-      void ctx.blockConcurrencyWhile(async () => {
-        this.#wake = (await ctx.storage.getAlarm()) ?? undefined;
-      });
-      const host: TableHost = {
-        sql: ctx.storage.sql,
-        env,
-        tenant: ctx.id.name ?? "",
-        now: () => Date.now(),
-        transaction: (work) => this.#transaction(work),
-        wakeAt: (time) => {
-          this.#wakeAt(time);
-        },
-      };
-      for (const entry of tables) this.#open.set(entry.name, entry.open(host));
+      this.#wake = createWake(ctx);
+      this.#closure = createClosure(ctx.storage);
+      if (this.#closure.erasedUntil() === undefined) this.#open();
     }
 
     async run(name: string, method: string, args: readonly unknown[]): Promise<unknown> {
-      const methods = this.#open.get(name)?.methods as Record<string, Method> | undefined;
+      const methods = this.#open().get(name)?.methods as Record<string, Method> | undefined;
       if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${name}.${method}`);
       return methods[method]?.(...args);
     }
 
     override async alarm(): Promise<void> {
-      this.#wake = undefined;
+      this.#wake.clear();
       const now = Date.now();
-      for (const entry of this.#open.values()) {
+      const erased = this.#closure.erasedUntil();
+      if (erased !== undefined && now >= erased) await this.#empty(() => this.#closure.forget());
+      else if (erased !== undefined) this.#wake.at(erased);
+      else await this.#ring(now);
+    }
+
+    async #ring(now: number): Promise<void> {
+      for (const entry of this.#open().values()) {
         const next = await entry.alarm?.(now);
-        if (next !== undefined) this.#wakeAt(next);
+        if (next !== undefined) this.#wake.at(next);
       }
     }
 
-    /** An alarm set by work that failed is rolled back with it. */
-    #transaction<T>(work: () => T): T {
-      const before = this.#wake;
-      try {
-        return this.ctx.storage.transactionSync(work);
-      } catch (error) {
-        this.#wake = before;
-        throw error;
-      }
+    /** Once erased, there are no tables until somebody needs them. */
+    #open(): ReadonlyMap<string, OpenTables<object>> {
+      this.#opened ??= openTables(tables, {
+        sql: this.ctx.storage.sql,
+        env: this.env,
+        tenant: this.ctx.id.name ?? "",
+        now: () => Date.now(),
+        transaction: (work) => this.#wake.transaction(work),
+        wakeAt: (time) => {
+          this.#wake.at(time);
+        },
+        closure: this.#closure,
+        erase: async () => {
+          this.#wake.at(await this.#empty(() => this.#closure.erase(Date.now())));
+        },
+      });
+      return this.#opened;
     }
 
-    /** Each setAlarm is a row written: an earlier or equal alarm stands. */
-    #wakeAt(time: number): void {
-      if (this.#wake !== undefined && this.#wake <= time) return;
-      this.#wake = time;
-      void this.ctx.storage.setAlarm(time);
+    /** What is in memory speaks of tables that are gone then, and the alarm with them. */
+    #empty<T>(work: () => Promise<T>): Promise<T> {
+      this.#opened = undefined;
+      this.#wake.clear();
+      return work();
     }
   };
 }

@@ -6,7 +6,8 @@ import { ContentBackend } from "../../src/content/backend.ts";
 import type { Hooks } from "../../src/content/host.ts";
 import { definePrompt } from "../../src/content/prompt.ts";
 import { defineResource, defineTemplate } from "../../src/content/resource.ts";
-import { openStore } from "../../src/content/store.ts";
+import { defineTenants, managedTenant, type TenantDefinition } from "../../src/tenants/definition.ts";
+import { openStore, type NewResource } from "../../src/content/store.ts";
 import { contentTables } from "../../src/content/tables.ts";
 import { defineTool } from "../../src/content/tool.ts";
 import { viewOf, type Catalog } from "../../src/content/view.ts";
@@ -27,7 +28,9 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
   };
   const host = hostOf(tenant, { hooks });
   const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
-  return { backend: new ContentBackend(viewOf(whole, host.tenant), host), store };
+  const policy = { document: {}, suspensions: [], retired: [] };
+  const view = viewOf(whole, managedTenant(tenant.id), policy, { profile: null, scopes: undefined });
+  return { backend: new ContentBackend(view, host), store };
 }
 
 const people = ["Ada", "Alan", "Grace"];
@@ -148,10 +151,15 @@ describe("a tenant's view", () => {
       defineTemplate({ uriTemplate: "note:{id}", name: "n" }),
     ],
   };
-  const base = { id: "acme", maxStalenessMs: 5000 };
+  const seen = (definition: TenantDefinition<NewResource>, whole: Catalog = catalog) => {
+    const acme = defineTenants({ acme: definition }).get("acme");
+    if (!acme) throw new Error("no tenant");
+    const policy = { document: {}, suspensions: [], retired: [] };
+    return viewOf(whole, acme, policy, { profile: null, scopes: undefined });
+  };
 
   it("has everything when nothing is said", () => {
-    const view = viewOf(catalog, base);
+    const view = seen({});
     expect([view.tools.length, view.prompts.length, view.resources.length, view.templates.length]).toEqual([
       3, 2, 2, 1,
     ]);
@@ -159,30 +167,29 @@ describe("a tenant's view", () => {
   });
 
   it("has only what its patterns cover, in lists and in lookups", () => {
-    const view = viewOf(catalog, {
-      ...base,
+    const view = seen({
       tools: ["notes.*"],
       prompts: ["d*"],
       resources: ["note:*"],
       instructions: "own",
     });
-    expect(view.tools.map(({ name }) => name)).toEqual(["notes.read", "notes.write"]);
-    expect(view.toolsByName.has("mail.send")).toBe(false);
-    expect([...view.promptsByName.keys()]).toEqual(["daily"]);
+    expect(view.tools.map(({ wire }) => wire.name)).toEqual(["notes.read", "notes.write"]);
+    expect(view.tool("mail.send", 0)).toBeUndefined();
+    expect(view.prompts.map(({ wire }) => wire.name)).toEqual(["daily"]);
     expect([...view.resourcesByUri.keys()]).toEqual(["note:a"]);
     expect(view.templates).toHaveLength(1);
     expect(view.instructions).toBe("own");
   });
 
   it("has search and fetch when it wants them, under no pattern", () => {
-    const view = viewOf(catalog, { ...base, tools: [], search: true });
-    expect(view.tools.map(({ name }) => name)).toEqual(["search", "fetch"]);
+    const view = seen({ tools: [], search: true });
+    expect(view.tools.map(({ wire }) => wire.name)).toEqual(["search", "fetch"]);
   });
 
   it("refuses two things of one name", () => {
     const twice = { ...catalog, tools: [tool("a"), tool("a")] };
-    expect(() => viewOf(twice, base)).toThrow('tool "a" is defined twice');
-    expect(() => viewOf(twice, { ...base, tools: ["b"] })).not.toThrow();
+    expect(() => seen({}, twice)).toThrow('tool "a" is defined twice');
+    expect(() => seen({ tools: ["b"] }, twice)).not.toThrow();
   });
 });
 

@@ -3,6 +3,8 @@
 import { describe, expect, it, vi } from "vitest";
 import { Context } from "../../src/content/context.ts";
 import type { ContentHost } from "../../src/content/host.ts";
+import { viewOf } from "../../src/content/view.ts";
+import { managedTenant } from "../../src/tenants/definition.ts";
 import { SilentInterview } from "../../src/content/questions.ts";
 import type { Call, SessionPort } from "../../src/protocol/backend.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
@@ -19,7 +21,7 @@ function contextOf(about: { call?: Partial<Call>; host?: Partial<ContentHost>; n
 
 describe("secret", () => {
   const env = { ACME__KEY: "of acme", ACME_CORP__KEY: "of acme-corp", ACME__BINDING: {}, KEY: "of the Worker" };
-  const of = (id: string) => contextOf({ host: { env, tenant: { id, maxStalenessMs: 1 } } }).ctx;
+  const of = (id: string) => contextOf({ host: { env, tenant: id } }).ctx;
 
   it("is the tenant's own", async () => {
     expect(await of("acme").secret("key")).toBe("of acme");
@@ -39,7 +41,16 @@ describe("secret", () => {
 });
 
 describe("config", () => {
-  const host = { tenant: { id: "acme", maxStalenessMs: 1, config: { tool: { limit: 3 } } } };
+  const policy = { document: { tools: { tool: { config: { limit: 3 } } } }, suspensions: [], retired: [] };
+  const catalog = {
+    server: { name: "t", version: "1" },
+    instructions: undefined,
+    tools: [],
+    prompts: [],
+    resources: [],
+  };
+  const sight = viewOf(catalog, managedTenant("acme"), policy, { profile: null, scopes: undefined });
+  const host = { sight };
 
   it("is what the tenant says for this tool", () => {
     expect(contextOf({ host }).ctx.config).toEqual({ limit: 3 });

@@ -5,7 +5,9 @@ import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/content/store.ts";
-import { bodyKey, contentTables, COPY_LIFETIME_MS, GARBAGE_GRACE_MS } from "../../src/content/tables.ts";
+import { COPY_LIFETIME_MS, GARBAGE_GRACE_MS } from "../../src/content/garbage.ts";
+import { bodyKey } from "../../src/content/resource-row.ts";
+import { contentTables } from "../../src/content/tables.ts";
 import { remote } from "../../src/tenants/tables.ts";
 import { putOf } from "../support/worker/resources.ts";
 import { freshTenant, inside, onBench, rowsOf, type Bench, type FreshTenant } from "../support/worker/tenant.ts";
@@ -303,5 +305,7 @@ function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete"
     now: () => clock.now,
     transaction: <T>(step: () => T) => step(),
     wakeAt: () => {},
+    closure: { isClosed: () => false, setClosed: () => {} },
+    erase: async () => {},
   };
 }

@@ -63,7 +63,7 @@ function toolContract(of: Of): void {
   async function call(tool: string, args: Record<string, unknown>, about: Partial<Call> = {}) {
     const { backend, call: callOf } = of();
     const definition = backend.tool(tool);
-    if (!definition) throw new Error(`no tool ${tool}`);
+    if (!definition || !("wire" in definition)) throw new Error(`no tool ${tool}`);
     return backend.callTool(definition, args, callOf({ params: { name: tool, arguments: args }, ...about }));
   }
 
@@ -71,7 +71,7 @@ function toolContract(of: Of): void {
     const { backend } = of();
     const names = backend.tools.map(({ wire }) => wire.name);
     expect(new Set(names).size).toBe(names.length);
-    for (const listed of names) expect(backend.tool(listed)?.wire.name).toBe(listed);
+    for (const listed of names) expect(backend.tool(listed)).toMatchObject({ wire: { name: listed } });
     for (const stranger of [...STRANGERS, ...names.map((listed) => `${listed} `)]) {
       expect(backend.tool(stranger), stranger).toBeUndefined();
     }
@@ -123,14 +123,14 @@ function promptContract(of: Of): void {
     const { backend } = of();
     const names = backend.prompts.map(({ wire }) => wire.name);
     expect(new Set(names).size).toBe(names.length);
-    for (const listed of names) expect(backend.prompt(listed)?.wire.name).toBe(listed);
+    for (const listed of names) expect(backend.prompt(listed)).toMatchObject({ wire: { name: listed } });
     for (const stranger of STRANGERS) expect(backend.prompt(stranger), stranger).toBeUndefined();
   });
 
   it("return messages", async () => {
     const { backend, prompt, call } = of();
     const definition = backend.prompt(prompt);
-    if (!definition) throw new Error(`no prompt ${prompt}`);
+    if (!definition || !("wire" in definition)) throw new Error(`no prompt ${prompt}`);
     const args = { who: "Ada" };
     const about = { method: "prompts/get", params: { name: prompt, arguments: args } };
     expect(await backend.getPrompt(definition, args, call(about))).toMatchObject({

@@ -10,11 +10,11 @@ import { freshTenant, inside, onBench, rowsOf, scansOf } from "../support/worker
 describe("the key ring", () => {
   it("is made with the first lease and stays", async () => {
     await onBench(authorityTables, ({ methods, clock }) => {
-      const { ring } = methods.lease();
+      const { ring } = methods.state();
       expect(ring).toHaveLength(1);
       expect(ring[0]?.secret).toHaveLength(32);
       clock.now += KEY_LIFETIME_MS;
-      expect(methods.lease().ring).toEqual(ring);
+      expect(methods.state().ring).toEqual(ring);
     });
   });
 
@@ -22,7 +22,7 @@ describe("the key ring", () => {
     await onBench(authorityTables, ({ methods, clock, sql }) => {
       const seen = new Set<string>();
       for (let rotation = 0; rotation < 5; rotation += 1) {
-        const ids = methods.lease().ring.map(({ id }) => id);
+        const ids = methods.state().ring.map(({ id }) => id);
         expect(ids).toHaveLength(rotation === 0 ? 1 : 2);
         for (const id of ids) seen.add(id);
         clock.now += KEY_LIFETIME_MS + 1;
@@ -34,40 +34,40 @@ describe("the key ring", () => {
 
   it("lets a new key open before it seals, so that no isolate meets a key that it does not know", async () => {
     await onBench(authorityTables, ({ methods, clock }) => {
-      const [old] = methods.lease().ring;
+      const [old] = methods.state().ring;
       clock.now += KEY_LIFETIME_MS + 1;
-      const settling = methods.lease().ring;
+      const settling = methods.state().ring;
       expect(settling[0]?.id).toBe(old?.id);
       clock.now += KEY_SETTLING_MS;
-      expect(methods.lease().ring).toEqual(settling.toReversed());
+      expect(methods.state().ring).toEqual(settling.toReversed());
     });
   });
 
   it("opens what a key sealed for as long again as it sealed", async () => {
     await onBench(authorityTables, async ({ methods, clock }) => {
-      const sealed = await seal(methods.lease().ring, "test", "text");
+      const sealed = await seal(methods.state().ring, "test", "text");
       clock.now += KEY_LIFETIME_MS + 1;
-      expect(await unseal(methods.lease().ring, "test", sealed)).toBe("text");
+      expect(await unseal(methods.state().ring, "test", sealed)).toBe("text");
       clock.now += KEY_LIFETIME_MS;
-      expect(await unseal(methods.lease().ring, "test", sealed)).toBe("text");
+      expect(await unseal(methods.state().ring, "test", sealed)).toBe("text");
       clock.now += 1;
-      expect(await unseal(methods.lease().ring, "test", sealed)).toBeUndefined();
+      expect(await unseal(methods.state().ring, "test", sealed)).toBeUndefined();
     });
   });
 
   it("is the same after an eviction and another one for each tenant", async () => {
     const tenant = freshTenant();
-    const { ring } = await remote(tenant.stub, authorityTables).lease();
+    const { ring } = await remote(tenant.stub, authorityTables).state();
     await evictDurableObject(tenant.object);
-    expect((await remote(tenant.stub, authorityTables).lease()).ring).toEqual(ring);
-    const other = await remote(freshTenant().stub, authorityTables).lease();
+    expect((await remote(tenant.stub, authorityTables).state()).ring).toEqual(ring);
+    const other = await remote(freshTenant().stub, authorityTables).state();
     expect(other.ring[0]?.id).not.toBe(ring[0]?.id);
     expect(other.ring[0]?.secret).not.toEqual(ring[0]?.secret);
   });
 
   it("is one ring for all who ask at once", async () => {
     const { stub } = freshTenant();
-    const leases = await Promise.all(Array.from({ length: 10 }, () => remote(stub, authorityTables).lease()));
+    const leases = await Promise.all(Array.from({ length: 10 }, () => remote(stub, authorityTables).state()));
     expect(new Set(leases.map(({ ring }) => ring.map(({ id }) => id).join())).size).toBe(1);
   });
 });
@@ -75,9 +75,9 @@ describe("the key ring", () => {
 describe("seeded", () => {
   it("is false until it is marked, and keeps the first moment", async () => {
     await onBench(authorityTables, ({ methods, clock, sql }) => {
-      expect(methods.lease().seeded).toBe(false);
+      expect(methods.state().seeded).toBe(false);
       methods.markSeeded();
-      expect(methods.lease().seeded).toBe(true);
+      expect(methods.state().seeded).toBe(true);
       const moment = () => sql.exec("SELECT value FROM facts WHERE name = 'seeded'").one().value;
       const first = moment();
       clock.now += 1000;
@@ -150,7 +150,7 @@ describe("claim", () => {
 
 it("reads no table whole except the two keys and the facts", async () => {
   await onBench(authorityTables, ({ methods, clock, sql, statements }) => {
-    methods.lease();
+    methods.state();
     methods.markSeeded();
     methods.claim("nonce", "pay", clock.now + 1000);
     methods.settle("nonce", "pay", "1");
@@ -161,7 +161,7 @@ it("reads no table whole except the two keys and the facts", async () => {
 
 it("never shows a key's secret in what it stores about anything else", async () => {
   const tenant = freshTenant();
-  await remote(tenant.stub, authorityTables).lease();
+  await remote(tenant.stub, authorityTables).state();
   await inside(tenant, ({ storage }) => {
     expect(storage.sql.exec("SELECT id, length(secret) AS bytes FROM sealing_keys").toArray()).toHaveLength(1);
   });

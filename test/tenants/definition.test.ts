@@ -1,8 +1,9 @@
 // Tenants are declared in code: which ids may stand in a URL, and which names a pattern covers.
 
 import { describe, expect, it } from "vitest";
-import { defineTenants, matchesAny } from "../../src/tenants/definition.ts";
-import { DEFAULT_MAX_STALENESS_MS } from "../../src/tenants/lease.ts";
+import { defineTenants } from "../../src/tenants/definition.ts";
+import { matchesAny } from "../../src/tenants/glob.ts";
+import { DEFAULT_MAX_STALENESS_MS } from "../../src/tenants/snapshot.ts";
 
 describe("defineTenants", () => {
   it.each(["a", "7", "acme", "a-b", "a--b", "x".repeat(40), `a${"-".repeat(38)}b`])("takes the id %s", (id) => {

@@ -4,6 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { contentTables } from "../../src/content/tables.ts";
 import { authorityTables } from "../../src/tenants/authority.ts";
+import { policyTables } from "../../src/tenants/policy-tables.ts";
 import { migrate, remote, type Tables } from "../../src/tenants/tables.ts";
 import { failureOf, freshTenant, inside, rowsOf } from "../support/worker/tenant.ts";
 
@@ -84,12 +85,13 @@ describe("migrate", () => {
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
       { name: "content", version: contentTables.migrations.length },
+      { name: "policy", version: policyTables.migrations.length },
     ];
     expect(await versions()).toEqual(expected);
     await remote(tenant.stub, authorityTables).markSeeded();
     await evictDurableObject(tenant.object);
     expect(await versions()).toEqual(expected);
-    expect((await remote(tenant.stub, authorityTables).lease()).seeded).toBe(true);
+    expect((await remote(tenant.stub, authorityTables).state()).seeded).toBe(true);
   });
 });
 
@@ -111,7 +113,7 @@ describe("remote", () => {
   it("is not taken for a promise by what returns it", async () => {
     const { stub } = freshTenant();
     const open = async () => remote(stub, authorityTables);
-    expect((await (await open()).lease()).seeded).toBe(false);
+    expect((await (await open()).state()).seeded).toBe(false);
   });
 
   it.each([

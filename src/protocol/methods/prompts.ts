@@ -22,6 +22,7 @@ export async function getPrompt(call: Call, backend: Backend): Promise<CallOutco
   const args = read.value;
   const prompt = backend.prompt(name);
   if (!prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
+  if (isFailure(prompt)) return prompt;
   const missing = missingArgument(prompt.wire, args);
   if (missing) return missing;
   const outcome = await backend.getPrompt(prompt, args, call);

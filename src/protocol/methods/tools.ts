@@ -46,6 +46,7 @@ export async function callTool(call: Call, backend: Backend): Promise<CallOutcom
   const args = read.value;
   const tool = backend.tool(name);
   if (!tool) return failure("invalidParams", `Unknown tool: ${name}`);
+  if (isFailure(tool)) return tool;
   if (call.dialect.era === "2026" && tool.paramHeaders.length > 0) {
     const fault = checkParamHeaders(tool.paramHeaders, args, (header) => call.header(header));
     if (fault) return fault;

@@ -46,7 +46,8 @@ export function callOf(about: Partial<Call> = {}): Call {
 
 export function hostOf({ id, stub }: FreshTenant, about: Partial<ContentHost> = {}): ContentHost {
   return {
-    tenant: { id, maxStalenessMs: 5000 },
+    tenant: id,
+    sight: { seesAll: true, sees: () => true, configOf: () => undefined },
     profile: null,
     principal: ANONYMOUS,
     env,

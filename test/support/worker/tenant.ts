@@ -78,6 +78,8 @@ export function onBench<Methods, R>(
       wakeAt: (time) => {
         wakes.push(time);
       },
+      closure: { isClosed: () => false, setClosed: () => {} },
+      erase: async () => {},
     };
     const open = tables.open(host);
     return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock });

@@ -1,0 +1,16 @@
+// Owns which tools and prompts the Worker has for a tenant, by name.
+
+import type { Catalog } from "../content/view.ts";
+import { searchTools } from "../content/search-tools.ts";
+import type { NewResource } from "../content/store.ts";
+import type { Tenant } from "../tenants/definition.ts";
+import { matchesAny } from "../tenants/glob.ts";
+import type { CatalogNames } from "../tenants/retirement.ts";
+
+export function catalogNames({ tools, prompts }: Catalog, { definition }: Tenant<NewResource>): CatalogNames {
+  return {
+    tools: tools.map((tool) => tool.name).filter((name) => matchesAny(name, definition?.tools)),
+    prompts: prompts.map((prompt) => prompt.name).filter((name) => matchesAny(name, definition?.prompts)),
+    search: searchTools.map((tool) => tool.name),
+  };
+}

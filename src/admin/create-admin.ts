@@ -1,0 +1,94 @@
+// Owns the admin API as a Hono app, to be mounted at /admin: the steps before a route, in this order, and the one catch.
+
+import { Hono, type Context } from "hono";
+import { authenticate, authorize } from "./authenticate.ts";
+import { describe } from "./openapi.ts";
+import { notFound, ProblemError, respondProblem } from "./problem.ts";
+import type { AdminEnv, AdminOptions, Route } from "./route.ts";
+import { ROUTES } from "./routes.ts";
+
+interface Bindings {
+  Bindings: AdminEnv;
+}
+
+export function createAdmin(options: AdminOptions): Hono<Bindings> {
+  const app = new Hono<Bindings>({ strict: false });
+  let description: string | undefined;
+  app.onError((error, c) => {
+    const response = respondProblem(error, c.req.raw, (unknown) => options.onError?.(unknown));
+    return withHeaders(options, c, response);
+  });
+  // 1. Origins, before anything is looked at.
+  app.use(async (c, next) => {
+    if (originOf(options, c) === false) throw new ProblemError("forbidden-origin");
+    if (c.req.method === "OPTIONS") return withHeaders(options, c, new Response(null, { status: 204, headers: CORS }));
+    await next();
+    return undefined;
+  });
+  app.get("/openapi.json", (c) => {
+    description ??= JSON.stringify(describe(ROUTES, options.catalog.server.version));
+    const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
+    return withHeaders(options, c, new Response(description, { headers }));
+  });
+  for (const route of ROUTES) {
+    app.on(route.method.toUpperCase(), `/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, (c) =>
+      serve(options, route, c),
+    );
+  }
+  app.all("*", async (c) => {
+    // Who has no token learns of no route.
+    await authenticate(c.req.raw, c.env);
+    throw refuse(c.req.method, c.req.path);
+  });
+  return app;
+}
+
+async function serve(options: AdminOptions, route: Route, c: Context<Bindings>): Promise<Response> {
+  const { raw: request } = c.req;
+  const params: Readonly<Record<string, string>> = c.req.param();
+  // 2. Who calls, and whether they may.
+  const caller = await authenticate(request, c.env);
+  authorize(caller, route, params);
+  // 3. What was sent, and the route.
+  return withHeaders(options, c, await route.serve({ env: c.env, options, caller, request }, params));
+}
+
+/** A path that is there under another method says so. */
+function refuse(method: string, path: string): ProblemError {
+  const below = path.replace(/^.*?\/v1(?=\/)/, "").replace(/\/$/, "");
+  const allowed = ROUTES.filter((route) => patternOf(route.path).test(below)).map((route) =>
+    route.method.toUpperCase(),
+  );
+  if (allowed.length === 0) return notFound(`route ${path.slice(0, 200)}`);
+  const allow = allowed.join(", ");
+  return new ProblemError("method-not-allowed", { detail: `${method} is not ${allow}`, headers: { allow } });
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/\{\w+\}/g, "[^/]+")}$`);
+}
+
+const CORS = {
+  "access-control-allow-methods": "GET, POST, PUT, DELETE",
+  "access-control-allow-headers": "authorization, content-type, if-match, if-none-match",
+  "access-control-max-age": "86400",
+};
+
+/** undefined: not a browser's page; false: one that may not call. */
+function originOf(options: AdminOptions, c: Context<Bindings>): string | false | undefined {
+  const origin = c.req.header("origin");
+  if (origin === undefined) return undefined;
+  return (options.originAllowed?.(origin, c.env) ?? false) && origin;
+}
+
+/** Answers are for the caller alone, and a browser's page only reads them where its origin is allowed. */
+function withHeaders(options: AdminOptions, c: Context<Bindings>, response: Response): Response {
+  const { headers } = response;
+  if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  const origin = originOf(options, c);
+  if (origin === undefined || origin === false) return response;
+  headers.set("access-control-allow-origin", origin);
+  headers.set("access-control-expose-headers", "etag, location, retry-after");
+  headers.append("vary", "Origin");
+  return response;
+}

@@ -1,0 +1,46 @@
+// Owns the end of a tenant, in an order in which every step can be repeated: nobody is served any more, then everything
+// it stored goes, then its name.
+
+import { directoryOf, forgetName } from "../tenants/directory.ts";
+import { dropSnapshot } from "../tenants/snapshot.ts";
+import { remote } from "../tenants/tables.ts";
+import { baseTables } from "./base-tables.ts";
+import { untilInForce } from "./in-force.ts";
+import { releaseNames } from "./names.ts";
+import { operatorTables } from "./operator-tables.ts";
+import { platformOf } from "./platform-object.ts";
+import { ProblemError } from "./problem.ts";
+import type { Desk } from "./route.ts";
+import type { Managed } from "./tenant-access.ts";
+
+/** An invocation of the object may ask KV a thousand things. */
+const BODIES_AT_ONCE = 500;
+
+export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
+  const { id, entry, policy, content } = managed;
+  if (entry === null) {
+    throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
+  }
+  const { env, caller } = desk;
+  const directory = directoryOf(env);
+  const operators = remote(platformOf(env), operatorTables);
+  // 1. No isolate that does not know it yet finds it, by id or hostname.
+  await directory.mark(id, { state: "deleting" });
+  const record = await policy.read(false);
+  if (record) {
+    await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });
+    await releaseNames(desk, managed, record.effective.hostnames ?? []);
+  }
+  // 2. No lease is given any more, and those that were given end.
+  await untilInForce(await policy.close());
+  dropSnapshot(id);
+  // 3. What it stored.
+  while (!(await content.purge(BODIES_AT_ONCE)).done);
+  await env.BODIES.delete(`outage/${id}`);
+  await policy.erase();
+  // 4. What others say about it, and its name.
+  await remote(platformOf(env), baseTables).settle(id, []);
+  await operators.forgetTenant(id);
+  await directory.remove(id);
+  forgetName(id);
+}

@@ -1,0 +1,47 @@
+// Owns reading conditional headers. https://www.rfc-editor.org/rfc/rfc9110#section-13.1
+
+import { invalid, ProblemError } from "./problem.ts";
+
+const LIST = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;
+
+/** Tags without their quotes, "*" for any; null where the header is absent. Weak tags never match a write. */
+export function ifMatchOf(request: Request): readonly string[] | null {
+  const tags = tagsOf(request, "if-match");
+  return tags?.filter((tag) => !tag.startsWith("W/")).map((tag) => (tag === "*" ? tag : tag.slice(1, -1))) ?? null;
+}
+
+/** Of a write, which understands no other form. */
+export function ifAbsentOf(request: Request): boolean {
+  const tags = tagsOf(request, "if-none-match");
+  if (tags === null) return false;
+  if (tags[0] !== "*") throw invalid(["If-None-Match", "only * is understood when writing"]);
+  return true;
+}
+
+/** Of a read: whether the reader has this version. */
+export function isKnown(request: Request, etag: string): boolean {
+  const tags = tagsOf(request, "if-none-match");
+  return tags?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === quoted(etag)) ?? false;
+}
+
+export function quoted(tag: string | number): string {
+  return `"${tag}"`;
+}
+
+/** `current` is the tag that is there now; null where there is nothing. */
+export function changedMeanwhile(current: string | number | null): ProblemError {
+  const detail = current === null ? "There is nothing under this name" : `It is at ${quoted(current)} now`;
+  return new ProblemError("precondition-failed", {
+    detail,
+    ...(current === null ? {} : { headers: { etag: quoted(current) } }),
+  });
+}
+
+function tagsOf(request: Request, header: string): readonly string[] | null {
+  const text = request.headers.get(header)?.trim();
+  if (text === undefined) return null;
+  if (text === "*") return ["*"];
+  if (!LIST.test(text))
+    throw invalid([header === "if-match" ? "If-Match" : "If-None-Match", "* or quoted entity tags"]);
+  return text.split(",").map((tag) => tag.trim());
+}

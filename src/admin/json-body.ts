@@ -1,0 +1,80 @@
+// Owns reading a JSON body: within a size and a depth, and without members that name something twice, which parsers
+// resolve each in their own way. Refuses before anything is looked at.
+
+import { invalid, ProblemError } from "./problem.ts";
+
+export const MAX_JSON_BYTES = 2 * 1024 * 1024;
+const MAX_DEPTH = 64;
+
+export async function readJson(request: Request): Promise<unknown> {
+  const type = request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== "application/json") {
+    throw new ProblemError("unsupported-media-type", { detail: "Content-Type must be application/json" });
+  }
+  const text = await readText(request);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new ProblemError("bad-request", { detail: `The body is not JSON: ${(error as Error).message}` });
+  }
+  checkMembers(text);
+  return value;
+}
+
+async function readText(request: Request): Promise<string> {
+  const tooLarge = new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_JSON_BYTES} bytes` });
+  if (Number(request.headers.get("content-length") ?? 0) > MAX_JSON_BYTES) throw tooLarge;
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let text = "";
+  let bytes = 0;
+  try {
+    for await (const chunk of request.body ?? []) {
+      bytes += chunk.byteLength;
+      if (bytes > MAX_JSON_BYTES) throw tooLarge;
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  } catch (error) {
+    if (error instanceof ProblemError) throw error;
+    throw new ProblemError("bad-request", { detail: "The body is not UTF-8" });
+  }
+}
+
+interface Open {
+  /** undefined: an array. */
+  readonly keys: Set<string> | undefined;
+  /** Of the member or element that is being read. */
+  at: string | number;
+}
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
+
+/** `text` is JSON. One pass over its brackets and strings. */
+function checkMembers(text: string): void {
+  const path: Open[] = [];
+  let last = "";
+  for (const [token] of text.matchAll(TOKEN)) {
+    const inside = path.at(-1);
+    if (token === "{" || token === "[") {
+      if (path.length === MAX_DEPTH) throw invalid([fieldOf(path), `nests deeper than ${MAX_DEPTH} levels`]);
+      path.push({ keys: token === "{" ? new Set() : undefined, at: 0 });
+    } else if (token === "}" || token === "]") path.pop();
+    else if (token === ":") addKey(path, JSON.parse(last) as string);
+    else if (token === "," && inside && typeof inside.at === "number") inside.at += 1;
+    last = token;
+  }
+}
+
+function addKey(path: Open[], key: string): void {
+  const inside = path.at(-1);
+  if (!inside?.keys) return;
+  inside.at = key;
+  if (key === "__proto__") throw invalid([fieldOf(path), "is not a name that can be used"]);
+  if (inside.keys.has(key)) throw invalid([fieldOf(path), "is there twice"]);
+  inside.keys.add(key);
+}
+
+function fieldOf(path: readonly Open[]): string {
+  return path.map(({ at }) => String(at)).join(".");
+}

@@ -1,0 +1,41 @@
+// Owns pages of lists: opaque cursors, each good for its own list only.
+
+import { decodeCursor, encodeCursor, pageOf } from "../protocol/cursor.ts";
+import { invalid } from "./problem.ts";
+
+export interface PageAsk {
+  readonly cursor?: string | undefined;
+  readonly limit: number;
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly cursor?: string;
+}
+
+/** Of a list that is short enough to be held whole. */
+export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }: PageAsk): Page<T> {
+  const page = pageOf(list, all, cursor, limit);
+  if (!page) throw notOfThisList();
+  const { items, nextCursor } = page;
+  return nextCursor === undefined ? { items } : { items, cursor: nextCursor };
+}
+
+/** Where the page begins; undefined at the start. */
+export function positionOf(list: string, { cursor }: PageAsk): string | undefined {
+  if (cursor === undefined) return undefined;
+  const position = decodeCursor(list, cursor);
+  if (position === undefined) throw notOfThisList();
+  return position;
+}
+
+/** `rows` has one more than the page when there is a next one. */
+export function pageFrom<T>(list: string, rows: readonly T[], limit: number, at: (row: T) => string): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return rows.length > limit && last !== undefined ? { items, cursor: encodeCursor(list, at(last)) } : { items };
+}
+
+function notOfThisList() {
+  return invalid(["cursor", "is not one of this list"]);
+}

@@ -1,0 +1,101 @@
+// Owns every refusal of the admin API: one table of problems, one error to throw, and the one place that turns whatever
+// was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
+
+import type * as z from "zod";
+import { AppError } from "../protocol/app-error.ts";
+import { isOverloaded } from "../tenants/outage.ts";
+
+const PROBLEMS = {
+  "bad-request": { status: 400, title: "The request cannot be read" },
+  unauthorized: { status: 401, title: "A valid token is needed" },
+  forbidden: { status: 403, title: "Your role does not allow this" },
+  "forbidden-origin": { status: 403, title: "Origin not allowed" },
+  "not-found": { status: 404, title: "Not found" },
+  "method-not-allowed": { status: 405, title: "Method not allowed" },
+  conflict: { status: 409, title: "This contradicts what is there" },
+  "precondition-failed": { status: 412, title: "It has changed meanwhile" },
+  "too-large": { status: 413, title: "The body is too large" },
+  "unsupported-media-type": { status: 415, title: "This media type is not understood" },
+  "invalid-input": { status: 422, title: "The input breaks a rule" },
+  internal: { status: 500, title: "Something failed here" },
+  busy: { status: 503, title: "Too busy, try again" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemKey = keyof typeof PROBLEMS;
+export const PROBLEM_KEYS = Object.keys(PROBLEMS) as ProblemKey[];
+
+export interface FieldRule {
+  readonly field: string;
+  readonly rule: string;
+}
+
+export interface ProblemAbout {
+  readonly detail?: string;
+  readonly errors?: readonly FieldRule[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class ProblemError extends Error {
+  override readonly name = "ProblemError";
+  readonly key: ProblemKey;
+  readonly about: ProblemAbout;
+
+  constructor(key: ProblemKey, about: ProblemAbout = {}) {
+    super(about.detail ?? PROBLEMS[key].title);
+    this.key = key;
+    this.about = about;
+  }
+}
+
+export function invalid(...errors: readonly (readonly [field: string, rule: string])[]): ProblemError {
+  return new ProblemError("invalid-input", { errors: errors.map(([field, rule]) => ({ field, rule })) });
+}
+
+export function notFound(what: string): ProblemError {
+  return new ProblemError("not-found", { detail: `There is no ${what}` });
+}
+
+export function statusOf(key: ProblemKey): number {
+  return PROBLEMS[key].status;
+}
+
+/** `onError` hears of what the caller is not told. */
+export function respondProblem(error: unknown, request: Request, onError: (error: unknown) => void): Response {
+  const { key, about } = problemOf(error);
+  const requestId = request.headers.get("cf-ray") ?? crypto.randomUUID();
+  if (key === "internal") onError(error);
+  const { status, title } = PROBLEMS[key];
+  const { detail, errors, headers } = about;
+  const body = {
+    type: `urn:tenantry:problem:${key}`,
+    title,
+    status,
+    ...(detail === undefined ? {} : { detail }),
+    ...(errors === undefined ? {} : { errors }),
+    requestId,
+  };
+  return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
+}
+
+function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
+  if (error instanceof ProblemError) return error;
+  const busy = isOverloaded(error) || (error instanceof AppError && error.key === "busy");
+  if (!busy) return { key: "internal", about: {} };
+  const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
+  return { key: "busy", about: { headers: { "retry-after": String(seconds) } } };
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Each broken rule under the path of its member; `prefix` names what the schema was for. */
+export function rulesOf(issues: readonly Issue[], prefix: readonly PropertyKey[] = []): FieldRule[] {
+  return issues.flatMap((issue): FieldRule[] => {
+    const path = [...prefix, ...issue.path];
+    const field = path.map(String).join(".");
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => ({ field: [...path, key].map(String).join("."), rule: "is not known here" }));
+    }
+    if (issue.code === "invalid_key" || issue.code === "invalid_element") return rulesOf(issue.issues, path);
+    return [{ field, rule: issue.message }];
+  });
+}

@@ -1,0 +1,185 @@
+// Owns what a route of the admin API is: one declaration from which it is registered, validated and described. Refuses
+// unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
+
+import * as z from "zod";
+import type { Catalog } from "../content/view.ts";
+import type { NewResource } from "../content/store.ts";
+import type { Tenant } from "../tenants/definition.ts";
+import type { DirectoryEnv } from "../tenants/directory.ts";
+import { readJson } from "./json-body.ts";
+import type { OperatorRole } from "./operator-tables.ts";
+import type { PlatformEnv } from "./platform-object.ts";
+import { ProblemError, rulesOf, type FieldRule } from "./problem.ts";
+
+/** What the admin API needs of a Worker's bindings. */
+export interface AdminEnv extends DirectoryEnv, PlatformEnv {
+  readonly TENANTS: DurableObjectNamespace;
+  readonly BODIES: KVNamespace;
+  /** The first owner's token: a Worker secret. */
+  readonly ADMIN_TOKEN?: string;
+  /** Set by `npm start` only. */
+  readonly DEV_ADMIN_TOKEN?: string;
+}
+
+export interface AdminOptions {
+  /** Declared in code: they exist without having been made, and cannot be deleted. */
+  readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
+  readonly catalog: Catalog;
+  /** Whether a browser's page of this origin may call; none may when absent. */
+  readonly originAllowed?: (origin: string, env: AdminEnv) => boolean;
+  /** What callers are only told the request id of. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface Caller {
+  readonly name: string;
+  readonly role: OperatorRole;
+  /** null: all. */
+  readonly tenants: readonly string[] | null;
+}
+
+/** Everything that does not depend on the route. */
+export interface Desk {
+  readonly env: AdminEnv;
+  readonly options: AdminOptions;
+  readonly caller: Caller;
+  readonly request: Request;
+}
+
+export interface Call<Params, Query, Body> extends Desk {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+}
+
+export interface Answer {
+  readonly status?: number;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const OWNER: readonly OperatorRole[] = ["owner"];
+const WRITERS: readonly OperatorRole[] = ["owner", "operator"];
+const READERS: readonly OperatorRole[] = [...WRITERS, "auditor"];
+
+/** Who may use a route. A tenant-admin only where the path names one of its tenants. */
+export const ROLES = {
+  owner: OWNER,
+  ownerRead: [...OWNER, "auditor"],
+  platform: WRITERS,
+  platformRead: READERS,
+  tenant: [...WRITERS, "tenant-admin"],
+  tenantRead: [...READERS, "tenant-admin"],
+} as const satisfies Record<string, readonly OperatorRole[]>;
+
+export type Method = "get" | "post" | "put" | "delete";
+
+export interface Reply {
+  readonly status: number;
+  /** undefined: no body. */
+  readonly schema?: z.ZodType;
+  /** application/json when absent. */
+  readonly mediaType?: string;
+  readonly about: string;
+}
+
+interface Declared {
+  readonly method: Method;
+  /** Below /admin/v1, with {name} for parameters. */
+  readonly path: string;
+  readonly summary: string;
+  readonly roles: readonly OperatorRole[];
+  readonly replies: readonly Reply[];
+  /** Named in the description; handlers read them. */
+  readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
+}
+
+export interface Route extends Declared {
+  readonly params: z.ZodObject;
+  readonly query: z.ZodObject;
+  /** "stream": raw bytes, which the handler reads. */
+  readonly body: z.ZodType | "stream" | undefined;
+  serve(desk: Desk, params: Readonly<Record<string, string>>): Promise<Response>;
+}
+
+export interface RouteOptions<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> extends Declared {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B | "stream";
+  readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Answer | Response>;
+}
+
+const NOTHING = z.strictObject({});
+
+export function route<
+  P extends z.ZodObject = typeof NOTHING,
+  Q extends z.ZodObject = typeof NOTHING,
+  B extends z.ZodType = z.ZodUndefined,
+>(options: RouteOptions<P, Q, B>): Route {
+  const { params = NOTHING, query = NOTHING, body, handle: _, ...declared } = options;
+  return {
+    ...declared,
+    params,
+    query,
+    body,
+    serve: async (desk, given) => {
+      const { request } = desk;
+      const call = {
+        ...desk,
+        params: parse(params, given) as z.output<P>,
+        query: parse(query, queryOf(request, query)) as z.output<Q>,
+        body: (body === undefined || body === "stream"
+          ? undefined
+          : parse(body, await readJson(request))) as z.output<B>,
+      };
+      return responseOf(await options.handle(call));
+    },
+  };
+}
+
+function responseOf(answer: Answer | Response): Response {
+  if (answer instanceof Response) return answer;
+  const { body, status = body === undefined ? 204 : 200, headers = {} } = answer;
+  if (body === undefined) return new Response(null, { status, headers });
+  return Response.json(body, { status, headers });
+}
+
+/** Throws a problem that names each field and its rule. */
+export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new ProblemError("invalid-input", { errors: rulesOf(parsed.error.issues) });
+}
+
+function queryOf(request: Request, schema: z.ZodObject): Record<string, string | string[]> {
+  const given = new URL(request.url).searchParams;
+  const errors: FieldRule[] = [];
+  const query: Record<string, string | string[]> = {};
+  for (const name of new Set(given.keys())) {
+    const values = given.getAll(name);
+    const [first = ""] = values;
+    if (!Object.hasOwn(schema.shape, name)) errors.push({ field: name, rule: "is not a known parameter" });
+    else if (isList(schema.shape[name] as z.ZodType)) query[name] = values;
+    else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
+    else query[name] = first;
+  }
+  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
+  return query;
+}
+
+function isList(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodOptional ? isList(schema.unwrap() as z.ZodType) : schema instanceof z.ZodArray;
+}
+
+const flag = z.stringbool({ truthy: ["1", "true"], falsy: ["0", "false"], error: "1 or 0" });
+
+/** A number as text; what it is not is said in one way. */
+export const queryNumber = () =>
+  z.coerce.number({ error: (issue) => (issue.code === "invalid_type" ? "must be a number" : undefined) });
+
+/** Parameters that several routes share. */
+export const Flag = flag.optional();
+export const PageQuery = {
+  cursor: z.string().max(8192).optional(),
+  limit: queryNumber().int().min(1).max(1000).default(100),
+};

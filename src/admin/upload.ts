@@ -1,0 +1,128 @@
+// Owns taking in the body of a resource: read once, within its limit and within what an isolate can hold at a time, and
+// known to be text where it says that it is. Refuses before KV has seen any of it.
+
+import { ProblemError, invalid } from "./problem.ts";
+
+/** What all uploads of this isolate hold together; it has 128 MiB for everything. */
+export const MAX_HELD_BYTES = 64 * 1024 * 1024;
+/** An invocation whose client is gone ends without a word: what is silent for so long holds nothing any more. */
+export const SILENT_MS = 60_000;
+
+interface Holding {
+  bytes: number;
+  /** When it last grew. */
+  at: number;
+}
+
+const holdings = new Set<Holding>();
+
+export interface Upload {
+  readonly bytes: Uint8Array;
+  /** To be called when the bytes are not needed any more. */
+  readonly release: () => void;
+}
+
+export async function readUpload(request: Request, maxBytes: number): Promise<Upload> {
+  const length = request.headers.get("content-length");
+  const declared = length === null ? undefined : Number(length);
+  if (declared !== undefined && declared > maxBytes) throw tooLarge(maxBytes);
+  const taken = take();
+  try {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of request.body ?? []) {
+      size += chunk.byteLength;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      taken.more(chunk.byteLength);
+      chunks.push(chunk);
+    }
+    return { bytes: joined(chunks, size), release: taken.release };
+  } catch (error) {
+    taken.release();
+    throw error;
+  }
+}
+
+function take(): { readonly more: (bytes: number) => void; readonly release: () => void } {
+  const mine: Holding = { bytes: 0, at: Date.now() };
+  holdings.add(mine);
+  return {
+    more: (bytes) => {
+      mine.at = Date.now();
+      if (heldBytes(mine.at) + bytes > MAX_HELD_BYTES) {
+        throw new ProblemError("busy", { detail: "Too many uploads at once", headers: { "retry-after": "1" } });
+      }
+      mine.bytes += bytes;
+    },
+    release: () => {
+      holdings.delete(mine);
+    },
+  };
+}
+
+function heldBytes(now: number): number {
+  let held = 0;
+  for (const holding of holdings) {
+    if (holding.at + SILENT_MS < now) holdings.delete(holding);
+    else held += holding.bytes;
+  }
+  return held;
+}
+
+/** Each chunk is let go as soon as it is copied. */
+function joined(chunks: Uint8Array[], size: number): Uint8Array {
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return only;
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}
+
+function tooLarge(maxBytes: number): ProblemError {
+  return new ProblemError("too-large", { errors: [{ field: "body", rule: `at most ${maxBytes} bytes` }] });
+}
+
+const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+(?:\s*;\s*[a-z0-9_-]+=(?:[^\s;"]+|"[^"]*"))*$/i;
+const TEXT_TYPE =
+  /^(?:text\/.*|application\/(?:json|xml|javascript|ecmascript|yaml|toml|sql|graphql|x-ndjson|.*\+(?:json|xml|yaml))|image\/svg\+xml)$/;
+const BINARY_TYPE = /^(?:image|audio|video|font|model)\/|^application\/(?:octet-stream|pdf|zip|gzip|wasm)$/;
+
+export function mediaTypeOf(request: Request): string {
+  const type = request.headers.get("content-type")?.trim() ?? "application/octet-stream";
+  if (type.length > 200 || !MEDIA_TYPE.test(type)) throw invalid(["Content-Type", "a media type, type/subtype"]);
+  return type;
+}
+
+/** `binary`: what the writer says; by media type when undefined, and by the bytes where that says nothing either. */
+export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | undefined): boolean {
+  const [type = "", ...parameters] = mimeType.toLowerCase().split(";");
+  const essence = type.trim();
+  if (binary ?? (BINARY_TYPE.test(essence) && !TEXT_TYPE.test(essence))) return true;
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  const mustBeText = binary === false || TEXT_TYPE.test(essence);
+  if (mustBeText && charset !== undefined && !/^charset="?(?:utf-8|us-ascii)"?$/.test(charset)) {
+    throw invalid(["Content-Type", "text is stored as UTF-8; send it as such"]);
+  }
+  if (isUtf8(bytes)) return !mustBeText && bytes.includes(0);
+  if (mustBeText) throw invalid(["body", `${essence} is text, and this is not UTF-8`]);
+  return true;
+}
+
+const PIECE = 1024 * 1024;
+
+/** A piece at a time, so that the text is never whole in memory. */
+function isUtf8(bytes: Uint8Array): boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  try {
+    for (let at = 0; at < bytes.byteLength; at += PIECE)
+      decoder.decode(bytes.subarray(at, at + PIECE), { stream: true });
+    decoder.decode();
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+// Owns API keys: how one looks, and what is kept of it. A key is shown once; stored is a hash that cannot be turned back.
+
+import { toBase64Url } from "./seal.ts";
+
+const PREFIX = "tnt";
+const ID_CHARACTERS = 10;
+const SECRET_CHARACTERS = 32;
+const CHECK_CHARACTERS = 6;
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const SHAPE = new RegExp(
+  `^${PREFIX}_([0-9A-Za-z]{${ID_CHARACTERS}})_([0-9A-Za-z]{${SECRET_CHARACTERS}})([0-9A-Za-z]{${CHECK_CHARACTERS}})$`,
+);
+
+export interface NewKey {
+  readonly id: string;
+  /** Shown once. */
+  readonly token: string;
+  readonly hash: string;
+}
+
+function randomText(characters: number): string {
+  let text = "";
+  while (text.length < characters) {
+    // 248 is the largest multiple of 62 in a byte: every character is equally likely.
+    for (const byte of crypto.getRandomValues(new Uint8Array(characters))) {
+      if (byte < 248 && text.length < characters) text += ALPHABET.charAt(byte % ALPHABET.length);
+    }
+  }
+  return text;
+}
+
+export async function createKey(): Promise<NewKey> {
+  const id = randomText(ID_CHARACTERS);
+  const body = `${PREFIX}_${id}_${randomText(SECRET_CHARACTERS)}`;
+  const token = body + checksum(body);
+  return { id, token, hash: await hashToken(token) };
+}
+
+/** The id of a token of the right shape and checksum: a typing mistake or a scanner's guess costs no look-up. */
+export function keyIdOf(token: string): string | undefined {
+  const id = SHAPE.exec(token)?.[1];
+  if (id === undefined) return undefined;
+  return checksum(token.slice(0, -CHECK_CHARACTERS)) === token.slice(-CHECK_CHARACTERS) ? id : undefined;
+}
+
+/** SHA-256: the secret has 190 bits, so nothing slower is needed. */
+export async function hashToken(token: string): Promise<string> {
+  return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))));
+}
+
+/** CRC-32 in base 62. */
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (const char of text) {
+    crc ^= char.charCodeAt(0);
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  let rest = (crc ^ 0xffffffff) >>> 0;
+  let check = "";
+  for (let at = 0; at < CHECK_CHARACTERS; at += 1) {
+    check = ALPHABET.charAt(rest % ALPHABET.length) + check;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return check;
+}

@@ -1,0 +1,211 @@
+// Owns `tenantry apply` and `tenantry diff`: making a tenant what a file or a folder says, and saying what that would change.
+
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { Command } from "commander";
+import { appliedText, changeLines, inForce, marked, type Outcome } from "../changes.ts";
+import { readDocument, readTenantFile, type Plain, type TenantFile } from "../document-file.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../export-folder.ts";
+import { forEachOf } from "../pool.ts";
+import { ServerRefused } from "../problem.ts";
+import { act, type Session } from "../session.ts";
+import { storedResources, type StoredResources } from "../store.ts";
+import { count } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../upload.ts";
+import type { TenantAnswer } from "./tenant.ts";
+
+interface ApplyOptions {
+  readonly file: string;
+  readonly tenant?: string;
+  readonly dryRun?: boolean;
+  readonly wait?: boolean;
+  readonly prune?: boolean;
+  readonly force?: boolean;
+}
+
+interface DiffOptions extends ApplyOptions {
+  readonly exitCode?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  tenantry apply -f tenant.yaml                    what the file says, nothing else
+  tenantry apply -f tenant.yaml --dry-run          only show the difference
+  tenantry apply -f acme/                          a folder that export wrote: document and resources
+  tenantry apply -f acme/ --tenant acme-copy       the same under another name
+  tenantry apply -f acme/ --prune                  and delete what the folder does not have
+
+A tenant that does not exist is created. A member that the file leaves out is removed from the document; resources
+are removed only with --prune. Applying again changes nothing. The file: tenantry help document.`;
+
+export function addApplyCommands(program: Command, terminal: Terminal): void {
+  const apply = program
+    .command("apply")
+    .description("Make a tenant what a file or an exported folder says.")
+    .requiredOption("-f, --file <path>", "a YAML or JSON file, a folder, or - for stdin")
+    .option("-t, --tenant <tenant>", "this one, instead of the id in the file")
+    .option("--dry-run", "show what would change, and change nothing")
+    .option("--wait", "return when every part of the world serves it")
+    .option("--prune", "delete resources that the folder does not have")
+    .option("--force", "overwrite resources even if somebody changes them meanwhile")
+    .addHelpText("after", EXAMPLES);
+  act(apply, terminal, async (session, _args: readonly [], options: ApplyOptions) => {
+    await applyPath(session, options);
+  });
+
+  const diff = program
+    .command("diff")
+    .description("Show what apply would change.")
+    .requiredOption("-f, --file <path>", "a YAML or JSON file, a folder, or - for stdin")
+    .option("-t, --tenant <tenant>", "compare with this one, instead of the id in the file")
+    .option("--prune", "also show the resources that --prune would delete")
+    .option("--exit-code", `end with ${EXIT.differs} when there is a difference`)
+    .addHelpText("after", "\nExamples:\n  tenantry diff -f tenant.yaml\n  tenantry diff -f acme/ --prune --exit-code");
+  act(diff, terminal, async (session, _args: readonly [], options: DiffOptions) => {
+    const changed = await applyPath(session, { ...options, dryRun: true });
+    if (changed && options.exitCode === true) throw new CliError(EXIT.differs, "");
+  });
+}
+
+/** True: something changed, or would have. */
+async function applyPath(session: Session, options: ApplyOptions): Promise<boolean> {
+  // All of it is looked at before anything is sent.
+  const input = await readInput(session.terminal, options);
+  const { id, folder, sources } = input;
+  if (folder !== undefined) await applyBases(session, folder, options);
+  const applied = await applyDocument(session, id, input.file, options);
+  const resources = sources && (await applyResources(session, { id, sources, applied }, options));
+  const { report } = resources ?? {};
+  session.show({ tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) }, () =>
+    [applied.text, resources?.text].filter(Boolean).join("\n"),
+  );
+  endWith(session, report?.failed ?? []);
+  return applied.created || applied.outcome.changes.length > 0 || resources?.changed === true;
+}
+
+interface Input {
+  readonly id: string;
+  readonly file: TenantFile;
+  /** undefined: it is a file. */
+  readonly folder: string | undefined;
+  /** undefined: it says nothing about resources. */
+  readonly sources: readonly Source[] | undefined;
+}
+
+async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Input> {
+  const path = resolve(terminal.cwd, options.file);
+  const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
+  const file = await readTenantFile(folder === undefined ? options.file : join(folder, TENANT_FILE), terminal);
+  const id = options.tenant ?? file.id;
+  if (id === undefined) throw usageError(`${options.file}: names no tenant: add id: NAME, or --tenant NAME`);
+  const sources = folder === undefined ? undefined : await readSources(folder);
+  if (options.prune === true && !sources) throw usageError(`--prune: ${options.file} has no ${INDEX_FILE}`);
+  return { id, file, folder, sources };
+}
+
+interface AppliedDocument {
+  readonly created: boolean;
+  readonly outcome: Outcome;
+  readonly text: string;
+}
+
+async function applyDocument(
+  session: Session,
+  id: string,
+  file: TenantFile,
+  { dryRun = false, wait = false }: ApplyOptions,
+): Promise<AppliedDocument> {
+  const path = ["tenants", id, "document"];
+  const etag = await currentEtag(session, path);
+  if (etag === undefined) return createFrom(session, id, file, dryRun);
+  const outcome = await session.api.json<Outcome>({
+    method: "PUT",
+    path,
+    query: { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined },
+    headers: { "if-match": etag },
+    json: file.document,
+  });
+  return { created: false, outcome, text: appliedText(id, outcome, session.terminal) };
+}
+
+async function currentEtag(session: Session, path: readonly string[]): Promise<string | undefined> {
+  try {
+    const response = await session.api.answer({ path });
+    await response.body?.cancel();
+    return response.headers.get("etag") ?? "*";
+  } catch (error) {
+    if (error instanceof ServerRefused && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+async function createFrom(session: Session, id: string, file: TenantFile, dryRun: boolean): Promise<AppliedDocument> {
+  const changes = Object.entries(file.document).map(([path, after]) => ({ path, after }));
+  const outcome: Outcome = { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
+  const lines = changeLines(changes, session.terminal);
+  if (dryRun) return { created: true, outcome, text: [`${id}: would be created`, ...lines].join("\n") };
+  const { revision, url } = await session.api.json<TenantAnswer>({
+    method: "POST",
+    path: ["tenants"],
+    json: { id, document: file.document, ...file.birth },
+  });
+  const text = [`${id}: created at ${url}`, ...lines, ...inForce(null)].join("\n");
+  return { created: true, outcome: { ...outcome, revision }, text };
+}
+
+/** A base belongs to many tenants: one that is missing is brought along, one that differs here is left alone. */
+async function applyBases(session: Session, folder: string, { dryRun }: ApplyOptions): Promise<void> {
+  const names = await readdir(join(folder, BASES_FOLDER)).catch(() => []);
+  for (const name of names.filter((one) => one.endsWith(".yaml"))) {
+    const base = name.slice(0, -".yaml".length);
+    const wanted = await readDocument(join(folder, BASES_FOLDER, name), session.terminal);
+    const there = await session.api.find<Plain>({ path: ["bases", base] });
+    if (there === undefined) {
+      session.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
+      if (dryRun !== true) await session.api.json({ method: "PUT", path: ["bases", base], json: wanted });
+    } else if (!isDeepStrictEqual(there, wanted)) {
+      session.note(`Base ${base} is different here and stays as it is; tenantry fleet apply changes it`);
+    }
+  }
+}
+
+interface Into {
+  readonly id: string;
+  readonly sources: readonly Source[];
+  readonly applied: AppliedDocument;
+}
+
+async function applyResources(session: Session, into: Into, options: ApplyOptions) {
+  const resources = storedResources(session.api, into.id);
+  const { sources } = into;
+  const missing = options.dryRun === true && into.applied.created;
+  const stored = missing ? new Map() : await resources.all("");
+  const plan = await planUpload(sources, stored);
+  const wanted = new Set(sources.map(({ uri }) => uri));
+  const extra = options.prune === true ? [...stored.keys()].filter((uri: string) => !wanted.has(uri)) : [];
+  const changed = plan.uploads.length + extra.length > 0;
+  if (options.dryRun === true) return { ...plannedOnly(session.terminal, plan, extra), changed };
+  const report = await runUpload(session, plan, resources, options.force);
+  if (report.failed.length === 0) await removeAll(resources, extra);
+  const pruned = extra.length === 0 ? "" : `, ${count(extra.length, "resource")} deleted`;
+  return { report: { ...report, deleted: extra.length }, text: `${reportText(report)}${pruned}`, changed };
+}
+
+async function removeAll(resources: StoredResources, uris: readonly string[]): Promise<void> {
+  await forEachOf(uris, AT_ONCE, (uri) => resources.remove(uri, {}));
+}
+
+function plannedOnly(terminal: Terminal, plan: Plan, extra: readonly string[]) {
+  const lines = [
+    ...plan.uploads.map(({ source, stored }) => marked(stored ? "changed" : "added", source.uri, terminal)),
+    ...extra.map((uri) => marked("removed", uri, terminal)),
+  ];
+  const report = { uploaded: 0, unchanged: plan.unchanged, failed: plan.tooLarge, deleted: 0 };
+  const wouldBe = { upload: plan.uploads.map(({ source }) => source.uri), delete: extra };
+  const head =
+    lines.length === 0 ? "Resources: nothing to change" : `Resources: ${count(lines.length, "change")}, not applied`;
+  return { report: { ...report, wouldBe }, text: [head, ...lines].join("\n") };
+}

@@ -1,0 +1,86 @@
+// Owns `tenantry audit` and `tenantry explain`: what happened to a tenant, and why a caller sees what it sees.
+
+import type { Command } from "commander";
+import { Argument } from "commander";
+import type * as z from "zod";
+import type { AuditRow, Explained } from "../../../admin/contract.ts";
+import { collect } from "../admin-client.ts";
+import { parseCount } from "../duration.ts";
+import { act, type Session } from "../session.ts";
+import { changeText, differences, kindOf, MARKS, type Change } from "../changes.ts";
+import { cut, facts, shortJson, table, time } from "../table.ts";
+import { oneLine, type Terminal } from "../terminal.ts";
+
+export function addAuditCommands(program: Command, terminal: Terminal): void {
+  const audit = program
+    .command("audit")
+    .description("Show who changed what in a tenant, newest first.")
+    .argument("<tenant>")
+    .option("--limit <count>", "how many entries", parseCount, 50)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry audit acme --limit 10\n  tenantry audit acme --json | jq '.[] | select(.actor == \"ci\")'",
+    );
+  act(audit, terminal, showAudit);
+
+  const explain = program
+    .command("explain")
+    .description("Say why a tool, prompt or resource is visible or not, to a profile and a key.")
+    .argument("<tenant>")
+    .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
+    .argument("<name>", "the tool's or prompt's name, or the resource's URI")
+    .option("--profile <profile>", "through this profile")
+    .option("--key <id>", "for this key, as key list shows it")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry explain acme tool note_delete --profile public\n  tenantry explain acme resource file:///plans.md --key Yk3v0Qp8sD",
+    );
+  act(explain, terminal, showExplained);
+}
+
+async function showAudit(session: Session, [tenant]: readonly [string], options: { limit: number }): Promise<void> {
+  const pages = session.api.pages<z.infer<typeof AuditRow>>({ path: ["tenants", tenant, "audit"] }, options.limit);
+  const entries = await collect(pages);
+  session.show(entries, () => {
+    const rows = entries.map(({ at, actor, action, target, before, after }) => [
+      time(at),
+      actor,
+      action,
+      target,
+      changeOf(before, after),
+    ]);
+    return table(["at", "who", "action", "target", "change"], rows, session.terminal.stdout);
+  });
+}
+
+function markedText(change: Change): string {
+  const [mark] = MARKS[kindOf(change)];
+  return `${mark} ${changeText(change)}`;
+}
+
+const MAX_CHANGE = 400;
+
+/** Of two documents only what differs: they may be long and nearly the same. */
+function changeOf(before: unknown, after: unknown): string {
+  if (before === null || before === undefined) return shortJson(after ?? null);
+  if (after === null || after === undefined) return `was ${shortJson(before)}`;
+  return cut(differences(before, after).map(markedText).join(", "), MAX_CHANGE);
+}
+
+async function showExplained(
+  session: Session,
+  [tenant, kind, name]: readonly [string, string, string],
+  options: { profile?: string; key?: string },
+): Promise<void> {
+  const { profile, key } = options;
+  const explained = await session.api.json<z.infer<typeof Explained>>({
+    path: ["tenants", tenant, "explain"],
+    query: { kind: `${kind}s`, name, profile, key },
+  });
+  session.show(explained, () => {
+    const { visible, callable, listedAs, reasons } = explained;
+    const answers: [string, boolean | string | null][] = [["visible", visible]];
+    if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);
+    return [facts(answers), "", ...reasons.map((reason) => `- ${oneLine(reason)}`)].join("\n");
+  });
+}

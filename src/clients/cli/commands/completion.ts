@@ -1,0 +1,50 @@
+// Owns `tenantry completion`, and the hidden command that its scripts ask.
+
+import type { Command } from "commander";
+import { Argument } from "commander";
+import { createAdminClient } from "../admin-client.ts";
+import { complete, completionScript, SHELLS, type Shell } from "../completion.ts";
+import { findTarget } from "../config.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** A shell that waits for a server feels broken. */
+const PATIENCE_MS = 1000;
+const MAX_TENANTS = 200;
+
+export function addCompletionCommands(program: Command, terminal: Terminal): void {
+  program
+    .command("completion")
+    .description("Print a completion script for a shell.")
+    .addArgument(new Argument("<shell>").choices(SHELLS))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  eval "$(tenantry completion bash)"       in ~/.bashrc
+  eval "$(tenantry completion zsh)"        in ~/.zshrc
+  tenantry completion fish | source        in ~/.config/fish/config.fish`,
+    )
+    .action((shell: Shell) => {
+      terminal.stdout.write(completionScript(shell));
+    });
+
+  program
+    .command("__complete", { hidden: true })
+    .argument("[words...]")
+    .action(async (words: readonly string[]) => {
+      const found = await complete(program, words, () => tenantIds(terminal));
+      for (const { word, about } of found) terminal.stdout.write(`${word}\t${about}\n`);
+    });
+}
+
+async function tenantIds(terminal: Terminal): Promise<readonly string[]> {
+  try {
+    const target = await findTarget({}, terminal);
+    const api = createAdminClient(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
+    const query = { limit: MAX_TENANTS };
+    const { items } = await api.json<{ items: readonly { id: string }[] }>({ path: ["tenants"], query });
+    return items.map(({ id }) => id);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,70 @@
+// Owns `tenantry export`: a tenant as a folder that `tenantry apply -f` takes.
+
+import { rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { download } from "../download.ts";
+import { toYaml, type Plain } from "../document-file.ts";
+import { usageError } from "../exit.ts";
+import * as place from "../export-folder.ts";
+import { act, type Session } from "../session.ts";
+import { storedResources } from "../store.ts";
+import { count } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+
+const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.\n";
+
+export function addExportCommand(program: Command, terminal: Terminal): void {
+  const command = program
+    .command("export")
+    .description("Write a tenant to a folder: document, bases, prompts, resources. Keys are not in it.")
+    .argument("<tenant>")
+    .option("-o, --out <folder>", "where to; a folder named after the tenant if left out")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry export acme -o backup/acme
+  tenantry apply -f backup/acme                                  changes nothing
+  tenantry apply -f backup/acme --url https://elsewhere.example  the same tenant there
+
+The folder holds tenant.yaml, bases/ (the documents it extends), resources.ndjson (one line a resource) and the
+bodies under resources/. Exporting into the same folder again loads only what changed.`,
+    );
+  act(command, terminal, exportTenant);
+}
+
+async function exportTenant(session: Session, [id]: readonly [string], { out }: { out?: string }): Promise<void> {
+  const folder = resolve(session.terminal.cwd, out ?? id);
+  const document = await session.api.json<Plain & { extends?: readonly string[] }>({
+    path: ["tenants", id, "document"],
+  });
+  if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
+  const before = (await place.readIndex(folder)) ?? [];
+  for (const base of document.extends ?? []) {
+    const layer = await session.api.json<Plain>({ path: ["bases", base] });
+    await place.writeWhole(join(folder, place.BASES_FOLDER, `${base}.yaml`), await toYaml(layer));
+  }
+  const resources = storedResources(session.api, id);
+  const stored = [...(await resources.all("")).values()];
+  const nameOf = place.createFileNames();
+  const entries = stored.map((one) => place.entryOf(one, nameOf(one.uri)));
+  const loaded = await download(
+    session,
+    entries.map((entry) => ({ stored: entry, file: join(folder, ...entry.file.split("/")) })),
+    resources,
+  );
+  // The index never names a body that is not there, and without tenant.yaml apply takes the folder for unfinished.
+  const index = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+  await place.writeWhole(join(folder, place.INDEX_FILE), index);
+  await place.writeWhole(join(folder, place.TENANT_FILE), HEADER + (await toYaml({ id, ...document })));
+  await removeStale(folder, before, entries);
+  session.show({ tenant: id, folder, resources: entries.length, ...loaded }, () => {
+    return `${id} is in ${folder}: ${count(entries.length, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
+  });
+}
+
+async function removeStale(folder: string, before: readonly place.Entry[], now: readonly place.Entry[]): Promise<void> {
+  const kept = new Set(now.map(({ file }) => file));
+  for (const { file } of before) if (!kept.has(file)) await rm(join(folder, ...file.split("/")), { force: true });
+}

@@ -1,0 +1,111 @@
+// Owns `tenantry fleet`: changing a base document for all tenants that extend it, in waves, and following such a run.
+
+import type { Command } from "commander";
+import type * as z from "zod";
+import type { FleetRun } from "../../../admin/contract.ts";
+import { changeLines } from "../changes.ts";
+import { readDocument } from "../document-file.ts";
+import { parseCount } from "../duration.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { act, type Session } from "../session.ts";
+import { count } from "../table.ts";
+import { oneLine, type Terminal } from "../terminal.ts";
+
+type Run = z.infer<typeof FleetRun>;
+
+interface ApplyOptions {
+  readonly file: string;
+  readonly wave?: number;
+  readonly continueOnError?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const isUnderWay = ({ state, failed, dryRun }: Run) => state !== "done" && failed.length === 0 && !dryRun;
+
+export function addFleetCommands(program: Command, terminal: Terminal): void {
+  const fleet = program.command("fleet").description("Change a base document for all tenants that extend it.");
+
+  const apply = fleet
+    .command("apply")
+    .description("Roll a base document out to all tenants that extend it, wave by wave.")
+    .argument("<base>", "the name that tenants give under extends")
+    .requiredOption("-f, --file <path>", "the new base, a YAML or JSON file, or - for stdin")
+    .option("--wave <count>", "how many tenants at a time", parseCount)
+    .option("--continue-on-error", "a tenant that fails stops only itself")
+    .option("--dry-run", "show what would change in which tenant")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry fleet apply standard -f standard.yaml --dry-run
+  tenantry fleet apply standard -f standard.yaml --wave 20
+
+A tenant's own members win over its bases. When a tenant fails, the run stops after its wave: mend the tenant or the
+document, then tenantry fleet resume RUN goes on with what is left.`,
+    );
+  act(apply, terminal, applyBase);
+
+  const status = fleet
+    .command("status")
+    .description("Show how far a run is.")
+    .argument("<run>")
+    .addHelpText("after", "\nExamples:\n  tenantry fleet status 0f8c2a");
+  act(status, terminal, async (session, [run]: readonly [string]) => {
+    showRun(session, await session.api.json<Run>({ path: ["fleet", "runs", run] }));
+  });
+
+  const resume = fleet
+    .command("resume")
+    .description("Go on with a run that stopped.")
+    .argument("<run>")
+    .addHelpText("after", "\nExamples:\n  tenantry fleet resume 0f8c2a");
+  act(resume, terminal, async (session, [run]: readonly [string]) => {
+    const begun = await session.api.json<Run>({ method: "POST", path: ["fleet", "runs", run, "resume"] });
+    endRun(session, await follow(session, begun));
+  });
+}
+
+async function applyBase(session: Session, [base]: readonly [string], options: ApplyOptions): Promise<void> {
+  const { file, wave, dryRun, continueOnError } = options;
+  const document = await readDocument(file, session.terminal);
+  const begun = await session.api.json<Run>({
+    method: "POST",
+    path: ["fleet", "apply"],
+    json: { base, document, wave, dryRun, continueOnError },
+  });
+  endRun(session, await follow(session, begun));
+}
+
+/** A request does as many tenants as it may; nobody failed, so the next one goes on. */
+async function follow(session: Session, begun: Run): Promise<Run> {
+  let run = begun;
+  for (let before = -1; isUnderWay(run) && run.done > before;) {
+    session.note(`Run ${run.id}: ${run.done} of ${run.total}`);
+    before = run.done;
+    run = await session.api.json<Run>({ method: "POST", path: ["fleet", "runs", run.id, "resume"] });
+  }
+  return run;
+}
+
+function endRun(session: Session, run: Run): void {
+  showRun(session, run);
+  if (run.state === "stopped") {
+    const next = `tenantry fleet resume ${run.id} goes on`;
+    throw new CliError(EXIT.refused, `stopped at ${run.done} of ${run.total}: ${failuresOf(run)} (${next})`);
+  }
+}
+
+function failuresOf({ failed }: Run): string {
+  return failed.map(({ tenant, error }) => `${tenant}: ${error}`).join("; ");
+}
+
+function showRun(session: Session, run: Run): void {
+  session.show(run, () => {
+    const { id, base, state, dryRun, total, done } = run;
+    const head = dryRun
+      ? `${base}: tried on ${count(total, "tenant")}, not applied`
+      : `Run ${id} of ${base}: ${state}, ${done} of ${count(total, "tenant")}`;
+    const changes = (run.changes ?? []).flatMap((one) => [one.tenant, ...changeLines(one.changes, session.terminal)]);
+    return [head, ...changes, ...run.failed.map((one) => oneLine(`failed: ${one.tenant}: ${one.error}`))].join("\n");
+  });
+}

@@ -1,0 +1,135 @@
+// Owns `tenantry key`: the API keys with which a tenant's callers come in. A key's token is shown once, by the server.
+
+import type { Command } from "commander";
+import type * as z from "zod";
+import type { Acknowledged, ApiKey, CreatedKey } from "../../../admin/contract.ts";
+import { collect } from "../admin-client.ts";
+import { parseMoment, parseSeconds } from "../duration.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { act, confirm, repeated, type Session } from "../session.ts";
+import { table, time } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+
+type Key = z.infer<typeof ApiKey>;
+type Made = z.infer<typeof CreatedKey>;
+type Done = z.infer<typeof Acknowledged>;
+
+interface CreateOptions {
+  readonly name: string;
+  readonly scope?: readonly string[];
+  readonly profile?: string;
+  readonly expires?: string;
+}
+
+export function addKeyCommands(program: Command, terminal: Terminal): void {
+  const key = program.command("key").description("Create, list, rotate and revoke API keys.");
+
+  const create = key
+    .command("create")
+    .description("Create an API key. Its token is printed once, alone on stdout.")
+    .argument("<tenant>")
+    .requiredOption("-n, --name <name>", "what it is for")
+    .option("-s, --scope <scope>", "only what this scope of the document grants; may be repeated", repeated)
+    .option("--profile <profile>", "only for this profile")
+    .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry key create acme --name laptop
+  tenantry key create acme --name ci --scope read --profile public --expires 90d
+  KEY=$(tenantry key create acme --name test)`,
+    );
+  act(create, terminal, createKey);
+
+  const list = key
+    .command("list")
+    .description("List a tenant's keys, without their tokens.")
+    .argument("<tenant>")
+    .addHelpText("after", "\nExamples:\n  tenantry key list acme");
+  act(list, terminal, listKeys);
+
+  const rotate = key
+    .command("rotate")
+    .description("Replace a key by a new one; for a while both work.")
+    .argument("<tenant>")
+    .argument("<key>", "the key's id, as key list shows it")
+    .option(
+      "--overlap <time>",
+      "how long the old one goes on working, such as 0s or 7d; a day if left out",
+      parseSeconds,
+    )
+    .addHelpText("after", "\nExamples:\n  tenantry key rotate acme Yk3v0Qp8sD --overlap 1d");
+  act(rotate, terminal, rotateKey);
+
+  const revoke = key
+    .command("revoke")
+    .description("Revoke a key. When this returns, no request with it succeeds anywhere.")
+    .argument("<tenant>")
+    .argument("<key>", "the key's id, as key list shows it")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry key revoke acme Yk3v0Qp8sD --yes");
+  act(revoke, terminal, revokeKey);
+}
+
+const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "keys", ...more];
+
+async function createKey(session: Session, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
+  const { name, scope, profile, expires } = options;
+  const json = {
+    name,
+    ...(scope && { scopes: scope }),
+    ...(profile !== undefined && { profile }),
+    ...(expires !== undefined && { expires }),
+  };
+  showMade(session, await session.api.json<Made>({ method: "POST", path: pathOf(tenant), json }));
+}
+
+function showMade(session: Session, made: Made): void {
+  session.note(`Key ${made.id}. This is the only time its token is shown:`);
+  session.show(made, () => made.token);
+}
+
+async function listKeys(session: Session, [tenant]: readonly [string]): Promise<void> {
+  const keys = await collect(session.api.pages<Key>({ path: pathOf(tenant) }));
+  if (keys.length === 0) session.note(`No keys: tenantry key create ${tenant} --name NAME makes one.`);
+  session.show(keys, () => {
+    const rows = keys.map((one) => [
+      one.id,
+      one.name,
+      one.scopes?.join(", "),
+      one.profile,
+      time(one.created),
+      time(one.lastUsed) ?? "never",
+      endOf(one),
+    ]);
+    const titles = ["key", "name", "scopes", "profile", "created", "last used", "ends"];
+    return rows.length === 0 ? "" : table(titles, rows, session.terminal.stdout);
+  });
+}
+
+function endOf({ expires, retires }: Key): string | null {
+  const [first] = [expires, retires].filter((at) => at !== null).toSorted();
+  return time(first);
+}
+
+async function rotateKey(
+  session: Session,
+  [tenant, key]: readonly [string, string],
+  { overlap }: { overlap?: number },
+): Promise<void> {
+  const json = overlap === undefined ? {} : { overlapSeconds: overlap };
+  showMade(session, await session.api.json<Made>({ method: "POST", path: pathOf(tenant, key, "rotate"), json }));
+}
+
+async function revokeKey(
+  session: Session,
+  [tenant, key]: readonly [string, string],
+  { yes }: { yes?: boolean },
+): Promise<void> {
+  await confirm(session, `Revoke key ${key} of ${tenant}`, yes);
+  const done = await session.api.json<Done>({ method: "DELETE", path: pathOf(tenant, key) });
+  // A slip in the id must not look like a key that is out.
+  if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
+  session.show(done, () => `${key} is revoked everywhere`);
+}

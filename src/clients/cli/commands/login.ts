@@ -1,0 +1,65 @@
+// Owns `tenantry login` and `tenantry logout`: which server this person works with, kept in a file only they can read.
+
+import type { Command } from "commander";
+import { createAdminClient } from "../admin-client.ts";
+import { findTarget, forgetToken, keepToken, parseToken, parseUrl } from "../config.ts";
+import { usageError } from "../exit.ts";
+import { ServerRefused } from "../problem.ts";
+import { act, type Globals, type Session } from "../session.ts";
+import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal.ts";
+
+export function addLoginCommands(program: Command, terminal: Terminal): void {
+  const login = program
+    .command("login")
+    .description("Check a server's URL and token and keep them for later commands.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry login --url https://mcp.example.com --token "$ADMIN_TOKEN"
+  tenantry login --url https://mcp.example.com < token.txt
+
+Without --token it is read from stdin. Several servers may be kept: the last login is the default, --url picks another.`,
+    );
+  act(login, terminal, (session) => keep(session, login.optsWithGlobals<Globals>()));
+
+  const logout = program
+    .command("logout")
+    .description("Forget the token of a server.")
+    .addHelpText("after", "\nExamples:\n  tenantry logout\n  tenantry logout --url https://mcp.example.com");
+  act(logout, terminal, async (session) => {
+    const { url } = await findTarget(logout.optsWithGlobals<Globals>(), terminal);
+    const had = await forgetToken(url, terminal);
+    session.show({ url, forgotten: had }, () =>
+      had ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
+    );
+  });
+}
+
+async function keep(session: Session, globals: Globals): Promise<void> {
+  const { terminal } = session;
+  const url = globals.url === undefined ? session.api.base : parseUrl(globals.url);
+  const token = parseToken(globals.token ?? (await askToken(terminal, url)));
+  const target = { url, token, tokenFrom: globals.token === undefined ? "stdin" : "--token" };
+  await whoAmI(target, terminal);
+  const file = await keepToken(url, token, terminal);
+  session.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
+}
+
+/** An operator of some tenants only may be refused the list: the token is good all the same. */
+async function whoAmI(target: Parameters<typeof createAdminClient>[0], terminal: Terminal): Promise<void> {
+  try {
+    await createAdminClient(target, terminal.signal).json({ path: ["tenants"], query: { limit: 1 } });
+  } catch (error) {
+    if (error instanceof ServerRefused && error.status === 403) return;
+    throw error;
+  }
+}
+
+async function askToken(terminal: Terminal, url: string): Promise<string> {
+  const text = isInteractive(terminal)
+    ? await askSecret(terminal, `Token for ${url}: `)
+    : (await readStdin(terminal)).toString("utf8");
+  if (text.trim() === "") throw usageError("--token: is missing");
+  return text;
+}

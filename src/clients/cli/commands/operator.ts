@@ -1,0 +1,87 @@
+// Owns `tenantry operator`: who may use the admin API, and for what.
+
+import type { Command } from "commander";
+import { Option } from "commander";
+import type * as z from "zod";
+import type { CreatedOperator, Operator } from "../../../admin/contract.ts";
+import { collect } from "../admin-client.ts";
+import { parseMoment } from "../duration.ts";
+import { act, confirm, repeated, type Session } from "../session.ts";
+import { table, time } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface CreateOptions {
+  readonly role: string;
+  readonly tenant?: readonly string[];
+  readonly expires?: string;
+}
+
+export function addOperatorCommands(program: Command, terminal: Terminal): void {
+  const operator = program.command("operator").description("Create, list and delete the operators of this server.");
+
+  const create = operator
+    .command("create")
+    .description("Create an operator. The token is printed once, alone on stdout.")
+    .argument("<name>")
+    .addOption(
+      new Option("-r, --role <role>", "what they may do")
+        .choices(["owner", "operator", "auditor", "tenant-admin"])
+        .makeOptionMandatory(),
+    )
+    .option("-t, --tenant <tenant>", "for tenant-admin: which tenant; may be repeated", repeated)
+    .option("--expires <when>", "30d, 2027-01-31, or a full ISO 8601 time", parseMoment)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry operator create ci --role operator --expires 90d
+  tenantry operator create acme-team --role tenant-admin --tenant acme --tenant acme-staging
+
+owner: everything. operator: everything but operators. auditor: reads. tenant-admin: everything in its tenants.`,
+    );
+  act(create, terminal, createOperator);
+
+  const list = operator
+    .command("list")
+    .description("List operators, without their tokens.")
+    .addHelpText("after", "\nExamples:\n  tenantry operator list");
+  act(list, terminal, listOperators);
+
+  const remove = operator
+    .command("delete")
+    .description("Delete an operator; the token stops working.")
+    .argument("<name>")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry operator delete ci --yes");
+  act(remove, terminal, deleteOperator);
+}
+
+async function createOperator(session: Session, [name]: readonly [string], options: CreateOptions): Promise<void> {
+  const { role, tenant, expires } = options;
+  const json = { name, role, ...(tenant && { tenants: tenant }), ...(expires !== undefined && { expires }) };
+  const made = await session.api.json<z.infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
+  session.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
+  session.show(made, () => made.token);
+}
+
+async function listOperators(session: Session): Promise<void> {
+  const operators = await collect(session.api.pages<z.infer<typeof Operator>>({ path: ["operators"] }));
+  if (operators.length === 0) session.note("No operators: only the owner's token works.");
+  session.show(operators, () => {
+    const rows = operators.map((one) => [
+      one.name,
+      one.role,
+      one.tenants?.join(", "),
+      time(one.created),
+      time(one.expires),
+    ]);
+    const titles = ["operator", "role", "tenants", "created", "expires"];
+    return rows.length === 0 ? "" : table(titles, rows, session.terminal.stdout);
+  });
+}
+
+async function deleteOperator(session: Session, [name]: readonly [string], { yes }: { yes?: boolean }): Promise<void> {
+  await confirm(session, `Delete operator ${name}`, yes);
+  const done = await session.api.json<unknown>({ method: "DELETE", path: ["operators", name] });
+  session.show(done ?? { deleted: name }, () => `${name}: deleted`);
+}

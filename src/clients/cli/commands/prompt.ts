@@ -1,0 +1,103 @@
+// Owns `tenantry prompt`: the prompts that a tenant's document holds, one at a time.
+
+import type { Command } from "commander";
+import type * as z from "zod";
+import type { Acknowledged, Prompt } from "../../../admin/contract.ts";
+import { collect } from "../admin-client.ts";
+import { inForce } from "../changes.ts";
+import { readDocument, toYaml } from "../document-file.ts";
+import { act, type Session } from "../session.ts";
+import { table } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+
+type PromptAnswer = z.infer<typeof Prompt> & { readonly name?: string };
+type Done = z.infer<typeof Acknowledged> | undefined;
+
+export function addPromptCommands(program: Command, terminal: Terminal): void {
+  const prompt = program.command("prompt").description("List, show, write and delete a tenant's own prompts.");
+
+  const list = prompt
+    .command("list")
+    .description("List a tenant's prompts; those in code are not among them.")
+    .argument("<tenant>")
+    .addHelpText("after", "\nExamples:\n  tenantry prompt list acme");
+  act(list, terminal, listPrompts);
+
+  const get = prompt
+    .command("get")
+    .description("Print a prompt as YAML, the form that prompt put takes.")
+    .argument("<tenant>")
+    .argument("<name>")
+    .addHelpText("after", "\nExamples:\n  tenantry prompt get acme review > review.yaml");
+  act(get, terminal, getPrompt);
+
+  const put = prompt
+    .command("put")
+    .description("Write a prompt from a file; an existing one is replaced.")
+    .argument("<tenant>")
+    .argument("<name>")
+    .requiredOption("-f, --file <path>", "a YAML or JSON file, or - for stdin")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry prompt put acme review -f review.yaml
+
+review.yaml:
+  description: Reviews a text
+  arguments:
+    - name: tone
+      required: true
+  messages:
+    - role: user
+      content: { type: text, text: "Review this in a {{tone}} tone." }
+    - role: user
+      content: { type: resource, uri: "file:///style-guide.md" }`,
+    );
+  act(put, terminal, putPrompt);
+
+  const remove = prompt
+    .command("delete")
+    .description("Delete a prompt.")
+    .argument("<tenant>")
+    .argument("<name>")
+    .addHelpText("after", "\nExamples:\n  tenantry prompt delete acme review");
+  act(remove, terminal, deletePrompt);
+}
+
+const pathOf = (tenant: string, name?: string) => ["tenants", tenant, "prompts", ...(name === undefined ? [] : [name])];
+
+async function listPrompts(session: Session, [tenant]: readonly [string]): Promise<void> {
+  const prompts = await collect(session.api.pages<PromptAnswer>({ path: pathOf(tenant) }));
+  if (prompts.length === 0) session.note(`No prompts: tenantry prompt put ${tenant} NAME -f FILE writes one.`);
+  session.show(prompts, () => {
+    const rows = prompts.map(({ name, arguments: list = [], title, description }) => {
+      const parameters = list.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(" ");
+      return [name, parameters, description ?? title];
+    });
+    return rows.length === 0 ? "" : table(["prompt", "arguments", "description"], rows, session.terminal.stdout);
+  });
+}
+
+async function getPrompt(session: Session, [tenant, name]: readonly [string, string]): Promise<void> {
+  const { name: _name, ...prompt } = await session.api.json<PromptAnswer>({ path: pathOf(tenant, name) });
+  const text = await toYaml(prompt);
+  session.show(prompt, () => text);
+}
+
+async function putPrompt(
+  session: Session,
+  [tenant, name]: readonly [string, string],
+  { file }: { file: string },
+): Promise<void> {
+  const json = await readDocument(file, session.terminal);
+  const done = await session.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json });
+  session.show(done ?? {}, () => {
+    return [`${name}: ${done?.changed === false ? "unchanged" : "written"}`, ...inForce(done?.effectiveAt)].join("\n");
+  });
+}
+
+async function deletePrompt(session: Session, [tenant, name]: readonly [string, string]): Promise<void> {
+  const done = await session.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
+  session.show(done ?? { deleted: name }, () => `${name}: deleted`);
+}

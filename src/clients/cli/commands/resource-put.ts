@@ -1,0 +1,195 @@
+// Owns `tenantry resource put`: files, whole folders, or stdin into a tenant. Broken off, it goes on where it stopped.
+
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import type { Command } from "commander";
+import { Option } from "commander";
+import { parsePriority } from "../duration.ts";
+import { usageError } from "../exit.ts";
+import { findFiles, type LocalFile } from "../folder.ts";
+import { mimeTypeOf } from "../media-type.ts";
+import { forEachOf } from "../pool.ts";
+import { act, repeated, type Session } from "../session.ts";
+import { fieldsOf, storedResources, type Fields, type Stored, type StoredResources } from "../store.ts";
+import { bytes, count } from "../table.ts";
+import { readStdin, type Terminal } from "../terminal.ts";
+import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../upload.ts";
+
+interface PutOptions {
+  readonly prefix: string;
+  readonly uri?: string;
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly tag?: readonly string[];
+  readonly audience?: readonly string[];
+  readonly priority?: number;
+  readonly hidden?: boolean;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+  readonly ifMatch?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  tenantry resource put acme handbook/                             file:///intro.md, file:///img/logo.png, ...
+  tenantry resource put acme handbook/ --prefix docs://handbook/   docs://handbook/intro.md, ...
+  tenantry resource put acme intro.md --uri docs://intro --title "Introduction" --tag start
+  date | tenantry resource put acme - --uri note://now
+
+A file's URI is the prefix and its path in the folder. Types come from the extension; what is not UTF-8 text is sent as
+bytes. Files that are there already, with the same content, are not sent again: after an interruption run the
+same command once more. What somebody else changes meanwhile is not overwritten, except with --force. Title, tags
+and so on stay as they are unless you give them. Names that begin with a dot are left out, except with --hidden.`;
+
+export function addPutCommand(resource: Command, terminal: Terminal): void {
+  const put = resource
+    .command("put")
+    .description("Upload files and whole folders; run again, it sends only what is missing or changed.")
+    .argument("<tenant>")
+    .argument("<paths...>", "files and folders, or - for stdin")
+    .option("-p, --prefix <uri>", "what every URI starts with", "file:///")
+    .option("--uri <uri>", "the URI (one file)")
+    .option("--name <name>", "its name (one file); else its path, or what it had")
+    .option("--title <text>", "its title (one file)")
+    .option("--description <text>", "what it is about (one file)")
+    .option("--mime-type <type>", "instead of guessing it")
+    .option("--tag <tag>", "a tag; may be repeated", repeated)
+    .addOption(
+      new Option("--audience <who>", "for whom; may be repeated").choices(["user", "assistant"]).argParser(repeated),
+    )
+    .option("--priority <number>", "how much it matters, 0 to 1", parsePriority)
+    .option("--hidden", "also names that begin with a dot")
+    .option("--dry-run", "only say what would be sent")
+    .option("--force", "overwrite whatever is there")
+    .option("--if-match <etag>", "only if it is still this version (one file)")
+    .addHelpText("after", EXAMPLES);
+  act(put, terminal, putResources);
+}
+
+type Given = readonly [tenant: string, paths: readonly string[]];
+
+async function putResources(session: Session, [tenant, paths]: Given, options: PutOptions): Promise<void> {
+  const { terminal } = session;
+  refuseWrongAudience(options);
+  if (paths.includes("-")) {
+    if (paths.length > 1) throw usageError("- (stdin) stands alone");
+    return withStdin(terminal, options.uri, (file) => putFiles(session, tenant, [file], options));
+  }
+  const prefix = prefixOf(options);
+  const found = await findFiles(paths, { cwd: terminal.cwd, prefix, hidden: options.hidden === true });
+  const files = forOneFile(found.files, options);
+  if (found.hidden > 0) session.note(`${count(found.hidden, "hidden name")} left out; --hidden takes them too`);
+  if (files.length === 0) throw usageError(`${paths.join(" ")}: holds no files`);
+  await putFiles(session, tenant, files, options);
+}
+
+async function putFiles(session: Session, tenant: string, files: readonly LocalFile[], options: PutOptions) {
+  const resources = storedResources(session.api, tenant);
+  const stored = await storedNow(files, prefixOf(options), resources);
+  const sources = await describe(files, stored, options);
+  const plan = withIfMatch(await planUpload(sources, stored), options.ifMatch);
+  if (options.dryRun === true) return showPlan(session, plan);
+  const report = await runUpload(session, plan, resources, options.force);
+  session.show(report, () => reportText(report));
+  endWith(session, report.failed);
+}
+
+/** A scheme is lower-case in the normal form that the server stores. */
+function prefixOf({ prefix }: PutOptions): string {
+  return prefix.replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
+}
+
+const SINGLE = ["uri", "name", "title", "description", "ifMatch"] as const;
+
+function forOneFile(files: readonly LocalFile[], options: PutOptions): readonly LocalFile[] {
+  const [first] = files;
+  const single = SINGLE.find((name) => options[name] !== undefined);
+  if (single === undefined || first === undefined) return files;
+  if (files.length > 1) {
+    const flag = single === "ifMatch" ? "if-match" : single;
+    throw usageError(`--${flag}: for one file, here are ${files.length}`);
+  }
+  return [{ ...first, uri: options.uri ?? first.uri }];
+}
+
+function refuseWrongAudience({ audience = [] }: PutOptions): void {
+  const wrong = audience.find((who) => who !== "user" && who !== "assistant");
+  if (wrong !== undefined) throw usageError(`--audience: user or assistant, not ${wrong}`);
+}
+
+async function storedNow(files: readonly LocalFile[], prefix: string, resources: StoredResources) {
+  const [only] = files;
+  if (only === undefined || files.length > 1) return resources.all(prefix);
+  const stored = await resources.find(only.uri);
+  return new Map(stored ? [[only.uri, stored]] : []);
+}
+
+async function describe(
+  files: readonly LocalFile[],
+  stored: ReadonlyMap<string, Stored>,
+  options: PutOptions,
+): Promise<Source[]> {
+  const sources: Source[] = [];
+  await forEachOf(files, AT_ONCE, async ({ uri, file, shown, name, size }) => {
+    const mimeType = options.mimeType ?? (await mimeTypeOf(file));
+    const fields = fieldsFor({ name, mimeType }, stored.get(uri), options);
+    sources.push({ uri, file, shown, size, fields });
+  });
+  return sources;
+}
+
+/** What is given wins, then what it had, then what the file suggests. */
+function fieldsFor(file: { name: string; mimeType: string }, stored: Stored | undefined, options: PutOptions): Fields {
+  const { name, title, description, tag, audience, priority } = options;
+  return {
+    tags: [],
+    name: file.name,
+    ...(stored && fieldsOf(stored)),
+    mimeType: file.mimeType,
+    ...(name !== undefined && { name }),
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(tag !== undefined && { tags: [...tag] }),
+    ...(audience !== undefined && { audience: audience as ("user" | "assistant")[] }),
+    ...(priority !== undefined && { priority }),
+  };
+}
+
+function withIfMatch(plan: Plan, etag: string | undefined): Plan {
+  if (etag === undefined) return plan;
+  const uploads = plan.uploads.map(({ source, stored }) => ({
+    source,
+    stored: { ...(stored ?? ({} as Stored)), etag },
+  }));
+  return { ...plan, uploads };
+}
+
+function showPlan(session: Session, plan: Plan): void {
+  const wouldBe = plan.uploads.map(({ source }) => ({
+    uri: source.uri,
+    size: source.size,
+    type: source.fields.mimeType,
+  }));
+  session.show({ wouldUpload: wouldBe, unchanged: plan.unchanged, failed: plan.tooLarge }, () => {
+    const lines = wouldBe.map(({ uri, size, type }) => `${uri}  ${type}  ${bytes(size)}`);
+    return [...lines, `${count(lines.length, "file")} to upload, ${plan.unchanged} unchanged`].join("\n");
+  });
+  endWith(session, plan.tooLarge);
+}
+
+/** By way of a file, so that everything that holds for files holds for it. */
+async function withStdin(terminal: Terminal, uri: string | undefined, put: (file: LocalFile) => Promise<void>) {
+  if (uri === undefined) throw usageError("- (stdin) needs --uri");
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-"));
+  try {
+    const body = await readStdin(terminal);
+    const file = join(folder, `stdin${extname(uri)}`);
+    await writeFile(file, body);
+    await put({ file, shown: "stdin", uri, name: uri, size: body.byteLength });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

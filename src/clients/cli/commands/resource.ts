@@ -1,0 +1,179 @@
+// Owns `tenantry resource`: the files and texts a tenant serves. What `put` does is in resource-put.ts.
+
+import { createHash } from "node:crypto";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { download } from "../download.ts";
+import { parseCount } from "../duration.ts";
+import { CliError, usageError } from "../exit.ts";
+import { fileOf } from "../folder.ts";
+import { looksLikeText } from "../media-type.ts";
+import { forEachOf } from "../pool.ts";
+import { ServerRefused } from "../problem.ts";
+import { act, confirm, type Session } from "../session.ts";
+import { storedResources, type Stored, type StoredResources } from "../store.ts";
+import { collect } from "../admin-client.ts";
+import { bytes, count, table, time } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+import { AT_ONCE } from "../upload.ts";
+import { addPutCommand } from "./resource-put.ts";
+
+export function addResourceCommands(program: Command, terminal: Terminal): void {
+  const resource = program.command("resource").description("Upload, download, list and delete what a tenant serves.");
+  addPutCommand(resource, terminal);
+
+  const get = resource
+    .command("get")
+    .description("Print one resource, or download all under a prefix.")
+    .argument("<tenant>")
+    .argument("[uri]")
+    .option("-o, --out <path>", "the file, or with --prefix the folder, to write")
+    .option("-p, --prefix <uri>", "every resource whose URI starts with this")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry resource get acme file:///handbook/intro.md
+  tenantry resource get acme file:///logo.png -o logo.png
+  tenantry resource get acme --prefix file:///handbook/ -o handbook
+
+Downloading a prefix again loads only what changed.`,
+    );
+  act(get, terminal, getResource);
+
+  const list = resource
+    .command("list")
+    .description("List resources, in URI order.")
+    .argument("<tenant>")
+    .option("-p, --prefix <uri>", "only URIs that start with this")
+    .option("--limit <count>", "at most so many", parseCount)
+    .addHelpText("after", "\nExamples:\n  tenantry resource list acme --prefix file:///handbook/ --limit 20");
+  act(list, terminal, listResources);
+
+  const remove = resource
+    .command("delete")
+    .description("Delete resources by URI, or all under a prefix. A prefix asks first.")
+    .argument("<tenant>")
+    .argument("[uris...]")
+    .option("-p, --prefix <uri>", "every resource whose URI starts with this")
+    .option("--if-match <etag>", "only if it is still this version (one URI)")
+    .option("-y, --yes", "do not ask")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry resource delete acme file:///old.md file:///older.md
+  tenantry resource delete acme --prefix file:///drafts/ --yes`,
+    );
+  act(remove, terminal, deleteResources);
+}
+
+interface GetOptions {
+  readonly out?: string;
+  readonly prefix?: string;
+}
+
+async function getResource(session: Session, args: readonly [string, string?], options: GetOptions): Promise<void> {
+  const [tenant, uri] = args;
+  if ((uri === undefined) === (options.prefix === undefined)) throw usageError("give one URI, or --prefix");
+  if (uri !== undefined) return getOne(session, { tenant, uri }, options.out);
+  if (options.out === undefined) throw usageError("--prefix needs -o FOLDER");
+  const prefix = options.prefix ?? "";
+  const folder = resolve(session.terminal.cwd, options.out);
+  const resources = storedResources(session.api, tenant);
+  const wanted = [...(await resources.all(prefix)).values()].map((stored) => {
+    return { stored, file: fileOf(folder, prefix, stored.uri) };
+  });
+  const done = await download(session, wanted, resources);
+  session.show({ folder, ...done }, () => {
+    return `${count(wanted.length, "file")} in ${folder}: ${done.loaded} loaded, ${done.unchanged} there already`;
+  });
+}
+
+async function getOne(session: Session, of: { tenant: string; uri: string }, out: string | undefined): Promise<void> {
+  const resources = storedResources(session.api, of.tenant);
+  const response = await resources.get(of.uri);
+  const body = new Uint8Array(await response.arrayBuffer());
+  if (out !== undefined && out !== "-") {
+    const stored = { uri: of.uri, size: body.byteLength, sha256: createHash("sha256").update(body).digest("hex") };
+    const file = resolve(session.terminal.cwd, out);
+    const once = { ...resources, get: async () => new Response(body) };
+    await download(session, [{ stored, file }], once);
+    return session.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);
+  }
+  if (session.terminal.stdout.isTTY === true && !looksLikeText(body)) {
+    throw usageError(`${of.uri} is binary (${bytes(body.byteLength)}): write it to a file with -o FILE`);
+  }
+  session.terminal.stdout.write(body);
+}
+
+interface ListOptions {
+  readonly prefix?: string;
+  readonly limit?: number;
+}
+
+async function listResources(session: Session, [tenant]: readonly [string], options: ListOptions): Promise<void> {
+  const path = ["tenants", tenant, "resources"];
+  const query = options.prefix === undefined ? {} : { prefix: options.prefix };
+  const stored = await collect(session.api.pages<Stored>({ path, query }, options.limit));
+  if (stored.length === 0) session.note(`No resources: tenantry resource put ${tenant} FOLDER uploads some.`);
+  session.show(stored, () => {
+    const rows = stored.map((one) => [
+      one.uri,
+      one.mimeType,
+      bytes(one.size),
+      time(one.lastModified),
+      one.tags.join(", "),
+    ]);
+    if (rows.length === 0) return "";
+    return table(["uri", "type", "size", "modified", "tags"], rows, session.terminal.stdout);
+  });
+}
+
+interface DeleteOptions {
+  readonly prefix?: string;
+  readonly ifMatch?: string;
+  readonly yes?: boolean;
+}
+
+async function deleteResources(
+  session: Session,
+  [tenant, given]: readonly [string, readonly string[]],
+  { prefix, ifMatch, yes }: DeleteOptions,
+): Promise<void> {
+  if (given.length > 0 === (prefix !== undefined)) throw usageError("give URIs, or --prefix");
+  if (ifMatch !== undefined && given.length !== 1) throw usageError("--if-match: needs exactly one URI");
+  const resources = storedResources(session.api, tenant);
+  const uris = prefix === undefined ? given : [...(await resources.all(prefix)).keys()];
+  if (prefix !== undefined && uris.length > 0) {
+    await confirm(session, `Delete ${count(uris.length, "resource")} under ${prefix} of ${tenant}`, yes);
+  }
+  const condition = ifMatch === undefined ? {} : { "if-match": ifMatch };
+  let deleted = 0;
+  try {
+    await forEachOf(uris, AT_ONCE, async (uri) => {
+      const gone = await removeOne(resources, uri, condition);
+      // Under a prefix it is enough that it is not there.
+      if (gone && prefix === undefined) throw gone;
+      if (!gone) deleted += 1;
+    });
+  } catch (error) {
+    if (!(error instanceof CliError) || uris.length === 1) throw error;
+    throw new CliError(error.exit, `${error.message} (${deleted} of ${uris.length} deleted)`, { cause: error });
+  }
+  session.show({ deleted }, () => `${count(deleted, "resource")} deleted`);
+}
+
+async function removeOne(
+  resources: StoredResources,
+  uri: string,
+  condition: Readonly<Record<string, string>>,
+): Promise<ServerRefused | undefined> {
+  try {
+    await resources.remove(uri, condition);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServerRefused && error.status === 404) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,104 @@
+// Owns `tenantry suspend` and `tenantry resume`: stopping a tenant, a profile, a caller or a tool, and letting it go on.
+
+import type { Command } from "commander";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { act, type Session } from "../session.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface SuspendOptions {
+  readonly profile?: string;
+  readonly principal?: string;
+  readonly tool?: string;
+  readonly allTenants?: boolean;
+  readonly note?: string;
+}
+
+export function addSuspendCommands(program: Command, terminal: Terminal): void {
+  const suspend = withTarget(program.command("suspend"), "suspend")
+    .description("Stop a tenant, or a profile, a caller or a tool of it. When this returns, it is in force everywhere.")
+    .requiredOption("-n, --note <text>", "what callers are told")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry suspend acme --note "Unpaid since March"
+  tenantry suspend acme --tool note_delete --note "Under repair"
+  tenantry suspend acme --principal Yk3v0Qp8sD --note "Too many calls"
+  tenantry suspend --all-tenants --tool note_delete --note "Security fix under way"
+
+tenant show lists what is suspended; resume ends it.`,
+    );
+  act(suspend, terminal, runSuspend);
+
+  const resume = withTarget(program.command("resume"), "resume")
+    .description("End a suspension.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry resume acme
+  tenantry resume acme --tool note_delete
+  tenantry resume --all-tenants --tool note_delete`,
+    );
+  act(resume, terminal, runResume);
+}
+
+function withTarget(command: Command, verb: string): Command {
+  return command
+    .argument("[tenant]")
+    .option("--profile <name>", `only ${verb} this profile`)
+    .option("--principal <id>", `only ${verb} this caller: a key's id`)
+    .option("--tool <name>", `only ${verb} this tool`)
+    .option("--all-tenants", "the tool in every tenant");
+}
+
+interface Place {
+  /** undefined: every tenant. */
+  readonly tenant: string | undefined;
+  readonly kind: "tenant" | "profile" | "principal" | "tool";
+  readonly name: string | undefined;
+  readonly shown: string;
+}
+
+function placeOf(tenant: string | undefined, options: SuspendOptions): Place {
+  const kinds = (["profile", "principal", "tool"] as const).filter((kind) => options[kind] !== undefined);
+  if (kinds.length > 1) throw usageError("give one of --profile, --principal and --tool");
+  const kind = kinds[0] ?? "tenant";
+  const name = kind === "tenant" ? undefined : options[kind];
+  if (options.allTenants === true) {
+    if (tenant !== undefined || kind !== "tool") throw usageError("--all-tenants: needs --tool, and no tenant");
+    return { tenant: undefined, kind, name, shown: `tool ${name} of all tenants` };
+  }
+  if (tenant === undefined) throw usageError("give a tenant, or --all-tenants with --tool");
+  return { tenant, kind, name, shown: name === undefined ? tenant : `${kind} ${name} of ${tenant}` };
+}
+
+async function runSuspend(session: Session, [tenant]: readonly [string?], options: SuspendOptions): Promise<void> {
+  const place = placeOf(tenant, options);
+  const { kind, name } = place;
+  const { note } = options;
+  const done = await session.api.json<unknown>(
+    place.tenant === undefined
+      ? { method: "POST", path: ["tools", name ?? "", "block"], json: { note } }
+      : {
+          method: "POST",
+          path: ["tenants", place.tenant, "suspensions"],
+          json: { kind, ...(name !== undefined && { name }), note },
+        },
+  );
+  session.show(done ?? {}, () => `${place.shown}: suspended`);
+}
+
+async function runResume(session: Session, [tenant]: readonly [string?], options: SuspendOptions): Promise<void> {
+  const place = placeOf(tenant, options);
+  const { kind, name } = place;
+  const done = await session.api.json<{ readonly changed: boolean } | undefined>({
+    method: "DELETE",
+    path:
+      place.tenant === undefined
+        ? ["tools", name ?? "", "block"]
+        : ["tenants", place.tenant, "suspensions", kind, ...(name === undefined ? [] : [name])],
+  });
+  if (done?.changed === false) throw new CliError(EXIT.notFound, `${place.shown}: was not suspended`);
+  session.show(done ?? {}, () => `${place.shown}: resumed`);
+}

@@ -1,0 +1,156 @@
+// Owns `tenantry tenant`: creating, listing, showing and deleting tenants.
+
+import type { Command } from "commander";
+import { Option } from "commander";
+import type * as z from "zod";
+import type { Suspension, Tenant, TenantSummary } from "../../../admin/contract.ts";
+import { collect } from "../admin-client.ts";
+import { readTenantFile } from "../document-file.ts";
+import { parseCount } from "../duration.ts";
+import { act, confirm, type Session } from "../session.ts";
+import { facts, table, time } from "../table.ts";
+import type { Terminal } from "../terminal.ts";
+
+export type TenantAnswer = z.infer<typeof Tenant>;
+type Summary = z.infer<typeof TenantSummary>;
+type SuspensionAnswer = z.infer<typeof Suspension>;
+
+interface CreateOptions {
+  readonly file?: string;
+  readonly title?: string;
+  readonly mode?: string;
+  readonly search?: true;
+  readonly region?: string;
+  readonly jurisdiction?: string;
+}
+
+export function addTenantCommands(program: Command, terminal: Terminal): void {
+  const tenant = program.command("tenant").description("Create, list, show and delete tenants.");
+
+  const create = tenant
+    .command("create")
+    .description("Create a tenant; its MCP endpoint is there at once.")
+    .argument("<tenant>", "1 to 40 of a-z, 0-9 and inner hyphens")
+    .option("-f, --file <file>", "start from this document (tenantry help document)")
+    .option("--title <text>", "how people call it")
+    .addOption(
+      new Option("--mode <mode>", "who gets in: everybody, or only API keys (the default)").choices(["open", "key"]),
+    )
+    .option("--search", "with the built-in tools search and fetch over its resources")
+    .option("--region <region>", "where its data is kept near: wnam, enam, sam, weur, eeur, apac, oc, afr, me")
+    .option("--jurisdiction <name>", "where its data must stay: eu, fedramp")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry tenant create acme --title "Acme Inc."
+  tenantry tenant create playground --mode open
+  tenantry tenant create acme -f tenant.yaml --jurisdiction eu
+
+Region and jurisdiction are decided here and stay. Everything else can change: see tenantry help apply.`,
+    );
+  act(create, terminal, createTenant);
+
+  const list = tenant
+    .command("list")
+    .description("List tenants.")
+    .option("--limit <count>", "at most so many", parseCount)
+    .addHelpText("after", "\nExamples:\n  tenantry tenant list\n  tenantry tenant list --json | jq -r '.[].id'");
+  act(list, terminal, listTenants);
+
+  const show = tenant
+    .command("show")
+    .description("Show a tenant: its URL, what it is set to, what is suspended.")
+    .argument("<tenant>")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry tenant show acme\n  tenantry tenant show acme --json | jq .effective",
+    );
+  act(show, terminal, showTenant);
+
+  const remove = tenant
+    .command("delete")
+    .description("Delete a tenant with everything it has: resources, keys, prompts, audit log. Asks first.")
+    .argument("<tenant>")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry export acme -o acme-backup && tenantry tenant delete acme --yes");
+  act(remove, terminal, deleteTenant);
+}
+
+async function createTenant(session: Session, [id]: readonly [string], options: CreateOptions): Promise<void> {
+  const { file, title, mode, search, region, jurisdiction } = options;
+  const from = file === undefined ? undefined : await readTenantFile(file, session.terminal);
+  // What is undefined is not in the JSON, so it must not hide what the file says.
+  const document = { ...from?.document, ...given({ title, mode, search }) };
+  const birth = { ...from?.birth, ...given({ region, jurisdiction }) };
+  const made = await session.api.json<TenantAnswer>({
+    method: "POST",
+    path: ["tenants"],
+    json: { id, document, ...birth },
+  });
+  session.show(made, () => createdText(made));
+}
+
+function given(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+export function createdText({ id, url, effective }: TenantAnswer): string {
+  const next = effective.mode === "key" ? `\nIt needs a key: tenantry key create ${id} --name first` : "";
+  return `${id} is at ${url}${next}`;
+}
+
+async function listTenants(session: Session, _args: readonly [], options: { limit?: number }): Promise<void> {
+  const tenants = await collect(session.api.pages<Summary>({ path: ["tenants"] }, options.limit));
+  if (tenants.length === 0) session.note("No tenants yet: tenantry tenant create ID makes one.");
+  session.show(tenants, () => {
+    const rows = tenants.map(({ id, created, state }) => [id, state, time(created)]);
+    return rows.length === 0 ? "" : table(["tenant", "state", "created"], rows, session.terminal.stdout);
+  });
+}
+
+async function showTenant(session: Session, [id]: readonly [string]): Promise<void> {
+  const [tenant, suspensions] = await Promise.all([
+    session.api.json<TenantAnswer>({ path: ["tenants", id] }),
+    collect(session.api.pages<SuspensionAnswer>({ path: ["tenants", id, "suspensions"] })),
+  ]);
+  session.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
+}
+
+function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer[]): string {
+  const { own, effective } = tenant;
+  return facts([
+    ["tenant", tenant.id],
+    ["title", effective.title],
+    ["url", tenant.url],
+    ["state", tenant.state],
+    ["mode", effective.mode ?? "open"],
+    ["created", time(tenant.created)],
+    ["revision", tenant.revision],
+    ["extends", own.extends?.join(", ")],
+    ["hostnames", effective.hostnames?.join(", ")],
+    ["profiles", names(effective.profiles)],
+    ["scopes", names(effective.scopes)],
+    ["prompts", names(effective.prompts)],
+    ["tools set", names(effective.tools)],
+    ...suspensions.map(({ kind, name, note, since }) => {
+      return [
+        "suspended",
+        `${kind === "tenant" ? "all of it" : `${kind} ${name}`} since ${time(since)}: ${note}`,
+      ] as const;
+    }),
+  ]);
+}
+
+function names(map: Readonly<Record<string, unknown>> | undefined): string {
+  return Object.keys(map ?? {}).join(", ");
+}
+
+async function deleteTenant(session: Session, [id]: readonly [string], { yes }: { yes?: boolean }): Promise<void> {
+  const path = ["tenants", id];
+  // Asked for a tenant that exists, so that a slip is found before the question.
+  if (yes !== true) await session.api.json({ path });
+  await confirm(session, `Delete ${id} with everything it has`, yes);
+  const done = await session.api.json<unknown>({ method: "DELETE", path });
+  session.show(done ?? { deleted: id }, () => `${id} is deleted`);
+}

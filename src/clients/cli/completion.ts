@@ -1,0 +1,121 @@
+// Owns shell completion: the scripts ask this program itself, so what they offer is what it understands.
+
+import type { Command, Option } from "commander";
+
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+export type Shell = (typeof SHELLS)[number];
+
+const SCRIPTS: Readonly<Record<Shell, string>> = {
+  bash: `# eval "$(tenantry completion bash)"
+_tenantry() {
+  local IFS=$'\\n'
+  COMPREPLY=($(tenantry __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+  if [ "\${#COMPREPLY[@]}" -eq 0 ]; then compopt -o default 2>/dev/null; fi
+}
+complete -F _tenantry tenantry
+`,
+  zsh: `#compdef tenantry
+# eval "$(tenantry completion zsh)"
+_tenantry() {
+  local -a found
+  local line
+  for line in "\${(@f)$(tenantry __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+    [[ -n $line ]] && found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  if (( \${#found} )); then _describe 'tenantry' found; else _files; fi
+}
+if [ "$funcstack[1]" = "_tenantry" ]; then _tenantry "$@"; else compdef _tenantry tenantry; fi
+`,
+  fish: `# tenantry completion fish | source
+function __tenantry_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    tenantry __complete -- $words[2..] "$current" 2>/dev/null
+end
+complete -c tenantry -f -a '(__tenantry_complete)'
+complete -c tenantry -s f -l file -r -F
+complete -c tenantry -s o -l out -r -F
+`,
+};
+
+export function completionScript(shell: Shell): string {
+  return SCRIPTS[shell];
+}
+
+export interface Candidate {
+  readonly word: string;
+  readonly about: string;
+}
+
+/** What could stand in place of the last word. `tenants` is asked only where one is due. */
+export async function complete(
+  program: Command,
+  words: readonly string[],
+  tenants: () => Promise<readonly string[]>,
+): Promise<Candidate[]> {
+  const last = words.at(-1) ?? "";
+  const { command, given, option } = walk(program, words.slice(0, -1));
+  const all = option ? optionValues(option) : await placeValues(command, given, last, tenants);
+  return all.filter(({ word }) => word.startsWith(last));
+}
+
+interface Position {
+  readonly command: Command;
+  /** Arguments of it that are there already. */
+  readonly given: number;
+  /** The option whose value is due. */
+  readonly option: Option | undefined;
+}
+
+function walk(program: Command, words: readonly string[]): Position {
+  let command = program;
+  let given = 0;
+  let option: Option | undefined;
+  for (const word of words) {
+    const before: Option | undefined = option;
+    option = undefined;
+    if (before) continue;
+    if (word.startsWith("-")) {
+      option = word.includes("=")
+        ? undefined
+        : optionsOf(command).find((one) => takesValue(one) && [one.short, one.long].includes(word));
+      continue;
+    }
+    const next = given === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+    if (next) command = next;
+    else given += 1;
+  }
+  return { command, given, option };
+}
+
+function takesValue(option: Option): boolean {
+  return option.required || option.optional;
+}
+
+function optionsOf(command: Command): Option[] {
+  return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
+}
+
+function optionValues({ argChoices = [] }: Option): Candidate[] {
+  return argChoices.map((word) => ({ word, about: "" }));
+}
+
+async function placeValues(
+  command: Command,
+  given: number,
+  last: string,
+  tenants: () => Promise<readonly string[]>,
+): Promise<Candidate[]> {
+  if (last.startsWith("-")) {
+    const options = optionsOf(command).filter((one) => !one.hidden);
+    return options.map((one) => ({ word: one.long ?? one.short ?? "", about: one.description }));
+  }
+  if (command.commands.length > 0 && given === 0) {
+    const shown = command.commands.filter((one) => !one.name().startsWith("_"));
+    return shown.map((one) => ({ word: one.name(), about: one.summary() || one.description() }));
+  }
+  const argument = command.registeredArguments[given];
+  if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, about: "" }));
+  if (argument?.name() !== "tenant" && argument?.name() !== "endpoint") return [];
+  return (await tenants()).map((word) => ({ word, about: "tenant" }));
+}

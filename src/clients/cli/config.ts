@@ -1,0 +1,125 @@
+// Owns which server is spoken to and as whom: flags win over the environment, that over what `login` kept, that over the
+// server of `npm start`. A token that was kept for one server is never sent to another.
+
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileError, usageError } from "./exit.ts";
+import type { Terminal } from "./terminal.ts";
+
+export const DEFAULT_URL = "http://localhost:8787";
+/** Written by `npm start`, with the port it listens at, and good for as long as that runs. */
+const DEVELOPMENT_TOKEN_FILE = ".wrangler/development-token-";
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+export interface Target {
+  /** Without a trailing slash. */
+  readonly url: string;
+  readonly token: string | undefined;
+  /** Where the token comes from, for messages. */
+  readonly tokenFrom: string;
+}
+
+interface Config {
+  readonly url?: string;
+  /** By URL. */
+  readonly tokens?: Readonly<Record<string, string>>;
+}
+
+type Place = Pick<Terminal, "env" | "cwd">;
+
+export async function findTarget(flags: { url?: string; token?: string }, place: Place): Promise<Target> {
+  const config = await loadConfig(place);
+  const url = parseUrl(flags.url ?? (place.env.TENANTRY_URL || undefined) ?? config.url ?? DEFAULT_URL);
+  if (flags.token !== undefined) return { url, token: parseToken(flags.token), tokenFrom: "--token" };
+  const given = place.env.TENANTRY_TOKEN;
+  if (given) return { url, token: parseToken(given), tokenFrom: "TENANTRY_TOKEN" };
+  const kept = config.tokens?.[url];
+  if (kept !== undefined) return { url, token: parseToken(kept), tokenFrom: configFile(place) };
+  return { url, token: await developmentToken(url, place.cwd), tokenFrom: "npm start" };
+}
+
+/** Origin and path; without a scheme it is https, or http on this machine. */
+export function parseUrl(text: string): string {
+  const scheme = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(text) ? "http" : "https";
+  const full = /^[a-z]+:\/\//i.test(text) ? text : `${scheme}://${text}`;
+  if (!/^https?:/i.test(full) || !URL.canParse(full)) throw usageError(`--url: ${text} is not an http or https URL`);
+  const url = new URL(full);
+  if (url.username !== "" || url.password !== "") throw usageError("--url: must not hold a user name or password");
+  if (url.search !== "" || url.hash !== "") throw usageError("--url: must not have a query or fragment");
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+export function parseToken(text: string): string {
+  const token = text.trim();
+  if (!/^[\x21-\x7e]+$/.test(token)) throw usageError("--token: must be visible ASCII characters, without spaces");
+  return token;
+}
+
+export function isLoopback(url: string): boolean {
+  return LOOPBACK.has(new URL(url).hostname);
+}
+
+/** `npm start` leaves its token in the project it runs in, this folder or one above. */
+async function developmentToken(url: string, cwd: string): Promise<string | undefined> {
+  if (!isLoopback(url)) return undefined;
+  const file = DEVELOPMENT_TOKEN_FILE + (new URL(url).port || "80");
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    const found = await readFile(join(folder, file), "utf8").catch(() => undefined);
+    if (found !== undefined) return parseToken(found);
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+export function configFile({ env }: Place): string {
+  const folder = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config");
+  return join(folder, "tenantry", "config.json");
+}
+
+async function loadConfig(place: Place): Promise<Config> {
+  const file = configFile(place);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw fileError(error, file);
+  }
+  try {
+    const config = JSON.parse(text) as Config | null;
+    if (typeof config === "object" && config !== null) return config;
+  } catch {
+    // Said below, as for any other content that is not ours.
+  }
+  throw usageError(`${file}: is not a JSON object; delete it and run tenantry login again`);
+}
+
+/** Keeps a server's token, and makes that server the default. */
+export async function keepToken(url: string, token: string, place: Place): Promise<string> {
+  const config = await loadConfig(place);
+  return saveConfig({ ...config, url, tokens: { ...config.tokens, [url]: token } }, place);
+}
+
+/** False: nothing was kept for it. */
+export async function forgetToken(url: string, place: Place): Promise<boolean> {
+  const { url: standard, tokens = {}, ...rest } = await loadConfig(place);
+  if (!Object.hasOwn(tokens, url)) return false;
+  const others = Object.fromEntries(Object.entries(tokens).filter(([of]) => of !== url));
+  await saveConfig({ ...rest, ...(standard === url ? {} : { url: standard }), tokens: others }, place);
+  return true;
+}
+
+/** For its owner's eyes only, and never half-written. */
+async function saveConfig(config: Config, place: Place): Promise<string> {
+  const file = configFile(place);
+  const fresh = `${file}.${process.pid}`;
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(fresh, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+    await rename(fresh, file);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw fileError(error, file);
+  }
+  return file;
+}

@@ -1,0 +1,32 @@
+// Owns times as a person types them: `90s`, `12h`, `30d`, or a date.
+
+import { InvalidArgumentError } from "commander";
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
+
+export function parseSeconds(text: string): number {
+  const match = /^(\d{1,6})([smhdw])$/.exec(text);
+  if (!match) throw new InvalidArgumentError("a number and s, m, h, d or w, such as 90s, 12h or 30d.");
+  return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
+}
+
+/** ISO 8601 in UTC. */
+export function parseMoment(text: string): string {
+  if (/^\d+[smhdw]$/.test(text)) return new Date(Date.now() + parseSeconds(text) * 1000).toISOString();
+  const moment = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
+  if (!moment || Number.isNaN(moment.getTime())) {
+    throw new InvalidArgumentError("30d, 2027-01-31 or 2027-01-31T12:00:00Z.");
+  }
+  return moment.toISOString();
+}
+
+export function parseCount(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("a whole number from 1 up.");
+  return Number(text);
+}
+
+export function parsePriority(text: string): number {
+  const priority = Number(text);
+  if (text.trim() === "" || !(priority >= 0 && priority <= 1)) throw new InvalidArgumentError("a number from 0 to 1.");
+  return priority;
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env node
+// The entry of `tenantry`: hands the process to the program and ends with its exit code. No logic.
+
+import { run } from "./program.ts";
+
+const interrupt = new AbortController();
+// A second Ctrl+C ends the process at once.
+process.once("SIGINT", () => interrupt.abort());
+// Whoever reads our output may stop reading: `tenantry tenant list | head -1`.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+
+process.exitCode = await run(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stdin: process.stdin,
+  env: process.env,
+  cwd: process.cwd(),
+  signal: interrupt.signal,
+});
+// A stdin that nobody reads to its end must not keep the process alive.
+process.stdin.unref?.();

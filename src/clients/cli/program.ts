@@ -1,0 +1,103 @@
+// Owns the command line as a whole: all commands, the options they share, help, and how any failure ends.
+
+import { Command, CommanderError } from "commander";
+import { addApplyCommands } from "./commands/apply.ts";
+import { addAuditCommands } from "./commands/audit.ts";
+import { addCallCommand } from "./commands/call.ts";
+import { addCompletionCommands } from "./commands/completion.ts";
+import { addExportCommand } from "./commands/export.ts";
+import { addFleetCommands } from "./commands/fleet.ts";
+import { addKeyCommands } from "./commands/key.ts";
+import { addLoginCommands } from "./commands/login.ts";
+import { addOperatorCommands } from "./commands/operator.ts";
+import { addPromptCommands } from "./commands/prompt.ts";
+import { addResourceCommands } from "./commands/resource.ts";
+import { addSuspendCommands } from "./commands/suspend.ts";
+import { addTenantCommands } from "./commands/tenant.ts";
+import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
+import { oneLine, type Terminal } from "./terminal.ts";
+import { GETTING_STARTED, TOPICS } from "./topics.ts";
+import { VERSION } from "./version.ts";
+
+/** Runs one command line to its end; never throws. */
+export async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  try {
+    const program = createProgram(terminal);
+    if (args.length === 0) program.outputHelp();
+    else await program.parseAsync(args, { from: "user" });
+    return EXIT.ok;
+  } catch (error) {
+    const { exit, message } = failureOf(error, terminal);
+    if (message !== "") terminal.stderr.write(`tenantry: ${oneLine(message)}\n`);
+    return exit;
+  }
+}
+
+export function createProgram(terminal: Terminal): Command {
+  const program = new Command("tenantry")
+    .description("Run MCP endpoints for many tenants: what each one offers, who gets in, what it holds.")
+    .usage("COMMAND [options]")
+    .option("--url <url>", "the server; else TENANTRY_URL, else what login kept, else http://localhost:8787")
+    .option("--token <token>", "an operator's token; else TENANTRY_TOKEN, else what login kept")
+    .option("--json", "print JSON instead of tables")
+    .version(VERSION, "-V, --version", "print the version of this program")
+    .option("-q, --quiet", "no notes on stderr, only errors")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void terminal.stdout.write(text),
+      writeErr: (text) => void terminal.stderr.write(text),
+      outputError: () => {},
+      getOutHelpWidth: () => terminal.stdout.columns || 100,
+      getErrHelpWidth: () => terminal.stderr.columns || 100,
+    })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: (command) => command.name() })
+    .helpOption("-h, --help", "show this help")
+    .addHelpText("after", GETTING_STARTED);
+  for (const [title, adders] of Object.entries(GROUPS)) {
+    program.commandsGroup(`${title}:`);
+    for (const add of adders) add(program, terminal);
+  }
+  for (const command of [program, ...program.commands]) command.helpCommand(false);
+  return program;
+}
+
+const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
+  Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
+  "What a tenant holds": [addResourceCommands, addPromptCommands],
+  "Who gets in": [addKeyCommands, addSuspendCommands, addAuditCommands],
+  "Trying out": [addCallCommand],
+  "The whole server": [addFleetCommands, addOperatorCommands],
+  "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
+};
+
+function addHelpCommand(program: Command, terminal: Terminal): void {
+  program
+    .command("help")
+    .description("Explain a command, with examples, or one of: document, configuration, exit-codes.")
+    .argument("[words...]", "such as resource put")
+    .action((words: readonly string[]) => {
+      const topic = TOPICS[words.join("-")];
+      if (topic !== undefined) return void terminal.stdout.write(`${topic}\n`);
+      let command = program;
+      for (const word of words) {
+        const next = command.commands.find((one) => one.name() === word);
+        if (!next) throw usageError(`there is no help for ${words.join(" ")}; tenantry help lists what there is`);
+        command = next;
+      }
+      command.outputHelp();
+    });
+}
+
+/** Only what is ours or commander's has words for a person; the rest is a fault of this program. */
+function failureOf(error: unknown, terminal: Terminal): { exit: ExitCode; message: string } {
+  if (error instanceof CliError) return { exit: error.exit, message: error.message };
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return { exit: EXIT.ok, message: "" };
+    // The help of a command group was shown in place of the subcommand that is missing.
+    if (error.code === "commander.help") return { exit: EXIT.usage, message: "" };
+    return { exit: EXIT.usage, message: error.message.replace(/^error: /, "") };
+  }
+  if (terminal.signal.aborted) return { exit: EXIT.interrupted, message: "interrupted" };
+  const what = error instanceof Error ? error.message : String(error);
+  return { exit: EXIT.refused, message: `unexpected: ${what}` };
+}

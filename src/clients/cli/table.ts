@@ -1,0 +1,96 @@
+// Owns how values look to a person: aligned columns, sizes, times, one-line values. Refuses colour and machine formats.
+
+import { oneLine, type Output } from "./terminal.ts";
+
+export type Cell = string | number | boolean | null | undefined;
+
+const GAP = "  ";
+const MIN_LAST_COLUMN = 20;
+const WIDE =
+  /\p{Extended_Pictographic}|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60]/u;
+const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** Columns as wide as their widest cell; on a terminal the last one is cut to the line. */
+export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], output: Output): string {
+  const numeric = titles.map((_, column) => rows.every((row) => typeof row[column] === "number"));
+  const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
+  const widths = titles.map((_, column) => Math.max(...widthsOf(lines, column)));
+  const before = widths.slice(0, -1).reduce((sum, columns) => sum + columns + GAP.length, 0);
+  const last = output.isTTY === true ? Math.max(MIN_LAST_COLUMN, (output.columns || 80) - before) : Infinity;
+  return lines
+    .map((cells) =>
+      cells
+        .map((cell, column) => {
+          if (column === titles.length - 1 && !numeric[column]) return cut(cell, last);
+          return pad(cell, widths[column] ?? 0, numeric[column] === true && rows.length > 0);
+        })
+        .join(GAP)
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+function* widthsOf(lines: readonly (readonly string[])[], column: number): Generator<number> {
+  for (const cells of lines) yield width(cells[column] ?? "");
+}
+
+/** `name   value` lines for one thing. */
+export function facts(pairs: readonly (readonly [name: string, cell: Cell])[]): string {
+  const shown = pairs.filter(([, cell]) => cell !== undefined && cell !== null && cell !== "");
+  const widest = Math.max(...shown.map(([name]) => name.length));
+  return shown.map(([name, cell]) => `${name.padEnd(widest)}${GAP}${cellText(cell)}`).join("\n");
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null || cell === undefined || cell === "") return "-";
+  if (typeof cell === "boolean") return cell ? "yes" : "no";
+  return oneLine(String(cell));
+}
+
+function pad(text: string, to: number, right: boolean): string {
+  const space = " ".repeat(Math.max(0, to - width(text)));
+  return right ? space + text : text + space;
+}
+
+/** Columns on a terminal. */
+export function width(text: string): number {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let columns = 0;
+  for (const { segment } of graphemes.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
+  return columns;
+}
+
+export function cut(text: string, columns: number): string {
+  if (width(text) <= columns) return text;
+  let kept = "";
+  let used = 1;
+  for (const { segment } of graphemes.segment(text)) {
+    used += width(segment);
+    if (used > columns) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+export function bytes(size: number): string {
+  if (size < 1024) return `${size} B`;
+  const power = Math.min(3, Math.floor(Math.log2(size) / 10));
+  const scaled = size / 1024 ** power;
+  return `${scaled < 10 ? scaled.toFixed(1) : Math.round(scaled)} ${["B", "KiB", "MiB", "GiB"][power]}`;
+}
+
+/** Seconds are enough for people. */
+export function time(iso: string | null | undefined): string | null {
+  return iso?.replace(/\.\d+Z$/, "Z") ?? null;
+}
+
+/** `1 file`, `2 files`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+const MAX_VALUE = 160;
+
+export function shortJson(value: unknown): string {
+  return cut(oneLine(JSON.stringify(value) ?? "nothing"), MAX_VALUE);
+}

@@ -1,0 +1,69 @@
+// Owns one row of a tenant's resource index: as it is stored, as it is read, and the names that follow from it.
+
+export interface ResourceRow {
+  readonly uri: string;
+  readonly name: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly mimeType: string;
+  readonly binary: boolean;
+  /** Bytes. */
+  readonly size: number;
+  readonly hash: string;
+  /** Grows with every write, and is not used again when the resource is deleted and written anew. */
+  readonly revision: number;
+  /** ISO 8601. */
+  readonly lastModified: string;
+  readonly audience: readonly string[] | null;
+  readonly priority: number | null;
+  readonly tags: readonly string[];
+}
+
+/** As it is sent to be written. */
+export type NewRow = Omit<ResourceRow, "lastModified" | "revision"> & { readonly lastModified?: string };
+
+/** The KV key of a body: per tenant and content, so that nothing about another tenant can be learnt or lost. */
+export function bodyKey(tenant: string, hash: string): string {
+  return `body/${tenant}/${hash}`;
+}
+
+/** Body and revision: a change of either is another tag, and a tag never comes back. */
+export function etagOf({ hash, revision }: Pick<ResourceRow, "hash" | "revision">): string {
+  return `${hash}-${revision}`;
+}
+
+export interface StoredRow {
+  [column: string]: SqlStorageValue;
+  id: number;
+  uri: string;
+  name: string;
+  title: string | null;
+  description: string | null;
+  mime_type: string;
+  is_binary: number;
+  size: number;
+  hash: string;
+  revision: number;
+  last_modified: string;
+  audience: string | null;
+  priority: number | null;
+  tags: string;
+}
+
+export function fromStored(row: StoredRow): ResourceRow {
+  return {
+    uri: row.uri,
+    name: row.name,
+    title: row.title,
+    description: row.description,
+    mimeType: row.mime_type,
+    binary: row.is_binary === 1,
+    size: row.size,
+    hash: row.hash,
+    revision: row.revision,
+    lastModified: row.last_modified,
+    audience: row.audience === null ? null : (JSON.parse(row.audience) as string[]),
+    priority: row.priority,
+    tags: JSON.parse(row.tags) as string[],
+  };
+}

@@ -1,0 +1,72 @@
+// Owns admission: who calls, whether the tenant, the profile and the principal may be served now, and the view they get.
+
+import { keyIdOf } from "../auth/api-key.ts";
+import { ANONYMOUS, type Principal } from "../auth/principal.ts";
+import { documentOf, viewOf, type Catalog, type View } from "../content/view.ts";
+import type { NewResource } from "../content/store.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import type { Tenant } from "../tenants/definition.ts";
+import type { KeyGrant } from "../tenants/policy-records.ts";
+import type { Snapshot } from "../tenants/snapshot.ts";
+
+export interface Admitted {
+  readonly kind: "admitted";
+  readonly principal: Principal;
+  readonly view: View;
+}
+
+export interface Applicant {
+  readonly tenant: Tenant<NewResource>;
+  readonly profile: string | null;
+  readonly snapshot: Snapshot;
+  /** null: no credential was brought. */
+  readonly token: string | null;
+}
+
+export function admit(catalog: Catalog, applicant: Applicant): Admitted | Failure {
+  const { tenant, profile, snapshot } = applicant;
+  const { policy } = snapshot;
+  const document = derive(snapshot, "document", () => documentOf(tenant, policy));
+  const principal = principalOf(applicant, document.mode ?? "open");
+  if (isFailure(principal)) return principal;
+  if (profile !== null && !Object.hasOwn(document.profiles ?? {}, profile)) return failure("unknownTenant");
+  const suspended = policy.suspensions.find(
+    ({ kind, name }) =>
+      kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
+  );
+  if (suspended) return failure("suspended", `Suspended: ${suspended.note}`);
+  const scopes = principal.scopes?.join(" ") ?? "*";
+  const view = derive(snapshot, `view ${profile ?? ""} ${scopes}`, () =>
+    viewOf(catalog, tenant, policy, { profile, scopes: principal.scopes }),
+  );
+  return { kind: "admitted", principal, view };
+}
+
+function derive<T>(snapshot: Snapshot, key: string, make: () => T): T {
+  let value = snapshot.derived.get(key) as T | undefined;
+  if (value === undefined) snapshot.derived.set(key, (value = make()));
+  return value;
+}
+
+function principalOf({ snapshot, token, profile }: Applicant, mode: "open" | "key"): Principal | Failure {
+  if (token === null) return mode === "open" ? ANONYMOUS : failure("unauthorized");
+  const grant = keyIdOf(token) === undefined ? undefined : snapshot.keys.get(token);
+  if (!grant || (grant.expires !== null && grant.expires <= Date.now()))
+    return failure("unauthorized", "Invalid credential");
+  if (grant.profile !== null && grant.profile !== profile)
+    return failure("forbidden", "This key belongs to another profile");
+  return keyPrincipal(grant);
+}
+
+const principals = new WeakMap<KeyGrant, Principal>();
+
+function keyPrincipal(grant: KeyGrant): Principal {
+  let principal = principals.get(grant);
+  if (!principal) {
+    const { id, name, scopes } = grant;
+    principal = { kind: "key", id: `key ${id}`, subject: name, scopes: scopes ?? undefined, claims: {} };
+    principals.set(grant, principal);
+  }
+  return principal;
+}

@@ -1,0 +1,134 @@
+// Owns the tenant document: what a tenant is, as its operators write it, and how base documents lie under it.
+// Pure. The admin contract validates documents; here they are already valid.
+
+export interface Patterns {
+  /** Glob patterns; without them everything is allowed. */
+  readonly allow?: readonly string[];
+  /** Wins over `allow`. */
+  readonly deny?: readonly string[];
+}
+
+export interface Renaming {
+  readonly name?: string;
+  readonly title?: string;
+  readonly description?: string;
+}
+
+export interface NamedPatterns extends Patterns {
+  /** By the name that the tool or prompt has in code or in the tenant. */
+  readonly rename?: Readonly<Record<string, Renaming>>;
+}
+
+export interface ProfileDocument {
+  readonly title?: string;
+  readonly description?: string;
+  readonly instructions?: string;
+  readonly tools?: NamedPatterns;
+  readonly prompts?: NamedPatterns;
+  /** Patterns over URIs. */
+  readonly resources?: Patterns;
+  readonly search?: boolean;
+}
+
+export interface ScopeDocument {
+  readonly description?: string;
+  readonly tools?: readonly string[];
+  readonly prompts?: readonly string[];
+  readonly resources?: readonly string[];
+}
+
+export interface ToolSetting {
+  readonly enabled?: boolean;
+  /** What the tool reads as `ctx.config`. */
+  readonly config?: unknown;
+}
+
+export type PromptContent =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "image"; readonly data: string; readonly mimeType: string }
+  | { readonly type: "resource"; readonly uri: string };
+
+export interface PromptDocument {
+  readonly title?: string;
+  readonly description?: string;
+  readonly arguments?: readonly {
+    readonly name: string;
+    readonly title?: string;
+    readonly description?: string;
+    readonly required?: boolean;
+  }[];
+  /** `{{argument}}` stands for an argument's value in texts and URIs. */
+  readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: PromptContent }[];
+}
+
+export interface Limits {
+  readonly bodyBytes?: number;
+  readonly resources?: number;
+  readonly resourceBytes?: number;
+  readonly keys?: number;
+}
+
+export type Mode = "open" | "key";
+
+export interface TenantDocument {
+  /** Base documents, by name; later ones win over earlier ones, own members over all. */
+  readonly extends?: readonly string[];
+  readonly title?: string;
+  readonly description?: string;
+  readonly instructions?: string;
+  readonly mode?: Mode;
+  readonly outage?: "closed" | "stale";
+  readonly maxStalenessMs?: number;
+  readonly allowedOrigins?: readonly string[];
+  readonly hostnames?: readonly string[];
+  readonly limits?: Limits;
+  readonly search?: boolean;
+  /** By tool name or glob pattern; the most specific one decides. */
+  readonly tools?: Readonly<Record<string, ToolSetting>>;
+  readonly scopes?: Readonly<Record<string, ScopeDocument>>;
+  readonly profiles?: Readonly<Record<string, ProfileDocument>>;
+  readonly prompts?: Readonly<Record<string, PromptDocument>>;
+  /** Days in which a retired name stays callable. */
+  readonly retirementDays?: number;
+}
+
+export const DEFAULT_RETIREMENT_DAYS = 30;
+
+type Plain = Readonly<Record<string, unknown>>;
+
+function isPlain(value: unknown): value is Plain {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Maps of named things are merged by name; a named thing, a list and a value are replaced whole. */
+const MAPS = new Set(["tools", "scopes", "profiles", "prompts", "limits"]);
+
+export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {
+  const merged: Record<string, unknown> = {};
+  for (const layer of layers) {
+    for (const [member, value] of Object.entries(layer)) {
+      if (member === "extends" || value === undefined) continue;
+      const under = merged[member];
+      merged[member] = MAPS.has(member) && isPlain(under) && isPlain(value) ? { ...under, ...value } : value;
+    }
+  }
+  return merged;
+}
+
+export interface Change {
+  readonly path: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** What differs, by path; named things are compared member by member. */
+export function diffDocuments(before: unknown, after: unknown, path = ""): readonly Change[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return [];
+  if (!isPlain(before) || !isPlain(after)) {
+    return [{ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }];
+  }
+  const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
+  return members.flatMap((member) =>
+    diffDocuments(before[member], after[member], path === "" ? member : `${path}.${member}`),
+  );
+}

@@ -1,0 +1,31 @@
+// Owns glob patterns over names: `*` stands for any run of characters, `?` for one. Linear in practice, never recursive.
+
+export function matchesAny(name: string, patterns: readonly string[] | undefined): boolean {
+  return patterns === undefined || patterns.some((pattern) => globMatches(pattern, name));
+}
+
+export function globMatches(pattern: string, name: string): boolean {
+  let at = 0;
+  let from = 0;
+  let star = -1;
+  let starFrom = 0;
+  while (from < name.length) {
+    const expected = pattern[at];
+    if (expected === "*") {
+      star = at;
+      starFrom = from;
+      at += 1;
+    } else if (expected === "?" || expected === name[from]) {
+      at += 1;
+      from += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      starFrom += 1;
+      from = starFrom;
+    } else {
+      return false;
+    }
+  }
+  while (pattern[at] === "*") at += 1;
+  return at === pattern.length;
+}

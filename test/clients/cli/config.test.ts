@@ -1,0 +1,115 @@
+// Which server is spoken to and as whom, and that a token never goes where it was not meant to go.
+
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commandLine, CommandLine } from "../../support/command-line.ts";
+import { TOKEN } from "../../support/fake-admin.ts";
+
+async function bare() {
+  const made = await commandLine();
+  return { ...made, cli: new CommandLine(made.folder, { HOME: made.folder }) };
+}
+
+test("login checks the token, keeps it for its owner only, and later commands need nothing", async () => {
+  const { admin, cli, folder } = await bare();
+  const file = join(folder, ".config/tenantry/config.json");
+  const wrong = await cli.run(["login", "--url", admin.url, "--token", "wrong"]);
+  expect(wrong.exit).toBe(4);
+  expect(wrong.stderr).toContain("the token of --token was refused");
+  await expect(stat(file)).rejects.toThrow("ENOENT");
+  expect((await cli.run(["login", "--url", `${admin.url}/`, "--token", TOKEN])).exit).toBe(0);
+  expect(((await stat(file)).mode & 0o777).toString(8)).toBe("600");
+  expect((await cli.run(["tenant", "list"])).exit).toBe(0);
+  expect((await cli.run(["logout"])).stdout).toContain("is forgotten");
+  expect(await readFile(file, "utf8")).not.toContain(TOKEN);
+});
+
+test("login reads the token from stdin, so that no shell remembers it", async () => {
+  const { admin, cli } = await bare();
+  expect((await cli.run(["login", "--url", admin.url], { stdin: `${TOKEN}\n` })).exit).toBe(0);
+  expect((await cli.run(["tenant", "list"])).exit).toBe(0);
+  expect((await cli.run(["login", "--url", admin.url], { stdin: "" })).exit).toBe(2);
+});
+
+test("a token that is typed is not shown", async () => {
+  const { admin, cli } = await bare();
+  const { exit, stdout, stderr } = await cli.run(["login", "--url", admin.url], { tty: true, stdin: `${TOKEN}\n` });
+  expect(exit).toBe(0);
+  expect(stdout + stderr).not.toContain(TOKEN);
+});
+
+test("a kept token goes only to the server it was kept for", async () => {
+  const { admin, cli } = await bare();
+  const other = await commandLine();
+  await cli.run(["login", "--url", admin.url, "--token", TOKEN]);
+  const tokens: (string | undefined)[] = [];
+  other.admin.intercept = ({ header }) => {
+    tokens.push(header("authorization"));
+    return undefined;
+  };
+  const { exit, stderr } = await cli.run(["tenant", "list", "--url", other.admin.url]);
+  expect(exit).toBe(4);
+  expect(stderr).toContain("no token: set TENANTRY_TOKEN or run tenantry login");
+  expect(tokens).toEqual([undefined]);
+});
+
+test("several servers are kept, the last login is the default", async () => {
+  const { admin, cli } = await bare();
+  const other = await commandLine();
+  await cli.run(["login", "--url", admin.url, "--token", TOKEN]);
+  await cli.run(["login", "--url", other.admin.url, "--token", TOKEN]);
+  other.admin.addTenant("there");
+  expect((await cli.run(["tenant", "list"])).stdout).toContain("there");
+  expect((await cli.run(["tenant", "list", "--url", admin.url])).stdout).toBe("");
+});
+
+test("flags win over the environment, and the environment over what is kept", async () => {
+  const { admin, cli } = await bare();
+  await cli.run(["login", "--url", admin.url, "--token", TOKEN]);
+  const env = { TENANTRY_TOKEN: "wrong" };
+  const refused = await cli.run(["tenant", "list"], { env });
+  expect(refused).toMatchObject({ exit: 4, stderr: expect.stringContaining("TENANTRY_TOKEN was refused") as string });
+  expect((await cli.run(["tenant", "list", "--token", TOKEN], { env })).exit).toBe(0);
+  expect((await cli.run(["tenant", "list"], { env: { TENANTRY_URL: "http://127.0.0.1:1" } })).exit).toBe(6);
+  expect((await cli.run(["tenant", "list"], { env: { TENANTRY_URL: "", TENANTRY_TOKEN: "" } })).exit).toBe(0);
+});
+
+test("the development token of an npm start in this folder or above is used, on this machine only", async () => {
+  const { admin, cli, folder } = await bare();
+  await mkdir(join(folder, ".wrangler"));
+  await mkdir(join(folder, "deep/er"), { recursive: true });
+  await writeFile(join(folder, `.wrangler/development-token-${new URL(admin.url).port}`), `${TOKEN}\n`);
+  expect((await cli.run(["tenant", "list", "--url", admin.url])).exit).toBe(0);
+  const deeper = new CommandLine(join(folder, "deep/er"), cli.env);
+  expect((await deeper.run(["tenant", "list", "--url", admin.url])).exit).toBe(0);
+  await writeFile(join(folder, ".wrangler/development-token-80"), `${TOKEN}\n`);
+  const elsewhere = await cli.run(["tenant", "list", "--url", "http://mcp.invalid"]);
+  expect(elsewhere.stderr).not.toContain("the token goes to");
+});
+
+test("a token that would travel unencrypted is warned of", async () => {
+  const { cli } = await bare();
+  const args = ["tenant", "list", "--url", "http://mcp.invalid", "--token", "x"];
+  expect((await cli.run(args)).stderr).toContain("Warning: the token goes to http://mcp.invalid unencrypted");
+});
+
+test.each([
+  { url: "https://user:pw@x.example", says: "user name or password" },
+  { url: "https://x.example/?a=b", says: "query or fragment" },
+  { url: "http://", says: "not an http or https URL" },
+])("the URL $url is refused", async ({ url, says }) => {
+  const { cli } = await bare();
+  const { exit, stderr } = await cli.run(["tenant", "list", "--url", url]);
+  expect(exit).toBe(2);
+  expect(stderr).toContain(says);
+});
+
+test("a broken configuration file is named, not ignored", async () => {
+  const { cli, folder } = await bare();
+  await mkdir(join(folder, ".config/tenantry"), { recursive: true });
+  await writeFile(join(folder, ".config/tenantry/config.json"), "{");
+  const { exit, stderr } = await cli.run(["tenant", "list"]);
+  expect(exit).toBe(2);
+  expect(stderr).toContain("config.json: is not a JSON object");
+});

@@ -1,0 +1,164 @@
+// How commands end: exit codes, one line of error that names field and rule, and never a stack.
+
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { commandLine } from "../../support/command-line.ts";
+
+const problem = (status: number, about: object = {}) => ({ status, json: { title: "Refused here", status, ...about } });
+
+test.each([
+  { status: 400, exit: 1 },
+  { status: 401, exit: 4 },
+  { status: 403, exit: 4 },
+  { status: 404, exit: 3 },
+  { status: 409, exit: 5 },
+  { status: 412, exit: 5 },
+  { status: 413, exit: 1 },
+  { status: 422, exit: 1 },
+  { status: 500, exit: 1 },
+  { status: 502, exit: 6 },
+])("a problem with status $status ends with exit code $exit and one line", async ({ status, exit }) => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => problem(status);
+  const ended = await cli.run(["tenant", "show", "acme"]);
+  expect(ended.exit).toBe(exit);
+  expect(ended.stdout).toBe("");
+  expect(ended.stderr).toMatch(/^tenantry: Refused here[^\n]*\n$/);
+});
+
+test("an error names field and rule, all of them", async () => {
+  const { cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["tenant", "create", "xn--acme"]);
+  expect(exit).toBe(1);
+  expect(stderr).toBe("tenantry: The input breaks a rule: id: must not start with xn--\n");
+});
+
+test("what a server says cannot break the line or steer the terminal", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => problem(409, { title: "a\nb\u001b[2J\rc\u009b" });
+  const { stderr } = await cli.run(["tenant", "show", "acme"]);
+  expect(stderr).toBe("tenantry: a b\u241b[2J c\ufffd\n");
+});
+
+test("a server that fails says under which request", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => problem(500, { requestId: "r-17" });
+  expect((await cli.run(["tenant", "list"])).stderr).toBe("tenantry: Refused here (request r-17)\n");
+});
+
+test("a busy server is asked again after the time it names", async () => {
+  const { admin, cli } = await commandLine();
+  let refusals = 2;
+  admin.intercept = () => {
+    refusals -= 1;
+    return refusals >= 0 ? { ...problem(503), headers: { "retry-after": "0.01" } } : undefined;
+  };
+  expect((await cli.run(["tenant", "list"])).exit).toBe(0);
+  expect(admin.requests).toHaveLength(3);
+});
+
+test("a server that is busy for longer than a person waits is not waited for", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => ({ ...problem(429), headers: { "retry-after": "3600" } });
+  expect((await cli.run(["tenant", "list"])).exit).toBe(1);
+  expect(admin.requests).toHaveLength(1);
+});
+
+test("a server that is not there is unreachable, and the message says what to do", async () => {
+  const { admin, cli } = await commandLine();
+  const { url } = admin;
+  await admin.stop();
+  const { exit, stderr } = await cli.run(["tenant", "list"]);
+  expect(exit).toBe(6);
+  expect(stderr).toBe(
+    `tenantry: cannot reach ${url}: connection refused. Is it running? \`npm start\` starts one; --url names another\n`,
+  );
+});
+
+test("a connection that breaks is tried again where that can do no harm", async () => {
+  const { admin, cli } = await commandLine();
+  const server = createServer((request, response) => {
+    admin.requests.push(`${request.method}`);
+    if (admin.requests.length === 1 || request.method === "POST") return void request.socket.destroy();
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ items: [] }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect((await cli.run(["tenant", "list", "--url", url])).exit).toBe(0);
+  expect(admin.requests).toEqual(["GET", "GET"]);
+  const created = await cli.run(["tenant", "create", "acme", "--url", url]);
+  expect(created.exit).toBe(6);
+  expect(created.stderr).toContain("the connection was closed");
+  expect(admin.requests).toEqual(["GET", "GET", "POST"]);
+});
+
+test.each([
+  {
+    what: "HTML",
+    answer: { status: 404, body: Buffer.from("<h1>"), headers: { "content-type": "text/html" } },
+    exit: 3,
+  },
+  { what: "HTML with 200", answer: { body: Buffer.from("<h1>"), headers: { "content-type": "text/html" } }, exit: 1 },
+])("something that answers with $what is no tenantry server", async ({ answer, exit }) => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => answer;
+  const ended = await cli.run(["tenant", "show", "acme"]);
+  expect(ended.exit).toBe(exit);
+  expect(ended.stderr).toMatch(/^tenantry: .*no tenantry server answers there\n$/);
+});
+
+test("a redirect is not followed with the token but named", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => ({ status: 308, headers: { location: "https://elsewhere.example/" } });
+  const { exit, stderr } = await cli.run(["tenant", "list"]);
+  expect(exit).toBe(1);
+  expect(stderr).toContain("sends us on to https://elsewhere.example/: give that as --url");
+});
+
+test.each([
+  { args: ["tenent", "list"], says: "unknown command 'tenent' (Did you mean tenant?)" },
+  { args: ["tenant", "create"], says: "missing required argument 'tenant'" },
+  { args: ["tenant", "list", "--limt", "3"], says: "unknown option '--limt' (Did you mean --limit?)" },
+  { args: ["tenant", "list", "--limit", "0"], says: "option '--limit <count>' argument '0' is invalid" },
+  { args: ["key", "create", "acme"], says: "required option '-n, --name <name>' not specified" },
+  { args: ["key", "create", "acme", "-n", "x", "--expires", "tomorrow"], says: "30d, 2027-01-31" },
+  { args: ["operator", "create", "ci", "--role", "king"], says: "Allowed choices are owner, operator, auditor" },
+  { args: ["explain", "acme", "thing", "x"], says: "Allowed choices are tool, prompt, resource" },
+  { args: ["suspend", "acme", "--note", "n", "--tool", "a", "--profile", "b"], says: "give one of" },
+  { args: ["suspend", "--note", "n"], says: "give a tenant, or --all-tenants" },
+  { args: ["resume", "acme", "--all-tenants", "--tool", "x"], says: "--all-tenants: needs --tool, and no tenant" },
+  { args: ["resource", "get", "acme"], says: "give one URI, or --prefix" },
+  { args: ["resource", "put", "acme", "nothing-here"], says: "nothing-here: no such file or folder" },
+  { args: ["tenant", "list", "--url", "ftp://x"], says: "--url: ftp://x is not an http or https URL" },
+  { args: ["tenant", "list", "--token", "a b"], says: "--token: must be visible ASCII" },
+  { args: ["call", "acme", "tool", "novalue"], says: "novalue: an argument is key=value, or key:=JSON" },
+  { args: ["help", "nonsense"], says: "there is no help for nonsense" },
+])("$args is a usage error that sends nothing", async ({ args, says }) => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => ({ json: { jsonrpc: "2.0", result: { tools: [] } } });
+  const { exit, stderr, stdout } = await cli.run(args);
+  expect(exit).toBe(2);
+  expect(stdout).toBe("");
+  expect(stderr).toContain(says);
+  expect(stderr.split("\n")).toHaveLength(2);
+  expect(admin.requests.filter((request) => !request.includes("/mcp/"))).toEqual([]);
+});
+
+test("Ctrl+C ends a waiting request with 130 and without a word about the network", async () => {
+  const { admin, cli } = await commandLine();
+  const interrupt = new AbortController();
+  admin.intercept = () => {
+    interrupt.abort();
+    return undefined;
+  };
+  expect(await cli.run(["tenant", "list"], { signal: interrupt.signal })).toEqual({
+    exit: 130,
+    stdout: "",
+    stderr: "tenantry: interrupted\n",
+  });
+});

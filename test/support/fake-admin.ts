@@ -1,0 +1,412 @@
+// Owns an admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
+// they write, and can be told to hang, to refuse or to vanish. No policy, no roles: that is the real one's.
+
+import { createHash, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import * as z from "zod";
+import * as contract from "../../src/admin/contract.ts";
+import { diffDocuments, mergeDocuments, type TenantDocument } from "../../src/tenants/document.ts";
+
+export const TOKEN = "fake-owner-token";
+const CREATED = "2026-11-21T10:00:00.000Z";
+
+interface Resource {
+  readonly about: z.infer<typeof contract.ResourceAbout>;
+  readonly body: Buffer;
+}
+
+interface FakeTenant {
+  own: TenantDocument;
+  revision: number;
+  readonly birth: { region?: string; jurisdiction?: string };
+  readonly resources: Map<string, Resource>;
+  readonly keys: Map<string, z.infer<typeof contract.ApiKey>>;
+  readonly suspensions: Map<string, z.infer<typeof contract.Suspension>>;
+  readonly audit: z.infer<typeof contract.AuditRow>[];
+}
+
+/** Thrown for an answer that is a problem. */
+class Refused extends Error {
+  readonly status: number;
+  readonly errors: readonly { field: string; rule: string }[] | undefined;
+  constructor(status: number, message: string, errors?: readonly { field: string; rule: string }[]) {
+    super(message);
+    this.status = status;
+    this.errors = errors;
+  }
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: readonly string[];
+  readonly query: URLSearchParams;
+  readonly request: IncomingMessage;
+  /** Lower-case. */
+  readonly header: (name: string) => string | undefined;
+  readonly json: <T>(schema: z.ZodType<T>) => Promise<T>;
+}
+
+interface Answer {
+  readonly status?: number;
+  readonly json?: unknown;
+  readonly body?: Buffer;
+  readonly headers?: Record<string, string>;
+}
+
+export class FakeAdmin {
+  readonly tenants = new Map<string, FakeTenant>();
+  readonly bases = new Map<string, TenantDocument>();
+  readonly operators = new Map<string, z.infer<typeof contract.Operator>>();
+  readonly blocks = new Map<string, string>();
+  readonly runs = new Map<string, z.infer<typeof contract.FleetRun>>();
+  /** `METHOD /path?query` of everything that came in. */
+  readonly requests: string[] = [];
+  /** The URIs whose bodies were sent, in order. */
+  readonly uploads: string[] = [];
+  readonly downloads: string[] = [];
+  /** Looked at before anything else: an answer here is the answer. */
+  intercept: (asked: Pick<Asked, "method" | "header"> & { readonly url: string }) => Answer | undefined = () =>
+    undefined;
+  /** Awaited before a body is stored, `stored`, and before its answer, `answer`. */
+  gate: (moment: "store" | "answer", uri: string) => Promise<void> | void = () => {};
+  #server: Server | undefined;
+
+  get url(): string {
+    const { port } = (this.#server as Server).address() as AddressInfo;
+    return `http://127.0.0.1:${port}`;
+  }
+
+  async start(port = 0): Promise<void> {
+    this.#server = createServer((request, response) => void this.#serve(request, response));
+    this.#server.listen(port, "127.0.0.1");
+    await once(this.#server, "listening");
+  }
+
+  /** Connections break, as when the process is killed. What was stored stays. */
+  async stop(): Promise<void> {
+    const server = this.#server;
+    if (!server?.listening) return;
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  }
+
+  addTenant(id: string, own: TenantDocument = {}): FakeTenant {
+    const tenant: FakeTenant = {
+      own,
+      revision: 1,
+      birth: {},
+      resources: new Map(),
+      keys: new Map(),
+      suspensions: new Map(),
+      audit: [],
+    };
+    this.tenants.set(id, tenant);
+    return tenant;
+  }
+
+  addResource(tenant: string, uri: string, body: Buffer | string, about: Partial<Resource["about"]> = {}): void {
+    const bytes = Buffer.from(body);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const stored = { uri, name: uri, mimeType: "text/plain", binary: false, size: bytes.byteLength, sha256, tags: [] };
+    const etag = `"${sha256.slice(0, 16)}.${randomUUID().slice(0, 8)}"`;
+    const whole = { ...stored, ...about, etag, lastModified: CREATED };
+    this.#tenant(tenant).resources.set(uri, { about: whole, body: bytes });
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let answer: Answer;
+    try {
+      answer = await this.#answer(request);
+    } catch (error) {
+      // A connection that broke off in the middle of a body.
+      if (!(error instanceof Refused) && !(error instanceof z.ZodError)) return void response.destroy();
+      answer = problemOf(error);
+    }
+    request.resume();
+    const { status = 200, json, body, headers = {} } = answer;
+    const type = status >= 400 ? "application/problem+json" : "application/json";
+    response.writeHead(status, { "content-type": type, ...headers });
+    response.end(body ?? (json === undefined ? undefined : JSON.stringify(json)));
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const { method = "GET", url: target = "/" } = request;
+    const url = new URL(target, "http://fake");
+    this.requests.push(`${method} ${target}`);
+    const header = (name: string) => request.headers[name] as string | undefined;
+    const intercepted = this.intercept({ method, url: target, header });
+    if (intercepted) return intercepted;
+    if (header("authorization") !== `Bearer ${TOKEN}`) throw new Refused(401, "A token is needed");
+    const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
+    if (path[0] !== "admin" || path[1] !== "v1") throw new Refused(404, "Not found");
+    const json = async <T>(schema: z.ZodType<T>): Promise<T> => {
+      return schema.parse(JSON.parse((await bodyOf(request)).toString("utf8")));
+    };
+    const asked: Asked = { method, path: path.slice(2), query: url.searchParams, request, header, json };
+    return this.#route(asked);
+  }
+
+  #route(asked: Asked): Promise<Answer> | Answer {
+    const [kind = "", id, part] = asked.path;
+    if (kind === "tenants" && id === undefined) return this.#tenants(asked);
+    if (kind === "tenants" && part === undefined) return this.#one(asked, id as string);
+    if (kind === "tenants") return this.#part(asked, this.#tenant(id as string));
+    if (kind === "bases") return this.#base(asked, id as string);
+    if (kind === "operators") return this.#operators(asked);
+    if (kind === "tools") return this.#block(asked, id as string);
+    if (kind === "fleet") return this.#fleet(asked);
+    throw new Refused(404, "Not found");
+  }
+
+  #tenant(id: string): FakeTenant {
+    const tenant = this.tenants.get(id);
+    if (!tenant) throw new Refused(404, "There is no such tenant", [{ field: "tenant", rule: `${id} does not exist` }]);
+    return tenant;
+  }
+
+  async #tenants(asked: Asked): Promise<Answer> {
+    if (asked.method === "GET") {
+      const ids = [...this.tenants.keys()].toSorted();
+      return page(
+        asked,
+        ids.map((id) => ({ id, created: CREATED, state: "active" })),
+      );
+    }
+    const { id, document = {}, ...birth } = await asked.json(contract.NewTenant);
+    if (this.tenants.has(id)) throw new Refused(409, "The tenant exists", [{ field: "id", rule: `${id} is taken` }]);
+    Object.assign(this.addTenant(id, document as TenantDocument).birth, birth);
+    return { status: 201, json: this.#describe(id) };
+  }
+
+  #describe(id: string): z.infer<typeof contract.Tenant> {
+    const { own, revision } = this.#tenant(id);
+    const layers = (own.extends ?? []).map((name) => this.bases.get(name) ?? {});
+    const effective = mergeDocuments([...layers, own]) as z.infer<typeof contract.Document>;
+    const url = `${this.url}/mcp/${id}`;
+    const about = { id, created: CREATED, state: "active", url, revision, effective, suspended: null } as const;
+    return { ...about, own: own as z.infer<typeof contract.Document> };
+  }
+
+  #one({ method }: Asked, id: string): Answer {
+    const json = this.#describe(id);
+    if (method === "GET") return { json };
+    this.tenants.delete(id);
+    return { status: 204 };
+  }
+
+  #part(asked: Asked, tenant: FakeTenant): Promise<Answer> | Answer {
+    const parts: Record<string, () => Promise<Answer> | Answer> = {
+      document: () => answerDocument(asked, tenant),
+      resources: () => (asked.path[3] === "content" ? this.#content(asked, tenant) : listResources(asked, tenant)),
+      prompts: () => prompts(asked, tenant),
+      keys: () => keys(asked, tenant),
+      suspensions: () => suspensions(asked, tenant),
+      audit: () => page(asked, tenant.audit.toReversed()),
+      explain: () => explain(asked),
+    };
+    const part = parts[asked.path[2] ?? ""];
+    if (!part) throw new Refused(404, "Not found");
+    return part();
+  }
+
+  async #content(asked: Asked, tenant: FakeTenant): Promise<Answer> {
+    const uri = asked.query.get("uri") ?? "";
+    const there = tenant.resources.get(uri);
+    if (asked.method === "GET") {
+      if (!there)
+        throw new Refused(404, "There is no such resource", [{ field: "uri", rule: `${uri} does not exist` }]);
+      this.downloads.push(uri);
+      return { body: there.body, headers: { etag: there.about.etag, "content-type": there.about.mimeType } };
+    }
+    if (asked.method === "DELETE") {
+      if (!there)
+        throw new Refused(404, "There is no such resource", [{ field: "uri", rule: `${uri} does not exist` }]);
+      checkConditions(asked, there);
+      tenant.resources.delete(uri);
+      return { status: 204 };
+    }
+    const body = await bodyOf(asked.request);
+    await this.gate("store", uri);
+    checkConditions(asked, tenant.resources.get(uri));
+    this.uploads.push(uri);
+    this.addResource([...this.tenants].find(([, one]) => one === tenant)?.[0] ?? "", uri, body, fieldsOf(asked));
+    await this.gate("answer", uri);
+    return { status: there ? 200 : 201, json: tenant.resources.get(uri)?.about };
+  }
+
+  async #base({ method, json }: Asked, name: string): Promise<Answer> {
+    const there = this.bases.get(name);
+    if (method === "PUT") {
+      this.bases.set(name, (await json(contract.BaseDocument)) as TenantDocument);
+      return { json: { revision: 1, changed: true, effectiveAt: null } };
+    }
+    if (!there) throw new Refused(404, "There is no such base document");
+    return { json: there };
+  }
+
+  async #operators({ method, path, json }: Asked): Promise<Answer> {
+    const [, name] = path;
+    if (method === "GET") return { json: { items: [...this.operators.values()] } };
+    if (name !== undefined) {
+      if (!this.operators.delete(name)) throw new Refused(404, "There is no such operator");
+      return { status: 204 };
+    }
+    const { expires = null, tenants = null, ...about } = await json(contract.NewOperator);
+    const operator = { ...about, expires, tenants, created: CREATED };
+    this.operators.set(about.name, operator);
+    return { status: 201, json: { ...operator, token: "op_shown_once" } };
+  }
+
+  async #block({ method, json }: Asked, tool: string): Promise<Answer> {
+    if (method === "DELETE") this.blocks.delete(tool);
+    else this.blocks.set(tool, (await json(contract.NewBlock)).note);
+    return { json: { name: tool, changed: true, tenants: this.tenants.size, effectiveAt: null } };
+  }
+
+  async #fleet({ method, path, json }: Asked): Promise<Answer> {
+    const [, kind, id, verb] = path;
+    if (kind === "runs") {
+      const run = this.runs.get(id ?? "");
+      if (!run) throw new Refused(404, "There is no such run");
+      if (method === "POST" && verb === "resume") Object.assign(run, { state: "done", done: run.total, failed: [] });
+      return { json: run };
+    }
+    const { base, dryRun = false, continueOnError = false } = await json(contract.FleetApply);
+    const total = [...this.tenants.values()].filter(({ own }) => own.extends?.includes(base)).length;
+    const about = { id: "run-1", base, dryRun, continueOnError, created: CREATED, total, effectiveAt: null };
+    const run = { state: "done" as const, done: total, failed: [], ...about };
+    this.runs.set(run.id, run);
+    return { json: run };
+  }
+}
+
+function problemOf(error: Refused | z.ZodError): Answer {
+  if (error instanceof Refused) {
+    const { status, message: title, errors } = error;
+    return { status, json: { type: "about:blank", title, status, ...(errors && { errors }) } };
+  }
+  const errors = error.issues.map(({ path, message }) => ({ field: path.join("."), rule: message }));
+  return { status: 422, json: { type: "about:blank", title: "The input breaks a rule", status: 422, errors } };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** The cursor is the index to go on from. */
+function page({ query }: Asked, all: readonly unknown[]): Answer {
+  const from = Number(query.get("cursor") ?? 0);
+  const limit = Number(query.get("limit") ?? 100);
+  const items = all.slice(from, from + limit);
+  return { json: { items, ...(from + limit < all.length && { cursor: String(from + limit) }) } };
+}
+
+async function answerDocument({ method, query, header, json }: Asked, tenant: FakeTenant): Promise<Answer> {
+  const etag = `"${tenant.revision}"`;
+  if (method === "GET") return { json: tenant.own, headers: { etag } };
+  const wanted = (await json(contract.Document)) as TenantDocument;
+  if (![etag, "*", undefined].includes(header("if-match"))) throw new Refused(412, "It has changed meanwhile");
+  const changes = diffDocuments(tenant.own, wanted);
+  const dryRun = query.get("dryRun") === "1";
+  if (!dryRun && changes.length > 0) Object.assign(tenant, { own: wanted, revision: tenant.revision + 1 });
+  return { json: { revision: tenant.revision, changed: changes.length > 0, dryRun, effectiveAt: null, changes } };
+}
+
+function listResources(asked: Asked, tenant: FakeTenant): Answer {
+  const prefix = asked.query.get("prefix") ?? "";
+  const uris = [...tenant.resources.keys()].filter((uri) => uri.startsWith(prefix)).toSorted();
+  return page(
+    asked,
+    uris.map((uri) => tenant.resources.get(uri)?.about),
+  );
+}
+
+function checkConditions({ header }: Asked, there: Resource | undefined): void {
+  const match = header("if-match");
+  const absent = header("if-none-match");
+  const broken = (match !== undefined && match !== there?.about.etag) || (absent === "*" && there !== undefined);
+  if (broken) throw new Refused(412, "It has changed meanwhile");
+}
+
+const About = contract.ResourceAbout.pick({ name: true, title: true, description: true }).partial();
+
+function fieldsOf({ query, header }: Asked): Partial<Resource["about"]> {
+  const text = About.parse(Object.fromEntries([...query].filter(([name]) => name in About.shape)));
+  const audience = query.getAll("audience") as ("user" | "assistant")[];
+  const priority = query.get("priority");
+  return {
+    ...(text as Partial<Resource["about"]>),
+    mimeType: header("content-type") ?? "",
+    binary: query.get("binary") === "true",
+    tags: query.getAll("tag"),
+    ...(audience.length > 0 && { audience }),
+    ...(priority !== null && { priority: Number(priority) }),
+  };
+}
+
+async function prompts(asked: Asked, tenant: FakeTenant): Promise<Answer> {
+  const { method, path, json } = asked;
+  const name = path[3];
+  const all = { ...tenant.own.prompts };
+  if (name === undefined) {
+    return page(
+      asked,
+      Object.entries(all).map(([key, prompt]) => ({ name: key, ...prompt })),
+    );
+  }
+  if (method === "PUT") all[name] = (await json(contract.Prompt)) as NonNullable<typeof all>[string];
+  else if (!(name in all)) throw new Refused(404, "There is no such prompt");
+  if (method === "GET") return { json: all[name] };
+  if (method === "DELETE") delete all[name];
+  Object.assign(tenant, { own: { ...tenant.own, prompts: all }, revision: tenant.revision + 1 });
+  return { json: { revision: tenant.revision, changed: true, effectiveAt: null } };
+}
+
+async function keys({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
+  const [, , , id, verb] = path;
+  if (method === "GET") return { json: { items: [...tenant.keys.values()] } };
+  if (id === undefined) {
+    const { name, scopes = null, profile = null, expires = null } = await json(contract.NewApiKey);
+    const about = { id: `key${tenant.keys.size + 1}`, name, scopes, profile, expires };
+    const key = { ...about, created: CREATED, lastUsed: null, retires: null };
+    tenant.keys.set(key.id, key);
+    return { status: 201, json: { ...key, token: `tnt_${key.id}_secret` } };
+  }
+  if (method === "DELETE") return { json: { revision: 2, changed: tenant.keys.delete(id), effectiveAt: null } };
+  const key = tenant.keys.get(id);
+  if (!key) throw new Refused(404, "There is no such key");
+  if (verb !== "rotate") throw new Refused(404, "Not found");
+  const { overlapSeconds = 0 } = await json(contract.RotateKey);
+  const next = { ...key, id: `${id}b` };
+  tenant.keys.set(id, { ...key, retires: new Date(Date.parse(CREATED) + overlapSeconds * 1000).toISOString() });
+  tenant.keys.set(next.id, next);
+  return { json: { ...next, token: `tnt_${next.id}_secret` } };
+}
+
+async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
+  if (method === "GET") return { json: { items: [...tenant.suspensions.values()] } };
+  const acknowledged = { json: { revision: 2, changed: true, effectiveAt: CREATED } };
+  if (method === "DELETE") {
+    const [, , , kind = "", name = ""] = path;
+    const changed = tenant.suspensions.delete(`${kind} ${name}`);
+    return { json: { ...acknowledged.json, changed } };
+  }
+  const { kind, name = "", note } = await json(contract.NewSuspension);
+  tenant.suspensions.set(`${kind} ${name}`, { kind, name, note, since: CREATED });
+  return acknowledged;
+}
+
+function explain({ query }: Asked): Answer {
+  const profile = query.get("profile");
+  const visible = profile === null;
+  const reasons = [
+    `${query.get("kind")} ${query.get("name")}`,
+    visible ? "no profile" : `profile ${profile} denies it`,
+  ];
+  return { json: { visible, callable: visible, listedAs: visible ? query.get("name") : null, reasons } };
+}

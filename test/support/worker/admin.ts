@@ -1,0 +1,139 @@
+// Owns calling the admin API inside the Worker, over a small catalog. Every answer is held against what the route says
+// about itself: its status, its schema without a member more, and problem documents for all else.
+
+import { env } from "cloudflare:workers";
+import { Hono } from "hono";
+import type * as z from "zod";
+import { Problem } from "../../../src/admin/contract.ts";
+import { createAdmin } from "../../../src/admin/create-admin.ts";
+import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
+import { ROUTES } from "../../../src/admin/routes.ts";
+import { definePrompt } from "../../../src/content/prompt.ts";
+import { defineTool } from "../../../src/content/tool.ts";
+import { defineTenants } from "../../../src/tenants/definition.ts";
+
+export const ROOT = "root-token-of-the-tests";
+export const ORIGIN = "https://mcp.example.com";
+
+export const adminOptions: AdminOptions = {
+  tenants: defineTenants({ demo: { mode: "open" }, partial: { tools: ["add"] } }),
+  catalog: {
+    server: { name: "tests", version: "1.2.3" },
+    instructions: undefined,
+    tools: ["add", "greet", "wipe"].map((name) => defineTool({ name, handler: () => name })),
+    prompts: [definePrompt({ name: "hello", handler: () => "hello" })],
+    resources: [],
+  },
+  originAllowed: (origin) => origin === "https://console.example.com",
+  onError: (error) => {
+    console.error(error);
+  },
+};
+
+export const adminEnv: AdminEnv = {
+  TENANTS: env.TENANTS,
+  DIRECTORY: env.DIRECTORY,
+  PLATFORM: env.PLATFORM,
+  BODIES: env.BODIES,
+  ADMIN_TOKEN: ROOT,
+};
+
+export const appOf = (options: AdminOptions = adminOptions) =>
+  new Hono({ strict: false }).route("/admin", createAdmin(options));
+const app = appOf();
+
+export interface Asking {
+  readonly token?: string | null;
+  readonly json?: unknown;
+  readonly body?: BodyInit;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly env?: Partial<AdminEnv>;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Parsed where it is JSON. */
+  readonly body: never;
+}
+
+type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
+
+export function send(method: Method, path: string, asking: Asking = {}): Promise<Response> {
+  const { token = ROOT, json, headers, env: more } = asking;
+  const body = json === undefined ? asking.body : JSON.stringify(json);
+  const request = new Request(`${ORIGIN}/admin/v1${path}`, {
+    method,
+    headers: {
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+      ...(json === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  return Promise.resolve(app.fetch(request, { ...adminEnv, ...more }));
+}
+
+export async function ask(method: Method, path: string, asking: Asking = {}): Promise<Answered> {
+  const response = await send(method, path, asking);
+  const text = new TextDecoder().decode(await response.arrayBuffer());
+  const type = response.headers.get("content-type") ?? "";
+  const body = /^application\/(?:problem\+)?json$/.test(type) ? (JSON.parse(text) as never) : (undefined as never);
+  if (!response.ok && response.status !== 304) hold(Problem, body);
+  else holdAgainst(routeOf(method, path), response.status, body);
+  return { status: response.status, headers: response.headers, text, body };
+}
+
+function routeOf(method: Method, path: string): Route {
+  const { pathname } = new URL(path, ORIGIN);
+  const found = ROUTES.find(
+    (route) =>
+      route.method.toUpperCase() === method &&
+      new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(pathname),
+  );
+  if (!found) throw new Error(`no route ${method} ${path}`);
+  return found;
+}
+
+function holdAgainst(route: Route, status: number, body: unknown): void {
+  const reply = route.replies.find((one) => one.status === status);
+  if (!reply) throw new Error(`${route.method} ${route.path} does not say that it answers ${status}`);
+  if (reply.schema && reply.mediaType === undefined) hold(reply.schema, body);
+  else if (!reply.mediaType && body !== undefined) throw new Error("a body that is not described");
+}
+
+/** A member that the schema does not have would be dropped by parsing. */
+function hold(schema: z.ZodType, body: unknown): void {
+  const parsed = schema.parse(body);
+  if (JSON.stringify(sorted(parsed)) !== JSON.stringify(sorted(body))) {
+    throw new Error(`not as described: ${JSON.stringify(body)}`);
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}
+
+let made = 0;
+
+/** A tenant that no other test of this file knows. */
+export async function newTenant(document: Readonly<Record<string, unknown>> = {}): Promise<string> {
+  made += 1;
+  const id = `tenant-${made}`;
+  const { status, text } = await ask("POST", "/tenants", { json: { id, document: { mode: "open", ...document } } });
+  if (status !== 201) throw new Error(text);
+  return id;
+}
+
+/** What a problem says: its status, and each field with its rule. */
+export function rules({ status, body }: Answered): [number, ...(readonly [string, string])[]] {
+  const { errors = [] } = body as z.output<typeof Problem>;
+  return [status, ...errors.map(({ field, rule }) => [field, rule] as const)];
+}
