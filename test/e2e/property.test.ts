@@ -26,7 +26,7 @@ function messagesOf(reply: RawReply): Json[] {
   const type = reply.headers["content-type"] ?? "";
   if (type.startsWith("text/event-stream")) {
     const data = reply.text.split("\n").filter((line) => line.startsWith("data: "));
-    return data.map((line) => JSON.parse(line.slice(6)) as Json);
+    return data.flatMap((line) => [JSON.parse(line.slice(6))].flat() as Json[]);
   }
   return type === "application/json" && reply.text !== "" ? ([JSON.parse(reply.text)].flat() as Json[]) : [];
 }
@@ -34,7 +34,8 @@ function messagesOf(reply: RawReply): Json[] {
 /** The body as the Worker reads it; undefined when it is no JSON. */
 function bodyOf({ body }: Shot): unknown {
   try {
-    return JSON.parse(new TextDecoder().decode(typeof body === "string" ? Buffer.from(body) : body)) as unknown;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
   } catch {
     return undefined;
   }
@@ -51,8 +52,12 @@ function revisionsOf(sent: Shot, body: unknown): string[] {
   return claims(body) ? ["2026-07-28", "2025-11-25"] : ["2025-11-25"];
 }
 
+/** What speaks no JSON-RPC: pages for people, health, and the admin API with its problems. */
 const isPage = ({ method, path }: Shot, reply: RawReply) =>
-  method === "HEAD" || path === "/healthz" || reply.headers["content-type"]?.startsWith("text/html") === true;
+  method === "HEAD" ||
+  (path.startsWith("/admin") && reply.headers["content-type"] === "application/problem+json") ||
+  path === "/healthz" ||
+  reply.headers["content-type"]?.startsWith("text/html") === true;
 
 function faultOf(sent: Shot, reply: RawReply): string | undefined {
   if (reply.status >= 500 || reply.status < 200) return "status";
@@ -85,7 +90,7 @@ function batchFault(body: readonly unknown[], answers: readonly Json[]): string 
   return answers.every(({ id }) => id === null || id === undefined || asked.has(id)) ? undefined : "an id of nobody";
 }
 
-const BEFORE_THE_BODY = new Set([403, 404, 405, 406, 413, 415]);
+const BEFORE_THE_BODY = new Set([401, 403, 404, 405, 406, 413, 415]);
 
 /** An id that was legal comes back, unless the request was refused without a look at its body. */
 function idFault(reply: RawReply, body: unknown, answers: readonly Json[]): string | undefined {
