@@ -24,6 +24,7 @@ const OUR_BINDINGS: Bindings = {
   durableObjects: {
     TENANTS: "TenantObject",
     SESSIONS: "SessionObject",
+    HUBS: "HubObject",
     DIRECTORY: "DirectoryObject",
     PLATFORM: "PlatformObject",
   },

@@ -5,6 +5,7 @@ import type { NewResource } from "./content/store.ts";
 import { contentTables } from "./content/tables.ts";
 import { authorityTables } from "./tenants/authority.ts";
 import type { TenantDefinition as Definition } from "./tenants/definition.ts";
+import { endedTables } from "./tenants/ended-tables.ts";
 import { policyTables } from "./tenants/policy-tables.ts";
 import { createTenantObject } from "./tenants/tenant-object.ts";
 
@@ -26,7 +27,7 @@ export {
   type ResourceTemplate,
   type TemplateOptions,
 } from "./content/resource.ts";
-export type { Context, ElicitAnswer, ElicitOptions, Root } from "./content/context.ts";
+export type { Announcement, Context, ElicitAnswer, ElicitOptions, Root } from "./content/context.ts";
 export type { CallEnd, CallEvent, Hooks } from "./content/host.ts";
 export type { Question } from "./content/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./content/store.ts";
@@ -34,9 +35,10 @@ export type { Principal } from "./auth/principal.ts";
 export type { ContentBlock } from "./protocol/backend.ts";
 export { PlatformObject } from "./admin/platform-object.ts";
 export { DirectoryObject } from "./tenants/directory-object.ts";
+export { HubObject } from "./streams/hub-object.ts";
 export { SessionObject } from "./streams/session-object.ts";
 
 export type TenantDefinition = Definition<NewResource>;
 
 /** The authority of one tenant, with the tables of every domain that keeps some there. Bind it as `TENANTS`. */
-export class TenantObject extends createTenantObject([authorityTables, policyTables, contentTables]) {}
+export class TenantObject extends createTenantObject([authorityTables, endedTables, policyTables, contentTables]) {}

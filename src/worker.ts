@@ -3,7 +3,7 @@
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
 import { createWorker } from "./tenantry.ts";
 
-export { DirectoryObject, PlatformObject, SessionObject, TenantObject } from "./tenantry.ts";
+export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject } from "./tenantry.ts";
 
 export default createWorker({
   tools: demoTools,

@@ -39,4 +39,4 @@ export default createWorker({
   },
 });
 
-export { DirectoryObject, PlatformObject, SessionObject, TenantObject };
+export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject };

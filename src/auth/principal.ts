@@ -19,6 +19,11 @@ export const ANONYMOUS: Principal = {
   claims: {},
 };
 
+/** What a key is called wherever principals are named. */
+export function keyPrincipalId(key: string): string {
+  return `key ${key}`;
+}
+
 /** RFC 6750, section 2.1. The scheme's case does not matter. */
 export function bearerOf(authorization: string | null): string | null {
   if (authorization === null) return null;

@@ -9,7 +9,8 @@ import { authorityTables } from "../tenants/authority.ts";
 import { remote } from "../tenants/tables.ts";
 import { Context } from "./context.ts";
 import type { CallEnd, CallEvent, ContentHost } from "./host.ts";
-import { MissingCapability, ReplayInterview, SilentInterview, type ClaimBook, type Interview } from "./questions.ts";
+import { MissingCapability, ReplayInterview, type ClaimBook, type Interview } from "./questions.ts";
+import { StreamInterview } from "./stream-questions.ts";
 import type { ToolResult } from "./results.ts";
 import { runHandler, type Ended } from "./run.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./state.ts";
@@ -30,7 +31,10 @@ export async function refusalOf(name: string, call: Call, host: ContentHost): Pr
 
 export async function handle<T>(handling: Handling<T>, call: Call, host: ContentHost): Promise<CallOutcome> {
   const event = eventOf(handling.name, call, host);
-  const interview = call.dialect.era === "2026" ? openInterview(call, host) : new SilentInterview();
+  const interview =
+    call.dialect.era === "2026"
+      ? openInterview(call, host)
+      : new StreamInterview(call.capabilities, call.questions, claimBook(call, host));
   const opened = interview instanceof Promise ? await interview : interview;
   if (isFailure(opened)) return opened;
   const ctx = new Context(call, host, opened, handling.name);
@@ -121,14 +125,19 @@ async function conclude<T>(ended: Ended<T>, running: Running<T>): Promise<CallOu
       return fault(ended.error, running);
     case "suspended":
       ctx.abort(new Error("the call waits for an answer"));
-      return inputRequired(running);
+      // In era 2025 nobody hears this: another run of the call takes over.
+      return running.interview instanceof ReplayInterview
+        ? inputRequired(running, running.interview)
+        : failure("cancelled");
     case "timedOut": {
       const { timeoutMs } = handling;
       ctx.abort(new Error(`no result within ${timeoutMs} ms`));
+      running.call.questions?.withdraw("the call took too long");
       return failure("timeout", `Request timed out: ${handling.name} took longer than ${timeoutMs} ms`, { timeoutMs });
     }
     case "cancelled":
       ctx.abort(new Error("the client cancelled the call"));
+      running.call.questions?.withdraw("the call was cancelled");
       return failure("cancelled");
   }
 }
@@ -152,8 +161,10 @@ function fault<T>(error: unknown, { handling, host, event }: Running<T>): CallOu
   return error instanceof AppError ? error.toFailure() : handling.fail(error);
 }
 
-async function inputRequired<T>({ handling, call, host, interview }: Running<T>): Promise<CallOutcome> {
-  if (!(interview instanceof ReplayInterview)) return failure("internal");
+async function inputRequired<T>(
+  { handling, call, host }: Running<T>,
+  interview: ReplayInterview,
+): Promise<CallOutcome> {
   const requestState = await sealProgress(bindingOf(host), call, interview.progress);
   if (typeof requestState !== "string") return handling.fail(new Error(requestState.broken));
   const { inputRequests } = interview;

@@ -6,9 +6,9 @@ import { invalid } from "../protocol/methods/params.ts";
 import { Context } from "./context.ts";
 import { storeOf, type ContentHost } from "./host.ts";
 import type { Completer } from "./prompt.ts";
-import { SilentInterview } from "./questions.ts";
 import type { ResourceTemplate } from "./resource.ts";
 import { runHandler } from "./run.ts";
+import { StreamInterview } from "./stream-questions.ts";
 import type { View } from "./view.ts";
 
 const TIMEOUT_MS = 10_000;
@@ -23,7 +23,7 @@ export async function completeArgument(
 ): Promise<readonly string[] | Failure> {
   const found = request.ref.type === "prompt" ? promptCompleter(request, view) : templateCompleter(request, view, host);
   if (typeof found !== "function") return found;
-  const interview = new SilentInterview();
+  const interview = new StreamInterview({}, undefined, undefined);
   const ctx = new Context(call, host, interview, request.argument.name);
   const ended = await runHandler(async () => found(request.argument.value, { arguments: request.context, ctx }), {
     timeoutMs: TIMEOUT_MS,

@@ -5,6 +5,8 @@ import type { Principal } from "../auth/principal.ts";
 import type { Call } from "../protocol/backend.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { remoteChanges } from "../tenants/change-tables.ts";
 import { storeOf, type ContentHost } from "./host.ts";
 import type { Question } from "./answers.ts";
 import type { Interview } from "./questions.ts";
@@ -25,6 +27,14 @@ export type ElicitAnswer =
 export interface Root {
   readonly uri: string;
   readonly name?: string;
+}
+
+/** What changed: lists, and URIs of resources. */
+export interface Announcement {
+  readonly tools?: boolean;
+  readonly prompts?: boolean;
+  readonly resources?: boolean;
+  readonly updated?: readonly string[];
 }
 
 interface LogEntry {
@@ -148,6 +158,20 @@ export class Context {
   /** For the server: resolves when nothing waits to be sent; undefined when nothing does. */
   get unsent(): Promise<void> | undefined {
     return this.#waiting.length === 0 ? undefined : this.#asking;
+  }
+
+  /**
+   * Tells whoever listens that a list is another one now, or that resources read differently. What is stored is told
+   * without it; this is for lists and resources in code that depend on something else.
+   */
+  async announce(changed: Announcement): Promise<void> {
+    const sections = (["tools", "prompts", "resources"] as const).filter((section) => changed[section]);
+    const uris = (changed.updated ?? []).map((uri) => {
+      const parsed = parseUri(uri);
+      if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
+      return parsed.uri;
+    });
+    await remoteChanges(this.#host.stub()).announce(sections, uris);
   }
 
   /** Whether this client can be asked. */

@@ -1,5 +1,5 @@
-// Owns the questions a handler asks its client in era 2026: earlier answers ride in a sealed state, the handler runs
-// again with them, and the first question without an answer ends the call with input_required.
+// Owns how a handler asks its client, and the questions of era 2026: earlier answers ride in a sealed state, the handler
+// runs again with them, and the first question without an answer ends the call with input_required.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import { canonicalJson, digest } from "../auth/seal.ts";
@@ -35,6 +35,8 @@ export interface Interview {
   once(name: string, act: () => unknown): Promise<unknown>;
   /** The handler waits for something that this request cannot bring. */
   readonly suspended: boolean;
+  /** Milliseconds it has waited for its client: a person's time is not the tool's. */
+  waited(): number;
   onSuspend(listener: () => void): void;
 }
 
@@ -66,6 +68,10 @@ export class ReplayInterview implements Interview {
 
   can(capability: ClientCapability): boolean {
     return hasCapability(this.#capabilities, capability);
+  }
+
+  waited(): number {
+    return 0;
   }
 
   onSuspend(listener: () => void): void {
@@ -159,43 +165,10 @@ export class ReplayInterview implements Interview {
 }
 
 /** A copy without a prototype: any text is a name here, `__proto__` too. */
-function bare<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
+export function bare<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, entries);
 }
 
-function toJson(value: unknown): unknown {
+export function toJson(value: unknown): unknown {
   return value === undefined ? null : JSON.parse(JSON.stringify(value));
-}
-
-/** Era 2025 until its questions travel over streams: says so instead of waiting for an answer that cannot come. */
-export class SilentInterview implements Interview {
-  readonly suspended = false;
-  readonly #kept = new Map<string, unknown>();
-
-  can(): boolean {
-    return false;
-  }
-
-  onSuspend(): void {}
-
-  async ask(questions: Readonly<Record<string, Question>>): Promise<never> {
-    const [first] = Object.values(questions);
-    throw new MissingCapability(
-      first ? capabilityOf(first) : "elicitation",
-      "this tool asks its client a question, which this server does not do yet for protocol revisions before 2026-07-28",
-    );
-  }
-
-  memo(name: string, make: () => unknown): Promise<unknown> {
-    return this.#keep(`memo ${name}`, make);
-  }
-
-  once(name: string, act: () => unknown): Promise<unknown> {
-    return this.#keep(`once ${name}`, act);
-  }
-
-  async #keep(key: string, make: () => unknown): Promise<unknown> {
-    if (!this.#kept.has(key)) this.#kept.set(key, toJson(await make()));
-    return this.#kept.get(key);
-  }
 }

@@ -67,3 +67,10 @@ export function fromStored(row: StoredRow): ResourceRow {
     tags: JSON.parse(row.tags) as string[],
   };
 }
+
+/** Whether the list of resources reads differently; sizes and times do with every write, and are not told apart. */
+export function listsOtherwise(before: ResourceRow, after: ResourceRow): boolean {
+  const shown = ({ name, title, description, mimeType, audience, priority }: ResourceRow) =>
+    JSON.stringify([name, title, description, mimeType, audience, priority]);
+  return shown(before) !== shown(after);
+}

@@ -42,9 +42,14 @@ export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimit
 function waitFor<T>(settled: Promise<Ended<T>>, { timeoutMs, interview, sink }: RunLimits): Promise<Ended<T>> {
   const { cancelled } = sink;
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      resolve({ kind: "timedOut" });
-    }, timeoutMs);
+    const started = Date.now();
+    // The time that the client took to answer is not the handler's.
+    const look = () => {
+      const left = timeoutMs + interview.waited() - (Date.now() - started);
+      if (left <= 0) resolve({ kind: "timedOut" });
+      else timer = setTimeout(look, left);
+    };
+    let timer = setTimeout(look, timeoutMs);
     const finish = (ended: Ended<T>) => {
       clearTimeout(timer);
       resolve(ended);

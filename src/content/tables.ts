@@ -5,7 +5,7 @@ import type { Remote, TableHost, Tables } from "../tenants/tables.ts";
 import { auditEdit, countAll, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
 import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge } from "./garbage.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
-import { etagOf, fromStored, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 
 export interface PutResource {
   readonly row: NewRow;
@@ -76,6 +76,7 @@ function methodsOf(host: TableHost): ContentMethods {
       host.transaction(() => {
         const row = find(uri);
         if (row) drop(host, row);
+        if (row) host.changes.updated(uri, true);
         return row !== undefined;
       }),
     removeAs: (uri, edit) => host.transaction(() => removeAs(host, edit, find(uri))),
@@ -110,6 +111,7 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
   const after = { ...row, lastModified, revision: Math.max(now, (before?.revision ?? 0) + 1) };
   insert(host, after, resource);
   if (edit) auditEdit(host, edit.actor, { before, after });
+  host.changes.updated(row.uri, !before || listsOtherwise(before, after));
   return { state: "stored", lastModified, revision: after.revision, created: !before };
 }
 
@@ -169,6 +171,7 @@ function removeAs(
   if (!stored || !row) return { state: "absent" };
   drop(host, stored);
   auditEdit(host, actor, { before: row, after: undefined });
+  host.changes.updated(row.uri, true);
   return { state: "removed" };
 }
 

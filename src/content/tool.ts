@@ -1,6 +1,6 @@
 // Owns `defineTool`: what the author of a tool writes, checked once, and the definition that is listed.
 
-import type { ContentBlock, ToolDefinition } from "../protocol/backend.ts";
+import type { ContentBlock, Resumable, ToolDefinition } from "../protocol/backend.ts";
 import { collectParamHeaders, type ParamHeader } from "../protocol/headers.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Context } from "./context.ts";
@@ -37,8 +37,11 @@ export interface ToolOptions<Input extends AnySchema> {
   readonly output?: AnySchema;
   /** 60 s by default. */
   readonly timeoutMs?: number;
-  /** Its result outlives a lost connection, in revisions that can resume. */
-  readonly resumable?: boolean;
+  /**
+   * Its result outlives a lost connection, in revisions that can resume. Such a call may run more than once: what must
+   * happen at most once belongs into `ctx.once`.
+   */
+  readonly resumable?: boolean | Partial<Resumable>;
   /** A thrown error becomes a result with `isError`, without its stack. */
   readonly handler: (args: Infer<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
 }
@@ -49,12 +52,13 @@ export interface Tool extends ToolDefinition {
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
   readonly timeoutMs: number;
-  readonly resumable: boolean;
   readonly handler: (args: never, ctx: Context) => ToolReturn | Promise<ToolReturn>;
 }
 
 export const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_TIMEOUT_MS = 3_600_000;
+const RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
+const MAX_RETRY_MS = 60_000;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
@@ -77,7 +81,7 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
     input,
     output,
     timeoutMs,
-    resumable: options.resumable ?? false,
+    resumable: resumableOf(name, options.resumable ?? false),
     handler: options.handler,
     get wire() {
       return definition().wire;
@@ -86,6 +90,14 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
       return definition().paramHeaders;
     },
   };
+}
+
+function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {
+  if (resumable === false) return undefined;
+  const whole = { ...RESUMABLE, ...(resumable === true ? {} : resumable) };
+  const { closeAfterMs, retryMs } = whole;
+  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return whole;
+  throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 
 function compileFor(tool: string, schema: AnySchema): CompiledSchema {

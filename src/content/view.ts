@@ -187,7 +187,7 @@ function promptsOf(catalog: Catalog, { definition }: Tenant<NewResource>, docume
 }
 
 function asIs(tool: Tool): ListedTool {
-  return { wire: tool.wire, paramHeaders: tool.paramHeaders, target: tool };
+  return { wire: tool.wire, paramHeaders: tool.paramHeaders, resumable: tool.resumable, target: tool };
 }
 
 function listTools(tools: readonly Tool[], document: TenantDocument, eyes: Eyes): ListedTool[] {
@@ -195,9 +195,7 @@ function listTools(tools: readonly Tool[], document: TenantDocument, eyes: Eyes)
     .filter((tool) => isVisible(document, eyes, "tools", tool.name))
     .map((tool) => {
       const renaming = eyes.profile?.tools?.rename?.[tool.name];
-      return renaming
-        ? { wire: rename(tool.wire, renaming), paramHeaders: tool.paramHeaders, target: tool }
-        : asIs(tool);
+      return renaming ? { ...asIs(tool), wire: rename(tool.wire, renaming) } : asIs(tool);
     });
 }
 

@@ -1,7 +1,7 @@
 // Owns admission: who calls, whether the tenant, the profile and the principal may be served now, and the view they get.
 
 import { keyIdOf } from "../auth/api-key.ts";
-import { ANONYMOUS, type Principal } from "../auth/principal.ts";
+import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
 import { documentOf, viewOf, type Catalog, type View } from "../content/view.ts";
 import type { NewResource } from "../content/store.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -65,7 +65,7 @@ function keyPrincipal(grant: KeyGrant): Principal {
   let principal = principals.get(grant);
   if (!principal) {
     const { id, name, scopes } = grant;
-    principal = { kind: "key", id: `key ${id}`, subject: name, scopes: scopes ?? undefined, claims: {} };
+    principal = { kind: "key", id: keyPrincipalId(id), subject: name, scopes: scopes ?? undefined, claims: {} };
     principals.set(grant, principal);
   }
   return principal;

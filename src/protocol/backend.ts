@@ -27,6 +27,16 @@ export const UNCACHED: CacheHint = { ttlMs: 0, cacheScope: "private" };
 export interface ToolDefinition {
   readonly wire: JsonObject & { readonly name: string };
   readonly paramHeaders: readonly ParamHeader[];
+  /** Its result outlives a lost connection, in revisions that can resume. */
+  readonly resumable?: Resumable | undefined;
+}
+
+/** How the stream of a resumable call behaves; https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+export interface Resumable {
+  /** Milliseconds after which the connection is closed, for the client to come back; only where revisions know it. */
+  readonly closeAfterMs: number;
+  /** Milliseconds after which it shall come back. */
+  readonly retryMs: number;
 }
 
 export interface PromptDefinition {
@@ -87,6 +97,8 @@ export interface Call {
   /** Era 2026: the level this request asked for. In era 2025 the session knows. */
   readonly logLevel: LogLevel | undefined;
   readonly session: SessionPort | undefined;
+  /** Era 2025: how this call asks its client; undefined where it cannot. */
+  readonly questions?: QuestionPort | undefined;
   readonly sink: EventSink;
   /** A request header by name; era 2026 mirrors arguments there. */
   header(name: string): string | null;
@@ -101,6 +113,36 @@ export interface SessionPort {
   /** undefined: the client never set one. */
   logLevel(): Promise<LogLevel | undefined>;
   setLogLevel(level: LogLevel): Promise<void>;
+  /** `asked` is how the client wrote it. false: there are as many subscriptions as there may be. */
+  subscribe(uri: string, asked: string): Promise<boolean>;
+  unsubscribe(uri: string): Promise<void>;
+}
+
+export interface PutQuestion {
+  readonly name: string;
+  /** Another text, another question. */
+  readonly digest: string;
+  readonly method: string;
+  readonly params?: JsonObject;
+}
+
+export type ClientResponse =
+  | { readonly result: JsonObject }
+  | { readonly error: { readonly code: number; readonly message: string } };
+
+/** How a running call of era 2025 asks its client, on its own stream. */
+export interface QuestionPort {
+  /** Under which name the authority remembers what this call did once; undefined: it cannot run again. */
+  readonly nonce: string | undefined;
+  /** What earlier runs of the same call kept. */
+  readonly memos: Readonly<Record<string, unknown>>;
+  /** Answers by digest, all of them; undefined: the answer will find somebody else, and this run is over. */
+  ask(
+    questions: readonly PutQuestion[],
+    memos: Readonly<Record<string, unknown>>,
+  ): Promise<ReadonlyMap<string, ClientResponse> | undefined>;
+  /** Nobody waits for the answers any more. */
+  withdraw(reason: string): void;
 }
 
 /** Where notifications of a running request go. Delivery may be impossible; then they are dropped without a word. */

@@ -11,6 +11,7 @@ import { discover, ping } from "./methods/lifecycle.ts";
 import { setLogLevel } from "./methods/logging.ts";
 import { getPrompt, listPrompts } from "./methods/prompts.ts";
 import { listResources, listTemplates, readResource } from "./methods/resources.ts";
+import { subscribe, unsubscribe } from "./methods/subscriptions.ts";
 import { callTool, listTools } from "./methods/tools.ts";
 
 type Method = (call: Call, backend: Backend) => CallOutcome | Promise<CallOutcome>;
@@ -26,9 +27,17 @@ const SHARED: Readonly<Record<string, Method>> = {
   "completion/complete": complete,
 };
 
-/** `initialize` is answered where sessions are made, before this table is asked. */
+/** `initialize` and `subscriptions/listen` are answered where sessions and streams are made, before this is asked. */
 const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
-  "2025": new Map(Object.entries({ ...SHARED, ping, "logging/setLevel": setLogLevel })),
+  "2025": new Map(
+    Object.entries({
+      ...SHARED,
+      ping,
+      "logging/setLevel": setLogLevel,
+      "resources/subscribe": subscribe,
+      "resources/unsubscribe": unsubscribe,
+    }),
+  ),
   "2026": new Map(Object.entries({ ...SHARED, "server/discover": discover })),
 };
 

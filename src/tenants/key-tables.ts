@@ -1,5 +1,6 @@
 // Owns a tenant's API keys in its object: making, rotating with overlap, and revoking them, each with its audit entry.
 
+import { keyPrincipalId } from "../auth/principal.ts";
 import type { Actor, KeyRecord, PolicyHost, WriteResult } from "./policy-records.ts";
 
 export interface KeyInsert {
@@ -88,7 +89,8 @@ export function createKeyMethods(host: PolicyHost): KeyMethods {
         if (!row) return { state: "absent" };
         sql.exec("DELETE FROM api_keys WHERE id = ?", id);
         host.record(actor, "key.revoke", `key ${id}`, { before: recordOf(row), after: null });
-        return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
+        const revision = host.bump({ principal: keyPrincipalId(id) });
+        return { state: "written", revision, effectiveAt: host.effectiveAt() };
       }),
   };
 }

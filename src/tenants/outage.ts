@@ -3,6 +3,7 @@
 // tenant with suspensions has none. Overloaded is not unreachable.
 
 import type { TenantDocument } from "./document.ts";
+import { EndedSessions } from "./ended-sessions.ts";
 import { lastSnapshot, type Snapshot } from "./snapshot.ts";
 
 const WRITE_EVERY_MS = 10_000;
@@ -52,6 +53,7 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
     validUntil: 0,
     keys: new Map(),
     derived: new Map(),
+    ended: new EndedSessions(),
     bytes: 0,
   });
 }

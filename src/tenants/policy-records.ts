@@ -1,6 +1,7 @@
 // Owns the shapes that cross between a tenant's authority and those who ask it: leases, records, and what a write ends in.
 
 import type { KeyRing } from "../auth/seal.ts";
+import type { Withdrawn } from "./changes.ts";
 import type { TenantDocument } from "./document.ts";
 import type { TableHost } from "./tables.ts";
 import type { Suspension } from "./visibility.ts";
@@ -50,6 +51,17 @@ export interface LeaseAsk {
   readonly inCode: boolean;
   /** Hash of a key that the isolate wants to know about. */
   readonly keyHash: string | null;
+  /** Up to which ended session the isolate knows them; null for none, absent: it does not want to. */
+  readonly endedAfter?: number | null;
+}
+
+/** Sessions that their clients ended. */
+export interface Ended {
+  /** What to say next time. */
+  readonly cursor: number;
+  readonly nonces: readonly string[];
+  /** All that ended after this are known now, with those that were before; milliseconds since the epoch. */
+  readonly since: number;
 }
 
 export interface LeaseGranted {
@@ -61,6 +73,8 @@ export interface LeaseGranted {
   readonly seeded: boolean;
   /** Only when a key was asked for; null: there is no such key. */
   readonly key: KeyGrant | null;
+  /** null: none since. */
+  readonly ended: Ended | null;
 }
 
 export type LeaseAnswer = LeaseGranted | { readonly state: "absent" };
@@ -106,7 +120,7 @@ export interface PolicyHost extends TableHost {
   effectiveAt(): number;
   /** Of the policy; 0 where there is no tenant. */
   revision(): number;
-  /** One more thing that leases must learn of. */
-  bump(): number;
+  /** One more thing that leases must learn of; `close`: whose streams end now. */
+  bump(close?: Withdrawn): number;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
 }

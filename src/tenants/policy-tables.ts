@@ -2,16 +2,16 @@
 // leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
 
 import { auditPage, recordAudit } from "./audit-log.ts";
-import { authorityState } from "./authority.ts";
-import { blocksOf, createBlockMethods, type BlockMethods } from "./block-tables.ts";
+import type { Withdrawn } from "./changes.ts";
+import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "./document.ts";
+import { grant, trackLeases, withdrawn, type Leases, suspensionsOf } from "./leases.ts";
 import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
 import type {
   Actor,
   AuditEntry,
   LeaseAnswer,
   LeaseAsk,
-  Policy,
   PolicyHost,
   RetiredName,
   TenantRecord,
@@ -19,9 +19,6 @@ import type {
 } from "./policy-records.ts";
 import type { TableHost, Tables } from "./tables.ts";
 import type { Suspension } from "./visibility.ts";
-
-/** Added to a lease's end before a withdrawal counts: clocks that run at slightly different speeds. */
-const CLOCK_SLACK_MS = 100;
 
 export interface DocumentWrite {
   readonly own: TenantDocument;
@@ -82,7 +79,7 @@ function methodsOf(host: TableHost): PolicyMethods {
   return {
     ...createKeyMethods(policyHost),
     ...createBlockMethods(policyHost),
-    lease: (ask) => lease(host, ask, { granted, found: ask.inCode ? rows.ensure() : rows.find() }),
+    lease: (ask) => grant(host, ask, granted, ask.inCode ? rows.ensure() : rows.find()),
     create: (write) =>
       host.transaction(() => {
         const found = rows.find();
@@ -118,6 +115,7 @@ function methodsOf(host: TableHost): PolicyMethods {
         sql.exec("DELETE FROM api_keys");
       });
       host.closure.setClosed(true);
+      host.changes.policy(Number.MAX_SAFE_INTEGER, granted.effectiveAt(), {});
       return granted.effectiveAt();
     },
     erase: () => host.erase(),
@@ -130,8 +128,12 @@ function createPolicyHost(host: TableHost, granted: Leases): PolicyHost {
     ...host,
     effectiveAt: () => granted.effectiveAt(),
     revision: () => sql.exec<{ revision: number }>("SELECT revision FROM tenant").toArray()[0]?.revision ?? 0,
-    bump: () =>
-      sql.exec<{ revision: number }>("UPDATE tenant SET revision = revision + 1 RETURNING revision").one().revision,
+    bump: (close) => {
+      const bumped = "UPDATE tenant SET revision = revision + 1 RETURNING revision";
+      const { revision } = sql.exec<{ revision: number }>(bumped).one();
+      host.changes.policy(revision, granted.effectiveAt(), close);
+      return revision;
+    },
     record: (actor, action, target, change) => {
       recordAudit(host, actor, [action, target], change);
     },
@@ -164,66 +166,6 @@ function tenantRows(host: TableHost): TenantRows {
       return find() as TenantRow;
     },
   };
-}
-
-function lease(
-  host: TableHost,
-  ask: LeaseAsk,
-  { granted, found }: { granted: Leases; found: TenantRow | undefined },
-): LeaseAnswer {
-  if (!found) return { state: "absent" };
-  const { sql } = host;
-  const document = JSON.parse(found.effective) as TenantDocument;
-  granted.note(document.maxStalenessMs ?? ask.maxStalenessMs);
-  return {
-    state: "granted",
-    version: found.revision,
-    policy: ask.version === found.revision ? null : { document, ...withdrawn(sql) },
-    ...authorityState(host),
-    key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
-  };
-}
-
-interface Leases {
-  note(staleness: number): void;
-  effectiveAt(): number;
-}
-
-/** What is in memory is lost with the object; then a lease may have been given just now, as long as any ever was. */
-function trackLeases(host: TableHost): Leases {
-  const { sql } = host;
-  let longest = sql.exec<{ longest: number }>("SELECT longest FROM leases").toArray()[0]?.longest ?? 0;
-  let until = longest === 0 ? 0 : host.now() + longest;
-  return {
-    note: (staleness) => {
-      if (staleness > longest) {
-        longest = staleness;
-        sql.exec(
-          "INSERT INTO leases (one, longest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET longest = ?",
-          longest,
-          longest,
-        );
-      }
-      until = Math.max(until, host.now() + staleness);
-    },
-    effectiveAt: () => (until <= host.now() ? host.now() : until + CLOCK_SLACK_MS),
-  };
-}
-
-function suspensionsOf(sql: SqlStorage): Suspension[] {
-  return sql
-    .exec<{ kind: string; name: string; note: string; since: string }>("SELECT * FROM suspensions")
-    .toArray() as Suspension[];
-}
-
-function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
-  const rows = sql
-    .exec<{ kind: string; profile: string; name: string; target: string; successor: string | null; until: number }>(
-      "SELECT * FROM retired",
-    )
-    .toArray();
-  const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));
-  return { suspensions: [...suspensionsOf(sql), ...blocksOf(sql)], retired: retired as RetiredName[] };
 }
 
 function recordOf(host: TableHost, found: TenantRow): TenantRecord {
@@ -273,26 +215,12 @@ function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor:
     since,
   );
   host.record(actor, "suspend", `${kind} ${name}`, { before: null, after: { note } });
-  return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
+  return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
 }
 
-/** Last use is as exact as a lease: one row written for many calls. */
-function useKey(host: TableHost, hash: string) {
-  const { sql } = host;
-  const [found] = sql
-    .exec<{
-      id: string;
-      name: string;
-      scopes: string | null;
-      profile: string | null;
-      expires: number | null;
-      retires: number | null;
-    }>("SELECT id, name, scopes, profile, expires, retires FROM api_keys WHERE hash = ?", hash)
-    .toArray();
-  if (!found) return null;
-  const { id, name, scopes, profile, expires, retires } = found;
-  const ends = retires === null ? expires : Math.min(retires, expires ?? retires);
-  if (ends !== null && ends <= host.now()) return null;
-  sql.exec("UPDATE api_keys SET last_used = ? WHERE id = ?", new Date(host.now()).toISOString(), id);
-  return { id, name, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), profile, expires: ends };
+/** A suspended tool ends nobody's stream. */
+function endedBy({ kind, name }: Pick<Suspension, "kind" | "name">): Withdrawn | undefined {
+  if (kind === "tenant") return {};
+  if (kind === "tool") return undefined;
+  return kind === "principal" ? { principal: name } : { profile: name };
 }

@@ -2,6 +2,7 @@
 // memory. No request awaits another request's promise: two that find a lease ended both ask, and the later answer stays.
 
 import type { KeyRing } from "../auth/seal.ts";
+import { EndedSessions } from "./ended-sessions.ts";
 import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "./policy-records.ts";
 import { policyTables } from "./policy-tables.ts";
 import { remote, type TenantStub } from "./tables.ts";
@@ -25,6 +26,8 @@ export interface Snapshot {
   readonly keys: Map<string, KeyGrant | null>;
   /** Whatever is computed from the policy and lives as long as it. */
   readonly derived: Map<string, unknown>;
+  /** Outlives versions. */
+  readonly ended: EndedSessions;
   readonly bytes: number;
 }
 
@@ -58,6 +61,7 @@ export async function askSnapshot(tenant: string, stub: TenantStub, ask: Snapsho
     maxStalenessMs: ask.maxStalenessMs,
     inCode: ask.inCode,
     keyHash: ask.key?.hash ?? null,
+    endedAfter: before?.ended.cursor ?? null,
   });
   if (answer.state === "absent") {
     dropSnapshot(tenant);
@@ -79,9 +83,12 @@ function renewed(
   const { version, seeded } = answer;
   const kept = answer.policy === null ? before : fresh(answer.policy);
   if (!kept) throw new Error("the authority sent no policy and none is held");
-  const { policy, keys, derived, bytes } = kept;
+  const { policy, keys, derived } = kept;
   const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
-  return { tenant, version, policy, ring, seeded, validUntil, keys, derived, bytes };
+  const ended = before?.ended ?? new EndedSessions();
+  if (answer.ended) ended.learn(answer.ended);
+  const bytes = kept === before ? before.bytes : kept.bytes + ended.bytes;
+  return { tenant, version, policy, ring, seeded, validUntil, keys, derived, ended, bytes };
 }
 
 function fresh(policy: Policy): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {

@@ -1,6 +1,7 @@
 // Owns how a domain keeps tables inside a tenant's object: migrations in order, methods called by name, one alarm shared.
 // Refuses to know any domain: the object is composed from a list in the entry.
 
+import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
 
 export interface TableHost {
@@ -12,6 +13,8 @@ export interface TableHost {
   transaction<T>(work: () => T): T;
   /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */
   wakeAt(time: number): void;
+  /** What is written here is told to whoever listens. */
+  readonly changes: ChangeLog;
   /** Closed: the tenant is being deleted, or was not long ago; whatever comes late must not be kept. */
   readonly closure: Pick<Closure, "isClosed" | "setClosed">;
   /** Deletes everything that the object stores; it stays closed for a while. Nothing but the answer may follow. */
@@ -31,7 +34,7 @@ export interface Tables<Methods = object> {
   open(host: TableHost): OpenTables<Methods>;
 }
 
-export function migrate(sql: SqlStorage, tables: readonly Tables[]): void {
+export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | "migrations">[]): void {
   sql.exec("CREATE TABLE IF NOT EXISTS schema_versions (name TEXT PRIMARY KEY, version INTEGER NOT NULL)");
   for (const { name, migrations } of tables) {
     const row = sql.exec<{ version: number }>("SELECT version FROM schema_versions WHERE name = ?", name).toArray()[0];

@@ -2,6 +2,7 @@
 // Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
 
 import { DurableObject } from "cloudflare:workers";
+import { createChanges } from "./change-tables.ts";
 import { createClosure, type Closure } from "./closure.ts";
 import { openTables, type OpenTables, type Tables } from "./tables.ts";
 import { createWake, type Wake } from "./wake.ts";
@@ -52,7 +53,9 @@ export function createTenantObject<Env>(
 
     /** Once erased, there are no tables until somebody needs them. */
     #open(): ReadonlyMap<string, OpenTables<object>> {
-      this.#opened ??= openTables(tables, {
+      if (this.#opened) return this.#opened;
+      const changes = createChanges();
+      this.#opened = openTables([changes.tables, ...tables], {
         sql: this.ctx.storage.sql,
         env: this.env,
         tenant: this.ctx.id.name ?? "",
@@ -62,6 +65,7 @@ export function createTenantObject<Env>(
           this.#wake.at(time);
         },
         closure: this.#closure,
+        changes: changes.log,
         erase: async () => {
           this.#wake.at(await this.#empty(() => this.#closure.erase(Date.now())));
         },

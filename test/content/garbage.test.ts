@@ -10,7 +10,7 @@ import { bodyKey } from "../../src/content/resource-row.ts";
 import { contentTables } from "../../src/content/tables.ts";
 import { remote } from "../../src/tenants/tables.ts";
 import { putOf } from "../support/worker/resources.ts";
-import { freshTenant, inside, onBench, rowsOf, type Bench, type FreshTenant } from "../support/worker/tenant.ts";
+import { freshTenant, inside, NO_CHANGES, onBench, rowsOf, type Bench, type FreshTenant } from "../support/worker/tenant.ts";
 
 type ContentBench = Bench<ReturnType<typeof contentTables.open>["methods"]>;
 
@@ -305,6 +305,7 @@ function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete"
     now: () => clock.now,
     transaction: <T>(step: () => T) => step(),
     wakeAt: () => {},
+    changes: NO_CHANGES,
     closure: { isClosed: () => false, setClosed: () => {} },
     erase: async () => {},
   };

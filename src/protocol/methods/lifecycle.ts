@@ -1,15 +1,18 @@
 // Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
 import type { Backend, Call, CallOutcome } from "../backend.ts";
-import { negotiate, REVISION_2026, type Era, type Negotiated } from "../era.ts";
+import { negotiate, REVISION_2026, type Negotiated } from "../era.ts";
 import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { invalid } from "./params.ts";
 
-/** Declared exactly as served: no listChanged and no subscribe while nothing is pushed. */
-const CAPABILITIES: Readonly<Record<Era, JsonObject>> = {
-  "2025": { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} },
-  "2026": { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} },
+/** Declared exactly as served. */
+const SERVED: JsonObject = {
+  tools: { listChanged: true },
+  prompts: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  completions: {},
+  logging: {},
 };
 
 export interface Initialized {
@@ -29,7 +32,7 @@ export function initialize(params: JsonObject, backend: Backend): Initialized | 
     capabilities: isObject(params.capabilities) ? params.capabilities : {},
     result: {
       protocolVersion: negotiated.answered,
-      capabilities: CAPABILITIES["2025"],
+      capabilities: SERVED,
       serverInfo: backend.server,
       ...(backend.instructions === undefined ? {} : { instructions: backend.instructions }),
     },
@@ -41,7 +44,7 @@ export function discover(_call: Call, backend: Backend): CallOutcome {
     kind: "complete",
     result: {
       supportedVersions: [REVISION_2026],
-      capabilities: CAPABILITIES["2026"],
+      capabilities: SERVED,
       ...(backend.instructions === undefined ? {} : { instructions: backend.instructions }),
     },
     cache: backend.definitionsCache,

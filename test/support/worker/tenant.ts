@@ -4,6 +4,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { TenantObject } from "../../../src/tenantry.ts";
+import type { ChangeLog } from "../../../src/tenants/changes.ts";
 import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/tables.ts";
 
 let made = 0;
@@ -46,6 +47,9 @@ export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<strin
   return inside(tenant, ({ storage }) => storage.sql.exec(query).toArray());
 }
 
+/** For tables whose changes nobody listens to. */
+export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {} };
+
 export interface Bench<Methods> {
   readonly open: OpenTables<Methods>;
   readonly methods: Methods;
@@ -78,6 +82,7 @@ export function onBench<Methods, R>(
       wakeAt: (time) => {
         wakes.push(time);
       },
+      changes: NO_CHANGES,
       closure: { isClosed: () => false, setClosed: () => {} },
       erase: async () => {},
     };

@@ -1,0 +1,94 @@
+// Owns what a client may ask to be told: resources/subscribe and unsubscribe of era 2025, subscriptions/listen of era 2026.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+// https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
+
+import type { Call, CallOutcome } from "../backend.ts";
+import { failure, type Failure } from "../errors.ts";
+import { isObject, type JsonObject, type RequestId } from "../jsonrpc.ts";
+import { META } from "../meta.ts";
+import { parseUri } from "../uri.ts";
+import { invalid, isFailure, readString } from "./params.ts";
+
+const MAX_LISTENED_URIS = 1000;
+
+/** Whether there is such a resource is not said: what a view hides looks like what is not there yet. */
+export async function subscribe(call: Call): Promise<CallOutcome> {
+  const uri = subscribed(call);
+  if (typeof uri !== "string") return uri;
+  // The notification names it as the client did.
+  if (await call.session?.subscribe(uri, call.params.uri as string)) return { kind: "complete", result: {} };
+  return failure("refused", "Refused: this session has as many subscriptions as it may");
+}
+
+export async function unsubscribe(call: Call): Promise<CallOutcome> {
+  const uri = subscribed(call);
+  if (typeof uri !== "string") return uri;
+  await call.session?.unsubscribe(uri);
+  return { kind: "complete", result: {} };
+}
+
+function subscribed(call: Call): string | Failure {
+  const asked = readString(call.params, "uri");
+  if (isFailure(asked)) return asked;
+  const parsed = parseUri(asked);
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
+  if (call.session) return parsed.uri;
+  return failure("sessionRequired", `${call.method} needs a session: send initialize first`);
+}
+
+export interface ListenFilter {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  /** As the client wrote them, by their normalized form. */
+  readonly uris: ReadonlyMap<string, string>;
+}
+
+const FLAGS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"] as const;
+
+export function readListen(params: JsonObject): ListenFilter | Failure {
+  const { notifications } = params;
+  if (!isObject(notifications)) return invalid("notifications", "must be an object");
+  for (const flag of FLAGS) {
+    if (notifications[flag] !== undefined && typeof notifications[flag] !== "boolean") {
+      return invalid(`notifications.${flag}`, "must be a boolean");
+    }
+  }
+  const uris = readUris(notifications.resourceSubscriptions ?? []);
+  if (isFailure(uris)) return uris;
+  return {
+    tools: notifications.toolsListChanged === true,
+    prompts: notifications.promptsListChanged === true,
+    resources: notifications.resourcesListChanged === true,
+    uris,
+  };
+}
+
+function readUris(list: unknown): ReadonlyMap<string, string> | Failure {
+  const path = "notifications.resourceSubscriptions";
+  if (!Array.isArray(list)) return invalid(path, "must be an array of URIs");
+  if (list.length > MAX_LISTENED_URIS) return invalid(path, `has at most ${MAX_LISTENED_URIS} URIs`);
+  const uris = new Map<string, string>();
+  for (const [at, uri] of list.entries()) {
+    const parsed = typeof uri === "string" ? parseUri(uri) : { broken: "must be a string" };
+    if ("broken" in parsed) return invalid(`${path}.${at}`, parsed.broken);
+    uris.set(parsed.uri, uri as string);
+  }
+  return uris;
+}
+
+/** `params` of `notifications/subscriptions/acknowledged`: everything that was asked for is served. */
+export function acknowledged({ tools, prompts, resources, uris }: ListenFilter): JsonObject {
+  return {
+    notifications: {
+      ...(tools ? { toolsListChanged: true } : {}),
+      ...(prompts ? { promptsListChanged: true } : {}),
+      ...(resources ? { resourcesListChanged: true } : {}),
+      ...(uris.size > 0 ? { resourceSubscriptions: [...uris.values()] } : {}),
+    },
+  };
+}
+
+export function subscriptionMeta(id: RequestId): JsonObject {
+  return { [META.subscriptionId]: id };
+}

@@ -1,0 +1,214 @@
+// Owns a call of a 2025 session while it runs in this invocation: hearing that it is cancelled, and from its first
+// question on, or from its beginning when it is resumable, its life in the session's object: what it says goes into the
+// stream's log, answers come back from whichever isolate they reached.
+
+import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/backend.ts";
+import { notification } from "../protocol/jsonrpc.ts";
+import type { NewCall } from "./call-tables.ts";
+import { HeldSocket } from "./held-socket.ts";
+import { openSessionSocket, persistently, type SessionStub } from "./session-door.ts";
+import type { AskResult, Known, StoredRun } from "./session-object.ts";
+import type { RunnerMessage } from "./wire.ts";
+
+export interface RunnerHost {
+  /** A stub made for one use. */
+  object(): SessionStub;
+  /** When the session's id ends. */
+  readonly expires: number;
+  /** The JSON of the JSON-RPC id. */
+  readonly request: string;
+  /** What is stored when the call has to outlive this invocation. */
+  describe(): Promise<Pick<NewCall, "record" | "fallback">>;
+  /** The call is stored now: its stream is the log's. */
+  stored(key: string): void;
+  cancelled(): void;
+}
+
+export function newCallKey(): string {
+  return crypto.randomUUID().replaceAll("-", "").slice(0, 16);
+}
+
+export class CallRunner implements QuestionPort {
+  readonly #host: RunnerHost;
+  readonly key: string;
+  #attempt = 1;
+  #isStored = false;
+  #memos: Readonly<Record<string, unknown>> = {};
+  #socket: HeldSocket | undefined;
+  #opening: Promise<unknown> | undefined;
+  #said = 0;
+  #chain: Promise<unknown> = Promise.resolve();
+  #asked = 0;
+  readonly #open = new Map<string, string>();
+  readonly #waiting = new Set<() => void>();
+  /** Somebody else goes on with the call: nothing is said here any more. */
+  left = false;
+
+  constructor(host: RunnerHost, key = newCallKey()) {
+    this.#host = host;
+    this.key = key;
+  }
+
+  /** Goes on with a call that an earlier run left. */
+  static resume(host: RunnerHost, key: string, attempt: number, stored: StoredRun): CallRunner {
+    const runner = new CallRunner(host, key);
+    runner.#attempt = attempt;
+    runner.#isStored = true;
+    runner.#memos = JSON.parse(stored.memos) as Record<string, unknown>;
+    return runner;
+  }
+
+  get nonce(): string | undefined {
+    return this.#isStored ? this.key : undefined;
+  }
+
+  get memos(): Readonly<Record<string, unknown>> {
+    return this.#memos;
+  }
+
+  get isStored(): boolean {
+    return this.#isStored;
+  }
+
+  /** From now on the call can be cancelled from anywhere. */
+  watch(): Promise<unknown> {
+    this.#opening ??= this.#connect();
+    return this.#opening;
+  }
+
+  async #connect(): Promise<void> {
+    const { request } = this.#host;
+    this.#socket = new HeldSocket(
+      () => openSessionSocket(this.#host.object(), { as: "runner", request, call: this.key }),
+      {
+        message: (message) => {
+          this.#hear(message as RunnerMessage);
+        },
+        reopened: () => {
+          this.#nudge();
+        },
+        // The session is over, and its calls with it.
+        ended: () => {
+          this.#cancel();
+        },
+      },
+    );
+    await persistently(async () => this.#socket?.start());
+  }
+
+  #hear(message: RunnerMessage): void {
+    if ("cancel" in message) this.#cancel();
+    if ("answered" in message) this.#nudge();
+  }
+
+  #nudge(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  #cancel(): void {
+    this.left = true;
+    this.#host.cancelled();
+    this.#nudge();
+  }
+
+  /** The client of this connection is gone: an answer will find another run. */
+  leave(): void {
+    if (this.#open.size === 0) return;
+    this.left = true;
+    this.#nudge();
+    this.close();
+  }
+
+  async ask(
+    questions: readonly PutQuestion[],
+    memos: Readonly<Record<string, unknown>>,
+  ): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
+    await this.watch();
+    await this.#chain;
+    const call = this.#isStored
+      ? null
+      : { key: this.key, request: this.#host.request, said: this.#said, ...(await this.#host.describe()) };
+    const put = questions.map((question) => this.#wire(question));
+    const wanted = questions.map(({ digest }) => digest);
+    for (const { id, digest } of put) this.#open.set(digest, id);
+    for (let first = true; !this.left; first = false) {
+      const nudged = new Promise<void>((resolve) => {
+        this.#waiting.add(resolve);
+      });
+      const ask = { call, key: this.key, attempt: this.#attempt, memos: JSON.stringify(memos), questions: put };
+      const result = await persistently<AskResult>(async () => this.#host.object().ask(ask, this.#host.expires));
+      if (result.state === "full") throw new Error("this session has too many calls that wait for their client");
+      if (result.state === "stale") break;
+      if (first) this.#becomeStored();
+      const answers = this.#answersIn(result.known, wanted);
+      if (answers) return answers;
+      await nudged;
+    }
+    this.left = true;
+    return undefined;
+  }
+
+  #wire({ name, digest, method, params }: PutQuestion) {
+    this.#asked += 1;
+    const id = `q-${this.key}-${this.#attempt}.${this.#asked}`;
+    const json = JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) });
+    return { id, name, digest, json };
+  }
+
+  #becomeStored(): void {
+    if (this.#isStored) return;
+    this.#isStored = true;
+    this.#host.stored(this.key);
+  }
+
+  /** undefined: not all of them are there yet. */
+  #answersIn(known: readonly Known[], wanted: readonly string[]): ReadonlyMap<string, ClientResponse> | undefined {
+    const answers = new Map<string, ClientResponse>();
+    for (const { digest, id, answer } of known) {
+      if (!wanted.includes(digest)) continue;
+      this.#open.set(digest, id);
+      if (answer !== null) answers.set(digest, JSON.parse(answer) as ClientResponse);
+    }
+    if (answers.size < wanted.length) return undefined;
+    for (const digest of wanted) this.#open.delete(digest);
+    return answers;
+  }
+
+  /** A notification that went to the client by another way than the log. */
+  countSaid(): void {
+    this.#said += 1;
+  }
+
+  append(json: string): void {
+    this.#said += 1;
+    const count = this.#said;
+    this.#chain = this.#chain
+      .then(async () => {
+        if (this.left) return;
+        const { key } = this;
+        if (await persistently(() => this.#host.object().append(key, this.#attempt, json, count))) return;
+        this.#cancel();
+      })
+      // What could not be said is lost; the result is not.
+      .catch(() => {});
+  }
+
+  /** `json`: the answer; null: the call ends without one. */
+  async finish(json: string | null): Promise<void> {
+    await this.#chain;
+    if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json));
+    this.close();
+  }
+
+  withdraw(reason: string): void {
+    for (const requestId of this.#open.values()) {
+      this.append(notification("notifications/cancelled", { requestId, reason }));
+    }
+    this.#open.clear();
+  }
+
+  close(): void {
+    this.#socket?.close();
+  }
+}

@@ -1,0 +1,233 @@
+// Owns the rows of a session's stored calls: what was asked for, the events of its stream in order, and the questions put
+// to the client with their answers. Bounded in calls, events and bytes. Refuses to read what it stores.
+
+/** Longer texts are stored and sent in parts: a row may have 2 MB, a message less. */
+const PART_CHARACTERS = 400_000;
+const MAX_CALLS = 50;
+const MAX_QUESTIONS = 100;
+/** Of one call's notifications; its result is kept whatever it weighs. */
+const MAX_EVENT_CHARACTERS = 4_000_000;
+const MAX_EVENTS = 2000;
+const MAX_SESSION_CHARACTERS = 32_000_000;
+/** How long a call that is over can be caught up with. */
+export const OVER_KEPT_MS = 600_000;
+/** A cancellation may overtake what it cancels. */
+const CANCELLED_KEPT_MS = 60_000;
+const MAX_CANCELLED = 1000;
+/** The record is stored with the events, in front of them. */
+const RECORD_SEQ = 0;
+
+export const CALL_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
+     memos TEXT NOT NULL, over INTEGER, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL) WITHOUT ROWID`,
+  "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, at)) WITHOUT ROWID",
+  "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT) WITHOUT ROWID",
+  "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
+  "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, asked TEXT NOT NULL) WITHOUT ROWID",
+];
+
+export interface NewCall {
+  readonly key: string;
+  /** The JSON of its JSON-RPC id. */
+  readonly request: string;
+  /** Everything that is needed to run it again. */
+  readonly record: string;
+  /** The answer when it cannot be run to its end. */
+  readonly fallback: string;
+  /** How many notifications it sent before it was stored. */
+  readonly said: number;
+}
+
+export interface NewQuestion {
+  readonly id: string;
+  readonly name: string;
+  readonly digest: string;
+  /** The event that puts it to the client. */
+  readonly json: string;
+}
+
+export interface StoredCall {
+  [column: string]: SqlStorageValue;
+  key: string;
+  request: string;
+  fallback: string;
+  attempt: number;
+  memos: string;
+  over: number | null;
+  /** Notifications of the call that were sent, counted from its beginning whichever run sent them. */
+  said: number;
+  seq: number;
+  characters: number;
+}
+
+export interface StoredEvent {
+  readonly seq: number;
+  readonly part: string;
+  readonly last: boolean;
+}
+
+export class CallTables {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  find(key: string): StoredCall | undefined {
+    return this.#sql.exec<StoredCall>("SELECT * FROM calls WHERE key = ?", key).toArray()[0];
+  }
+
+  unfinished(): readonly StoredCall[] {
+    return this.#sql.exec<StoredCall>("SELECT * FROM calls WHERE over IS NULL").toArray();
+  }
+
+  /** false: the session has no room for it. */
+  add({ key, request, record, fallback, said }: NewCall): boolean {
+    const { calls, characters } = this.#sql
+      .exec<{ calls: number; characters: number | null }>(
+        "SELECT count(*) AS calls, sum(characters) AS characters FROM calls",
+      )
+      .one();
+    if (calls >= MAX_CALLS || (characters ?? 0) + record.length > MAX_SESSION_CHARACTERS) return false;
+    this.#sql.exec(
+      "INSERT INTO calls (key, request, fallback, attempt, memos, over, said, seq, characters) VALUES (?, ?, ?, 1, '{}', NULL, ?, ?, ?)",
+      key,
+      request,
+      fallback,
+      said,
+      RECORD_SEQ,
+      record.length,
+    );
+    this.#write(key, RECORD_SEQ, record);
+    return true;
+  }
+
+  record(key: string): string {
+    return this.events(key, RECORD_SEQ - 1, RECORD_SEQ)
+      .map(({ part }) => part)
+      .join("");
+  }
+
+  /** The number of the new event; undefined: dropped, because the call has said enough. */
+  append(call: StoredCall, json: string, always: boolean): number | undefined {
+    const full = call.seq >= MAX_EVENTS || call.characters + json.length > MAX_EVENT_CHARACTERS;
+    if (full && !always) return undefined;
+    const seq = call.seq + 1;
+    this.#sql.exec("UPDATE calls SET seq = ?, characters = characters + ? WHERE key = ?", seq, json.length, call.key);
+    this.#write(call.key, seq, json);
+    return seq;
+  }
+
+  /** false: it was said before, by this run or by one that was lost. */
+  say(call: StoredCall, count: number): boolean {
+    if (count <= call.said) return false;
+    this.#sql.exec("UPDATE calls SET said = ? WHERE key = ?", count, call.key);
+    return true;
+  }
+
+  #write(key: string, seq: number, text: string): void {
+    for (let at = 0; at === 0 || at < text.length; at += PART_CHARACTERS) {
+      const part = text.slice(at, at + PART_CHARACTERS);
+      this.#sql.exec("INSERT INTO events (call, seq, at, part) VALUES (?, ?, ?, ?)", key, seq, at, part);
+    }
+  }
+
+  events(key: string, after: number, upTo = Number.MAX_SAFE_INTEGER): readonly StoredEvent[] {
+    const rows = this.#sql
+      .exec<{ seq: number; part: string }>(
+        "SELECT seq, part FROM events WHERE call = ? AND seq > ? AND seq <= ? ORDER BY seq, at",
+        key,
+        after,
+        upTo,
+      )
+      .toArray();
+    return rows.map(({ seq, part }, index) => ({ seq, part, last: rows[index + 1]?.seq !== seq }));
+  }
+
+  nextAttempt(key: string): number {
+    return this.#sql
+      .exec<{ attempt: number }>("UPDATE calls SET attempt = attempt + 1 WHERE key = ? RETURNING attempt", key)
+      .one().attempt;
+  }
+
+  keepMemos(key: string, memos: string): void {
+    this.#sql.exec("UPDATE calls SET memos = ? WHERE key = ?", memos, key);
+  }
+
+  end(key: string, now: number): void {
+    this.#sql.exec("UPDATE calls SET over = ? WHERE key = ?", now, key);
+    this.#sql.exec("DELETE FROM events WHERE call = ? AND seq = ?", key, RECORD_SEQ);
+  }
+
+  /** Those of the questions that were not put before; undefined: too many. */
+  addQuestions(call: string, questions: readonly NewQuestion[]): readonly NewQuestion[] | undefined {
+    const { asked } = this.#sql
+      .exec<{ asked: number }>("SELECT count(*) AS asked FROM questions WHERE call = ?", call)
+      .one();
+    if (asked + questions.length > MAX_QUESTIONS) return undefined;
+    return questions.filter(({ id, name, digest }) => {
+      const put = this.#sql.exec(
+        "SELECT 1 FROM questions WHERE call = ? AND name = ? AND digest = ?",
+        call,
+        name,
+        digest,
+      );
+      if (put.toArray().length > 0) return false;
+      this.#sql.exec("INSERT INTO questions (id, call, name, digest) VALUES (?, ?, ?, ?)", id, call, name, digest);
+      return true;
+    });
+  }
+
+  question(id: string): { readonly call: string; readonly answer: string | null } | undefined {
+    return this.#sql
+      .exec<{ call: string; answer: string | null }>("SELECT call, answer FROM questions WHERE id = ?", id)
+      .toArray()[0];
+  }
+
+  keepAnswer(id: string, answer: string): void {
+    this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer, id);
+  }
+
+  /** Every question of the call that was put, with its answer when there is one. */
+  answers(call: string): readonly { readonly digest: string; readonly id: string; readonly answer: string | null }[] {
+    return this.#sql
+      .exec<{ digest: string; id: string; answer: string | null }>(
+        "SELECT digest, id, answer FROM questions WHERE call = ?",
+        call,
+      )
+      .toArray();
+  }
+
+  waits(call: string): boolean {
+    return (
+      this.#sql.exec("SELECT 1 FROM questions WHERE call = ? AND answer IS NULL LIMIT 1", call).toArray().length > 0
+    );
+  }
+
+  addCancelled(request: string, now: number): void {
+    this.#sql.exec("DELETE FROM cancelled WHERE until <= ?", now);
+    const { many } = this.#sql.exec<{ many: number }>("SELECT count(*) AS many FROM cancelled").one();
+    if (many >= MAX_CANCELLED) return;
+    this.#sql.exec("INSERT OR REPLACE INTO cancelled (request, until) VALUES (?, ?)", request, now + CANCELLED_KEPT_MS);
+  }
+
+  takeCancelled(request: string, now: number): boolean {
+    return (
+      this.#sql.exec("DELETE FROM cancelled WHERE request = ? AND until > ? RETURNING request", request, now).toArray()
+        .length > 0
+    );
+  }
+
+  /** Says when the next call that is over goes. */
+  prune(now: number): number | undefined {
+    const gone = this.#sql
+      .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - OVER_KEPT_MS)
+      .toArray();
+    for (const { key } of gone) {
+      this.#sql.exec("DELETE FROM events WHERE call = ?", key);
+      this.#sql.exec("DELETE FROM questions WHERE call = ?", key);
+    }
+    const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(over) AS next FROM calls").one();
+    return next === null ? undefined : next + OVER_KEPT_MS;
+  }
+}

@@ -1,0 +1,251 @@
+// Owns a notification stream of either era while it is open: what changed in the tenant, told as far as the stream asked
+// for it and its view sees it. Before anything is told, whoever listens must still be admitted.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+
+import type { Changes, Section } from "../tenants/changes.ts";
+import { HeldSocket, type Opened } from "./held-socket.ts";
+import { CLOSE, type HubMessage } from "./wire.ts";
+
+/** A burst of changes is told once. */
+const COALESCE_MS = 15;
+/** Streams of one isolate do not all ask the authority at once: the first one's answer serves the others. */
+const SPREAD_MS = 40;
+const RETRY_MS = 1000;
+
+export interface Filter {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  /** How the client wrote each URI, by its normalized form. */
+  readonly uris: ReadonlyMap<string, string>;
+}
+
+/** A digest of each list of definitions: equal texts, equal lists. */
+export type Digests = Readonly<Record<Section, string>>;
+
+/** What one principal sees of a tenant in one profile, as far as a stream needs it. */
+export interface StreamSight {
+  readonly digests: Digests;
+  sees(uri: string): boolean;
+}
+
+export interface FeedHost {
+  connect(): Promise<Opened>;
+  /** Somebody listens from now on; what differs since this version, null: since now. */
+  listen(since: number | null): Promise<Changes>;
+  /** null: whoever listens is admitted no more. `revision`: of the policy, at least; Infinity: the newest there is. */
+  look(revision: number): Promise<StreamSight | null>;
+  /** Read anew when a session's subscriptions changed. */
+  filter(): Promise<Filter>;
+  tell(method: string, params: Record<string, unknown>, state: FeedState): void;
+  ended(why: "replaced" | "withdrawn" | "over" | "lost"): void;
+}
+
+/** Where a stream is: enough to go on from there. */
+export interface FeedState {
+  readonly version: number;
+  readonly digests: Digests;
+}
+
+const METHODS: Readonly<Record<Section, string>> = {
+  tools: "notifications/tools/list_changed",
+  prompts: "notifications/prompts/list_changed",
+  resources: "notifications/resources/list_changed",
+};
+const SECTIONS: readonly Section[] = ["tools", "prompts", "resources"];
+
+const UNKNOWN: Digests = { tools: "", prompts: "", resources: "" };
+
+export class Feed {
+  readonly #host: FeedHost;
+  readonly #socket: HeldSocket;
+  #filter: Filter | undefined;
+  #state: FeedState | undefined;
+  #pending: Pending = nothing();
+  /** The version of the last event; who knows less than the next one's `after` missed something. */
+  #heard = 0;
+  #work: Promise<void> = Promise.resolve();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  constructor(host: FeedHost) {
+    this.#host = host;
+    this.#socket = new HeldSocket(() => host.connect(), {
+      message: (message) => {
+        this.#hear(message as HubMessage);
+      },
+      reopened: () => {
+        this.#pending.missed = true;
+        this.#soon(Math.random() * SPREAD_MS);
+      },
+      ended: (code) => {
+        this.#end(code === CLOSE.replaced ? "replaced" : code === CLOSE.withdrawn ? "withdrawn" : "lost");
+      },
+    });
+  }
+
+  /** Listens first and looks then, so that nothing falls between. A number: refused with that status. */
+  async start(from: FeedState | undefined): Promise<number | FeedState> {
+    const refused = await this.#socket.start();
+    if (refused !== undefined) return refused;
+    const [changes, sight, filter] = await Promise.all([
+      this.#host.listen(from?.version ?? null),
+      this.#host.look(from ? Infinity : 0),
+      this.#host.filter(),
+    ]);
+    if (!sight) return this.#refuse();
+    this.#filter = filter;
+    // A change that is not in force yet: what the client listed may be from before it, whatever is seen here.
+    const digests = from?.digests ?? (changes.due ? UNKNOWN : sight.digests);
+    this.#state = { version: changes.version, digests };
+    this.#heard = Math.max(this.#heard, changes.version);
+    if (from) this.#take(changes);
+    // What was heard meanwhile, too.
+    this.#soon(0);
+    return this.#state;
+  }
+
+  #refuse(): number {
+    this.close();
+    return 403;
+  }
+
+  get state(): FeedState | undefined {
+    return this.#state;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer ?? null);
+    this.#socket.close();
+  }
+
+  #end(why: Parameters<FeedHost["ended"]>[0]): void {
+    if (this.#closed) return;
+    this.close();
+    this.#host.ended(why);
+  }
+
+  #hear(message: HubMessage): void {
+    if ("resubscribe" in message) {
+      this.#pending.resubscribe = true;
+      return this.#soon(0);
+    }
+    const { check, after } = message;
+    if (check !== null) this.#pending.revision = Math.max(this.#pending.revision, check);
+    // Before the stream has begun nothing is missed: what it begins with is newer.
+    if (this.#state && this.#heard < after) this.#pending.missed = true;
+    this.#heard = Math.max(this.#heard, message.version);
+    this.#take({ ...message, all: false, due: false });
+    return this.#soon(check === null ? COALESCE_MS : Math.random() * SPREAD_MS);
+  }
+
+  #take(changes: Changes): void {
+    const pending = this.#pending;
+    for (const uri of changes.updated) pending.updated.add(uri);
+    for (const uri of changes.listed) pending.listed.add(uri);
+    for (const section of changes.announced) pending.announced.add(section);
+    pending.policy ||= changes.policy || changes.all;
+    pending.all ||= changes.all;
+    pending.version = Math.max(pending.version, changes.version);
+  }
+
+  #soon(wait: number): void {
+    if (this.#closed || !this.#state) return;
+    if (wait > 0 && this.#timer !== undefined) return;
+    clearTimeout(this.#timer ?? null);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#work = this.#work
+        .then(() => this.#flush())
+        .catch(() => {
+          // The authority is away: try again, and tell nothing meanwhile.
+          this.#pending.missed = true;
+          this.#soon(RETRY_MS);
+        });
+    }, wait);
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#pending.missed && this.#state) {
+      const changes = await this.#host.listen(this.#state.version);
+      this.#heard = Math.max(this.#heard, changes.version);
+      this.#take(changes);
+    }
+    const pending = this.#pending;
+    this.#pending = nothing();
+    try {
+      await this.#tell(pending);
+    } catch (error) {
+      this.#pending = merged(pending, this.#pending);
+      throw error;
+    }
+  }
+
+  async #tell(pending: Pending): Promise<void> {
+    if (pending.resubscribe || pending.missed) this.#filter = await this.#host.filter();
+    const sight = await this.#host.look(pending.missed ? Infinity : pending.revision);
+    const before = this.#state;
+    const filter = this.#filter;
+    if (this.#closed || !before || !filter) return;
+    if (!sight) return this.#end("withdrawn");
+    const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, sight));
+    this.#state = {
+      version: Math.max(before.version, pending.version),
+      digests: pending.policy ? sight.digests : before.digests,
+    };
+    for (const section of changed) this.#host.tell(METHODS[section], {}, this.#state);
+    for (const uri of pending.all ? filter.uris.keys() : pending.updated) {
+      const asked = filter.uris.get(uri);
+      if (asked === undefined || !sight.sees(uri)) continue;
+      this.#host.tell("notifications/resources/updated", { uri: asked }, this.#state);
+    }
+  }
+}
+
+interface Pending {
+  updated: Set<string>;
+  listed: Set<string>;
+  announced: Set<Section>;
+  policy: boolean;
+  all: boolean;
+  missed: boolean;
+  resubscribe: boolean;
+  /** Of the policy: what the view must at least be computed on. */
+  revision: number;
+  version: number;
+}
+
+function nothing(): Pending {
+  return {
+    updated: new Set(),
+    listed: new Set(),
+    announced: new Set(),
+    policy: false,
+    all: false,
+    missed: false,
+    resubscribe: false,
+    revision: 0,
+    version: 0,
+  };
+}
+
+function merged(a: Pending, b: Pending): Pending {
+  return {
+    updated: new Set([...a.updated, ...b.updated]),
+    listed: new Set([...a.listed, ...b.listed]),
+    announced: new Set([...a.announced, ...b.announced]),
+    policy: a.policy || b.policy,
+    all: a.all || b.all,
+    missed: a.missed || b.missed,
+    resubscribe: a.resubscribe || b.resubscribe,
+    revision: Math.max(a.revision, b.revision),
+    version: Math.max(a.version, b.version),
+  };
+}
+
+function hasChanged(section: Section, pending: Pending, before: FeedState, sight: StreamSight): boolean {
+  if (pending.announced.has(section)) return true;
+  if (pending.policy && sight.digests[section] !== before.digests[section]) return true;
+  return section === "resources" && (pending.all || [...pending.listed].some((uri) => sight.sees(uri)));
+}

@@ -1,0 +1,101 @@
+// Owns a socket to an object that is meant to stay: opened again after an accident, a deploy or an eviction, and ended
+// when the object says that it is over. Refuses to know what travels on it.
+
+import { isFinal } from "./wire.ts";
+
+const BACKOFF_MS = [20, 200, 1000, 3000, 5000] as const;
+const MAX_FAILURES = 12;
+/** What the socket ends with when the object cannot be reached any more. */
+export const UNREACHABLE = 4500;
+
+export interface SocketHooks {
+  message(message: unknown): void;
+  /** The socket was lost and is there again: something may have been missed. */
+  reopened(): void;
+  ended(code: number): void;
+}
+
+/** undefined: refused, with the status the object gave. */
+export type Opened = { readonly socket: WebSocket } | { readonly refused: number };
+
+export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<Opened> {
+  const url = `https://tenantry.internal/?${new URLSearchParams(query).toString()}`;
+  const response = await stub.fetch(url, { headers: { upgrade: "websocket" } });
+  const { webSocket, status } = response;
+  if (webSocket) return { socket: webSocket };
+  await response.body?.cancel();
+  return { refused: status };
+}
+
+export class HeldSocket {
+  readonly #open: () => Promise<Opened>;
+  readonly #hooks: SocketHooks;
+  #socket: WebSocket | undefined;
+  #failures = 0;
+  #closed = false;
+
+  constructor(open: () => Promise<Opened>, hooks: SocketHooks) {
+    this.#open = open;
+    this.#hooks = hooks;
+  }
+
+  /** undefined: it is open. A number: the object refused it with that status. */
+  async start(): Promise<number | undefined> {
+    const opened = await this.#open();
+    if ("refused" in opened) return opened.refused;
+    this.#listen(opened.socket);
+    return undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#socket?.close(1000);
+  }
+
+  #listen(socket: WebSocket): void {
+    if (this.#closed) return void socket.close(1000);
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => {
+      if (!this.#closed && typeof data === "string") this.#hooks.message(JSON.parse(data));
+    });
+    socket.addEventListener("close", ({ code }) => {
+      if (this.#socket === socket) this.#lost(code);
+    });
+    socket.addEventListener("error", () => {
+      if (this.#socket === socket) this.#lost(1006);
+    });
+    socket.accept();
+  }
+
+  #lost(code: number): void {
+    this.#socket = undefined;
+    if (this.#closed) return;
+    if (isFinal(code)) this.#end(code);
+    else void this.#reopen();
+  }
+
+  async #reopen(): Promise<void> {
+    while (!this.#closed) {
+      if (this.#failures >= MAX_FAILURES) return void this.#end(UNREACHABLE);
+      const wait = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0;
+      await scheduler.wait(wait * (0.5 + Math.random()));
+      const opened = await this.#open().catch(() => undefined);
+      if (opened && "socket" in opened) {
+        this.#failures = 0;
+        this.#listen(opened.socket);
+        this.#hooks.reopened();
+        return;
+      }
+      if (opened && opened.refused < 500) return void this.#end(CLOSED_BY + opened.refused);
+      this.#failures += 1;
+    }
+  }
+
+  #end(code: number): void {
+    this.#closed = true;
+    this.#hooks.ended(code);
+  }
+}
+
+/** The code of a refusal is its status above this. */
+const CLOSED_BY = 4000;

@@ -1,0 +1,70 @@
+// Owns who listens to a tenant: one hibernatable WebSocket for each notification stream, and handing on what changed.
+// Keeps nothing but the sockets themselves. Refuses to decide what a stream's view may be told: its holder does.
+
+import { DurableObject } from "cloudflare:workers";
+import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/changes.ts";
+import { CLOSE, type Listener } from "./wire.ts";
+
+/** Cloudflare's own limit is 32,768 sockets for an object. */
+export const MAX_STREAMS = 20_000;
+
+export class HubObject extends DurableObject implements HubStub {
+  override async fetch(request: Request): Promise<Response> {
+    if (this.ctx.getWebSockets().length >= MAX_STREAMS) return new Response("too many streams", { status: 503 });
+    const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
+    // One standalone stream for each session: the newest.
+    if (listener.session !== null) this.#close((other) => other.session === listener.session, CLOSE.replaced);
+    const { 0: near, 1: far } = new WebSocketPair();
+    this.ctx.acceptWebSocket(far);
+    far.serializeAttachment(listener);
+    return new Response(null, { status: 101, webSocket: near });
+  }
+
+  async publish(event: ChangeEvent): Promise<number> {
+    if (event.close) this.#close(matcherOf(event.close), CLOSE.withdrawn);
+    const text = JSON.stringify(event);
+    let streams = 0;
+    for (const socket of this.ctx.getWebSockets()) {
+      if (socket.readyState !== WebSocket.OPEN) continue;
+      streams += 1;
+      send(socket, text);
+    }
+    return streams;
+  }
+
+  /** The session's subscriptions are others now: whoever holds its stream reads them anew. */
+  async resubscribe(session: string): Promise<void> {
+    for (const socket of this.ctx.getWebSockets()) {
+      if (listenerOf(socket).session === session) send(socket, '{"resubscribe":true}');
+    }
+  }
+
+  async endSession(session: string): Promise<void> {
+    this.#close((listener) => listener.session === session, CLOSE.ended);
+  }
+
+  #close(matches: (listener: Listener) => boolean, code: number): void {
+    for (const socket of this.ctx.getWebSockets()) {
+      if (matches(listenerOf(socket))) socket.close(code);
+    }
+  }
+}
+
+function listenerOf(socket: WebSocket): Listener {
+  return socket.deserializeAttachment() as Listener;
+}
+
+/** A socket that is closing takes no more; its holder asks for what it missed. */
+function send(socket: WebSocket, text: string): void {
+  try {
+    socket.send(text);
+  } catch {
+    socket.close(1011);
+  }
+}
+
+function matcherOf({ principal, profile }: Withdrawn): (listener: Listener) => boolean {
+  return (listener) =>
+    (principal === undefined || listener.principal === principal) &&
+    (profile === undefined || listener.profile === profile);
+}

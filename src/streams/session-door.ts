@@ -1,0 +1,43 @@
+// Owns how a Worker reaches a session's object: its name, its sockets, and trying again when the object was just moved
+// or evicted. A stub belongs to one request.
+
+import { openSocket, type Opened } from "./held-socket.ts";
+import type { SessionObject } from "./session-object.ts";
+
+export type SessionStub = DurableObjectStub<SessionObject>;
+
+export interface SessionEnv {
+  readonly SESSIONS: DurableObjectNamespace<SessionObject>;
+}
+
+export function sessionName(tenant: string, nonce: string): string {
+  return `${tenant}/${nonce}`;
+}
+
+const RETRY_MS = [20, 150, 600] as const;
+
+/** For what may be said twice: an object that was evicted in the middle may have heard it or not. */
+export async function persistently<T>(work: () => Promise<T>): Promise<T> {
+  for (const wait of RETRY_MS) {
+    try {
+      return await work();
+    } catch (error) {
+      if (isOverloaded(error)) throw error;
+      await scheduler.wait(wait);
+    }
+  }
+  return work();
+}
+
+function isOverloaded(error: unknown): boolean {
+  return typeof error === "object" && error !== null && "overloaded" in error && error.overloaded === true;
+}
+
+export type SessionSocket =
+  | { readonly as: "viewer"; readonly call: string }
+  | { readonly as: "runner"; readonly request: string; readonly call: string }
+  | { readonly as: "holder" };
+
+export function openSessionSocket(stub: SessionStub, socket: SessionSocket, after = 0): Promise<Opened> {
+  return openSocket(stub, { socket: JSON.stringify(socket), after: String(after) });
+}

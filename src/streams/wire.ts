@@ -1,0 +1,40 @@
+// Owns what travels on the sockets between a Worker that holds a stream and the objects that feed it.
+
+import type { ChangeEvent } from "../tenants/changes.ts";
+
+/** Why an object closes a socket; any other end is an accident, and the socket is opened again. */
+export const CLOSE = {
+  /** A newer stream of the same session took its place. */
+  replaced: 4000,
+  /** Who listened may do so no more. */
+  withdrawn: 4001,
+  /** The session, or the call, is over. */
+  ended: 4002,
+} as const;
+
+export function isFinal(code: number): boolean {
+  return code >= 4000 && code < 5000;
+}
+
+export interface Listener {
+  /** The nonce of a 2025 session; null for a stream of era 2026. */
+  readonly session: string | null;
+  readonly profile: string | null;
+  readonly principal: string;
+}
+
+/** From the hub to who holds a notification stream. */
+export type HubMessage = ChangeEvent | { readonly resubscribe: true };
+
+/** From the session's object to who views a call. An event's JSON may come in parts: a message has a limit. */
+export type ViewerMessage =
+  | { readonly seq: number; readonly part: string; readonly last: boolean }
+  | { readonly over: true };
+
+/** From the session's object to who runs a call, or holds an HTTP+SSE stream. */
+export type RunnerMessage =
+  | { readonly cancel: true }
+  /** A question was answered: ask again for what is known. */
+  | { readonly answered: true }
+  /** What the client posted. */
+  | { readonly posted: string };

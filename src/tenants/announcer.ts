@@ -1,0 +1,149 @@
+// Owns when a tenant's changes are sent to its hub: what is committed goes out as soon as the last sending is done, so
+// that a burst becomes one event; a change of policy when it is in force. What could not be sent is sent by the alarm.
+
+import type { ChangeRecord } from "./change-tables.ts";
+import {
+  hubName,
+  shardsOf,
+  type ChangeEvent,
+  type ChangeLog,
+  type Changes,
+  type HubEnv,
+  type HubStub,
+} from "./changes.ts";
+import type { TableHost } from "./tables.ts";
+
+const RETRY_MS = 1000;
+
+export type AnnouncerHost = Pick<TableHost, "sql" | "env" | "tenant" | "now" | "transaction" | "wakeAt">;
+
+export interface Announcer extends ChangeLog {
+  listen(since: number | null): Changes;
+  flush(): Promise<void>;
+  alarm(now: number): Promise<number | undefined>;
+}
+
+type Unversioned = Pick<ChangeEvent, "check" | "close">;
+
+export function createAnnouncer(record: ChangeRecord): Announcer {
+  const sender = new Sender(record);
+  return {
+    updated: (uri, listed) => {
+      record.add("updated", uri);
+      if (listed) record.add("listed", uri);
+      sender.soon();
+    },
+    announced: (sections) => {
+      for (const section of sections) record.add("announced", section);
+      sender.soon();
+    },
+    policy: (revision, effectiveAt, close) => {
+      if (effectiveAt <= record.now()) record.add("policy", "");
+      else {
+        record.addDue(effectiveAt);
+        record.wakeAt(effectiveAt);
+      }
+      sender.check(revision, close ?? null);
+    },
+    listen: (since) => {
+      sender.listen();
+      return record.since(since ?? record.version());
+    },
+    flush: () => sender.flush(),
+    alarm: async (now) => {
+      const { due, next } = record.transaction(() => {
+        const taken = record.takeDue(now);
+        if (taken.due) record.add("policy", "");
+        return taken;
+      });
+      if (due || sender.unsent) await sender.flush();
+      return sender.unsent ? Math.min(next ?? Infinity, record.now() + RETRY_MS) : next;
+    },
+  };
+}
+
+class Sender {
+  readonly #record: ChangeRecord;
+  #sent: number;
+  #listening: boolean;
+  /** Grows when somebody begins to listen: an answer to what was sent before says nothing about them. */
+  #arrivals = 0;
+  #waiting: Unversioned[] = [];
+  #sending: Promise<void> | undefined;
+
+  constructor(record: ChangeRecord) {
+    this.#record = record;
+    this.#listening = record.fact("listening") === 1;
+    // An earlier instance may have ended between a commit and its sending.
+    this.#sent = this.#listening ? record.fact("sent") : record.version();
+    if (this.unsent) record.wakeAt(record.now());
+  }
+
+  get unsent(): boolean {
+    return this.#listening && (this.#waiting.length > 0 || this.#sent < this.#record.version());
+  }
+
+  listen(): void {
+    this.#arrivals += 1;
+    if (this.#listening) return;
+    this.#listening = true;
+    this.#sent = this.#record.version();
+    this.#record.transaction(() => {
+      this.#record.setFact("listening", 1);
+      this.#record.setFact("sent", this.#sent);
+    });
+  }
+
+  check(check: number, close: ChangeEvent["close"]): void {
+    if (!this.#listening) return;
+    this.#waiting.push({ check, close });
+    this.soon();
+  }
+
+  /** After the transaction that is under way, which may yet be rolled back. */
+  soon(): void {
+    if (!this.#listening) return;
+    queueMicrotask(() => void this.flush());
+  }
+
+  flush(): Promise<void> {
+    this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    });
+    return this.#sending;
+  }
+
+  async #sendAll(): Promise<void> {
+    try {
+      while (this.unsent) await this.#sendNext();
+    } catch {
+      // The hub is away: its streams ask for what they missed, and the alarm tries again.
+      this.#record.wakeAt(this.#record.now() + RETRY_MS);
+    }
+  }
+
+  async #sendNext(): Promise<void> {
+    const [first] = this.#waiting;
+    const { all: _all, due: _due, ...changes } = this.#record.since(this.#sent);
+    const event: ChangeEvent = { ...changes, after: this.#sent, check: null, close: null, ...first };
+    const arrivals = this.#arrivals;
+    const streams = await publish(this.#record, event);
+    if (first) this.#waiting.shift();
+    this.#sent = event.version;
+    if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
+    this.#record.transaction(() => {
+      this.#record.setFact("sent", event.version);
+      if (!this.#listening) this.#record.setFact("listening", 0);
+    });
+  }
+}
+
+async function publish({ env, tenant }: AnnouncerHost, event: ChangeEvent): Promise<number> {
+  const hubs = env as HubEnv;
+  const counts = await Promise.all(
+    Array.from({ length: shardsOf(hubs) }, (_, shard) =>
+      (hubs.HUBS.getByName(hubName(tenant, shard)) as unknown as HubStub).publish(event),
+    ),
+  );
+  return counts.reduce((sum, count) => sum + count, 0);
+}

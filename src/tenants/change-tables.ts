@@ -1,0 +1,154 @@
+// Owns the record of what changed in a tenant and since which version, and sending it to the hub: at least once, in
+// bursts, and only while somebody listens. Refuses to know who listens, and who may.
+
+import type { ChangeLog, Changes, Section } from "./changes.ts";
+import { createAnnouncer, type Announcer, type AnnouncerHost } from "./announcer.ts";
+import { remote, type Remote, type Tables, type TenantStub } from "./tables.ts";
+
+export interface ChangeMethods {
+  /** Somebody listens from now on. What differs since the version it knew; null: since now. */
+  listen(since: number | null): Changes;
+  announce(sections: readonly Section[], updated: readonly string[]): void;
+  /** Settles when the hub has what was changed before. */
+  flush(): Promise<void>;
+}
+
+/** More than these are not told apart: whoever was away for so long is told that anything may differ. */
+const KEPT = 10_000;
+const PRUNE_EVERY = 1000;
+
+export const changeMigrations: readonly string[] = [
+  "CREATE TABLE changes (kind TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
+  "CREATE INDEX changes_by_version ON changes (version)",
+  "CREATE TABLE due_announcements (at INTEGER PRIMARY KEY)",
+  "CREATE TABLE change_facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
+];
+
+export interface Changing {
+  readonly tables: Tables<ChangeMethods>;
+  readonly log: ChangeLog;
+}
+
+/** The tables, and the log that other domains' tables write to. Made anew for each instance of the object. */
+export function createChanges(): Changing {
+  let announcer: Announcer | undefined;
+  const opened = () => {
+    if (!announcer) throw new Error("the tables of changes are not open");
+    return announcer;
+  };
+  return {
+    tables: {
+      name: "changes",
+      migrations: changeMigrations,
+      open: (host) => {
+        announcer = createAnnouncer(changeRecord(host));
+        return {
+          methods: {
+            listen: (since) => opened().listen(since),
+            announce: (sections, updated) => {
+              host.transaction(() => {
+                for (const uri of updated) opened().updated(uri, false);
+                opened().announced(sections);
+              });
+            },
+            flush: () => opened().flush(),
+          },
+          alarm: (now) => opened().alarm(now),
+        };
+      },
+    },
+    log: {
+      updated: (uri, listed) => {
+        opened().updated(uri, listed);
+      },
+      announced: (sections) => {
+        opened().announced(sections);
+      },
+      policy: (revision, effectiveAt, close) => {
+        opened().policy(revision, effectiveAt, close);
+      },
+    },
+  };
+}
+
+const { tables: shape } = createChanges();
+
+/** The same methods, called from a Worker. */
+export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
+  return remote(stub, shape);
+}
+
+export type ChangeKind = "updated" | "listed" | "announced" | "policy";
+
+/** The rows, as the announcer uses them. */
+export interface ChangeRecord extends AnnouncerHost {
+  version(): number;
+  /** Gives the change a version of its own. */
+  add(kind: ChangeKind, name: string): void;
+  since(version: number): Changes;
+  addDue(at: number): void;
+  /** Takes what is due by now; says when the next is. */
+  takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
+  fact(name: "listening" | "sent"): number;
+  setFact(name: "listening" | "sent", value: number): void;
+}
+
+function changeRecord(host: AnnouncerHost): ChangeRecord {
+  const { sql } = host;
+  const version = () =>
+    sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one().version ?? 0;
+  return {
+    ...host,
+    version,
+    add: (kind, name) => {
+      const next = version() + 1;
+      sql.exec("INSERT OR REPLACE INTO changes (kind, name, version) VALUES (?, ?, ?)", kind, name, next);
+      if (next % PRUNE_EVERY === 0) prune(sql, next);
+    },
+    since: (from) => since(sql, from),
+    addDue: (at) => {
+      sql.exec("INSERT OR IGNORE INTO due_announcements (at) VALUES (?)", at);
+    },
+    takeDue: (now) => {
+      const due = sql.exec("DELETE FROM due_announcements WHERE at <= ? RETURNING at", now).toArray().length > 0;
+      const { next } = sql.exec<{ next: number | null }>("SELECT min(at) AS next FROM due_announcements").one();
+      return { due, next: next ?? undefined };
+    },
+    fact: (name) =>
+      sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0,
+    setFact: (name, value) => {
+      sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
+    },
+  };
+}
+
+/** Lines of change are numbered without gaps, so that many rows are the newest ones; a rewritten line moves up. */
+function prune(sql: SqlStorage, newest: number): void {
+  const floor = newest - KEPT;
+  if (floor <= 0) return;
+  const gone = sql.exec("DELETE FROM changes WHERE version <= ? RETURNING version", floor).toArray();
+  if (gone.length > 0) {
+    sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES ('floor', ?)", floor);
+  }
+}
+
+function since(sql: SqlStorage, from: number): Changes {
+  const floor =
+    sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = 'floor'").toArray()[0]?.value ?? 0;
+  const rows = sql
+    .exec<{ kind: ChangeKind; name: string; version: number }>(
+      "SELECT kind, name, version FROM changes WHERE version > ? ORDER BY version",
+      from,
+    )
+    .toArray();
+  const names = (kind: ChangeKind) => rows.filter((row) => row.kind === kind).map((row) => row.name);
+  return {
+    version: rows.at(-1)?.version ?? from,
+    updated: names("updated"),
+    listed: names("listed"),
+    announced: names("announced") as Section[],
+    policy: names("policy").length > 0,
+    all: from < floor,
+    due: sql.exec("SELECT 1 FROM due_announcements LIMIT 1").toArray().length > 0,
+  };
+}

@@ -1,0 +1,75 @@
+// Owns which 2025 sessions were ended by their clients, until their ids expire: a session's id is sealed and nowhere
+// stored, so its end has to be. Bounded: an id that is forgotten again grants nothing but what its owner has anyway.
+
+import type { Ended } from "./policy-records.ts";
+import type { TableHost, Tables } from "./tables.ts";
+
+const KEPT = 500_000;
+/** More than these do not ride on a lease: older ones are asked about one by one. */
+const SENT = 1000;
+const TRIM_EVERY = 1000;
+const PRUNED_AT_ONCE = 5000;
+
+export interface EndedMethods {
+  /** `expires`: when the id does, milliseconds since the epoch. */
+  endSession(nonce: string, expires: number): void;
+  hasEnded(nonce: string): boolean;
+}
+
+export const endedTables: Tables<EndedMethods> = {
+  name: "ended",
+  migrations: [
+    "CREATE TABLE ended_sessions (sequence INTEGER PRIMARY KEY AUTOINCREMENT, nonce TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, expires INTEGER NOT NULL)",
+    "CREATE INDEX ended_by_expiry ON ended_sessions (expires)",
+  ],
+  open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
+};
+
+function methodsOf(host: TableHost): EndedMethods {
+  const { sql } = host;
+  return {
+    endSession: (nonce, expires) => {
+      if (expires <= host.now() || host.closure.isClosed()) return;
+      const [row] = sql
+        .exec<{
+          sequence: number;
+        }>(
+          "INSERT OR IGNORE INTO ended_sessions (nonce, at, expires) VALUES (?, ?, ?) RETURNING sequence",
+          nonce,
+          host.now(),
+          expires,
+        )
+        .toArray();
+      if (!row) return;
+      if (row.sequence % TRIM_EVERY === 0)
+        sql.exec("DELETE FROM ended_sessions WHERE sequence <= ?", row.sequence - KEPT);
+      host.wakeAt(expires);
+    },
+    hasEnded: (nonce) => sql.exec("SELECT 1 FROM ended_sessions WHERE nonce = ?", nonce).toArray().length > 0,
+  };
+}
+
+export function endedSince(sql: SqlStorage, after: number | null): Ended | null {
+  const rows = sql
+    .exec<{ sequence: number; nonce: string; at: number }>(
+      "SELECT sequence, nonce, at FROM ended_sessions WHERE sequence > ? ORDER BY sequence DESC LIMIT ?",
+      after ?? 0,
+      SENT + 1,
+    )
+    .toArray();
+  const [newest] = rows;
+  if (!newest) return after === null ? { cursor: 0, nonces: [], since: 0 } : null;
+  const sent = rows.slice(0, SENT);
+  const since = rows.length > SENT ? (sent.at(-1)?.at ?? 0) : 0;
+  return { cursor: newest.sequence, nonces: sent.map(({ nonce }) => nonce), since };
+}
+
+function prune({ sql }: TableHost, now: number): number | undefined {
+  const gone = sql.exec(
+    "DELETE FROM ended_sessions WHERE sequence IN (SELECT sequence FROM ended_sessions WHERE expires <= ? LIMIT ?) RETURNING sequence",
+    now,
+    PRUNED_AT_ONCE,
+  );
+  if (gone.toArray().length === PRUNED_AT_ONCE) return now;
+  return sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM ended_sessions").one().next ?? undefined;
+}
