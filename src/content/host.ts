@@ -46,6 +46,8 @@ export interface ContentHost {
   readonly bodies: KVNamespace;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
+  /** The tenant's own secret; undefined when it has none of this name. */
+  secret(name: string): Promise<string | undefined>;
   /** A stub belongs to one request: made anew, at the first use. */
   stub(): TenantStub;
   /** Keeps the invocation alive for work that outlives its answer. */

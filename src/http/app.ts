@@ -13,6 +13,7 @@ import type { SessionPort } from "../protocol/backend.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { SessionObject } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
+import { readSecret } from "../tenants/secrets.ts";
 import type { Snapshot } from "../tenants/snapshot.ts";
 import { admit, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
@@ -210,6 +211,7 @@ function createEndpoint(
         bodies: env.BODIES,
         ring: snapshot.ring,
         hooks,
+        secret: (name) => readSecret({ env, snapshot, stub: () => stubOf(env, id) }, name),
         stub: () => stubOf(env, id),
         waitUntil,
       }),

@@ -24,6 +24,8 @@ interface FakeTenant {
   readonly resources: Map<string, Resource>;
   readonly keys: Map<string, z.infer<typeof contract.ApiKey>>;
   readonly suspensions: Map<string, z.infer<typeof contract.Suspension>>;
+  /** Values by name. */
+  readonly secrets: Map<string, string>;
   readonly audit: z.infer<typeof contract.AuditRow>[];
 }
 
@@ -101,6 +103,7 @@ export class FakeAdmin {
       resources: new Map(),
       keys: new Map(),
       suspensions: new Map(),
+      secrets: new Map(),
       audit: [],
     };
     this.tenants.set(id, tenant);
@@ -204,6 +207,7 @@ export class FakeAdmin {
       prompts: () => prompts(asked, tenant),
       keys: () => keys(asked, tenant),
       suspensions: () => suspensions(asked, tenant),
+      secrets: () => secrets(asked, tenant),
       audit: () => page(asked, tenant.audit.toReversed()),
       explain: () => explain(asked),
     };
@@ -399,6 +403,20 @@ async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): P
   const { kind, name = "", note } = await json(contract.NewSuspension);
   tenant.suspensions.set(`${kind} ${name}`, { kind, name, note, since: CREATED });
   return acknowledged;
+}
+
+async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
+  const { method, path, json } = asked;
+  const names = [...tenant.secrets.keys()].toSorted();
+  if (method === "GET")
+    return page(
+      asked,
+      Array.from(names, (name) => ({ name, updated: CREATED })),
+    );
+  const name = contract.SecretName.parse(path[3]);
+  if (method === "DELETE") return { json: { revision: 2, changed: tenant.secrets.delete(name), effectiveAt: null } };
+  tenant.secrets.set(name, (await json(contract.NewSecret)).value);
+  return { json: { revision: 2, changed: true, effectiveAt: CREATED } };
 }
 
 function explain({ query }: Asked): Answer {

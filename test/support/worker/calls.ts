@@ -54,6 +54,7 @@ export function hostOf({ id, stub }: FreshTenant, about: Partial<ContentHost> = 
     bodies: env.BODIES,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
+    secret: () => Promise.resolve(undefined),
     stub: () => stub,
     waitUntil: () => {},
     ...about,

@@ -17,7 +17,7 @@ const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.
 export function addExportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command("export")
-    .description("Write a tenant to a folder: document, bases, prompts, resources. Keys are not in it.")
+    .description("Write a tenant to a folder: document, bases, prompts, resources. Keys and secrets are not in it.")
     .argument("<tenant>")
     .option("-o, --out <folder>", "where to; a folder named after the tenant if left out")
     .addHelpText(
