@@ -17,12 +17,15 @@ export {
   ToolName,
 } from "./document-schema.ts";
 
+const Region = z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]);
+const Jurisdiction = z.enum(["eu", "fedramp"]);
+
 export const NewTenant = z
   .strictObject({
     id: TenantId,
     document: Document.optional(),
-    region: z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]).optional(),
-    jurisdiction: z.enum(["eu", "fedramp"]).optional(),
+    region: Region.optional(),
+    jurisdiction: Jurisdiction.optional(),
   })
   .meta({ id: "NewTenant" });
 
@@ -33,6 +36,9 @@ export const Tenant = z
     id: z.string(),
     created: Timestamp,
     state: z.enum(["active", "deleting", "code"]),
+    /** Where its data was first kept near, and where it must stay; null: nobody said. */
+    region: Region.nullable(),
+    jurisdiction: Jurisdiction.nullable(),
     url: z.url(),
     revision: z.int(),
     own: Document,
@@ -239,7 +245,14 @@ export const BaseSummary = z
 /** One line of an export. */
 export const ExportLine = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("tenant"), id: z.string(), revision: z.int(), document: Document }),
+    z.object({
+      kind: z.literal("tenant"),
+      id: z.string(),
+      region: Region.nullable(),
+      jurisdiction: Jurisdiction.nullable(),
+      revision: z.int(),
+      document: Document,
+    }),
     z.object({ kind: z.literal("resource"), ...ResourceAbout.shape }),
   ])
   .meta({ id: "ExportLine" });

@@ -15,7 +15,7 @@ import { pageFrom, positionOf, type PageAsk } from "./page.ts";
 import { platformOf } from "./platform-object.ts";
 import { invalid, notFound, ProblemError } from "./problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "./route.ts";
-import { lookUpTenant, managedOf, readRecord, type Managed } from "./tenant-access.ts";
+import { lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "./tenant-access.ts";
 
 export const TenantParams = z.strictObject({ id: TenantId });
 
@@ -95,12 +95,14 @@ async function showTenant(desk: Desk, id: string) {
 
 type Shown = Pick<TenantRecord, "created" | "revision" | "own" | "effective" | "suspensions">;
 
-function tenantOf(desk: Desk, { id, entry, tenant }: Managed, record: Shown) {
+function tenantOf(desk: Desk, managed: Managed, record: Shown) {
+  const { id, entry, tenant } = managed;
   const { created, revision, own, effective, suspensions } = record;
   return {
     id,
     created,
     state: entry === null ? ("code" as const) : entry.state,
+    ...placementOf(managed),
     url: `${new URL(desk.request.url).origin}/mcp/${id}`,
     revision,
     own,

@@ -15,6 +15,7 @@ import type { SessionObject } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
 import { readSecret } from "../tenants/secrets.ts";
 import type { Snapshot } from "../tenants/snapshot.ts";
+import { ANYWHERE, stubOf } from "../tenants/stub.ts";
 import { admit, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
@@ -23,7 +24,7 @@ import { failureOf } from "./on-error.ts";
 import { hostAllowed, originAllowed, preflight, withOrigin, type OriginVars } from "./origin.ts";
 import { respondFailure } from "./respond.ts";
 import type { Session } from "./session.ts";
-import { findTenant, holdSnapshot, stubOf, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
+import { findTenant, holdSnapshot, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
 
 /** What a Worker must bind; see wrangler.toml. */
 export interface Env extends OriginVars, TenantEnv, AdminEnv {
@@ -190,6 +191,7 @@ function createEndpoint(
 ): Endpoint {
   const token = bearerOf(request.headers.get("authorization"));
   const { waitUntil } = aroundOf({ env, ctx });
+  const stub = () => stubOf(env, id, isFailure(known) ? ANYWHERE : known.placement);
   return {
     request,
     tenant: id,
@@ -211,8 +213,8 @@ function createEndpoint(
         bodies: env.BODIES,
         ring: snapshot.ring,
         hooks,
-        secret: (name) => readSecret({ env, snapshot, stub: () => stubOf(env, id) }, name),
-        stub: () => stubOf(env, id),
+        secret: (name) => readSecret({ env, snapshot, stub }, name),
+        stub,
         waitUntil,
       }),
     session: (session) => sessionPort(id, session, env),

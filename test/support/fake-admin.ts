@@ -20,7 +20,7 @@ interface Resource {
 interface FakeTenant {
   own: TenantDocument;
   revision: number;
-  readonly birth: { region?: string; jurisdiction?: string };
+  readonly birth: Pick<z.infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
   readonly resources: Map<string, Resource>;
   readonly keys: Map<string, z.infer<typeof contract.ApiKey>>;
   readonly suspensions: Map<string, z.infer<typeof contract.Suspension>>;
@@ -185,12 +185,13 @@ export class FakeAdmin {
   }
 
   #describe(id: string): z.infer<typeof contract.Tenant> {
-    const { own, revision } = this.#tenant(id);
+    const { own, revision, birth } = this.#tenant(id);
+    const { region = null, jurisdiction = null } = birth;
     const layers = (own.extends ?? []).map((name) => this.bases.get(name) ?? {});
     const effective = mergeDocuments([...layers, own]) as z.infer<typeof contract.Document>;
     const url = `${this.url}/mcp/${id}`;
     const about = { id, created: CREATED, state: "active", url, revision, effective, suspended: null } as const;
-    return { ...about, own: own as z.infer<typeof contract.Document> };
+    return { ...about, region, jurisdiction, own: own as z.infer<typeof contract.Document> };
   }
 
   #one({ method }: Asked, id: string): Answer {

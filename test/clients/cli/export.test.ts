@@ -138,6 +138,20 @@ test("an edited body and a pruned resource are what apply brings back", async ()
   expect([...(admin.tenants.get("acme")?.resources.keys() ?? [])]).toEqual(["docs://a.md"]);
 });
 
+test("an export says where the tenant was placed, and apply elsewhere places it alike", async () => {
+  const { admin, cli, folder } = await commandLine();
+  fill(admin);
+  Object.assign(admin.tenants.get("acme")?.birth ?? {}, { region: "weur", jurisdiction: "eu" });
+  await cli.run(["export", "acme"]);
+  const file = await readFile(join(folder, "acme/tenant.yaml"), "utf8");
+  expect(file).toContain("\nid: acme\nregion: weur\njurisdiction: eu\n");
+  expect((await cli.run(["diff", "-f", "acme", "--exit-code"])).exit).toBe(0);
+  expect((await cli.run(["apply", "-f", "acme", "-t", "copy"])).exit).toBe(0);
+  expect(admin.tenants.get("copy")?.birth).toEqual({ region: "weur", jurisdiction: "eu" });
+  const { stdout } = await cli.run(["tenant", "show", "copy"]);
+  expect(stdout).toMatch(/^region +weur\njurisdiction +eu$/m);
+});
+
 test("a base that is different elsewhere is left alone and named", async () => {
   const { admin, cli } = await commandLine();
   fill(admin);
