@@ -176,9 +176,10 @@ async function putResource(desk: Desk, managed: Managed, query: z.output<typeof 
     const binary = isBinary(mimeType, bytes, query.binary);
     const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await sha256(bytes) };
     const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
-    const edit = { actor: desk.caller.name, ifMatch, ifAbsent, maxResources: limits.resources ?? null };
+    const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
+    const maxResources = limits.resources ?? null;
     const to = { tenant: managed.id, content: managed.content, bodies: env.BODIES };
-    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit }), limits.resources);
+    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, maxResources }), limits.resources);
   } finally {
     upload.release();
   }

@@ -348,7 +348,7 @@ it("exports the document, then a line for each resource", async () => {
   expect(headers.get("content-type")).toBe("application/x-ndjson");
   const lines = text.trimEnd().split("\n");
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-    { kind: "tenant", id, revision: 1, document: { mode: "open", title: "T" } },
+    { kind: "tenant", id, region: null, jurisdiction: null, revision: 1, document: { mode: "open", title: "T" } },
     ...made.map((about) => ({ kind: "resource", ...about })),
   ]);
 });

@@ -47,7 +47,7 @@ export function callOf(about: Partial<Call> = {}): Call {
 export function hostOf({ id, stub }: FreshTenant, about: Partial<ContentHost> = {}): ContentHost {
   return {
     tenant: id,
-    sight: { seesAll: true, sees: () => true, configOf: () => undefined },
+    sight: { seesAll: true, sees: () => true, limits: {}, configOf: () => undefined },
     profile: null,
     principal: ANONYMOUS,
     env,
