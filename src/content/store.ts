@@ -188,8 +188,7 @@ async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: W
   const maxResources = limits.resources ?? null;
   const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, maxResources });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
-  const there = done.state === "present" ? await to.content.get(uri) : undefined;
-  if (there) return metaOf(there);
+  if (done.state === "present") return metaOf(done.row);
   if (done.state === "full") throw new Error(`the tenant has its ${maxResources} resources`);
   throw new AppError("unknownTenant");
 }

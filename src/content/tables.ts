@@ -23,7 +23,7 @@ export interface PutResource {
 
 export type PutResult =
   | { readonly state: "stored"; readonly lastModified: string; readonly revision: number; readonly created: boolean }
-  | { readonly state: "present"; readonly lastModified: string }
+  | { readonly state: "present"; readonly row: ResourceRow }
   /** The body was collected between its upload and now: upload again. */
   | { readonly state: "resend"; readonly collected: number }
   /** Nothing of the tenant may be kept: it is being deleted. */
@@ -124,7 +124,7 @@ function refuse(
 ): PutResult | undefined {
   const refused = edit && refuseEdit(edit, row, before);
   if (refused) return refused;
-  if (ifAbsent && before) return { state: "present", lastModified: before.lastModified };
+  if (ifAbsent && before) return { state: "present", row: before };
   const isFull = !before && maxResources !== null && countAll(sql).resources >= maxResources;
   return isFull ? { state: "full" } : undefined;
 }
