@@ -43,6 +43,11 @@ const PutQuery = UriQuery.extend({
     .max(2)
     .optional(),
   priority: queryNumber().min(0).max(1).optional(),
+  lastModified: z.iso
+    .datetime()
+    .max(40)
+    .optional()
+    .meta({ description: "When its content last changed, as the source of a copy says; now when absent." }),
   binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
 });
 const SEARCHED_BYTES = 1024 * 1024;
@@ -196,7 +201,8 @@ async function checkEarly(
   if (!matches || (ifAbsent && row)) throw changedMeanwhile(current);
 }
 
-function fieldsOf({ uri, name, title, description, audience, priority, tag }: z.output<typeof PutQuery>) {
+function fieldsOf(query: z.output<typeof PutQuery>) {
+  const { uri, name, title, description, audience, priority, tag, lastModified } = query;
   return {
     uri,
     name: name ?? lastPartOf(uri),
@@ -205,6 +211,7 @@ function fieldsOf({ uri, name, title, description, audience, priority, tag }: z.
     audience: audience === undefined || audience.length === 0 ? null : [...new Set(audience)],
     priority: priority ?? null,
     tags: [...new Set(tag)],
+    ...(lastModified === undefined ? {} : { lastModified }),
   };
 }
 

@@ -115,7 +115,7 @@ export class FakeAdmin {
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const stored = { uri, name: uri, mimeType: "text/plain", binary: false, size: bytes.byteLength, sha256, tags: [] };
     const etag = `"${sha256.slice(0, 16)}.${randomUUID().slice(0, 8)}"`;
-    const whole = { ...stored, ...about, etag, lastModified: CREATED };
+    const whole = { ...stored, lastModified: CREATED, ...about, etag };
     this.#tenant(tenant).resources.set(uri, { about: whole, body: bytes });
   }
 
@@ -180,6 +180,10 @@ export class FakeAdmin {
     }
     const { id, document = {}, ...birth } = await asked.json(contract.NewTenant);
     if (this.tenants.has(id)) throw new Refused(409, "The tenant exists", [{ field: "id", rule: `${id} is taken` }]);
+    if (asked.query.get("dryRun") === "1") {
+      const changes = diffDocuments({}, document);
+      return { json: { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes } };
+    }
     Object.assign(this.addTenant(id, document as TenantDocument).birth, birth);
     return { status: 201, json: this.#describe(id) };
   }
@@ -262,7 +266,7 @@ export class FakeAdmin {
     const { expires = null, tenants = null, ...about } = await json(contract.NewOperator);
     const operator = { ...about, expires, tenants, created: CREATED };
     this.operators.set(about.name, operator);
-    return { status: 201, json: { ...operator, token: "op_shown_once" } };
+    return { status: 201, json: { ...operator, token: "tno_shown_once" } };
   }
 
   async #block({ method, json }: Asked, tool: string): Promise<Answer> {
@@ -338,7 +342,12 @@ function checkConditions({ header }: Asked, there: Resource | undefined): void {
   if (broken) throw new Refused(412, "It has changed meanwhile");
 }
 
-const About = contract.ResourceAbout.pick({ name: true, title: true, description: true }).partial();
+const About = contract.ResourceAbout.pick({
+  name: true,
+  title: true,
+  description: true,
+  lastModified: true,
+}).partial();
 
 function fieldsOf({ query, header }: Asked): Partial<Resource["about"]> {
   const text = About.parse(Object.fromEntries([...query].filter(([name]) => name in About.shape)));
