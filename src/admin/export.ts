@@ -15,7 +15,7 @@ export const exportRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/tenants/{id}/export",
-    summary: "Export a tenant: its document, and what there is of resources",
+    summary: "Export a tenant: its document, and what there is of resources; no keys, and no secrets",
     roles: ROLES.tenantRead,
     params: TenantParams,
     replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text a line" }],
