@@ -131,13 +131,15 @@ export class ContentBackend implements Backend {
       ...(after === undefined ? {} : { cursor: encodeCursor("stored", after) }),
     });
     const last = stored.items.at(-1);
-    // A full page is the last one only if nothing is stored.
-    if (room === 0) return { items: inCode, ...(last ? following : {}) };
+    // A full page is the last one only if nothing is stored that this view sees, or may see further on.
+    if (room === 0) return { items: inCode, ...(last || stored.cursor !== undefined ? following : {}) };
+    // Not the last that is shown: behind it may lie more hidden ones than one page looks through.
+    const next = stored.cursor === undefined ? undefined : decodeCursor("stored", stored.cursor);
     // What is in code hides what is stored under the same URI, here as in reading.
     const shown = stored.items.filter(({ uri }) => !this.#view.resourcesByUri.has(uri));
     return {
       items: [...inCode, ...shown.map(resourceWire)],
-      ...(stored.cursor !== undefined && last ? { nextCursor: encodeCursor("resources", `stored ${last.uri}`) } : {}),
+      ...(next === undefined ? {} : { nextCursor: encodeCursor("resources", `stored ${next}`) }),
     };
   }
 

@@ -65,6 +65,7 @@ export function createKeyMethods(host: PolicyHost): KeyMethods {
     keys: () => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY created, id`).toArray().map(recordOf),
     addKey: (key, actor) =>
       host.transaction(() => {
+        if (host.revision() === 0) return { state: "absent" };
         insert(key);
         host.record(actor, "key.create", `key ${key.id}`, {
           before: null,
