@@ -36,8 +36,8 @@ async function serve({ id, stub }: FreshTenant, key: typeof KEY | null = null): 
 }
 
 async function write(tenant: FreshTenant, document: TenantDocument): Promise<void> {
-  const write = { own: document, effective: document, retired: [], ifRevision: null, actor: ANN, action: "apply" };
-  await policyOf(tenant).write(write);
+  const next = { own: document, effective: document, retired: [], ifRevision: null, actor: ANN, action: "apply" };
+  await policyOf(tenant).write(next);
 }
 
 /** Made with this document, and served once. */

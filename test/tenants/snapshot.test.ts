@@ -37,8 +37,8 @@ async function made(document: TenantDocument = {}): Promise<FreshTenant> {
 }
 
 async function write(tenant: FreshTenant, document: TenantDocument): Promise<void> {
-  const write = { own: document, effective: document, retired: [], ifRevision: null, actor: ANN, action: "apply" };
-  await policyOf(tenant).write(write);
+  const next = { own: document, effective: document, retired: [], ifRevision: null, actor: ANN, action: "apply" };
+  await policyOf(tenant).write(next);
 }
 
 async function take({ id, stub }: FreshTenant, about: Partial<SnapshotAsk> = {}): Promise<Snapshot> {
