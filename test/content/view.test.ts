@@ -166,11 +166,10 @@ describe("a renaming", () => {
   });
 
   it.each([
-    ["before", { add: { name: "wipe" } }, "add"],
-    ["after", { wipe: { name: "add" } }, "wipe"],
-  ])("goes on where code brings its name %s it, and nothing is listed twice", (_where, rename, target) => {
-    const view = through({ tools: { rename } });
-    const [name] = Object.values(rename).map((renaming) => renaming.name);
+    ["before", "wipe", "add"],
+    ["after", "add", "wipe"],
+  ])("goes on where code brings its name %s it, and nothing is listed twice", (_where, name, target) => {
+    const view = through({ tools: { rename: { [target]: { name } } } });
     expect(namesOf(view.tools).filter((listed) => listed === name)).toHaveLength(1);
     expect(new Set(namesOf(view.tools)).size).toBe(view.tools.length);
     expect(toolOf(view, name)).toBe(target);
