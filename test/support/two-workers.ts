@@ -33,16 +33,25 @@ export interface WatchedWorker {
   /** Every call to a Durable Object, KV or a limiter since the last `reset`, in order: `TENANTS policy.lease`. */
   calls(): Promise<readonly string[]>;
   reset(): Promise<void>;
-  /** Cut off, no call of this Worker reaches a tenant's authority. */
-  cutOff(cut: boolean): Promise<void>;
+  /** From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's. */
+  cutOff(tenant?: string): Promise<void>;
+  /** Ends what `cutOff` began with the same tenant, or without one. */
+  reconnect(tenant?: string): Promise<void>;
+}
+
+export interface Evicted {
+  /** Only this tenant's authority; all objects of all classes without one. */
+  readonly tenant?: string;
+  /** What becomes of accepted sockets; a deployment closes them, which is the default. */
+  readonly webSockets?: "close" | "hibernate";
 }
 
 export interface TwoWorkers {
   readonly one: WatchedWorker;
   readonly two: WatchedWorker;
   readonly both: readonly [WatchedWorker, WatchedWorker];
-  /** Ends every Durable Object's memory, as a deployment does, which closes its sockets; what they store stays. */
-  evict(webSockets?: "close" | "hibernate"): Promise<void>;
+  /** Ends what Durable Objects have in memory, as a deployment does; what they store stays. */
+  evict(which?: Evicted): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -72,7 +81,7 @@ export async function startTwoWorkers(vars: Readonly<Record<string, string>> = {
       one,
       two,
       both: [one, two],
-      evict: (webSockets = "close") => evictAll(miniflare, webSockets),
+      evict: (which = {}) => evict(miniflare, which),
       stop: () => miniflare.dispose(),
     };
   } catch (error) {
@@ -89,16 +98,30 @@ function objectsOf(name: (typeof NAMES)[number]) {
   return Object.fromEntries(bindings) as Record<Binding, { className: string; useSQLite: boolean }>;
 }
 
-async function evictAll(miniflare: Miniflare, webSockets: "close" | "hibernate"): Promise<void> {
+async function evict(miniflare: Miniflare, { tenant, webSockets = "close" }: Evicted): Promise<void> {
+  if (tenant !== undefined) {
+    await evictOne(miniflare, OBJECTS.TENANTS, { name: tenant, webSockets });
+    return;
+  }
   for (const className of Object.values(OBJECTS)) {
-    for (const id of await miniflare.listDurableObjectIds(className, "one")) {
-      await miniflare.unsafeEvictDurableObject("one", className, { id, webSockets });
-    }
+    const ids = await miniflare.listDurableObjectIds(className, "one");
+    await Promise.all(ids.map((id) => evictOne(miniflare, className, { id, webSockets })));
+  }
+}
+
+type Named = Parameters<Miniflare["unsafeEvictDurableObject"]>[2];
+
+async function evictOne(miniflare: Miniflare, className: string, object: Named): Promise<void> {
+  try {
+    await miniflare.unsafeEvictDurableObject("one", className, object);
+  } catch (error) {
+    // One that does not run has nothing in memory.
+    if (!String(error).includes("not currently running")) throw error;
   }
 }
 
 function watchedWorker(origin: string): WatchedWorker {
-  const control = async (change?: { cut?: boolean; reset?: boolean }) => {
+  const control = async (change?: { cut?: string; reconnect?: string; reset?: boolean }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
     return (await response.json()) as { calls: string[] };
@@ -122,8 +145,11 @@ function watchedWorker(origin: string): WatchedWorker {
     reset: async () => {
       await control({ reset: true });
     },
-    cutOff: async (cut) => {
-      await control({ cut });
+    cutOff: async (tenant = "*") => {
+      await control({ cut: tenant });
+    },
+    reconnect: async (tenant = "*") => {
+      await control({ reconnect: tenant });
     },
   };
 }
