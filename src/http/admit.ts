@@ -50,13 +50,17 @@ function derive<T>(snapshot: Snapshot, key: string, make: () => T): T {
 }
 
 function principalOf({ snapshot, token, profile }: Applicant, mode: "open" | "key"): Principal | Failure {
-  if (token === null) return mode === "open" ? ANONYMOUS : failure("unauthorized");
+  if (token === null) return mode === "open" ? ANONYMOUS : unauthorized(token);
   const grant = keyIdOf(token) === undefined ? undefined : snapshot.keys.get(token);
-  if (!grant || (grant.expires !== null && grant.expires <= Date.now()))
-    return failure("unauthorized", "Invalid credential");
+  if (!grant || (grant.expires !== null && grant.expires <= Date.now())) return unauthorized(token);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");
   return keyPrincipal(grant);
+}
+
+/** Without a credential, or with one that is not good here. */
+export function unauthorized(token: string | null): Failure {
+  return token === null ? failure("unauthorized") : failure("unauthorized", "Invalid credential");
 }
 
 const principals = new WeakMap<KeyGrant, Principal>();

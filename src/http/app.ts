@@ -14,7 +14,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import type { SessionObject } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
 import type { Snapshot } from "../tenants/snapshot.ts";
-import { admit, type Admitted } from "./admit.ts";
+import { admit, unauthorized, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
 import { eraOf, handlePost, respondRefused, type Endpoint } from "./mcp.ts";
@@ -157,8 +157,8 @@ function aroundOf({ env, ctx }: Pick<Arrival, "env" | "ctx">) {
 }
 
 function unknownFailure(request: Request, found: { readonly anyPrivate: boolean }): Failure {
-  // Where there is anything to hide, nobody learns which names exist.
-  if (found.anyPrivate) return failure("unauthorized");
+  // Where there is anything to hide, nobody learns which names exist: also a wrong credential is refused as elsewhere.
+  if (found.anyPrivate) return unauthorized(bearerOf(request.headers.get("authorization")));
   return failure("unknownTenant", `Not found: MCP endpoints are at ${new URL(request.url).origin}/mcp/{tenant}`);
 }
 
