@@ -77,11 +77,6 @@ function principalOf({ snapshot, token, profile }: Applicant, mode: "open" | "ke
   return keyPrincipal(grant);
 }
 
-/** Without a credential, or with one that is not good here. */
-export function unauthorized(token: string | null): Failure {
-  return token === null ? failure("unauthorized") : failure("unauthorized", "Invalid credential");
-}
-
 const principals = new WeakMap<KeyGrant, Principal>();
 
 function keyPrincipal(grant: KeyGrant): Principal {
