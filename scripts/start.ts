@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { parseArgs } from "node:util";
 
@@ -39,6 +39,7 @@ const child = spawn(
     "--var=HOSTS:localhost,127.0.0.1,[::1]",
     // A token of this start alone; a deployed Worker has none unless somebody sets one.
     `--var=DEV_ADMIN_TOKEN:${adminToken}`,
+    `--var=SECRETS_KEY:${secretsKey()}`,
     ...args,
   ],
   {
@@ -67,6 +68,18 @@ function developmentToken(forPort: string): string {
   mkdirSync(".wrangler", { recursive: true });
   writeFileSync(`.wrangler/development-token-${forPort}`, token, { mode: 0o600 });
   return token;
+}
+
+/** Kept, because what was sealed with it is kept too. */
+function secretsKey(): string {
+  const file = ".wrangler/development-secrets-key";
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch {
+    const key = randomBytes(32).toString("base64url");
+    writeFileSync(file, key, { mode: 0o600 });
+    return key;
+  }
 }
 
 /** npm passes SIGTERM to the shell between us and itself, which ends without telling us. */

@@ -16,16 +16,19 @@ export function grant(
   host: TableHost,
   ask: LeaseAsk,
   granted: Leases,
-  found: { readonly revision: number; readonly effective: string } | undefined,
+  found: { readonly created: string; readonly revision: number; readonly effective: string } | undefined,
 ): LeaseAnswer {
   if (!found) return { state: "absent" };
   const { sql } = host;
   const document = JSON.parse(found.effective) as TenantDocument;
   granted.note(document.maxStalenessMs ?? ask.maxStalenessMs);
+  const { revision, created } = found;
+  const isCurrent = ask.version?.number === revision && ask.version.created === created;
   return {
     state: "granted",
-    version: found.revision,
-    policy: ask.version === found.revision ? null : { document, ...withdrawn(sql) },
+    version: revision,
+    created,
+    policy: isCurrent ? null : { document, ...withdrawn(sql) },
     ...authorityState(host),
     key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
     ended: ask.endedAfter === undefined ? null : endedSince(sql, ask.endedAfter),
@@ -54,7 +57,7 @@ export function trackLeases(host: TableHost): Leases {
       }
       until = Math.max(until, host.now() + staleness);
     },
-    effectiveAt: () => (until <= host.now() ? host.now() : until + CLOCK_SLACK_MS),
+    effectiveAt: () => Math.max(host.now(), until + CLOCK_SLACK_MS),
   };
 }
 

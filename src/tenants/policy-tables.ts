@@ -1,5 +1,5 @@
-// Owns a tenant's policy in its object: the document, suspensions, API keys, retired names and the audit log, and the
-// leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
+// Owns a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names and the audit log, and
+// the leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
 
 import { auditPage, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
@@ -17,6 +17,7 @@ import type {
   TenantRecord,
   WriteResult,
 } from "./policy-records.ts";
+import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import type { TableHost, Tables } from "./tables.ts";
 import type { Suspension } from "./visibility.ts";
 
@@ -31,7 +32,7 @@ export interface DocumentWrite {
   readonly action: string;
 }
 
-export interface PolicyMethods extends KeyMethods, BlockMethods {
+export interface PolicyMethods extends KeyMethods, BlockMethods, SecretMethods {
   lease(ask: LeaseAsk): LeaseAnswer;
   create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
   write(write: DocumentWrite): WriteResult;
@@ -59,6 +60,7 @@ export const policyTables: Tables<PolicyMethods> = {
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -79,6 +81,7 @@ function methodsOf(host: TableHost): PolicyMethods {
   return {
     ...createKeyMethods(policyHost),
     ...createBlockMethods(policyHost),
+    ...createSecretMethods(policyHost),
     lease: (ask) => grant(host, ask, granted, ask.inCode ? rows.ensure() : rows.find()),
     create: (write) =>
       host.transaction(() => {
@@ -113,6 +116,7 @@ function methodsOf(host: TableHost): PolicyMethods {
       host.transaction(() => {
         sql.exec("DELETE FROM tenant");
         sql.exec("DELETE FROM api_keys");
+        sql.exec("DELETE FROM secrets");
       });
       host.closure.setClosed(true);
       host.changes.policy(Number.MAX_SAFE_INTEGER, granted.effectiveAt(), {});
@@ -206,6 +210,8 @@ function writeDocument(host: PolicyHost, write: DocumentWrite, found: TenantRow)
 
 function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor: Actor): WriteResult {
   const { kind, name, note } = suspension;
+  if (host.revision() === 0) return { state: "absent" };
+  const before = suspensionsOf(host.sql).find((entry) => entry.kind === kind && entry.name === name) ?? null;
   const since = new Date(host.now()).toISOString();
   host.sql.exec(
     "INSERT OR REPLACE INTO suspensions (kind, name, note, since) VALUES (?, ?, ?, ?)",
@@ -214,7 +220,7 @@ function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor:
     note,
     since,
   );
-  host.record(actor, "suspend", `${kind} ${name}`, { before: null, after: { note } });
+  host.record(actor, "suspend", `${kind} ${name}`, { before, after: { note } });
   return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
 }
 

@@ -5,6 +5,7 @@ import type { KeyRing } from "../auth/seal.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "./policy-records.ts";
 import { policyTables } from "./policy-tables.ts";
+import type { Placement } from "./stub.ts";
 import { remote, type TenantStub } from "./tables.ts";
 
 /** Milliseconds a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
@@ -17,6 +18,8 @@ const MAX_TOKENS = 1000;
 export interface Snapshot {
   readonly tenant: string;
   readonly version: number;
+  /** When the tenant was made: another one of the same name counts its versions anew. */
+  readonly created: string;
   readonly policy: Policy;
   readonly ring: KeyRing;
   readonly seeded: boolean;
@@ -29,9 +32,12 @@ export interface Snapshot {
   /** Outlives versions. */
   readonly ended: EndedSessions;
   readonly bytes: number;
+  /** Of its authority: who holds this need not ask the directory where that is. */
+  readonly placement: Placement;
 }
 
 export interface SnapshotAsk {
+  readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
   /** A presented token and its hash, when this isolate does not know it yet. */
@@ -57,7 +63,7 @@ export async function askSnapshot(tenant: string, stub: TenantStub, ask: Snapsho
   const asked = Date.now();
   const before = held.get(tenant);
   const answer: LeaseAnswer = await remote(stub, policyTables).lease({
-    version: before?.version ?? null,
+    version: before ? { number: before.version, created: before.created } : null,
     maxStalenessMs: ask.maxStalenessMs,
     inCode: ask.inCode,
     keyHash: ask.key?.hash ?? null,
@@ -80,7 +86,7 @@ function renewed(
 ): Snapshot {
   // The same keys stay the same objects, because imported keys and opened sessions hang on them.
   const ring = before && sameKeys(before.ring, answer.ring) ? before.ring : answer.ring;
-  const { version, seeded } = answer;
+  const { version, created, seeded } = answer;
   const kept = answer.policy === null ? before : fresh(answer.policy);
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const { policy, keys, derived } = kept;
@@ -88,7 +94,8 @@ function renewed(
   const ended = before?.ended ?? new EndedSessions();
   if (answer.ended) ended.learn(answer.ended);
   const bytes = kept === before ? before.bytes : kept.bytes + ended.bytes;
-  return { tenant, version, policy, ring, seeded, validUntil, keys, derived, ended, bytes };
+  const { placement } = ask;
+  return { tenant, version, created, policy, ring, seeded, validUntil, keys, derived, ended, bytes, placement };
 }
 
 function fresh(policy: Policy): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {

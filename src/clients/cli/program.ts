@@ -12,6 +12,7 @@ import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
+import { addSecretCommands } from "./commands/secret.ts";
 import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
@@ -63,7 +64,7 @@ export function createProgram(terminal: Terminal): Command {
 
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
-  "What a tenant holds": [addResourceCommands, addPromptCommands],
+  "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands],
   "Who gets in": [addKeyCommands, addSuspendCommands, addAuditCommands],
   "Trying out": [addCallCommand],
   "The whole server": [addFleetCommands, addOperatorCommands],

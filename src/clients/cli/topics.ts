@@ -29,7 +29,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]
-  limits: { resources: 10000, resourceBytes: 10485760, keys: 50 }
+  limits: { bodyBytes: 1048576, resources: 10000, resourceBytes: 10485760, keys: 50 }
   search: true                   # the built-in tools search and fetch
   tools:                         # by name or pattern; the most specific one decides
     "*": { enabled: false }
