@@ -5,6 +5,7 @@ import {
   createWorker,
   defineTool,
   DirectoryObject,
+  HubObject,
   PlatformObject,
   SessionObject,
   TenantObject,

@@ -1,7 +1,7 @@
 // Owns admission: who calls, whether the tenant, the profile and the principal may be served now and with so large a
 // request, and the view they get.
 
-import { keyIdOf } from "../auth/api-key.ts";
+import { isKey } from "../auth/api-key.ts";
 import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
 import { documentOf, viewOf, type Catalog, type View } from "../content/view.ts";
 import type { NewResource } from "../content/store.ts";
@@ -70,7 +70,7 @@ function derive<T>(snapshot: Snapshot, key: string, make: () => T): T {
 
 function principalOf({ snapshot, token, profile }: Applicant, mode: "open" | "key"): Principal | Failure {
   if (token === null) return mode === "open" ? ANONYMOUS : unauthorized(token);
-  const grant = keyIdOf(token) === undefined ? undefined : snapshot.keys.get(token);
+  const grant = isKey(token) ? snapshot.keys.get(token) : undefined;
   if (!grant || (grant.expires !== null && grant.expires <= Date.now())) return unauthorized(token);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");

@@ -9,9 +9,8 @@ import type { Hooks } from "../content/host.ts";
 import type { NewResource } from "../content/store.ts";
 import type { Catalog } from "../content/view.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import type { SessionPort } from "../protocol/backend.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import type { SessionObject } from "../streams/session-object.ts";
+import type { RunOrder } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
 import { lookUp } from "../tenants/directory.ts";
 import { readSecret } from "../tenants/secrets.ts";
@@ -20,16 +19,18 @@ import { ANYWHERE, stubOf } from "../tenants/stub.ts";
 import { admit, unauthorized, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES, sizeRead } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
-import { eraOf, handlePost, respondRefused, type Endpoint } from "./mcp.ts";
+import { answerStreams } from "./get-delete.ts";
+import { createDoors, type StreamEnv } from "./doors.ts";
+import type { Endpoint } from "./endpoint.ts";
+import { eraOf, handlePost, respondRefused } from "./mcp.ts";
 import { failureOf } from "./on-error.ts";
 import { hostAllowed, originAllowed, preflight, withOrigin, type OriginVars } from "./origin.ts";
 import { respondFailure } from "./respond.ts";
-import type { Session } from "./session.ts";
+import { runStored } from "./run-stored.ts";
 import { findTenant, holdSnapshot, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
 
 /** What a Worker must bind; see wrangler.toml. */
-export interface Env extends OriginVars, TenantEnv, AdminEnv {
-  readonly SESSIONS: DurableObjectNamespace<SessionObject>;
+export interface Env extends OriginVars, TenantEnv, StreamEnv, AdminEnv {
   /** Bytes; 4 MiB when unset. */
   readonly MAX_BODY_BYTES?: string;
 }
@@ -148,7 +149,10 @@ async function serve(options: AppOptions, arrival: Arrival): Promise<Response> {
   }
   if (request.method === "OPTIONS") return preflight(origin, request.headers.get("access-control-request-headers"));
   // 4. The method.
-  const endpoint = createEndpoint(options, arrival, target, tenant ?? (unknown as Failure));
+  const endpoint = createEndpoint(options, arrival, target, {
+    known: tenant ?? (unknown as Failure),
+    token: bearerOf(request.headers.get("authorization")),
+  });
   const response = request.method === "POST" ? await handlePost(endpoint) : await answerOther(endpoint, target.path);
   return withOrigin(response, origin);
 }
@@ -191,18 +195,15 @@ async function answerOther(endpoint: Endpoint, path: string): Promise<Response> 
   if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
     return connectPage(request, { id: endpoint.tenant, path, ...admitted.view.server }, admitted.view);
   }
-  const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
-  response.headers.set("allow", "POST, OPTIONS");
-  return response;
+  return isFailure(held) ? respondRefused(era, held) : answerStreams({ ...endpoint, held, admitted }, era);
 }
 
 function createEndpoint(
   { catalog, hooks }: AppOptions,
   { request, env, ctx }: Arrival,
   { tenant: id, profile }: Target,
-  known: Tenant<NewResource> | Failure,
+  { known, token }: { readonly known: Tenant<NewResource> | Failure; readonly token: string | null },
 ): Endpoint {
-  const token = bearerOf(request.headers.get("authorization"));
   const { waitUntil } = aroundOf({ env, ctx });
   const stub = () => stubOf(env, id, isFailure(known) ? ANYWHERE : known.placement);
   return {
@@ -210,9 +211,9 @@ function createEndpoint(
     tenant: id,
     profile,
     maxBodyBytes: bodyLimit(env, id),
-    snapshot: () => {
+    snapshot: (revision) => {
       if (isFailure(known)) return Promise.resolve(known);
-      const held = holdSnapshot(aroundOf({ env, ctx }), known, token);
+      const held = holdSnapshot(aroundOf({ env, ctx }), known, token, revision);
       return held instanceof Promise ? held.then(async (snapshot) => snapshot ?? gone(request, env, id)) : held;
     },
     admit: (snapshot) =>
@@ -233,7 +234,8 @@ function createEndpoint(
         stub,
         waitUntil,
       }),
-    session: (session) => sessionPort(id, session, env),
+    token,
+    doors: createDoors(id, env, stub),
     waitUntil,
     onError: (error) => {
       hooks.onError?.(error, undefined);
@@ -247,11 +249,17 @@ function bodyLimit({ MAX_BODY_BYTES }: Env, tenant: string): number {
   return Math.min(most, validSnapshot(tenant)?.policy.document.limits?.bodyBytes ?? most);
 }
 
-function sessionPort(tenant: string, session: Session, env: Env): SessionPort {
-  const object = () => env.SESSIONS.getByName(`${tenant}/${session.nonce}`);
-  return {
-    unofficial: session.unofficial,
-    logLevel: () => object().logLevel(),
-    setLogLevel: (level) => object().setLogLevel(level, session.expires),
+/** A stored call, in an invocation that its session's object started. */
+export function runOrder(
+  options: AppOptions,
+  order: RunOrder,
+  { request, env, ctx }: Pick<Arrival, "request" | "env" | "ctx">,
+): Promise<Response> {
+  const endpointOf = async (id: string, profile: string | null, token: string | null) => {
+    const { tenant } = await findTenant(env, options.tenants, id);
+    const target: Target = { tenant: id, profile, path: "" };
+    const known = tenant ?? failure("unknownTenant");
+    return createEndpoint(options, { request, env, ctx, target }, target, { known, token });
   };
+  return runStored(order, () => env.SESSIONS.getByName(order.session), endpointOf);
 }

@@ -7,7 +7,8 @@ import type { NewResource } from "../content/store.ts";
 import type { Tool } from "../content/tool.ts";
 import type { ServerInfo } from "../protocol/backend.ts";
 import { defineTenants, type TenantDefinition } from "../tenants/definition.ts";
-import { createApp, type Env } from "./app.ts";
+import type { RunOrder } from "../streams/session-object.ts";
+import { createApp, runOrder, type Env } from "./app.ts";
 import { VERSION } from "./version.ts";
 
 export interface WorkerOptions {
@@ -35,7 +36,7 @@ export function createWorker(options: WorkerOptions = {}): ExportedHandler<Env> 
 } {
   const tenants = defineTenants(options.tenants ?? { demo: {} });
   const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
-  const app = createApp({
+  const appOptions = {
     catalog: {
       server: serverInfo(options),
       instructions: options.instructions,
@@ -46,8 +47,15 @@ export function createWorker(options: WorkerOptions = {}): ExportedHandler<Env> 
     tenants,
     defaultTenant: options.defaultTenant ?? only,
     hooks: { onError: logError, ...options.hooks },
-  });
-  return { fetch: (request, env, ctx) => app.fetch(request, env, ctx) };
+  };
+  const app = createApp(appOptions);
+  return {
+    fetch: (request, env, ctx) => {
+      // Only a binding can set these: nobody outside starts a run.
+      const { run } = (ctx.props ?? {}) as { readonly run?: RunOrder };
+      return run ? runOrder(appOptions, run, { request, env, ctx }) : app.fetch(request, env, ctx);
+    },
+  };
 }
 
 function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {

@@ -1,46 +1,22 @@
 // Owns the MCP endpoint: one POST from its headers to its answer, in both eras. The numbered steps are its whole way.
 
-import type { Principal } from "../auth/principal.ts";
-import type { Backend, Call, SessionPort } from "../protocol/backend.ts";
-import { classify, type Classified, type InboundHeaders } from "../protocol/classify.ts";
-import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/dispatch.ts";
-import { DEFAULT_DIALECT, dialect2025, DIALECT_2026, REVISION_2026, type Dialect, type Era } from "../protocol/era.ts";
+import type { Call } from "../protocol/backend.ts";
+import { classify, type InboundHeaders } from "../protocol/classify.ts";
+import { DIALECT_2026, REVISION_2026, type Era } from "../protocol/era.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { type JsonObject, type RpcMessage, type RpcRequest } from "../protocol/jsonrpc.ts";
+import type { JsonObject, RpcRequest } from "../protocol/jsonrpc.ts";
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
-import { initialize } from "../protocol/methods/lifecycle.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { readListen } from "../protocol/methods/subscriptions.ts";
 import { isStale } from "../tenants/outage.ts";
 import type { Snapshot } from "../tenants/snapshot.ts";
-import type { Admitted } from "./admit.ts";
+import { answer2025 } from "./answer-2025.ts";
 import { isJsonType, parseAccept, type Accepted, parseJson, readBody } from "./body.ts";
+import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
+import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
-import { respondAccepted, respondAnswer, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
-import { mintSession, openSession, type Session, type SessionOwner } from "./session.ts";
-import { NO_SINK, RequestSink } from "./sse.ts";
-
-/** What the steps before this one found out, and the doors to what lies behind it. */
-export interface Endpoint {
-  readonly request: Request;
-  readonly tenant: string;
-  readonly profile: string | null;
-  readonly maxBodyBytes: number;
-  /** A failure: unknown, or not to be told apart from unknown. */
-  snapshot(): Snapshot | Promise<Snapshot | Failure>;
-  admit(snapshot: Snapshot): Admitted | Failure;
-  backend(admitted: Admitted, snapshot: Snapshot): Backend;
-  session(session: Session): SessionPort;
-  waitUntil(work: Promise<unknown>): void;
-  onError(error: unknown): void;
-}
-
-interface Arrived extends Endpoint {
-  readonly held: Snapshot;
-  readonly principal: Principal;
-  readonly served: Backend;
-  readonly inbound: InboundHeaders;
-  readonly streams: boolean;
-}
+import { respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
+import { RequestSink } from "./sse.ts";
 
 export async function handlePost(endpoint: Endpoint): Promise<Response> {
   const { headers } = endpoint.request;
@@ -69,7 +45,7 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
   if (classified.kind === "ignored") return respondAccepted();
   // 5. The answer, in its era.
   const served = endpoint.backend(admitted, held);
-  const arrived = { ...endpoint, held, principal: admitted.principal, served, inbound, streams: accepted.stream };
+  const arrived = { ...endpoint, held, admitted, served, inbound, streams: accepted.stream };
   const answered =
     classified.kind === "request2026"
       ? answer2026(arrived, classified.message, classified.params)
@@ -112,12 +88,8 @@ async function settle(asked: Snapshot | Promise<Snapshot | Failure>, endpoint: E
   }
 }
 
-function idOf(classified: Classified) {
-  if (classified.kind === "request2026") return classified.message.id;
-  return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
-}
-
-function answer2026(arrived: Arrived, message: RpcRequest, params: JsonObject): Promise<Response> {
+async function answer2026(arrived: Arrived, message: RpcRequest, params: JsonObject): Promise<Response> {
+  if (message.method === "subscriptions/listen") return listen(arrived, message, params);
   const sink = new RequestSink(arrived.request, "2026", arrived.streams);
   const meta = params._meta as JsonObject;
   const call: Call = {
@@ -138,94 +110,17 @@ function answer2026(arrived: Arrived, message: RpcRequest, params: JsonObject): 
   });
 }
 
-async function answer2025(
-  arrived: Arrived,
-  classified: Classified & { kind: "message2025" | "batch2025" },
-): Promise<Response> {
-  const { inbound, held, tenant, profile, principal } = arrived;
-  const owner: SessionOwner = { tenant, profile, principal: principal.id, ring: held.ring };
-  if (classified.kind === "message2025" && isInitialize(classified.message)) {
-    return answerInitialize(arrived, classified.message, owner);
-  }
-  const session = inbound.session === null ? null : await openSession(owner, inbound.session);
-  if (session === undefined) return respondFailure("2025", idOf(classified), failure("sessionNotFound"));
-  if (classified.kind === "batch2025") return answerBatch(arrived, classified.messages, session);
-  const { message } = classified;
-  if (message.kind !== "request") return respondAccepted();
-  const sink = new RequestSink(arrived.request, "2025", arrived.streams);
-  const call = call2025(arrived, message, session?.dialect ?? classified.dialect, session);
-  return respondWhenReady(answer(arrived, { ...call, sink }), sink, (work) => {
-    arrived.waitUntil(work);
-  });
-}
-
-function isInitialize(message: RpcMessage): message is RpcRequest {
-  return message.kind === "request" && message.method === "initialize";
-}
-
-function call2025(arrived: Arrived, message: RpcRequest, dialect: Dialect, session: Session | null): Call {
-  return {
-    dialect,
-    id: message.id,
-    method: message.method,
-    params: message.params ?? {},
-    capabilities: session?.capabilities ?? {},
-    progressToken: progressTokenOf(message.params),
-    logLevel: undefined,
-    session: session === null ? undefined : arrived.session(session),
-    sink: NO_SINK,
-    header: () => null,
-    now: Date.now,
-  };
-}
-
-async function answerInitialize(arrived: Arrived, message: RpcRequest, owner: SessionOwner): Promise<Response> {
-  const initialized = initialize(message.params ?? {}, arrived.served);
-  if (initialized.kind === "failure") return respondFailure("2025", message.id, initialized);
-  const { negotiated, capabilities, result } = initialized;
-  const { json } = encodeAnswer(message.id, { kind: "complete", result }, negotiated.dialect, arrived.served.server);
-  const response = respondAnswer({ json, status: 200 });
-  // Without the authority's keys nothing can be sealed: the client goes on without a session.
-  if (owner.ring.length > 0) {
-    response.headers.set("mcp-session-id", await mintSession(owner, negotiated, capabilities));
-  }
-  return response;
-}
-
-/** https://modelcontextprotocol.io/specification/2025-03-26/basic#batching */
-async function answerBatch(
-  arrived: Arrived,
-  messages: readonly RpcMessage[],
-  session: Session | null,
-): Promise<Response> {
-  const { version } = arrived.inbound;
-  const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
-  if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
-  if (!dialect.batches) {
-    const why = `Invalid Request: revision ${dialect.revision} has no batches`;
-    return respondFailure("2025", undefined, failure("invalidRequest", why));
-  }
-  const answers = await Promise.all(
-    messages.map(async (message) => {
-      if (message.kind === "invalid") {
-        return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
-      }
-      return message.kind === "request" ? answer(arrived, call2025(arrived, message, dialect, session)) : undefined;
-    }),
-  );
-  const bodies = answers.filter((done) => done !== undefined).map((done) => done.json);
-  return bodies.length === 0 ? respondAccepted() : respondAnswer({ json: `[${bodies.join(",")}]`, status: 200 });
-}
-
-/** Where exceptions end: an answer that says no more than the error table does. */
-async function answer(arrived: Arrived, call: Call): Promise<Answer> {
-  const { served } = arrived;
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions */
+async function listen(arrived: Arrived, { id }: RpcRequest, params: JsonObject): Promise<Response> {
+  const filter = readListen(params);
+  const refused = isFailure(filter) ? filter : arrived.streams ? undefined : failure("notAcceptable");
+  if (isFailure(filter) || refused) return respondFailure("2026", id, refused as Failure);
   try {
-    const outcome = dispatch(call, served);
-    return encodeAnswer(call.id, outcome instanceof Promise ? await outcome : outcome, call.dialect, served.server);
+    const answered = await answerListen(arrived, arrived.admitted, { id, filter });
+    return isFailure(answered) ? respondFailure("2026", id, answered) : answered;
   } catch (error) {
     arrived.onError(error);
-    return encodeFailure(call.id, failureOf(error, arrived.request), call.dialect.era);
+    return respondFailure("2026", id, failureOf(error, arrived.request));
   }
 }
 

@@ -6,7 +6,8 @@ import type { Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
-import { encodeEvent, type RequestSink } from "./sse.ts";
+import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
+import type { RequestSink } from "./sse.ts";
 
 /** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
 const STREAM_AFTER_MS = 2000;
@@ -14,12 +15,6 @@ const QUICK_TURNS = 40;
 
 const JSON_HEADERS = { "content-type": "application/json" };
 const JSON_INIT = { status: 200, headers: JSON_HEADERS };
-const SSE_HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-cache, no-transform",
-  "x-accel-buffering": "no",
-};
-
 export function respondAnswer({ json, status, retryAfter }: Answer): Response {
   if (status === 200 && retryAfter === undefined) return new Response(json, JSON_INIT);
   const headers = retryAfter === undefined ? JSON_HEADERS : { ...JSON_HEADERS, "retry-after": String(retryAfter) };
@@ -48,10 +43,12 @@ export async function respondWhenReady(
   running: Promise<Answer>,
   sink: RequestSink,
   waitUntil: (work: Promise<unknown>) => void,
+  slow?: (settled: Promise<unknown>) => void,
 ): Promise<Response> {
   let answer: Answer | undefined;
   const settled = running.then((done) => (answer = done));
   await soon(() => answer !== undefined || sink.stream !== undefined, QUICK_TURNS);
+  if (answer === undefined) slow?.(settled);
   if (answer === undefined && !sink.stream) {
     if (!sink.canStream) return respondAnswer(await settled);
     await streamOrAnswer(settled, sink);
@@ -61,12 +58,8 @@ export async function respondWhenReady(
     sink.shut();
     return respondAnswer(done);
   }
-  waitUntil(
-    settled.then((done) => {
-      sink.finish(done.json);
-    }),
-  );
-  return new Response(sink.stream, { status: 200, headers: SSE_HEADERS });
+  waitUntil(settled.then((done) => sink.finish(done.json)));
+  return sink.stream.respond();
 }
 
 async function streamOrAnswer(settled: Promise<unknown>, sink: RequestSink): Promise<void> {

@@ -1,7 +1,7 @@
 // Owns finding out which tenant a request is for, and holding that tenant's snapshot: by path, or by the hostname that a
 // tenant has to itself. Unknown names wake nothing.
 
-import { hashToken, keyIdOf } from "../auth/api-key.ts";
+import { hashToken, isKey, keptHash } from "../auth/api-key.ts";
 import { openStore, type NewResource } from "../content/store.ts";
 import { contentTables } from "../content/tables.ts";
 import { authorityTables } from "../tenants/authority.ts";
@@ -63,14 +63,18 @@ interface Around {
   readonly waitUntil: WaitUntil;
 }
 
-/** Without a call while the lease holds and the credential is known; with exactly one otherwise. */
+/**
+ * Without a call while the lease holds and the credential is known; with exactly one otherwise. `revision`: of the policy,
+ * at least.
+ */
 export function holdSnapshot(
   around: Around,
   tenant: Tenant<NewResource>,
   token: string | null,
+  revision = 0,
 ): Snapshot | Promise<Snapshot | undefined> {
   const held = validSnapshot(tenant.id);
-  if (held && (token === null || held.keys.has(token) || keyIdOf(token) === undefined)) return held;
+  if (held && held.version >= revision && (token === null || held.keys.has(token) || !isKey(token))) return held;
   return takeSnapshot(around, tenant, token);
 }
 
@@ -103,7 +107,7 @@ async function takeSnapshot(
   token: string | null,
 ): Promise<Snapshot | undefined> {
   const { id, definition, maxStalenessMs, placement } = tenant;
-  const key = token !== null && keyIdOf(token) !== undefined ? { token, hash: await hashToken(token) } : null;
+  const key = token !== null && isKey(token) ? { token, hash: keptHash(token) ?? (await hashToken(token)) } : null;
   const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key };
   const stub = stubOf(env, id, placement);
   const snapshot = await askOrStale(id, stub, { ask, env, waitUntil });

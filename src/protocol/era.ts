@@ -26,6 +26,8 @@ export interface Dialect {
   readonly structured: "none" | "object" | "any";
   /** What ping answers; see docs/founding-documents.md. */
   readonly ping: "empty" | "timestampInMeta";
+  /** A stream that can be resumed begins with an event that has an id and no data; SEP-1699. */
+  readonly primes: boolean;
   /** Log messages: by `logging/setLevel` in the session, or by `_meta` of each request. */
   readonly logging: "session" | "request";
 }
@@ -42,6 +44,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     resourceLinks: false,
     structured: "none",
     ping: "timestampInMeta",
+    primes: false,
   },
   "2025-03-26": {
     ...since2025,
@@ -52,6 +55,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     resourceLinks: false,
     structured: "none",
     ping: "empty",
+    primes: false,
   },
   "2025-06-18": {
     ...since2025,
@@ -62,6 +66,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     resourceLinks: true,
     structured: "object",
     ping: "empty",
+    primes: false,
   },
   "2025-11-25": {
     ...since2025,
@@ -72,6 +77,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     resourceLinks: true,
     structured: "object",
     ping: "empty",
+    primes: true,
   },
   "2026-07-28": {
     era: "2026",
@@ -84,6 +90,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     resourceLinks: true,
     structured: "any",
     ping: "empty",
+    primes: false,
     logging: "request",
   },
 };

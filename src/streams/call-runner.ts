@@ -18,7 +18,7 @@ export interface RunnerHost {
   /** The JSON of the JSON-RPC id. */
   readonly request: string;
   /** What is stored when the call has to outlive this invocation. */
-  describe(): Promise<Pick<NewCall, "record" | "fallback">>;
+  describe(): Promise<Pick<NewCall, "record" | "fallback" | "said">>;
   /** The call is stored now: its stream is the log's. */
   stored(key: string): void;
   cancelled(): void;
@@ -50,7 +50,10 @@ export class CallRunner implements QuestionPort {
   }
 
   /** Goes on with a call that an earlier run left. */
-  static resume(host: RunnerHost, key: string, attempt: number, stored: StoredRun): CallRunner {
+  static resume(
+    host: RunnerHost,
+    { key, attempt, stored }: { readonly key: string; readonly attempt: number; readonly stored: StoredRun },
+  ): CallRunner {
     const runner = new CallRunner(host, key);
     runner.#attempt = attempt;
     runner.#isStored = true;
@@ -126,9 +129,7 @@ export class CallRunner implements QuestionPort {
   ): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
     await this.watch();
     await this.#chain;
-    const call = this.#isStored
-      ? null
-      : { key: this.key, request: this.#host.request, said: this.#said, ...(await this.#host.describe()) };
+    const call = this.#isStored ? null : await this.#describe();
     const put = questions.map((question) => this.#wire(question));
     const wanted = questions.map(({ digest }) => digest);
     for (const { id, digest } of put) this.#open.set(digest, id);
@@ -147,6 +148,12 @@ export class CallRunner implements QuestionPort {
     }
     this.left = true;
     return undefined;
+  }
+
+  async #describe(): Promise<NewCall> {
+    const described = await this.#host.describe();
+    this.#said = described.said;
+    return { key: this.key, request: this.#host.request, ...described };
   }
 
   #wire({ name, digest, method, params }: PutQuestion) {
@@ -173,11 +180,6 @@ export class CallRunner implements QuestionPort {
     if (answers.size < wanted.length) return undefined;
     for (const digest of wanted) this.#open.delete(digest);
     return answers;
-  }
-
-  /** A notification that went to the client by another way than the log. */
-  countSaid(): void {
-    this.#said += 1;
   }
 
   append(json: string): void {

@@ -5,7 +5,7 @@ import { Context } from "../../src/content/context.ts";
 import type { ContentHost } from "../../src/content/host.ts";
 import { viewOf } from "../../src/content/view.ts";
 import { managedTenant } from "../../src/tenants/definition.ts";
-import { SilentInterview } from "../../src/content/questions.ts";
+import { StreamInterview } from "../../src/content/stream-questions.ts";
 import type { Call, SessionPort } from "../../src/protocol/backend.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
@@ -15,7 +15,12 @@ import { freshTenant } from "../support/worker/tenant.ts";
 function contextOf(about: { call?: Partial<Call>; host?: Partial<ContentHost>; name?: string } = {}) {
   const sink = new RecordingSink();
   const host = hostOf(freshTenant(), about.host);
-  const ctx = new Context(callOf({ sink, ...about.call }), host, new SilentInterview(), about.name ?? "tool");
+  const ctx = new Context(
+    callOf({ sink, ...about.call }),
+    host,
+    new StreamInterview({}, undefined, undefined),
+    about.name ?? "tool",
+  );
   return { ctx, sink };
 }
 
@@ -97,7 +102,13 @@ describe("log", () => {
   });
 
   function inSession(logLevel: SessionPort["logLevel"]) {
-    const session: SessionPort = { unofficial: false, logLevel, setLogLevel: () => Promise.resolve() };
+    const session: SessionPort = {
+      unofficial: false,
+      logLevel,
+      setLogLevel: () => Promise.resolve(),
+      subscribe: () => Promise.resolve(true),
+      unsubscribe: () => Promise.resolve(),
+    };
     return contextOf({ call: { dialect: DIALECTS["2025-11-25"], session } });
   }
 

@@ -10,7 +10,15 @@ import { bodyKey } from "../../src/content/resource-row.ts";
 import { contentTables } from "../../src/content/tables.ts";
 import { remote } from "../../src/tenants/tables.ts";
 import { putOf } from "../support/worker/resources.ts";
-import { freshTenant, inside, NO_CHANGES, onBench, rowsOf, type Bench, type FreshTenant } from "../support/worker/tenant.ts";
+import {
+  freshTenant,
+  inside,
+  NO_CHANGES,
+  onBench,
+  rowsOf,
+  type Bench,
+  type FreshTenant,
+} from "../support/worker/tenant.ts";
 
 type ContentBench = Bench<ReturnType<typeof contentTables.open>["methods"]>;
 

@@ -1,13 +1,8 @@
 // Questions by replay: the handler runs again with the answers so far, and nobody can answer for another question.
 
 import { describe, expect, it } from "vitest";
-import {
-  MissingCapability,
-  ReplayInterview,
-  SilentInterview,
-  type ClaimBook,
-  type Progress,
-} from "../../src/content/questions.ts";
+import { MissingCapability, ReplayInterview, type ClaimBook, type Progress } from "../../src/content/questions.ts";
+import { StreamInterview } from "../../src/content/stream-questions.ts";
 import type { Question } from "../../src/content/answers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 
@@ -192,10 +187,10 @@ describe("a client that cannot be asked", () => {
     expect(ended.asked).toBeUndefined();
   });
 
-  it("is told so in era 2025, where nothing is asked yet", async () => {
-    const silent = new SilentInterview();
-    expect(silent.can()).toBe(false);
-    await expect(silent.ask({ who: askName })).rejects.toThrow("before 2026-07-28");
+  it("is told so in era 2025 where the request can carry no question", async () => {
+    const silent = new StreamInterview(EVERYTHING, undefined, undefined);
+    expect(silent.can("elicitation")).toBe(false);
+    await expect(silent.ask({ who: askName })).rejects.toThrow("can take no question to its client");
     expect(await silent.memo("m", () => ({ at: new Date(0) }))).toEqual({ at: "1970-01-01T00:00:00.000Z" });
   });
 });

@@ -1,7 +1,8 @@
 // The ends of a handler: exactly one each, with no timer left behind and nothing unhandled.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ReplayInterview, SilentInterview } from "../../src/content/questions.ts";
+import { ReplayInterview } from "../../src/content/questions.ts";
+import { StreamInterview } from "../../src/content/stream-questions.ts";
 import { runHandler, type Ended } from "../../src/content/run.ts";
 import { RecordingSink } from "../support/worker/calls.ts";
 
@@ -32,9 +33,14 @@ afterEach(() => {
 
 function run<T>(
   work: () => T | Promise<T>,
-  about: { timeoutMs?: number; interview?: ReplayInterview | SilentInterview; sink?: RecordingSink } = {},
+  about: { timeoutMs?: number; interview?: ReplayInterview | StreamInterview; sink?: RecordingSink } = {},
 ): Promise<Ended<T>> {
-  return runHandler(work, { timeoutMs: LONG, interview: new SilentInterview(), sink: new RecordingSink(), ...about });
+  return runHandler(work, {
+    timeoutMs: LONG,
+    interview: new StreamInterview({}, undefined, undefined),
+    sink: new RecordingSink(),
+    ...about,
+  });
 }
 
 function interviewer(): ReplayInterview {

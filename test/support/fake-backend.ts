@@ -100,6 +100,8 @@ export function sessionOf(unofficial = false): SessionPort {
     setLogLevel: async (next) => {
       level = next;
     },
+    subscribe: async () => true,
+    unsubscribe: async () => {},
   };
 }
 

@@ -18,6 +18,7 @@ export const ADMIN_TOKEN = "admin-token-of-two-workers";
 const OBJECTS = {
   TENANTS: "TenantObject",
   SESSIONS: "SessionObject",
+  HUBS: "HubObject",
   DIRECTORY: "DirectoryObject",
   PLATFORM: "PlatformObject",
 } as const;

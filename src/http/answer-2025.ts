@@ -1,0 +1,135 @@
+// Owns the answers of era 2025: sessions that begin and end, requests, batches, and what a client says without asking.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+
+import type { Call, ClientResponse } from "../protocol/backend.ts";
+import type { Classified } from "../protocol/classify.ts";
+import { encodeAnswer, encodeFailure } from "../protocol/dispatch.ts";
+import { DEFAULT_DIALECT, dialect2025, type Dialect } from "../protocol/era.ts";
+import { failure } from "../protocol/errors.ts";
+import {
+  isRequestId,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse,
+} from "../protocol/jsonrpc.ts";
+import { initialize } from "../protocol/methods/lifecycle.ts";
+import { progressTokenOf } from "../protocol/meta.ts";
+import { findSession, ownerOf } from "./find-session.ts";
+import { answer, type Arrived } from "./endpoint.ts";
+import { respondAccepted, respondAnswer, respondFailure } from "./respond.ts";
+import { runCall } from "./call-2025.ts";
+import { mintSession, type Session, type SessionOwner } from "./session.ts";
+import { NO_SINK } from "./sse.ts";
+
+function idOf(classified: Classified) {
+  if (classified.kind === "request2026") return classified.message.id;
+  return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
+}
+
+export async function answer2025(
+  arrived: Arrived,
+  classified: Classified & { kind: "message2025" | "batch2025" },
+): Promise<Response> {
+  const { inbound } = arrived;
+  const owner = ownerOf(arrived);
+  if (classified.kind === "message2025" && isInitialize(classified.message)) {
+    return answerInitialize(arrived, classified.message, owner);
+  }
+  const session = inbound.session === null ? null : await findSession(arrived, inbound.session);
+  if (session === undefined) return respondFailure("2025", idOf(classified), failure("sessionNotFound"));
+  if (classified.kind === "batch2025") return answerBatch(arrived, classified.messages, session);
+  const { message } = classified;
+  if (message.kind !== "request") return hear(arrived, message, session);
+  return runCall(arrived, call2025(arrived, message, session?.dialect ?? classified.dialect, session), session);
+}
+
+function isInitialize(message: RpcMessage): message is RpcRequest {
+  return message.kind === "request" && message.method === "initialize";
+}
+
+function call2025(arrived: Arrived, message: RpcRequest, dialect: Dialect, session: Session | null): Call {
+  return {
+    dialect,
+    id: message.id,
+    method: message.method,
+    params: message.params ?? {},
+    capabilities: session?.capabilities ?? {},
+    progressToken: progressTokenOf(message.params),
+    logLevel: undefined,
+    session: session === null ? undefined : arrived.doors.sessionPort(session),
+    sink: NO_SINK,
+    header: () => null,
+    now: Date.now,
+  };
+}
+
+async function answerInitialize(arrived: Arrived, message: RpcRequest, owner: SessionOwner): Promise<Response> {
+  const initialized = initialize(message.params ?? {}, arrived.served);
+  if (initialized.kind === "failure") return respondFailure("2025", message.id, initialized);
+  const { negotiated, capabilities, result } = initialized;
+  const { json } = encodeAnswer(message.id, { kind: "complete", result }, negotiated.dialect, arrived.served.server);
+  const response = respondAnswer({ json, status: 200 });
+  // Without the authority's keys nothing can be sealed: the client goes on without a session.
+  if (owner.ring.length > 0) {
+    response.headers.set("mcp-session-id", await mintSession(owner, negotiated, capabilities));
+  }
+  return response;
+}
+
+/** https://modelcontextprotocol.io/specification/2025-03-26/basic#batching */
+async function answerBatch(
+  arrived: Arrived,
+  messages: readonly RpcMessage[],
+  session: Session | null,
+): Promise<Response> {
+  const { version } = arrived.inbound;
+  const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
+  if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
+  if (!dialect.batches) {
+    const why = `Invalid Request: revision ${dialect.revision} has no batches`;
+    return respondFailure("2025", undefined, failure("invalidRequest", why));
+  }
+  const answers = await Promise.all(
+    messages.map(async (message) => {
+      if (message.kind === "invalid") {
+        return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
+      }
+      return message.kind === "request" ? answer(arrived, call2025(arrived, message, dialect, session)) : undefined;
+    }),
+  );
+  const bodies = answers.filter((done) => done !== undefined).map((done) => done.json);
+  return bodies.length === 0 ? respondAccepted() : respondAnswer({ json: `[${bodies.join(",")}]`, status: 200 });
+}
+
+/** A notification, or the client's answer to a question. */
+async function hear(
+  arrived: Arrived,
+  message: RpcNotification | RpcResponse,
+  session: Session | null,
+): Promise<Response> {
+  if (!session) return respondAccepted();
+  if (message.kind === "notification") {
+    const requestId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
+    if (isRequestId(requestId)) {
+      await arrived.doors.sessionObject(session).cancel(JSON.stringify(requestId), session.expires);
+    }
+    return respondAccepted();
+  }
+  const taken = await arrived.doors
+    .sessionObject(session)
+    .answer(String(message.id), JSON.stringify(responseOf(message)));
+  if (taken !== "unknown") return respondAccepted();
+  return respondFailure("2025", undefined, failure("invalidRequest", "Invalid Request: nobody asked this"));
+}
+
+function responseOf({ result, error }: RpcResponse): ClientResponse {
+  if (result !== undefined) return { result };
+  const { code, message } = error ?? {};
+  return {
+    error: {
+      code: typeof code === "number" ? code : 0,
+      message: typeof message === "string" ? message.slice(0, 1000) : "without a word",
+    },
+  };
+}

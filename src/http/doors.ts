@@ -1,0 +1,64 @@
+// Owns the ways from a request to the objects behind a tenant's streams: its hub, its changes, its sessions.
+
+import type { SessionPort } from "../protocol/backend.ts";
+import type { HubObject } from "../streams/hub-object.ts";
+import { openSocket, type Opened } from "../streams/held-socket.ts";
+import { sessionName, type SessionEnv, type SessionStub } from "../streams/session-door.ts";
+import type { Listener } from "../streams/wire.ts";
+import { remoteChanges, type ChangeMethods } from "../tenants/change-tables.ts";
+import { hubName, shardsOf } from "../tenants/changes.ts";
+import { endedTables, type EndedMethods } from "../tenants/ended-tables.ts";
+import { remote, type Remote, type TenantStub } from "../tenants/tables.ts";
+import type { Session } from "./session.ts";
+
+export interface StreamEnv extends SessionEnv {
+  readonly HUBS: DurableObjectNamespace<HubObject>;
+  readonly HUB_SHARDS?: string;
+}
+
+export interface Doors {
+  /** Opens a socket at the hub that this listener belongs to. */
+  listenAt(listener: Listener): Promise<Opened>;
+  hubOf(session: Session): DurableObjectStub<HubObject>;
+  changes(): Remote<ChangeMethods>;
+  ended(): Remote<EndedMethods>;
+  sessionObject(session: Session): SessionStub;
+  sessionPort(session: Session): SessionPort;
+}
+
+export function createDoors(tenant: string, env: StreamEnv, stub: () => TenantStub): Doors {
+  const hub = (shard: number) => env.HUBS.getByName(hubName(tenant, shard));
+  const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
+  const sessionObject = ({ nonce }: Pick<Session, "nonce">) => env.SESSIONS.getByName(sessionName(tenant, nonce));
+  return {
+    listenAt: (listener) => {
+      const { session } = listener;
+      const at = session === null ? hub(Math.floor(Math.random() * shardsOf(env))) : hubOf({ nonce: session });
+      return openSocket(at, { listener: JSON.stringify(listener) });
+    },
+    hubOf,
+    changes: () => remoteChanges(stub()),
+    ended: () => remote(stub(), endedTables),
+    sessionObject,
+    sessionPort: (session) => ({
+      unofficial: session.unofficial,
+      logLevel: () => sessionObject(session).logLevel(),
+      setLogLevel: (level) => sessionObject(session).setLogLevel(level, session.expires),
+      subscribe: async (uri, asked) => {
+        const added = await sessionObject(session).subscribe(uri, asked, session.expires);
+        if (added) await hubOf(session).resubscribe(session.nonce);
+        return added;
+      },
+      unsubscribe: async (uri) => {
+        await sessionObject(session).unsubscribe(uri);
+        await hubOf(session).resubscribe(session.nonce);
+      },
+    }),
+  };
+}
+
+function shardOf(text: string, shards: number): number {
+  let sum = 0;
+  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
+  return sum % shards;
+}

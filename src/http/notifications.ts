@@ -1,0 +1,165 @@
+// Owns the notification streams that a client opens: GET with a session in era 2025, subscriptions/listen in era 2026.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
+
+import { digest } from "../auth/seal.ts";
+import type { View } from "../content/view.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { notification, resultResponse, type RequestId } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
+import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
+import type { Admitted } from "./admit.ts";
+import { EventStream } from "./event-stream.ts";
+import type { Endpoint } from "./endpoint.ts";
+import type { Session } from "./session.ts";
+
+const KEEPALIVE_MS = 22_000;
+const RETRY_MS = 1000;
+/** A listening client that left is seen when something is written to it, and costs a socket until then. */
+const ENDED = { resultType: "complete" } as const;
+
+/** undefined in place of a stream: refused with this failure. */
+export async function answerListen(
+  endpoint: Endpoint,
+  { principal }: Admitted,
+  { id, filter }: { readonly id: RequestId; readonly filter: ListenFilter },
+): Promise<Response | Failure> {
+  const _meta = subscriptionMeta(id);
+  const stream = openStream(endpoint, {
+    listener: { session: null, profile: endpoint.profile, principal: principal.id },
+    filter: async () => filter,
+    tell: (events, method, params) => {
+      events.event(notification(method, { ...params, _meta }));
+    },
+    bye: (events) => {
+      events.event(resultResponse(id, JSON.stringify({ ...ENDED, _meta })));
+    },
+  });
+  const started = await stream.feed.start(undefined);
+  if (typeof started === "number") return refuse(stream.events, started);
+  stream.events.event(notification("notifications/subscriptions/acknowledged", { ...acknowledged(filter), _meta }));
+  stream.begin();
+  return stream.events.respond();
+}
+
+/** `lastEventId`: of an earlier stream of this kind. */
+export async function answerStandalone(
+  endpoint: Endpoint,
+  session: Session,
+  lastEventId: string | null,
+): Promise<Response | Failure> {
+  const { doors } = endpoint;
+  const stream = openStream(endpoint, {
+    listener: { session: session.nonce, profile: endpoint.profile, principal: session.principal },
+    filter: async () => ({
+      tools: true,
+      prompts: true,
+      resources: true,
+      uris: new Map((await doors.sessionObject(session).subscriptions()) as [string, string][]),
+    }),
+    tell: (events, method, params, state) => {
+      events.event(notification(method, params), eventIdOf(state));
+    },
+    bye: (events) => {
+      events.write(`retry: ${RETRY_MS}\n\n`);
+    },
+  });
+  const from = lastEventId === null ? undefined : stateOf(lastEventId);
+  const started = await stream.feed.start(from);
+  if (typeof started === "number") return refuse(stream.events, started);
+  if (session.dialect.primes) stream.events.prime(eventIdOf(from ?? started), RETRY_MS);
+  stream.begin();
+  return stream.events.respond();
+}
+
+function refuse(events: EventStream, status: number): Failure {
+  events.end();
+  if (status === 403) return failure("forbidden");
+  return { ...failure("unavailable", "Service unavailable: too many streams"), retryAfter: 30 };
+}
+
+interface StreamOptions {
+  readonly listener: { readonly session: string | null; readonly profile: string | null; readonly principal: string };
+  filter: FeedHost["filter"];
+  tell(events: EventStream, method: string, params: Record<string, unknown>, state: FeedState): void;
+  /** Said before the server ends the stream of its own accord. */
+  bye(events: EventStream): void;
+}
+
+function openStream(endpoint: Endpoint, options: StreamOptions) {
+  const { doors } = endpoint;
+  // What happens before the stream has begun is told after what it begins with.
+  let early: (() => void)[] | undefined = [];
+  const events = new EventStream({
+    keepaliveMs: KEEPALIVE_MS,
+    ages: true,
+    gone: () => {
+      feed.close();
+    },
+    aged: () => {
+      feed.close();
+      options.bye(events);
+    },
+  });
+  const feed: Feed = new Feed({
+    connect: () => doors.listenAt(options.listener),
+    listen: (since) => doors.changes().listen(since),
+    look: (revision) => look(endpoint, revision),
+    filter: options.filter,
+    tell: (method, params, state) => {
+      const say = () => {
+        options.tell(events, method, params, state);
+      };
+      if (early) early.push(say);
+      else say();
+    },
+    ended: (why) => {
+      if (why !== "replaced") options.bye(events);
+      events.end();
+    },
+  });
+  const begin = () => {
+    for (const say of early ?? []) say();
+    early = undefined;
+  };
+  return { events, feed, begin };
+}
+
+/** null: whoever listens is admitted no more. */
+async function look(endpoint: Endpoint, revision: number): Promise<StreamSight | null> {
+  const snapshot = await endpoint.snapshot(revision);
+  const admitted = isFailure(snapshot) ? snapshot : endpoint.admit(snapshot);
+  if (isFailure(admitted)) return null;
+  const { view } = admitted;
+  return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
+}
+
+const digests = new WeakMap<View, StreamSight["digests"]>();
+const DIGEST_CHARACTERS = 10;
+
+async function digestsOf(view: View): Promise<StreamSight["digests"]> {
+  const known = digests.get(view);
+  if (known) return known;
+  const of = async (...lists: readonly (readonly { readonly wire: unknown }[])[]) =>
+    (await digest(JSON.stringify(lists.map((list) => list.map(({ wire }) => wire))))).slice(0, DIGEST_CHARACTERS);
+  const made = {
+    tools: await of(view.tools),
+    prompts: await of(view.prompts),
+    resources: await of(view.resources, view.templates),
+  };
+  digests.set(view, made);
+  return made;
+}
+
+/** Where a stream was, so that it can go on: a version, and what the lists looked like then. */
+function eventIdOf({ version, digests: { tools, prompts, resources } }: FeedState): string {
+  return `n.${version}.${tools}.${prompts}.${resources}`;
+}
+
+/** undefined: not an id of ours, and nothing to go on from. */
+export function stateOf(eventId: string): FeedState | undefined {
+  const [, version, tools = "", prompts = "", resources = ""] =
+    /^n\.(\d{1,15})\.([\w-]*)\.([\w-]*)\.([\w-]*)$/.exec(eventId) ?? [];
+  return version === undefined ? undefined : { version: Number(version), digests: { tools, prompts, resources } };
+}
