@@ -12,8 +12,10 @@ import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
+import { addStdioCommand } from "./commands/stdio.ts";
 import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
+import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { oneLine, type Terminal } from "./terminal.ts";
 import { GETTING_STARTED, TOPICS } from "./topics.ts";
@@ -65,7 +67,8 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
   "What a tenant holds": [addResourceCommands, addPromptCommands],
   "Who gets in": [addKeyCommands, addSuspendCommands, addAuditCommands],
-  "Trying out": [addCallCommand],
+  "Trying out": [addCallCommand, addWatchCommand],
+  "Local clients": [addStdioCommand],
   "The whole server": [addFleetCommands, addOperatorCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
