@@ -14,11 +14,15 @@ import { document, kibibytes, table } from "./report.ts";
 import type { Failure, Row } from "./report.ts";
 import { bundle, start } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
-import { bareLoad, SCENARIOS } from "./scenarios.ts";
+import { ADMIN_TOKEN, bareLoad, SCENARIOS } from "./scenarios.ts";
 import type { Scenario } from "./scenarios.ts";
+import { fillTenants, FULL_SCALE, measureScaling, QUICK_SCALE, scalingCases } from "./scaling.ts";
+import type { Scale, ScalingCase } from "./scaling.ts";
 
 const QUICK: Pace = { rounds: 5, roundMs: 600, warmupMs: 3000, settleMs: 300 };
 const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
+/** Its two sides share one process, heap and all: shorter rounds will do. */
+const FULL_SCALING: Pace = { ...FULL, rounds: 5, roundMs: 1200 };
 const BUNDLE_BUDGET_KIB = 120;
 const OUR_BINDINGS: Bindings = {
   durableObjects: {
@@ -28,12 +32,13 @@ const OUR_BINDINGS: Bindings = {
     PLATFORM: "PlatformObject",
   },
   kvNamespaces: ["BODIES"],
+  vars: { ADMIN_TOKEN },
 };
 const INSTALL_PEERS = "npm ci --prefix bench/peers";
 const USAGE = `npm run bench -- [--quick] [--only NAME] [--peers] [--json FILE]
 
-  --quick      shorter slices: under a minute instead of under four
-  --only NAME  only the scenarios (and peers) whose name contains NAME
+  --quick      shorter slices and smaller tenants: two minutes instead of seven
+  --only NAME  only the scenarios (and peers) whose name contains NAME; "scaling" for that table
   --peers      also measure other MCP servers; they are installed by: ${INSTALL_PEERS}
   --json FILE  also write the figures to FILE
 `;
@@ -49,6 +54,7 @@ interface Run {
   scratch: string;
   bare: Running;
   rows: Row[];
+  scaling: Row[];
   failures: Failure[];
 }
 
@@ -81,20 +87,23 @@ async function main(): Promise<number> {
   if (!existsSync("/proc/self/stat")) throw new Error("CPU time is read from /proc, so the benchmark needs Linux");
   const ours: Subject = { entry: "workers/ours.ts", bindings: OUR_BINDINGS, scenarios: SCENARIOS.filter(isWanted) };
   const peers = flags.peers ? wantedPeers() : [];
-  if (ours.scenarios.length + peers.length === 0) {
+  const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
+  const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
+  if (ours.scenarios.length + peers.length + cases.length === 0) {
     process.stderr.write(
-      `nothing is called "${flags.only}"; there is: ${SCENARIOS.map(({ name }) => name).join(", ")}\n`,
+      `nothing is called "${flags.only}"; there is: ${SCENARIOS.map(({ name }) => name).join(", ")}, scaling\n`,
     );
     return 1;
   }
   const scratch = await mkdtemp(join(tmpdir(), "tenantry-bench-"));
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
-  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, rows: [], failures: [] };
+  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, rows: [], scaling: [], failures: [] };
   try {
     print(heading(run.pace));
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
     const size = await measureOurs(run, ours);
     await measurePeers(run, peers);
+    await measureTenants(run, cases, scale);
     await report(run, size);
   } finally {
     await bare.stop();
@@ -125,6 +134,35 @@ async function measurePeers(run: Run, peers: Subject[]): Promise<void> {
   run.rows.push(...rows);
 }
 
+/** Of a Worker that also knows how to fill its tenants, against tenants of its own that store little. */
+async function measureTenants(run: Run, cases: ScalingCase[], scale: Scale): Promise<void> {
+  if (cases.length === 0) return;
+  const running = await start(await bundle("workers/scaled.ts", run.scratch), OUR_BINDINGS);
+  const pace = flags.quick ? run.pace : FULL_SCALING;
+  try {
+    progress("filling tenants");
+    const begun = performance.now();
+    const filled = await fillTenants(running, scale);
+    const seconds = (performance.now() - begun) / 1000;
+    for (const one of cases) {
+      progress(one.name);
+      const row = await measureScaling(running, one, pace).catch((error: unknown) => noteFailure(run, one, error));
+      if (row !== undefined) run.scaling.push(row);
+    }
+    progress("");
+    if (run.scaling.length === 0) return;
+    const title = `scaling: TENANTS × RESOURCES EACH, against a tenant with 10 (a page: with 100)`;
+    print(`\n${title}; ${filled} resources filled in ${seconds.toFixed(0)} s\n\n${table(run.scaling, "small tenant")}`);
+  } finally {
+    progress("");
+    await running.stop();
+  }
+}
+
+function noteFailure(run: Run, { name }: { name: string }, error: unknown): undefined {
+  run.failures.push({ name, reason: error instanceof Error ? error.message : String(error) });
+}
+
 /** A scenario that fails is noted and the others go on. */
 async function measure(run: Run, subject: Subject, bundled: Bundle): Promise<Row[]> {
   const rows: Row[] = [];
@@ -132,9 +170,9 @@ async function measure(run: Run, subject: Subject, bundled: Bundle): Promise<Row
   try {
     for (const scenario of subject.scenarios) {
       progress(scenario.name);
-      const row = await measureOne(run, running, scenario, rows.length === 0).catch((error: unknown) => {
-        run.failures.push({ name: scenario.name, reason: error instanceof Error ? error.message : String(error) });
-      });
+      const row = await measureOne(run, running, scenario, rows.length === 0).catch((error: unknown) =>
+        noteFailure(run, scenario, error),
+      );
       if (row !== undefined) rows.push(row);
     }
   } finally {
@@ -177,8 +215,8 @@ function isWanted({ name }: { name: string }): boolean {
 async function report(run: Run, gzipBytes: number | undefined): Promise<void> {
   for (const { name, reason } of run.failures) print(`\nWRONG  ${name}: ${reason}`);
   if (flags.json === undefined) return;
-  const { rows, failures, pace } = run;
-  const text = document({ machine: { ...machine(), ...pace, gzipBytes: gzipBytes ?? 0 }, rows, failures });
+  const { rows, scaling, failures, pace } = run;
+  const text = document({ machine: { ...machine(), ...pace, gzipBytes: gzipBytes ?? 0 }, rows, scaling, failures });
   await writeFile(flags.json, text);
 }
 

@@ -35,6 +35,7 @@ export interface Bindings {
   /** Binding name to class name. */
   durableObjects?: Record<string, string>;
   kvNamespaces?: string[];
+  vars?: Record<string, string>;
 }
 
 export interface Running {
@@ -97,6 +98,7 @@ export async function start(bundled: Bundle, bindings: Bindings = {}): Promise<R
       compatibilityFlags: flags,
       durableObjects: Object.fromEntries(classes.map(([name, className]) => [name, { className, useSQLite: true }])),
       kvNamespaces: bindings.kvNamespaces ?? [],
+      bindings: bindings.vars ?? {},
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     }),
   );

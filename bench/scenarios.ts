@@ -15,6 +15,8 @@ export const PATH = "/mcp/bench";
 export const TEXT_URI = "bench://text";
 export const TEXT_LENGTH = 2048;
 export const TOOL_COUNT = 20;
+/** Of the admin API of the Worker under measurement. */
+export const ADMIN_TOKEN = "admin-token-of-the-bench";
 
 const client = { name: "bench", version: "1.0.0" };
 const meta2026 = {
@@ -33,10 +35,13 @@ interface Message {
     tools?: { name: string }[];
     content?: { type: string; text?: string }[];
     contents?: { uri: string; text?: string }[];
+    resources?: { uri: string }[];
+    nextCursor?: string;
+    structuredContent?: { results?: unknown[] };
   };
 }
 
-type Check = (result: NonNullable<Message["result"]>) => string | undefined;
+export type Check = (result: NonNullable<Message["result"]>) => string | undefined;
 
 function ask(n: number, method: string, params: object): string {
   return JSON.stringify({ jsonrpc: "2.0", id: n, method, params });
@@ -52,7 +57,7 @@ function isSum(n: number): Check {
 }
 
 /** One answer of 200 with this id and result, as JSON or as the last event of a stream. */
-function expecting(n: number, check: Check): Exchange["fault"] {
+export function expecting(n: number, check: Check): Exchange["fault"] {
   return (answer) => {
     if (answer.status !== 200) return "expected status 200";
     const message = parseMessage(answer);
@@ -71,12 +76,19 @@ function parseMessage({ headers, body }: Answer): Message | undefined {
   }
 }
 
-function request2026(n: number, method: string, params: { name?: string; uri?: string }): Omit<Exchange, "fault"> {
+export function request2026(
+  n: number,
+  method: string,
+  params: { name?: string; uri?: string; arguments?: object },
+  to: { path: string; authorization?: string } = { path: PATH },
+): Omit<Exchange, "fault"> {
   const name = params.name ?? params.uri;
+  const { path, ...credentials } = to;
   return {
-    path: PATH,
+    path,
     headers: {
       ...acceptBoth,
+      ...credentials,
       "mcp-protocol-version": "2026-07-28",
       "mcp-method": method,
       ...(name === undefined ? {} : { "mcp-name": name }),
@@ -85,7 +97,7 @@ function request2026(n: number, method: string, params: { name?: string; uri?: s
   };
 }
 
-function complete(check: Check): Check {
+export function complete(check: Check): Check {
   return (result) => (result.resultType === "complete" ? check(result) : `expected resultType "complete"`);
 }
 
@@ -142,8 +154,27 @@ export async function loadInSession(send: Send, revision: string): Promise<Load>
   return load2025(revision, { "mcp-session-id": session });
 }
 
+/** Makes a tenant that only a key opens, with limits and a scope that grants one tool, and calls that tool with such a key. */
+async function loadWithKey(send: Send): Promise<Load> {
+  const admin = async (path: string, body: object): Promise<{ token?: string }> => {
+    const headers = { ...json, authorization: `Bearer ${ADMIN_TOKEN}` };
+    const answer = await send({ path: `/admin/v1${path}`, headers, body: JSON.stringify(body) });
+    if (answer.status !== 201) throw new Error(`${path} was answered ${answer.status} ${answer.body}`);
+    return JSON.parse(answer.body) as { token?: string };
+  };
+  const limits = { bodyBytes: 65_536, resources: 1000, resourceBytes: 1_048_576, keys: 10 };
+  await admin("/tenants", { id: "guarded", document: { mode: "key", limits, scopes: { sums: { tools: ["add"] } } } });
+  const { token } = await admin("/tenants/guarded/keys", { name: "bench", scopes: ["sums"] });
+  const to = { path: "/mcp/guarded", authorization: `Bearer ${token}` };
+  return (n) => ({
+    ...request2026(n, "tools/call", add(n), to),
+    fault: expecting(n, complete(isSum(n))),
+  });
+}
+
 export const SCENARIOS: Scenario[] = [
   { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
+  { name: "2026 call with key, scope and limits", budget: 1.8, prepare: loadWithKey },
   { name: "2026 list", prepare: async () => list2026 },
   { name: "bare call", prepare: async () => bareLoad },
   { name: "2025 call in a session", budget: 1.7, prepare: async (send) => loadInSession(send, "2025-11-25") },

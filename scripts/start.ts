@@ -10,6 +10,7 @@ import {
   developmentVariables,
   isReady,
   keepDevelopmentToken,
+  keepSecretsKey,
   OFFLINE,
 } from "../src/clients/cli/development.ts";
 
@@ -28,6 +29,7 @@ const url = `http://localhost:${port}/mcp/demo`;
 if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
 
 const adminToken = await keepDevelopmentToken(".", port);
+const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const child = spawn(
   "wrangler",
   [
@@ -35,7 +37,7 @@ const child = spawn(
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),
-    ...developmentVariables(adminToken),
+    ...developmentVariables(adminToken, secretsKey),
     ...args,
   ],
   {

@@ -21,7 +21,9 @@ export async function authenticate(request: Request, env: AdminEnv): Promise<Cal
   if (await isSecret(hash, env.ADMIN_TOKEN)) return ROOT;
   if (await isSecret(hash, env.DEV_ADMIN_TOKEN)) return DEVELOPMENT;
   const operator =
-    keyIdOf(token) === undefined ? null : await remote(platformOf(env), operatorTables).operatorByHash(hash);
+    keyIdOf(token, "operator") === undefined
+      ? null
+      : await remote(platformOf(env), operatorTables).operatorByHash(hash);
   if (!operator) throw refused("The token is not known");
   if (operator.expires !== null && Date.parse(operator.expires) <= Date.now()) throw refused("The token has expired");
   return {

@@ -2,6 +2,7 @@
 // command line's types come. Refuses logic. Clients import this file and nothing else of the server.
 
 import * as z from "zod";
+import { SECRET_NAME_RULE, secretNameOf } from "../tenants/secret-name.ts";
 import { BaseDocument, distinct, DISTINCT, Document, Name, ProfileName, Prompt, TenantId } from "./document-schema.ts";
 
 export {
@@ -16,12 +17,15 @@ export {
   ToolName,
 } from "./document-schema.ts";
 
+const Region = z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]);
+const Jurisdiction = z.enum(["eu", "fedramp"]);
+
 export const NewTenant = z
   .strictObject({
     id: TenantId,
     document: Document.optional(),
-    region: z.enum(["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"]).optional(),
-    jurisdiction: z.enum(["eu", "fedramp"]).optional(),
+    region: Region.optional(),
+    jurisdiction: Jurisdiction.optional(),
   })
   .meta({ id: "NewTenant" });
 
@@ -32,6 +36,9 @@ export const Tenant = z
     id: z.string(),
     created: Timestamp,
     state: z.enum(["active", "deleting", "code"]),
+    /** Where its data was first kept near, and where it must stay; null: nobody said. */
+    region: Region.nullable(),
+    jurisdiction: Jurisdiction.nullable(),
     url: z.url(),
     revision: z.int(),
     own: Document,
@@ -92,6 +99,32 @@ export const CreatedKey = ApiKey.extend({ token: z.string().meta({ description: 
 export const RotateKey = z
   .strictObject({ overlapSeconds: z.int().min(0).max(2_592_000).optional() })
   .meta({ id: "RotateKey" });
+
+/** Case does not matter. */
+export const SecretName = z.string().transform((text, context) => {
+  const name = secretNameOf(text);
+  if (name !== undefined) return name;
+  context.addIssue({ code: "custom", message: SECRET_NAME_RULE });
+  return z.NEVER;
+});
+
+const MAX_SECRET_BYTES = 8192;
+export const NewSecret = z
+  .strictObject({
+    value: z
+      .string()
+      .min(1)
+      .max(MAX_SECRET_BYTES)
+      .refine((text) => !/\p{Cs}/u.test(text), "must be text")
+      .refine(
+        (text) => new TextEncoder().encode(text).byteLength <= MAX_SECRET_BYTES,
+        `at most ${MAX_SECRET_BYTES} bytes`,
+      ),
+  })
+  .meta({ id: "NewSecret" });
+
+/** Nothing shows its value. */
+export const Secret = z.object({ name: z.string(), updated: Timestamp }).meta({ id: "Secret" });
 
 export const SuspensionKind = z.enum(["tenant", "profile", "principal", "tool"]);
 export const NewSuspension = z
@@ -212,7 +245,14 @@ export const BaseSummary = z
 /** One line of an export. */
 export const ExportLine = z
   .discriminatedUnion("kind", [
-    z.object({ kind: z.literal("tenant"), id: z.string(), revision: z.int(), document: Document }),
+    z.object({
+      kind: z.literal("tenant"),
+      id: z.string(),
+      region: Region.nullable(),
+      jurisdiction: Jurisdiction.nullable(),
+      revision: z.int(),
+      document: Document,
+    }),
     z.object({ kind: z.literal("resource"), ...ResourceAbout.shape }),
   ])
   .meta({ id: "ExportLine" });

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { ExportLine } from "./contract.ts";
 import { aboutOf } from "./resources.ts";
 import { ROLES, route, type Route } from "./route.ts";
-import { findTenant, readRecord } from "./tenant-access.ts";
+import { findTenant, placementOf, readRecord } from "./tenant-access.ts";
 import { TenantParams } from "./tenants.ts";
 
 const PAGE = 500;
@@ -15,7 +15,7 @@ export const exportRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/tenants/{id}/export",
-    summary: "Export a tenant: its document, and what there is of resources",
+    summary: "Export a tenant: its document, and what there is of resources; no keys, and no secrets",
     roles: ROLES.tenantRead,
     params: TenantParams,
     replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text a line" }],
@@ -25,6 +25,7 @@ export const exportRoutes: readonly Route[] = [
       const first: Line = {
         kind: "tenant",
         id,
+        ...placementOf(managed),
         revision,
         document: own as Extract<Line, { kind: "tenant" }>["document"],
       };

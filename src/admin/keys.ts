@@ -39,11 +39,16 @@ export const keyRoutes: readonly Route[] = [
     replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
     handle: async (call) => {
       const managed = await findTenant(call, call.params.id);
-      await check(managed, call.body);
+      const most = await check(managed, call.body);
       const { name, scopes = null, profile = null, expires } = call.body;
       const { id, token, hash } = await createKey();
       const ends = expires === undefined ? null : Date.parse(expires);
-      await managed.policy.addKey({ id, hash, name, scopes, profile, expires: ends }, call.caller);
+      const key = { id, hash, name, scopes, profile, expires: ends };
+      const done = await managed.policy.addKey(key, call.caller, most);
+      if (done.state === "full") {
+        const errors = [{ field: "limits.keys", rule: `the tenant has its ${most} keys` }];
+        throw new ProblemError("conflict", { errors });
+      }
       return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
     },
   }),
@@ -94,7 +99,11 @@ export const keyRoutes: readonly Route[] = [
   }),
 ];
 
-async function check(managed: Managed, { scopes, profile, expires }: z.output<typeof NewApiKey>): Promise<void> {
+/** Says how many keys the tenant may have; null for no limit. */
+async function check(
+  managed: Managed,
+  { scopes, profile, expires }: z.output<typeof NewApiKey>,
+): Promise<number | null> {
   const { effective } = await readRecord(managed);
   const document = mergeDocuments([managed.tenant.base, effective]);
   const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
@@ -104,10 +113,7 @@ async function check(managed: Managed, { scopes, profile, expires }: z.output<ty
     throw invalid(["profile", `there is no profile ${profile}`]);
   }
   if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalid(["expires", "lies in the past"]);
-  const most = document.limits?.keys;
-  if (most !== undefined && (await managed.policy.keys()).length >= most) {
-    throw new ProblemError("conflict", { errors: [{ field: "limits.keys", rule: `the tenant has its ${most} keys` }] });
-  }
+  return document.limits?.keys ?? null;
 }
 
 async function findKey({ policy }: Managed, id: string): Promise<KeyRecord> {

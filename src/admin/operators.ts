@@ -35,7 +35,7 @@ export const operatorRoutes: readonly Route[] = [
     handle: async ({ env, body, caller }) => {
       check(body);
       const { name, role, tenants = null, expires = null } = body;
-      const { token, hash } = await createKey();
+      const { token, hash } = await createKey("operator");
       const made = await operatorsOf(env).addOperator({ name, role, tenants, expires }, hash, caller);
       if (!made) throw new ProblemError("conflict", { errors: [{ field: "name", rule: `${name} is taken` }] });
       return { status: 201, body: { ...made, token } };

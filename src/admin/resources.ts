@@ -43,6 +43,11 @@ const PutQuery = UriQuery.extend({
     .max(2)
     .optional(),
   priority: queryNumber().min(0).max(1).optional(),
+  lastModified: z.iso
+    .datetime()
+    .max(40)
+    .optional()
+    .meta({ description: "When its content last changed, as the source of a copy says; now when absent." }),
   binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
 });
 const SEARCHED_BYTES = 1024 * 1024;
@@ -176,9 +181,10 @@ async function putResource(desk: Desk, managed: Managed, query: z.output<typeof 
     const binary = isBinary(mimeType, bytes, query.binary);
     const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await sha256(bytes) };
     const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
-    const edit = { actor: desk.caller.name, ifMatch, ifAbsent, maxResources: limits.resources ?? null };
+    const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
+    const maxResources = limits.resources ?? null;
     const to = { tenant: managed.id, content: managed.content, bodies: env.BODIES };
-    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit }), limits.resources);
+    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, maxResources }), limits.resources);
   } finally {
     upload.release();
   }
@@ -195,7 +201,8 @@ async function checkEarly(
   if (!matches || (ifAbsent && row)) throw changedMeanwhile(current);
 }
 
-function fieldsOf({ uri, name, title, description, audience, priority, tag }: z.output<typeof PutQuery>) {
+function fieldsOf(query: z.output<typeof PutQuery>) {
+  const { uri, name, title, description, audience, priority, tag, lastModified } = query;
   return {
     uri,
     name: name ?? lastPartOf(uri),
@@ -204,6 +211,7 @@ function fieldsOf({ uri, name, title, description, audience, priority, tag }: z.
     audience: audience === undefined || audience.length === 0 ? null : [...new Set(audience)],
     priority: priority ?? null,
     tags: [...new Set(tag)],
+    ...(lastModified === undefined ? {} : { lastModified }),
   };
 }
 

@@ -6,13 +6,14 @@ import type { Catalog } from "../content/view.ts";
 import type { NewResource } from "../content/store.ts";
 import type { Tenant } from "../tenants/definition.ts";
 import type { DirectoryEnv } from "../tenants/directory.ts";
+import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { readJson } from "./json-body.ts";
 import type { OperatorRole } from "./operator-tables.ts";
 import type { PlatformEnv } from "./platform-object.ts";
 import { ProblemError, rulesOf, type FieldRule } from "./problem.ts";
 
 /** What the admin API needs of a Worker's bindings. */
-export interface AdminEnv extends DirectoryEnv, PlatformEnv {
+export interface AdminEnv extends DirectoryEnv, PlatformEnv, SecretsKeyEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** The first owner's token: a Worker secret. */

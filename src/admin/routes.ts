@@ -11,6 +11,7 @@ import { keyRoutes } from "./keys.ts";
 import { operatorRoutes } from "./operators.ts";
 import { resourceRoutes } from "./resources.ts";
 import type { Route } from "./route.ts";
+import { secretRoutes } from "./secrets.ts";
 import { suspensionRoutes } from "./suspensions.ts";
 import { tenantRoutes } from "./tenants.ts";
 
@@ -19,6 +20,7 @@ export const ROUTES: readonly Route[] = [
   ...documentRoutes,
   ...resourceRoutes,
   ...keyRoutes,
+  ...secretRoutes,
   ...suspensionRoutes,
   ...explainRoutes,
   ...exportRoutes,

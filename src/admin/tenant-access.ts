@@ -1,37 +1,36 @@
 // Owns how the admin API reaches a tenant: whether it exists, the object that is its authority, and its record. Refuses
 // the isolate's memory of who exists: an operator sees the directory as it is.
 
+import type * as z from "zod";
 import { contentTables, type RemoteContent } from "../content/tables.ts";
 import type { NewResource } from "../content/store.ts";
-import { managedTenant, type Tenant } from "../tenants/definition.ts";
+import { managedTenant, type Tenant as Declared } from "../tenants/definition.ts";
 import { directoryOf } from "../tenants/directory.ts";
 import type { DirectoryEntry } from "../tenants/directory-object.ts";
 import type { TenantRecord } from "../tenants/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../tenants/policy-tables.ts";
-import { remote, type Remote, type TenantStub } from "../tenants/tables.ts";
+import { ANYWHERE, stubOf } from "../tenants/stub.ts";
+import { remote, type Remote } from "../tenants/tables.ts";
+import type { Tenant } from "./contract.ts";
 import { notFound, ProblemError } from "./problem.ts";
-import type { AdminEnv, Desk } from "./route.ts";
+import type { Desk } from "./route.ts";
 
 export interface Managed {
   readonly id: string;
-  readonly tenant: Tenant<NewResource>;
+  readonly tenant: Declared<NewResource>;
   /** null: declared in code. */
   readonly entry: DirectoryEntry | null;
   readonly policy: Remote<PolicyMethods>;
   readonly content: RemoteContent;
 }
 
-/** Where a tenant's object is: its jurisdiction is part of which object it is, its region only says where it is made. */
-export type Placement = Pick<DirectoryEntry, "jurisdiction" | "region">;
-
-export function stubOf(env: AdminEnv, id: string, { jurisdiction, region }: Placement): TenantStub {
-  const objects =
-    jurisdiction === null ? env.TENANTS : env.TENANTS.jurisdiction(jurisdiction as DurableObjectJurisdiction);
-  const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
-  return objects.getByName(id, near) as unknown as TenantStub;
+/** As the contract has it: what is in the directory came in through it. */
+export function placementOf({
+  entry,
+}: Pick<Managed, "entry">): Pick<z.output<typeof Tenant>, "region" | "jurisdiction"> {
+  const { region, jurisdiction } = entry ?? ANYWHERE;
+  return { region, jurisdiction } as ReturnType<typeof placementOf>;
 }
-
-const ANYWHERE: Placement = { jurisdiction: null, region: null };
 
 export function managedOf({ env, options }: Desk, id: string, entry: DirectoryEntry | null): Managed {
   const stub = stubOf(env, id, entry ?? ANYWHERE);

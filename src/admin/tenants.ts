@@ -1,21 +1,21 @@
 // Owns the routes for tenants as a whole: which there are, making one, and its end.
 
 import * as z from "zod";
-import { mergeDocuments, type TenantDocument } from "../tenants/document.ts";
+import { diffDocuments, mergeDocuments, type TenantDocument } from "../tenants/document.ts";
 import { directoryOf, forgetName } from "../tenants/directory.ts";
 import type { DirectoryEntry } from "../tenants/directory-object.ts";
 import type { TenantRecord } from "../tenants/policy-records.ts";
 import { remote } from "../tenants/tables.ts";
 import { resolveDocument } from "./apply.ts";
 import { baseTables } from "./base-tables.ts";
-import { NewTenant, pageOf, Tenant, TenantId, TenantSummary } from "./contract.ts";
+import { Applied, NewTenant, pageOf, Tenant, TenantId, TenantSummary } from "./contract.ts";
 import { deleteTenant } from "./deletion.ts";
-import { announceNames, claimNames, releaseNames } from "./names.ts";
+import { announceNames, checkNames, claimNames, releaseNames } from "./names.ts";
 import { pageFrom, positionOf, type PageAsk } from "./page.ts";
 import { platformOf } from "./platform-object.ts";
 import { invalid, notFound, ProblemError } from "./problem.ts";
-import { PageQuery, ROLES, route, type Desk, type Route } from "./route.ts";
-import { lookUpTenant, managedOf, readRecord, type Managed } from "./tenant-access.ts";
+import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "./route.ts";
+import { lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "./tenant-access.ts";
 
 export const TenantParams = z.strictObject({ id: TenantId });
 
@@ -32,11 +32,16 @@ export const tenantRoutes: readonly Route[] = [
   route({
     method: "post",
     path: "/tenants",
-    summary: "Make a tenant",
+    summary: "Make a tenant; dryRun says what would be made",
     roles: ROLES.platform,
+    query: z.strictObject({ dryRun: Flag }),
     body: NewTenant,
-    replies: [{ status: 201, schema: Tenant, about: "The tenant, which serves from now on" }],
+    replies: [
+      { status: 200, schema: Applied, about: "Of a dry run: it could be made, and what would be in its document" },
+      { status: 201, schema: Tenant, about: "The tenant, which serves from now on" },
+    ],
     handle: async (call) => {
+      if (call.query.dryRun) return { body: await supposeTenant(call, call.body) };
       const made = await createTenant(call, call.body);
       return { status: 201, body: made, headers: { location: `/admin/v1/tenants/${made.id}` } };
     },
@@ -95,12 +100,14 @@ async function showTenant(desk: Desk, id: string) {
 
 type Shown = Pick<TenantRecord, "created" | "revision" | "own" | "effective" | "suspensions">;
 
-function tenantOf(desk: Desk, { id, entry, tenant }: Managed, record: Shown) {
+function tenantOf(desk: Desk, managed: Managed, record: Shown) {
+  const { id, entry, tenant } = managed;
   const { created, revision, own, effective, suspensions } = record;
   return {
     id,
     created,
     state: entry === null ? ("code" as const) : entry.state,
+    ...placementOf(managed),
     url: `${new URL(desk.request.url).origin}/mcp/${id}`,
     revision,
     own,
@@ -109,9 +116,21 @@ function tenantOf(desk: Desk, { id, entry, tenant }: Managed, record: Shown) {
   };
 }
 
-async function createTenant(desk: Desk, asked: z.output<typeof NewTenant>) {
-  const { id, region = null, jurisdiction = null } = asked;
-  const own = (asked.document ?? {}) as TenantDocument;
+type Asked = z.output<typeof NewTenant>;
+
+/** Refused like the real one, and nothing is written. */
+async function supposeTenant(desk: Desk, asked: Asked) {
+  const { id, region = null, jurisdiction = null, document = {} } = asked;
+  const own = document as TenantDocument;
+  const managed = await findPlace(desk, { id, region, jurisdiction });
+  const { whole } = await resolveDocument(desk, managed, own, { dryRun: true });
+  await checkNames(desk, managed, whole);
+  return { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes: [...diffDocuments({}, own)] };
+}
+
+async function createTenant(desk: Desk, asked: Asked) {
+  const { id, region = null, jurisdiction = null, document = {} } = asked;
+  const own = document as TenantDocument;
   const managed = await findPlace(desk, { id, region, jurisdiction });
   // 1. Everything is checked, before anything is written.
   const { effective, whole } = await resolveDocument(desk, managed, own, { dryRun: false });

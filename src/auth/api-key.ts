@@ -1,14 +1,19 @@
-// Owns API keys: how one looks, and what is kept of it. A key is shown once; stored is a hash that cannot be turned back.
+// Owns API keys, of tenants and of operators: how one looks, and what is kept of it. A key is shown once; stored is a hash
+// that cannot be turned back.
 
 import { toBase64Url } from "./seal.ts";
 
-const PREFIX = "tnt";
+/** Whose it is can be seen, by people and by scanners: a tenant's key and an operator's token open different doors. */
+const PREFIXES = { tenant: "tnt", operator: "tno" } as const;
+
+export type KeyOwner = keyof typeof PREFIXES;
+
 const ID_CHARACTERS = 10;
 const SECRET_CHARACTERS = 32;
 const CHECK_CHARACTERS = 6;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const SHAPE = new RegExp(
-  `^${PREFIX}_([0-9A-Za-z]{${ID_CHARACTERS}})_([0-9A-Za-z]{${SECRET_CHARACTERS}})([0-9A-Za-z]{${CHECK_CHARACTERS}})$`,
+  `^([a-z]{3})_([0-9A-Za-z]{${ID_CHARACTERS}})_([0-9A-Za-z]{${SECRET_CHARACTERS}})([0-9A-Za-z]{${CHECK_CHARACTERS}})$`,
 );
 
 export interface NewKey {
@@ -29,17 +34,17 @@ function randomText(characters: number): string {
   return text;
 }
 
-export async function createKey(): Promise<NewKey> {
+export async function createKey(owner: KeyOwner = "tenant"): Promise<NewKey> {
   const id = randomText(ID_CHARACTERS);
-  const body = `${PREFIX}_${id}_${randomText(SECRET_CHARACTERS)}`;
+  const body = `${PREFIXES[owner]}_${id}_${randomText(SECRET_CHARACTERS)}`;
   const token = body + checksum(body);
   return { id, token, hash: await hashToken(token) };
 }
 
 /** The id of a token of the right shape and checksum: a typing mistake or a scanner's guess costs no look-up. */
-export function keyIdOf(token: string): string | undefined {
-  const id = SHAPE.exec(token)?.[1];
-  if (id === undefined) return undefined;
+export function keyIdOf(token: string, owner: KeyOwner = "tenant"): string | undefined {
+  const [, prefix, id] = SHAPE.exec(token) ?? [];
+  if (prefix !== PREFIXES[owner] || id === undefined) return undefined;
   return checksum(token.slice(0, -CHECK_CHARACTERS)) === token.slice(-CHECK_CHARACTERS) ? id : undefined;
 }
 

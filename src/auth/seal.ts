@@ -68,7 +68,7 @@ export function toBase64Url(bytes: Uint8Array): string {
 }
 
 /** Strict: one text only for each value, so that a changed last character cannot pass. */
-function fromBase64Url(text: string): Uint8Array | undefined {
+export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));

@@ -1,5 +1,6 @@
 // Owns the `Backend` over a tenant's own things: handlers in code, and what is stored.
 
+import { seal, unseal, type KeyRing } from "../auth/seal.ts";
 import type {
   Backend,
   CacheHint,
@@ -118,7 +119,7 @@ export class ContentBackend implements Backend {
 
   async listResources(cursor: string | undefined): Promise<Page | Failure> {
     const { resources } = this.#view;
-    const place = placeOf(cursor, resources.length);
+    const place = await placeOf(cursor, resources.length, this.#host.ring);
     if (!place) return invalid("cursor", "is not one of this list");
     const { start, after } = place;
     const inCode = resources.slice(start, start + PAGE).map((resource) => resource.wire);
@@ -131,13 +132,15 @@ export class ContentBackend implements Backend {
       ...(after === undefined ? {} : { cursor: encodeCursor("stored", after) }),
     });
     const last = stored.items.at(-1);
+    // A page may be empty and yet not the last; where it ended is then the name of something hidden.
+    const nextCursor = stored.cursor && (await cursorAfter(last?.uri, stored.cursor, this.#host.ring));
     // A full page is the last one only if nothing is stored.
     if (room === 0) return { items: inCode, ...(last ? following : {}) };
     // What is in code hides what is stored under the same URI, here as in reading.
     const shown = stored.items.filter(({ uri }) => !this.#view.resourcesByUri.has(uri));
     return {
       items: [...inCode, ...shown.map(resourceWire)],
-      ...(stored.cursor !== undefined && last ? { nextCursor: encodeCursor("resources", `stored ${last.uri}`) } : {}),
+      ...(nextCursor === undefined ? {} : { nextCursor }),
     };
   }
 
@@ -207,12 +210,22 @@ export class ContentBackend implements Backend {
   }
 }
 
+async function cursorAfter(shown: string | undefined, stored: string, ring: KeyRing): Promise<string> {
+  const place = shown === undefined ? `sealed ${await seal(ring, "resources", stored)}` : `stored ${shown}`;
+  return encodeCursor("resources", place);
+}
+
 /** Where a page of resources begins: in code, or after a stored one; undefined for a cursor that is not ours. */
-function placeOf(cursor: string | undefined, inCode: number): { start: number; after?: string } | undefined {
+async function placeOf(
+  cursor: string | undefined,
+  inCode: number,
+  ring: KeyRing,
+): Promise<{ start: number; after?: string } | undefined> {
   if (cursor === undefined) return { start: 0 };
   // Anybody can write a cursor: a position in code, or a URI as one is stored.
-  const written = /^(?:code (\d{1,9})|stored ([\x21-\x7e]{1,2048}))$/;
-  const [, digits, after] = written.exec(decodeCursor("resources", cursor) ?? "") ?? [];
+  const written = /^(?:code (\d{1,9})|stored ([\x21-\x7e]{1,2048})|sealed ([\w.-]{1,8192}))$/;
+  const [, digits, shown, sealed] = written.exec(decodeCursor("resources", cursor) ?? "") ?? [];
+  const after = sealed ? decodeCursor("stored", (await unseal(ring, "resources", sealed)) ?? "") : shown;
   if (after !== undefined) return { start: inCode, after };
   return digits === undefined || Number(digits) > inCode ? undefined : { start: Number(digits) };
 }

@@ -3,7 +3,8 @@
 
 import type { Principal } from "../auth/principal.ts";
 import type { Call } from "../protocol/backend.ts";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { secretNameOf, workerSecretOf } from "../tenants/secret-name.ts";
 import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
 import { storeOf, type ContentHost } from "./host.ts";
 import type { Question } from "./answers.ts";
@@ -71,13 +72,16 @@ export class Context {
     return this.#host.env;
   }
 
-  /** A text from the Worker's secrets, named `TENANT__NAME` in upper case: never another tenant's. */
+  /**
+   * The tenant's own secret of this name, else the Worker's named `TENANT__NAME` in upper case: never another tenant's.
+   * Ask for it where it is used: one that is replaced or deleted is then not used any longer.
+   */
   async secret(name: string): Promise<string> {
-    // Without "__" in the name, the last one in the key is where the tenant ends: no two pairs share a key.
-    if (!/^[A-Za-z0-9]+(?:_[A-Za-z0-9]+)*$/.test(name)) throw new TypeError(`"${name}" is no name of a secret`);
-    const key = `${this.#host.tenant.replaceAll("-", "_")}__${name}`.toUpperCase();
-    const value = isObject(this.#host.env) ? this.#host.env[key] : undefined;
-    if (typeof value !== "string") throw new Error(`no secret "${name}" is set for this tenant`);
+    const secret = secretNameOf(name);
+    if (secret === undefined) throw new TypeError(`"${name}" is no name of a secret`);
+    const { env, tenant } = this.#host;
+    const value = (await this.#host.secret(secret)) ?? workerSecretOf(env, tenant, secret);
+    if (value === undefined) throw new Error(`no secret "${name}" is set for this tenant`);
     return value;
   }
 

@@ -1,5 +1,5 @@
-// Owns what an operator's edit of a resource adds to a write: conditions, limits, and the audit entry that is stored with
-// it. Refuses before anything is changed. Writes by tools have none of these.
+// Owns what an operator's edit of a resource adds to a write: conditions, and the audit entry that is stored with it.
+// Refuses before anything is changed. Writes by tools have none of these.
 
 import { canonicalJson } from "../auth/seal.ts";
 import { recordAudit } from "../tenants/audit-log.ts";
@@ -13,8 +13,6 @@ export interface Edit {
   readonly ifMatch: readonly string[] | null;
   /** Only where there is nothing yet. */
   readonly ifAbsent: boolean;
-  /** How many resources the tenant may have; null for no limit. */
-  readonly maxResources: number | null;
 }
 
 export type RemoveResult =
@@ -24,8 +22,7 @@ export type RemoveResult =
 
 export type EditRefusal =
   | { readonly state: "same"; readonly row: ResourceRow }
-  | { readonly state: "conflict"; readonly etag: string | null }
-  | { readonly state: "full" };
+  | { readonly state: "conflict"; readonly etag: string | null };
 
 export function matches(ifMatch: readonly string[] | null, row: ResourceRow | undefined): boolean {
   if (ifMatch === null) return true;
@@ -34,17 +31,11 @@ export function matches(ifMatch: readonly string[] | null, row: ResourceRow | un
 }
 
 /** undefined: the edit goes on. */
-export function refuseEdit(
-  sql: SqlStorage,
-  edit: Edit,
-  next: NewRow,
-  old: ResourceRow | undefined,
-): EditRefusal | undefined {
+export function refuseEdit(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRefusal | undefined {
   if (!matches(edit.ifMatch, old) || (edit.ifAbsent && old)) {
     return { state: "conflict", etag: old ? etagOf(old) : null };
   }
   if (old && isSame(old, next)) return { state: "same", row: old };
-  if (!old && edit.maxResources !== null && countAll(sql).resources >= edit.maxResources) return { state: "full" };
   return undefined;
 }
 

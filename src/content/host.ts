@@ -2,6 +2,7 @@
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
+import type { Limits } from "../tenants/document.ts";
 import { remote, type TenantStub } from "../tenants/tables.ts";
 import { openStore, type ResourceStore } from "./store.ts";
 import { contentTables } from "./tables.ts";
@@ -32,6 +33,8 @@ export interface Sight {
   /** Whether nothing that is stored is hidden. */
   readonly seesAll: boolean;
   sees(uri: string): boolean;
+  /** How much the tenant may store. */
+  readonly limits: Limits;
   /** What this tenant configured for a tool. */
   configOf(tool: string): unknown;
 }
@@ -46,6 +49,8 @@ export interface ContentHost {
   readonly bodies: KVNamespace;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
+  /** The tenant's own secret; undefined when it has none of this name. */
+  secret(name: string): Promise<string | undefined>;
   /** A stub belongs to one request: made anew, at the first use. */
   stub(): TenantStub;
   /** Keeps the invocation alive for work that outlives its answer. */
@@ -53,6 +58,6 @@ export interface ContentHost {
 }
 
 export function storeOf(host: ContentHost): ResourceStore {
-  const store = openStore(host.tenant, remote(host.stub(), contentTables), host.bodies);
+  const store = openStore(host.tenant, remote(host.stub(), contentTables), host.bodies, host.sight.limits);
   return host.sight.seesAll ? store : viewStore(store, (uri) => host.sight.sees(uri));
 }

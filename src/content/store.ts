@@ -4,6 +4,7 @@
 
 import { AppError } from "../protocol/app-error.ts";
 import { parseUri } from "../protocol/uri.ts";
+import type { Limits } from "../tenants/document.ts";
 import { decodeCursor, encodeCursor } from "../protocol/cursor.ts";
 import { recallBody, rememberBody } from "./body-cache.ts";
 import type { Edit } from "./edit.ts";
@@ -72,7 +73,13 @@ export interface ResourceStore {
   uris(prefix: string, limit: number): Promise<readonly string[]>;
 }
 
-export function openStore(tenant: string, content: RemoteContent, bodies: KVNamespace): ResourceStore {
+/** `limits`: the tenant's own, which hold for what its tools write. */
+export function openStore(
+  tenant: string,
+  content: RemoteContent,
+  bodies: KVNamespace,
+  limits: Pick<Limits, "resources" | "resourceBytes"> = {},
+): ResourceStore {
   return {
     list: (options = {}) => list(content, options),
     get: async (uri) => {
@@ -83,7 +90,8 @@ export function openStore(tenant: string, content: RemoteContent, bodies: KVName
       const row = await content.get(nameOf(uri));
       return row && { ...metaOf(row), ...(await readBody(tenant, row, content, bodies)) };
     },
-    write: (resource, options = {}) => write({ tenant, content, bodies }, resource, options.ifAbsent ?? false),
+    write: (resource, options = {}) =>
+      write({ tenant, content, bodies }, resource, { ifAbsent: false, ...options, limits }),
     delete: (uri) => content.remove(nameOf(uri)),
     search: (query, options = {}) => search(content, query, options),
     tags: async (options = {}) => [...(await content.tags(options.prefix ?? ""))],
@@ -166,16 +174,22 @@ export interface WriteTo {
   readonly bodies: KVNamespace;
 }
 
-async function write(to: WriteTo, resource: NewResource, ifAbsent: boolean): Promise<ResourceMeta> {
+interface WriteHow {
+  readonly ifAbsent: boolean;
+  readonly limits: Limits;
+}
+
+async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
   const uri = nameOf(resource.uri);
   if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
-  check(resource, bytes);
+  check(resource, bytes, Math.min(MAX_BODY_BYTES, limits.resourceBytes ?? MAX_BODY_BYTES));
   const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await sha256(bytes) };
-  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent });
+  const maxResources = limits.resources ?? null;
+  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, maxResources });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
-  const there = done.state === "present" ? await to.content.get(uri) : undefined;
-  if (there) return metaOf(there);
+  if (done.state === "present") return metaOf(done.row);
+  if (done.state === "full") throw new Error(`the tenant has its ${maxResources} resources`);
   throw new AppError("unknownTenant");
 }
 
@@ -191,7 +205,7 @@ export type StoreResult = Exclude<PutResult, { state: "resend" }>;
 export async function storeBody(
   to: WriteTo,
   { row, bytes, searchText }: StoredBody,
-  how: { readonly ifAbsent?: boolean; readonly edit?: Edit },
+  how: { readonly ifAbsent?: boolean; readonly maxResources: number | null; readonly edit?: Edit },
 ): Promise<StoreResult> {
   const key = bodyKey(to.tenant, row.hash);
   const put: Omit<PutResource, "resent"> = {
@@ -200,6 +214,7 @@ export async function storeBody(
     // Not `bytes.slice()`: that of a Buffer shares its pool, and the pool holds other things.
     copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
     ifAbsent: how.ifAbsent ?? false,
+    maxResources: how.maxResources,
     ...(how.edit === undefined ? {} : { edit: how.edit }),
   };
   let held = how.edit !== undefined && (await to.content.holds(row.hash));
@@ -256,8 +271,8 @@ function within(text: string, least: number, most: number): boolean {
 }
 
 /** Throws a TypeError that names the member and its rule. */
-function check(resource: NewResource, bytes: Uint8Array): void {
-  if (bytes.byteLength > MAX_BODY_BYTES) throw new TypeError(`resource body: at most ${MAX_BODY_BYTES} bytes`);
+function check(resource: NewResource, bytes: Uint8Array, maxBytes: number): void {
+  if (bytes.byteLength > maxBytes) throw new TypeError(`resource body: at most ${maxBytes} bytes`);
   const broken = RULES.find(([, holds]) => !holds(resource));
   if (broken) throw new TypeError(`resource ${broken[0]}`);
 }

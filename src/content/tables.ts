@@ -13,6 +13,8 @@ export interface PutResource {
   /** The body itself when it is small. */
   readonly copy: ArrayBuffer | null;
   readonly ifAbsent: boolean;
+  /** How many resources the tenant may have; null for no limit. */
+  readonly maxResources: number | null;
   /** What the answer "resend" said last, when the body was uploaded once more because of it. */
   readonly resent: number | null;
   /** An operator's write: conditional and audited. */
@@ -21,11 +23,13 @@ export interface PutResource {
 
 export type PutResult =
   | { readonly state: "stored"; readonly lastModified: string; readonly revision: number; readonly created: boolean }
-  | { readonly state: "present"; readonly lastModified: string }
+  | { readonly state: "present"; readonly row: ResourceRow }
   /** The body was collected between its upload and now: upload again. */
   | { readonly state: "resend"; readonly collected: number }
   /** Nothing of the tenant may be kept: it is being deleted. */
   | { readonly state: "closed" }
+  /** The tenant has as many as it may. */
+  | { readonly state: "full" }
   | EditRefusal;
 
 export interface ContentMethods extends QueryMethods {
@@ -115,11 +119,14 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
 
 function refuse(
   sql: SqlStorage,
-  { edit, row, ifAbsent }: PutResource,
+  { edit, row, ifAbsent, maxResources }: PutResource,
   before: ResourceRow | undefined,
 ): PutResult | undefined {
-  if (edit) return refuseEdit(sql, edit, row, before);
-  return ifAbsent && before ? { state: "present", lastModified: before.lastModified } : undefined;
+  const refused = edit && refuseEdit(edit, row, before);
+  if (refused) return refused;
+  if (ifAbsent && before) return { state: "present", row: before };
+  const isFull = !before && maxResources !== null && countAll(sql).resources >= maxResources;
+  return isFull ? { state: "full" } : undefined;
 }
 
 function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutResource): void {

@@ -1,11 +1,14 @@
 // Owns the store as one view may use it: what the view hides is neither found, listed, searched nor written.
 
 import { AppError } from "../protocol/app-error.ts";
+import { encodeCursor } from "../protocol/cursor.ts";
 import { parseUri } from "../protocol/uri.ts";
 import type { ResourceMeta, ResourceStore } from "./store.ts";
 
-/** Pages looked through for one page of visible rows; a view that hides nearly everything gets short pages. */
+/** Pages looked through for one page of visible rows; a view that hides nearly everything gets short or empty ones. */
 const MAX_PAGES = 5;
+/** Rows of each page after the first: where much is hidden, it is looked through in few calls. */
+const FURTHER = 1000;
 
 export function viewStore(store: ResourceStore, sees: (uri: string) => boolean): ResourceStore {
   const visible = (uri: string): boolean => {
@@ -43,10 +46,14 @@ async function listVisible(
   for (let pages = 0; pages < MAX_PAGES && items.length < limit; pages += 1) {
     const page = await store.list({
       ...options,
-      limit: limit - items.length,
+      limit: pages === 0 ? limit : FURTHER,
       ...(cursor === undefined ? {} : { cursor }),
     });
     items.push(...page.items.filter((item) => sees(item.uri)));
+    const last = items[limit - 1];
+    if (last && items.length > limit) {
+      return { items: items.slice(0, limit), cursor: encodeCursor("stored", last.uri) };
+    }
     cursor = page.cursor;
     if (cursor === undefined) return { items };
   }

@@ -72,6 +72,7 @@ export function viewOf(catalog: Catalog, tenant: Tenant<NewResource>, policy: Po
     ...toolsSeen(looking),
     ...promptsSeen(looking),
     ...resourcesSeen(looking),
+    limits: document.limits ?? {},
     configOf: (tool) => settingOf(document, tool)?.setting.config,
   };
 }

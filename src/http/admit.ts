@@ -1,4 +1,5 @@
-// Owns admission: who calls, whether the tenant, the profile and the principal may be served now, and the view they get.
+// Owns admission: who calls, whether the tenant, the profile and the principal may be served now and with so large a
+// request, and the view they get.
 
 import { keyIdOf } from "../auth/api-key.ts";
 import { ANONYMOUS, type Principal } from "../auth/principal.ts";
@@ -7,8 +8,10 @@ import type { NewResource } from "../content/store.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { Tenant } from "../tenants/definition.ts";
-import type { KeyGrant } from "../tenants/policy-records.ts";
+import type { TenantDocument } from "../tenants/document.ts";
+import type { KeyGrant, Policy } from "../tenants/policy-records.ts";
 import type { Snapshot } from "../tenants/snapshot.ts";
+import type { Suspension } from "../tenants/visibility.ts";
 
 export interface Admitted {
   readonly kind: "admitted";
@@ -22,6 +25,8 @@ export interface Applicant {
   readonly snapshot: Snapshot;
   /** null: no credential was brought. */
   readonly token: string | null;
+  /** Of the request. */
+  readonly bodyBytes: number;
 }
 
 export function admit(catalog: Catalog, applicant: Applicant): Admitted | Failure {
@@ -31,16 +36,25 @@ export function admit(catalog: Catalog, applicant: Applicant): Admitted | Failur
   const principal = principalOf(applicant, document.mode ?? "open");
   if (isFailure(principal)) return principal;
   if (profile !== null && !Object.hasOwn(document.profiles ?? {}, profile)) return failure("unknownTenant");
-  const suspended = policy.suspensions.find(
-    ({ kind, name }) =>
-      kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
-  );
+  const suspended = suspensionOf(policy, profile, principal);
   if (suspended) return failure("suspended", `Suspended: ${suspended.note}`);
+  if (applicant.bodyBytes > mostBytes(document)) return failure("tooLarge");
   const scopes = principal.scopes?.join(" ") ?? "*";
   const view = derive(snapshot, `view ${profile ?? ""} ${scopes}`, () =>
     viewOf(catalog, tenant, policy, { profile, scopes: principal.scopes }),
   );
   return { kind: "admitted", principal, view };
+}
+
+function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Suspension | undefined {
+  return suspensions.find(
+    ({ kind, name }) =>
+      kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
+  );
+}
+
+function mostBytes({ limits }: TenantDocument): number {
+  return limits?.bodyBytes ?? Infinity;
 }
 
 function derive<T>(snapshot: Snapshot, key: string, make: () => T): T {

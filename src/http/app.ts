@@ -13,16 +13,18 @@ import type { SessionPort } from "../protocol/backend.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { SessionObject } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
-import type { Snapshot } from "../tenants/snapshot.ts";
+import { readSecret } from "../tenants/secrets.ts";
+import { validSnapshot, type Snapshot } from "../tenants/snapshot.ts";
+import { ANYWHERE, stubOf } from "../tenants/stub.ts";
 import { admit, type Admitted } from "./admit.ts";
-import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
+import { DEFAULT_MAX_BODY_BYTES, sizeRead } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
 import { eraOf, handlePost, respondRefused, type Endpoint } from "./mcp.ts";
 import { failureOf } from "./on-error.ts";
 import { hostAllowed, originAllowed, preflight, withOrigin, type OriginVars } from "./origin.ts";
 import { respondFailure } from "./respond.ts";
 import type { Session } from "./session.ts";
-import { findTenant, holdSnapshot, stubOf, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
+import { findTenant, holdSnapshot, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
 
 /** What a Worker must bind; see wrangler.toml. */
 export interface Env extends OriginVars, TenantEnv, AdminEnv {
@@ -189,17 +191,21 @@ function createEndpoint(
 ): Endpoint {
   const token = bearerOf(request.headers.get("authorization"));
   const { waitUntil } = aroundOf({ env, ctx });
+  const stub = () => stubOf(env, id, isFailure(known) ? ANYWHERE : known.placement);
   return {
     request,
     tenant: id,
     profile,
-    maxBodyBytes: env.MAX_BODY_BYTES === undefined ? DEFAULT_MAX_BODY_BYTES : Number(env.MAX_BODY_BYTES),
+    maxBodyBytes: bodyLimit(env, id),
     snapshot: () => {
       if (isFailure(known)) return Promise.resolve(known);
       const held = holdSnapshot(aroundOf({ env, ctx }), known, token);
       return held instanceof Promise ? held.then((snapshot) => snapshot ?? failure("unknownTenant")) : held;
     },
-    admit: (snapshot) => (isFailure(known) ? known : admit(catalog, { tenant: known, profile, snapshot, token })),
+    admit: (snapshot) =>
+      isFailure(known)
+        ? known
+        : admit(catalog, { tenant: known, profile, snapshot, token, bodyBytes: sizeRead(request) }),
     backend: ({ principal, view }: Admitted, snapshot: Snapshot) =>
       new ContentBackend(view, {
         tenant: id,
@@ -210,7 +216,8 @@ function createEndpoint(
         bodies: env.BODIES,
         ring: snapshot.ring,
         hooks,
-        stub: () => stubOf(env, id),
+        secret: (name) => readSecret({ env, snapshot, stub }, name),
+        stub,
         waitUntil,
       }),
     session: (session) => sessionPort(id, session, env),
@@ -219,6 +226,12 @@ function createEndpoint(
       hooks.onError?.(error, undefined);
     },
   };
+}
+
+/** Under a lease the tenant's own limit ends the reading; without one it is looked at when the tenant is known. */
+function bodyLimit({ MAX_BODY_BYTES }: Env, tenant: string): number {
+  const most = MAX_BODY_BYTES === undefined ? DEFAULT_MAX_BODY_BYTES : Number(MAX_BODY_BYTES);
+  return Math.min(most, validSnapshot(tenant)?.policy.document.limits?.bodyBytes ?? most);
 }
 
 function sessionPort(tenant: string, session: Session, env: Env): SessionPort {

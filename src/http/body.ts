@@ -33,6 +33,13 @@ export function parseAccept(accept: string | null): Accepted {
   return { json, stream };
 }
 
+const sizes = new WeakMap<Request, number>();
+
+/** Bytes of the body that was read; 0 before. */
+export function sizeRead(request: Request): number {
+  return sizes.get(request) ?? 0;
+}
+
 /** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
 export async function readBody(request: Request, maxBytes: number): Promise<string | Failure> {
   const length = request.headers.get("content-length");
@@ -40,6 +47,7 @@ export async function readBody(request: Request, maxBytes: number): Promise<stri
   if (request.body === null) return "";
   const bytes = length === null ? await readStream(request.body, maxBytes) : await request.arrayBuffer();
   if (!("byteLength" in bytes)) return bytes;
+  sizes.set(request, bytes.byteLength);
   try {
     return utf8.decode(bytes);
   } catch {

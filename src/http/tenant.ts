@@ -16,6 +16,7 @@ import {
   type Snapshot,
   type SnapshotAsk,
 } from "../tenants/snapshot.ts";
+import { stubOf } from "../tenants/stub.ts";
 import { remote, type TenantStub } from "../tenants/tables.ts";
 
 export interface TenantEnv extends DirectoryEnv {
@@ -36,9 +37,10 @@ export async function findTenant(env: TenantEnv, tenants: Tenants, id: string): 
   const inCode = tenants.get(id);
   if (inCode) return { tenant: inCode };
   if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
-  if (lastSnapshot(id)) return { tenant: managedTenant(id) };
+  const last = lastSnapshot(id);
+  if (last) return { tenant: managedTenant(id, last.placement) };
   const { entry, anyPrivate } = await lookUp(env, id);
-  return entry ? { tenant: managedTenant(id) } : { tenant: undefined, anyPrivate };
+  return entry ? { tenant: managedTenant(id, entry) } : { tenant: undefined, anyPrivate };
 }
 
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
@@ -49,10 +51,6 @@ export async function tenantOfHost(env: TenantEnv, host: string | null): Promise
   const suffix = `.${env.TENANT_HOST}`;
   if (hostname.endsWith(suffix)) return hostname.slice(0, -suffix.length);
   return tenantOfHostname(env, hostname);
-}
-
-export function stubOf(env: TenantEnv, tenant: string): TenantStub {
-  return env.TENANTS.getByName(tenant) as unknown as TenantStub;
 }
 
 export type WaitUntil = (work: Promise<unknown>) => void;
@@ -101,10 +99,10 @@ async function takeSnapshot(
   tenant: Tenant<NewResource>,
   token: string | null,
 ): Promise<Snapshot | undefined> {
-  const { id, definition, maxStalenessMs } = tenant;
+  const { id, definition, maxStalenessMs, placement } = tenant;
   const key = token !== null && keyIdOf(token) !== undefined ? { token, hash: await hashToken(token) } : null;
-  const ask = { maxStalenessMs, inCode: definition !== undefined, key };
-  const stub = stubOf(env, id);
+  const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key };
+  const stub = stubOf(env, id, placement);
   const snapshot = await askOrStale(id, stub, { ask, env, waitUntil });
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
   // The first lease of a tenant in code also stores its first content.

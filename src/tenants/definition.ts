@@ -2,6 +2,7 @@
 
 import type { TenantDocument } from "./document.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "./snapshot.ts";
+import { ANYWHERE, type Placement } from "./stub.ts";
 
 /** A tenant as the author of a Worker writes it; every member has a default. */
 export interface TenantDefinition<Seed = unknown> {
@@ -30,6 +31,7 @@ export interface Tenant<Seed = unknown> {
   /** What lies under the tenant's own document. */
   readonly base: TenantDocument;
   readonly maxStalenessMs: number;
+  readonly placement: Placement;
 }
 
 const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
@@ -51,14 +53,14 @@ export function defineTenants<Seed>(
     if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > 300_000) {
       throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to 300000`);
     }
-    tenants.set(id, { id, definition, base: documentOf(definition), maxStalenessMs });
+    tenants.set(id, { id, definition, base: documentOf(definition), maxStalenessMs, placement: ANYWHERE });
   }
   return tenants;
 }
 
-export function managedTenant<Seed>(id: string): Tenant<Seed> {
+export function managedTenant<Seed>(id: string, placement = ANYWHERE): Tenant<Seed> {
   // Closed until its operators open it.
-  return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS };
+  return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, placement };
 }
 
 function documentOf({

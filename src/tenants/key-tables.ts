@@ -13,7 +13,8 @@ export interface KeyInsert {
 
 export interface KeyMethods {
   keys(): readonly KeyRecord[];
-  addKey(key: KeyInsert, actor: Actor): WriteResult;
+  /** `most`: how many the tenant may have; null for no limit. */
+  addKey(key: KeyInsert, actor: Actor, most?: number | null): WriteResult | { readonly state: "full" };
   /** The old key goes on working for `overlapMs`. */
   rotateKey(old: string, key: Pick<KeyInsert, "id" | "hash">, overlapMs: number, actor: Actor): WriteResult;
   revokeKey(id: string, actor: Actor): WriteResult;
@@ -63,8 +64,10 @@ export function createKeyMethods(host: PolicyHost): KeyMethods {
   };
   return {
     keys: () => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY created, id`).toArray().map(recordOf),
-    addKey: (key, actor) =>
+    addKey: (key, actor, most = null) =>
       host.transaction(() => {
+        const { keys } = sql.exec<{ keys: number }>("SELECT count(*) AS keys FROM api_keys").one();
+        if (most !== null && keys >= most) return { state: "full" };
         insert(key);
         host.record(actor, "key.create", `key ${key.id}`, {
           before: null,

@@ -4,6 +4,7 @@
 
 import type { TenantDocument } from "./document.ts";
 import { lastSnapshot, type Snapshot } from "./snapshot.ts";
+import { ANYWHERE } from "./stub.ts";
 
 const WRITE_EVERY_MS = 10_000;
 /** How long a stale answer is repeated before the authority is tried again. */
@@ -53,6 +54,8 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
     keys: new Map(),
     derived: new Map(),
     bytes: 0,
+    // Not held, so nobody looks for the authority by it.
+    placement: ANYWHERE,
   });
 }
 

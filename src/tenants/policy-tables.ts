@@ -1,5 +1,5 @@
-// Owns a tenant's policy in its object: the document, suspensions, API keys, retired names and the audit log, and the
-// leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
+// Owns a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names and the audit log, and
+// the leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
 
 import { auditPage, recordAudit } from "./audit-log.ts";
 import { authorityState } from "./authority.ts";
@@ -17,6 +17,7 @@ import type {
   TenantRecord,
   WriteResult,
 } from "./policy-records.ts";
+import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import type { TableHost, Tables } from "./tables.ts";
 import type { Suspension } from "./visibility.ts";
 
@@ -34,7 +35,7 @@ export interface DocumentWrite {
   readonly action: string;
 }
 
-export interface PolicyMethods extends KeyMethods, BlockMethods {
+export interface PolicyMethods extends KeyMethods, BlockMethods, SecretMethods {
   lease(ask: LeaseAsk): LeaseAnswer;
   create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
   write(write: DocumentWrite): WriteResult;
@@ -62,6 +63,7 @@ export const policyTables: Tables<PolicyMethods> = {
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -82,6 +84,7 @@ function methodsOf(host: TableHost): PolicyMethods {
   return {
     ...createKeyMethods(policyHost),
     ...createBlockMethods(policyHost),
+    ...createSecretMethods(policyHost),
     lease: (ask) => lease(host, ask, { granted, found: ask.inCode ? rows.ensure() : rows.find() }),
     create: (write) =>
       host.transaction(() => {
@@ -116,6 +119,7 @@ function methodsOf(host: TableHost): PolicyMethods {
       host.transaction(() => {
         sql.exec("DELETE FROM tenant");
         sql.exec("DELETE FROM api_keys");
+        sql.exec("DELETE FROM secrets");
       });
       host.closure.setClosed(true);
       return granted.effectiveAt();

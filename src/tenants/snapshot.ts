@@ -4,6 +4,7 @@
 import type { KeyRing } from "../auth/seal.ts";
 import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "./policy-records.ts";
 import { policyTables } from "./policy-tables.ts";
+import type { Placement } from "./stub.ts";
 import { remote, type TenantStub } from "./tables.ts";
 
 /** Milliseconds a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
@@ -26,9 +27,12 @@ export interface Snapshot {
   /** Whatever is computed from the policy and lives as long as it. */
   readonly derived: Map<string, unknown>;
   readonly bytes: number;
+  /** Of its authority: who holds this need not ask the directory where that is. */
+  readonly placement: Placement;
 }
 
 export interface SnapshotAsk {
+  readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
   /** A presented token and its hash, when this isolate does not know it yet. */
@@ -81,7 +85,7 @@ function renewed(
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const { policy, keys, derived, bytes } = kept;
   const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
-  return { tenant, version, policy, ring, seeded, validUntil, keys, derived, bytes };
+  return { tenant, version, policy, ring, seeded, validUntil, keys, derived, bytes, placement: ask.placement };
 }
 
 function fresh(policy: Policy): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it, vi } from "vitest";
 import type * as z from "zod";
+import { keyIdOf } from "../../src/auth/api-key.ts";
 import type { CreatedOperator, Role } from "../../src/admin/contract.ts";
 import { ROUTES } from "../../src/admin/routes.ts";
 import { appOf, adminEnv, ask, newTenant, ORIGIN, ROOT, rules, send } from "../support/worker/admin.ts";
@@ -107,12 +108,22 @@ describe("tokens", () => {
   it.each([
     ["none", null, "is missing"],
     ["an empty one", "", "not known"],
-    ["a made-up one", "tnt_0123456789_abc", "not known"],
+    ["a made-up one", "tno_0123456789_abc", "not known"],
     ["one that is nearly right", `${ROOT}x`, "not known"],
   ])("%s get nothing", async (_what, token, detail) => {
     const refused = await ask("GET", "/tenants", { token });
     expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="tenantry admin"']);
     expect((refused.body as { detail: string }).detail).toContain(detail);
+  });
+
+  it("of an operator and keys of a tenant are told apart, and neither opens the other's door", async () => {
+    const { token } = await operator("owner");
+    expect(token).toMatch(/^tno_/);
+    expect([keyIdOf(token, "operator") !== undefined, keyIdOf(token)]).toEqual([true, undefined]);
+    const id = await newTenant();
+    const made = (await ask("POST", `/tenants/${id}/keys`, { json: { name: "k" } })).body as { token: string };
+    expect(made.token).toMatch(/^tnt_/);
+    expect((await ask("GET", "/tenants", { token: made.token })).status).toBe(401);
   });
 
   it("of an operator work until it is removed, at once", async () => {

@@ -65,6 +65,23 @@ describe("writing a resource", () => {
     ]);
   });
 
+  it("keeps the time that the source of a copy says, as it says it", async () => {
+    const id = await newTenant();
+    const lastModified = "2020-02-29T23:59:59.123456Z";
+    const copy = `&lastModified=${lastModified}`;
+    const made = await put(id, "note:a", "x", { more: copy });
+    expect([made.status, made.body]).toMatchObject([201, { lastModified }]);
+    expect((await put(id, "note:a", "x", { more: copy })).body).toEqual(made.body);
+    // Who does not say leaves the time of what is the same, and gives another to what is not.
+    expect((await put(id, "note:a", "x")).body).toEqual(made.body);
+    expect((await put(id, "note:a", "y")).body).not.toMatchObject({ lastModified });
+    const back = await put(id, "note:a", "y", { more: copy });
+    expect(back.body).toMatchObject({ lastModified });
+    expect((await list(id)).items).toEqual([back.body]);
+    const got = await ask("GET", at(id, "note:a"));
+    expect(got.headers.get("last-modified")).toBe("Sat, 29 Feb 2020 23:59:59 GMT");
+  });
+
   it("names it after the end of its URI", async () => {
     const id = await newTenant();
     for (const [uri, name] of [
@@ -175,6 +192,8 @@ describe("a resource that breaks a rule", () => {
     ["is worth a word", { more: "&priority=high" }, "priority", "must be a number"],
     ["is for nobody known", { more: "&audience=dogs" }, "audience.0", "Invalid option"],
     ["has an empty tag", { more: "&tag=" }, "tag.0", "Too small"],
+    ["changed at no time", { more: "&lastModified=yesterday" }, "lastModified", "Invalid ISO datetime"],
+    ["changed on no day", { more: "&lastModified=2026-02-30T00:00:00Z" }, "lastModified", "Invalid ISO datetime"],
     ["is said twice", { more: "&name=a&name=b" }, "name", "must be given once"],
     ["has an unknown parameter", { more: "&mimetype=x" }, "mimetype", "is not a known parameter"],
     ["has a flag that is none", { more: "&binary=maybe" }, "binary", "1 or 0"],
@@ -348,7 +367,7 @@ it("exports the document, then a line for each resource", async () => {
   expect(headers.get("content-type")).toBe("application/x-ndjson");
   const lines = text.trimEnd().split("\n");
   expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
-    { kind: "tenant", id, revision: 1, document: { mode: "open", title: "T" } },
+    { kind: "tenant", id, region: null, jurisdiction: null, revision: 1, document: { mode: "open", title: "T" } },
     ...made.map((about) => ({ kind: "resource", ...about })),
   ]);
 });

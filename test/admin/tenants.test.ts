@@ -67,6 +67,46 @@ describe("making a tenant", () => {
     expect((await directoryOf(env).lookup("broken")).entry).toBeNull();
   });
 
+  it("in a dry run says what would be made, and makes nothing", async () => {
+    const json = { id: "supposed", document: { title: "T", limits: { keys: 1 }, hostnames: ["supposed.example"] } };
+    const supposed = await ask("POST", "/tenants?dryRun=1", { json });
+    expect([supposed.status, supposed.body]).toEqual([
+      200,
+      {
+        revision: 0,
+        changed: true,
+        dryRun: true,
+        effectiveAt: null,
+        changes: [
+          { path: "hostnames", after: ["supposed.example"] },
+          { path: "limits", after: { keys: 1 } },
+          { path: "title", after: "T" },
+        ],
+      },
+    ]);
+    expect((await directoryOf(env).lookup("supposed")).entry).toBeNull();
+    expect(await directoryOf(env).hostname("supposed.example")).toBeNull();
+    expect((await ask("POST", "/tenants?dryRun=0", { json })).status).toBe(201);
+  });
+
+  it("is refused in a dry run for the same reasons as for good", async () => {
+    await ask("POST", "/tenants", { json: { id: "first", document: { hostnames: ["first.example"] } } });
+    for (const [json, ...refusal] of [
+      [{ id: "first" }, 409, ["id", "first is taken"]],
+      [{ id: "demo" }, 409, ["id", "demo is taken"]],
+      [{ id: "second", jurisdiction: "eu" }, 422, ["jurisdiction", "eu is not available here"]],
+      [{ id: "second", document: { extends: ["none"] } }, 422, ["extends.0", "there is no base document none"]],
+      [
+        { id: "second", document: { hostnames: ["first.example"] } },
+        409,
+        ["hostnames.0", "first.example belongs to another tenant"],
+      ],
+    ] as const) {
+      for (const query of ["?dryRun=1", ""])
+        expect(rules(await ask("POST", `/tenants${query}`, { json }))).toEqual(refusal);
+    }
+  });
+
   it("finishes one that was cut off between the directory and the tenant's object", async () => {
     await directoryOf(env).add("halfway", { region: null, jurisdiction: null });
     expect((await ask("GET", "/tenants/halfway")).status).toBe(404);

@@ -106,6 +106,21 @@ describe("a write", () => {
     expect(await store.read("note:%41?q")).toEqual({ ...written, text: "ä" });
   });
 
+  it("gives back what was there even if that is deleted at once", async () => {
+    const { tenant, content } = open();
+    const losing: RemoteContent = Object.assign(Object.create(content) as RemoteContent, {
+      put: async (resource: Parameters<RemoteContent["put"]>[0]) => {
+        const done = await content.put(resource);
+        await content.remove(resource.row.uri);
+        return done;
+      },
+    });
+    const first = await openStore(tenant.id, content, env.BODIES).write({ uri: "note:a", name: "first", text: "1" });
+    const store = openStore(tenant.id, losing, env.BODIES);
+    expect(await store.write({ uri: "note:a", name: "second", text: "2" }, { ifAbsent: true })).toEqual(first);
+    expect(await content.get("note:a")).toBeUndefined();
+  });
+
   it("gives back what was there before when it may not replace it", async () => {
     const { store } = open();
     const first = await store.write({ uri: "note:a", name: "first", text: "1" });

@@ -64,10 +64,10 @@ describe("put", () => {
   it("leaves what is present when told so", async () => {
     await onBench(contentTables, ({ methods, clock }) => {
       methods.put(putOf("note:a", { name: "first" }));
-      const { lastModified } = methods.get("note:a") ?? {};
+      const row = methods.get("note:a");
       clock.now += 1000;
       const again = putOf("note:a", { name: "second" }, { ifAbsent: true });
-      expect(methods.put(again)).toEqual({ state: "present", lastModified });
+      expect(methods.put(again)).toEqual({ state: "present", row });
       expect(methods.get("note:a")?.name).toBe("first");
       expect(methods.put(putOf("note:b", {}, { ifAbsent: true })).state).toBe("stored");
     });

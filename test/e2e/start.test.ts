@@ -39,6 +39,12 @@ test("without arguments wrangler dev gets the documented port and a folder for w
   expect(args).toContain("--persist-to=.wrangler/state");
 });
 
+test("every start seals tenants' secrets under the same key", () => {
+  const keyOf = () => argumentsOfWrangler([]).find((argument) => argument.startsWith("--var=SECRETS_KEY:"));
+  expect(keyOf()).toMatch(/^--var=SECRETS_KEY:[A-Za-z0-9_-]{43}$/);
+  expect(keyOf()).toBe(keyOf());
+});
+
 test.each([
   { given: "--port 9000", replaced: "--port=8787" },
   { given: "--port=9000", replaced: "--port=8787" },

@@ -14,15 +14,19 @@ const STOPPED_WITHIN_MS = 10_000;
 export interface Application {
   /** `http://localhost:PORT`, without a path. */
   readonly origin: string;
+  /** The token of this start, as it is printed. */
+  readonly adminToken: string;
   /** Everything it has printed. */
   output(): string;
   /** Ends npm as a process monitor does; settles when no process is left that npm began. */
   stop(): Promise<void>;
+  /** Ends everything that npm began at once, as a power cut does; settles when none of it is left. */
+  kill(): Promise<void>;
 }
 
 /** `npm start -- --port N --persist-to STORAGE`; settles when it says where it serves. */
-export async function startApplication(storage: string): Promise<Application> {
-  const port = await freePort();
+export async function startApplication(storage: string, at?: number): Promise<Application> {
+  const port = at ?? (await freePort());
   const child = spawn("npm", ["start", "--", "--port", String(port), "--persist-to", storage], {
     cwd: ROOT,
     detached: true,
@@ -33,7 +37,7 @@ export async function startApplication(storage: string): Promise<Application> {
   const ready = new Promise<void>((resolve) => {
     const keep = (chunk: Buffer) => {
       output += chunk.toString();
-      if (output.includes("MCP endpoint")) resolve();
+      if (output.includes("Ctrl+C")) resolve();
     };
     child.stdout.on("data", keep);
     child.stderr.on("data", keep);
@@ -47,12 +51,17 @@ export async function startApplication(storage: string): Promise<Application> {
   }
   return {
     origin: `http://localhost:${port}`,
+    adminToken: /Admin token\s+(\S+)/.exec(output)?.[1] ?? "",
     output: () => output,
     stop: async () => {
       child.kill("SIGTERM");
       if ((await Promise.race([closed, patience(STOPPED_WITHIN_MS)])) === "closed") return;
       endGroup(child);
       throw new Error("ending npm left processes behind");
+    },
+    kill: async () => {
+      endGroup(child);
+      await closed;
     },
   };
 }

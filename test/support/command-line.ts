@@ -5,6 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { run } from "../../src/clients/cli/program.ts";
 import type { Terminal } from "../../src/clients/cli/terminal.ts";
@@ -65,11 +66,35 @@ export class CommandLine {
     return JSON.parse(stdout) as T;
   }
 
+  /** As a process of its own, from its start to its end. */
+  async execute(args: readonly string[]): Promise<Ended> {
+    const child = this.spawn(args);
+    const [exit, stdout, stderr] = await Promise.all([
+      new Promise<number>((resolve) => {
+        child.once("close", (code) => resolve(code ?? -1));
+      }),
+      textOf(child.stdout),
+      textOf(child.stderr),
+    ]);
+    return { exit, stdout, stderr };
+  }
+
+  /** What it prints, where it must succeed. */
+  async print(...args: string[]): Promise<string> {
+    const { exit, stdout, stderr } = await this.execute(args);
+    if (exit !== 0) throw new Error(`tenantry ${args.join(" ")}: exit ${exit}: ${stderr}`);
+    return stdout;
+  }
+
   spawn(args: readonly string[]): ChildProcess {
     const main = join(import.meta.dirname, "../../src/clients/cli/main.ts");
     const env = { PATH: process.env["PATH"] ?? "", ...this.env };
     return spawn(process.execPath, [main, ...args], { cwd: this.folder, env, stdio: ["ignore", "pipe", "pipe"] });
   }
+}
+
+async function textOf(stream: Readable | null): Promise<string> {
+  return stream === null ? "" : text(stream);
 }
 
 /** A fake server, an empty folder to work in, and a command line that knows both; gone when the test ends. */

@@ -20,10 +20,12 @@ interface Resource {
 interface FakeTenant {
   own: TenantDocument;
   revision: number;
-  readonly birth: { region?: string; jurisdiction?: string };
+  readonly birth: Pick<z.infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
   readonly resources: Map<string, Resource>;
   readonly keys: Map<string, z.infer<typeof contract.ApiKey>>;
   readonly suspensions: Map<string, z.infer<typeof contract.Suspension>>;
+  /** Values by name. */
+  readonly secrets: Map<string, string>;
   readonly audit: z.infer<typeof contract.AuditRow>[];
 }
 
@@ -101,6 +103,7 @@ export class FakeAdmin {
       resources: new Map(),
       keys: new Map(),
       suspensions: new Map(),
+      secrets: new Map(),
       audit: [],
     };
     this.tenants.set(id, tenant);
@@ -112,7 +115,7 @@ export class FakeAdmin {
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const stored = { uri, name: uri, mimeType: "text/plain", binary: false, size: bytes.byteLength, sha256, tags: [] };
     const etag = `"${sha256.slice(0, 16)}.${randomUUID().slice(0, 8)}"`;
-    const whole = { ...stored, ...about, etag, lastModified: CREATED };
+    const whole = { ...stored, lastModified: CREATED, ...about, etag };
     this.#tenant(tenant).resources.set(uri, { about: whole, body: bytes });
   }
 
@@ -177,17 +180,22 @@ export class FakeAdmin {
     }
     const { id, document = {}, ...birth } = await asked.json(contract.NewTenant);
     if (this.tenants.has(id)) throw new Refused(409, "The tenant exists", [{ field: "id", rule: `${id} is taken` }]);
+    if (asked.query.get("dryRun") === "1") {
+      const changes = diffDocuments({}, document);
+      return { json: { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes } };
+    }
     Object.assign(this.addTenant(id, document as TenantDocument).birth, birth);
     return { status: 201, json: this.#describe(id) };
   }
 
   #describe(id: string): z.infer<typeof contract.Tenant> {
-    const { own, revision } = this.#tenant(id);
+    const { own, revision, birth } = this.#tenant(id);
+    const { region = null, jurisdiction = null } = birth;
     const layers = (own.extends ?? []).map((name) => this.bases.get(name) ?? {});
     const effective = mergeDocuments([...layers, own]) as z.infer<typeof contract.Document>;
     const url = `${this.url}/mcp/${id}`;
     const about = { id, created: CREATED, state: "active", url, revision, effective, suspended: null } as const;
-    return { ...about, own: own as z.infer<typeof contract.Document> };
+    return { ...about, region, jurisdiction, own: own as z.infer<typeof contract.Document> };
   }
 
   #one({ method }: Asked, id: string): Answer {
@@ -204,6 +212,7 @@ export class FakeAdmin {
       prompts: () => prompts(asked, tenant),
       keys: () => keys(asked, tenant),
       suspensions: () => suspensions(asked, tenant),
+      secrets: () => secrets(asked, tenant),
       audit: () => page(asked, tenant.audit.toReversed()),
       explain: () => explain(asked),
     };
@@ -257,7 +266,7 @@ export class FakeAdmin {
     const { expires = null, tenants = null, ...about } = await json(contract.NewOperator);
     const operator = { ...about, expires, tenants, created: CREATED };
     this.operators.set(about.name, operator);
-    return { status: 201, json: { ...operator, token: "op_shown_once" } };
+    return { status: 201, json: { ...operator, token: "tno_shown_once" } };
   }
 
   async #block({ method, json }: Asked, tool: string): Promise<Answer> {
@@ -333,7 +342,12 @@ function checkConditions({ header }: Asked, there: Resource | undefined): void {
   if (broken) throw new Refused(412, "It has changed meanwhile");
 }
 
-const About = contract.ResourceAbout.pick({ name: true, title: true, description: true }).partial();
+const About = contract.ResourceAbout.pick({
+  name: true,
+  title: true,
+  description: true,
+  lastModified: true,
+}).partial();
 
 function fieldsOf({ query, header }: Asked): Partial<Resource["about"]> {
   const text = About.parse(Object.fromEntries([...query].filter(([name]) => name in About.shape)));
@@ -399,6 +413,20 @@ async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): P
   const { kind, name = "", note } = await json(contract.NewSuspension);
   tenant.suspensions.set(`${kind} ${name}`, { kind, name, note, since: CREATED });
   return acknowledged;
+}
+
+async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
+  const { method, path, json } = asked;
+  const names = [...tenant.secrets.keys()].toSorted();
+  if (method === "GET")
+    return page(
+      asked,
+      Array.from(names, (name) => ({ name, updated: CREATED })),
+    );
+  const name = contract.SecretName.parse(path[3]);
+  if (method === "DELETE") return { json: { revision: 2, changed: tenant.secrets.delete(name), effectiveAt: null } };
+  tenant.secrets.set(name, (await json(contract.NewSecret)).value);
+  return { json: { revision: 2, changed: true, effectiveAt: CREATED } };
 }
 
 function explain({ query }: Asked): Answer {

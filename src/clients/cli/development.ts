@@ -2,7 +2,7 @@
 // What `npm start` and `tenantry stdio --local` share. Refuses to ask anything of the network.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Without these wrangler asks the network for a place to pretend to be at, and waits for it. */
@@ -20,12 +20,13 @@ export function developmentOptions(port: string, state: string): Record<string, 
 }
 
 /** Variables of the Worker that nobody may. */
-export function developmentVariables(adminToken: string): string[] {
+export function developmentVariables(adminToken: string, secretsKey: string): string[] {
   return [
     // Only these names reach a Worker on this machine: a page elsewhere cannot get in by rebinding its own.
     "--var=HOSTS:localhost,127.0.0.1,[::1]",
     // A token of this start alone; a deployed Worker has none unless somebody sets one.
     `--var=DEV_ADMIN_TOKEN:${adminToken}`,
+    `--var=SECRETS_KEY:${secretsKey}`,
   ];
 }
 
@@ -40,6 +41,17 @@ export async function keepDevelopmentToken(folder: string, port: string): Promis
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, token, { mode: 0o600 });
   return token;
+}
+
+/** Kept, because what was sealed with it is kept too. */
+export async function keepSecretsKey(file: string): Promise<string> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch {
+    const key = randomBytes(32).toString("base64url");
+    await writeFile(file, key, { mode: 0o600 });
+    return key;
+  }
 }
 
 export async function isReady(origin: string): Promise<boolean> {

@@ -4,7 +4,7 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
 import { fileError, usageError } from "./exit.ts";
-import { fieldsOf, sha256, type Fields, type Stored } from "./store.ts";
+import { fieldsOf, sha256, sha256OfFile, type Fields, type Stored } from "./store.ts";
 import type { Source } from "./upload.ts";
 
 export const TENANT_FILE = "tenant.yaml";
@@ -30,6 +30,7 @@ export function entryOf(stored: Stored, file: string): Entry {
     size: stored.size,
     sha256: stored.sha256,
     binary: stored.binary,
+    lastModified: stored.lastModified,
     ...fieldsOf(stored),
   };
 }
@@ -93,19 +94,23 @@ export async function readIndex(folder: string): Promise<Entry[] | undefined> {
 }
 
 function parseEntry(line: string, place: string): Entry {
-  let entry: Partial<Entry> | null;
-  try {
-    entry = JSON.parse(line) as Partial<Entry> | null;
-  } catch {
-    throw usageError(`${place}: is not JSON`);
-  }
-  const { uri, file, name, mimeType, tags = [] } = entry ?? {};
+  const entry = parseJson(line, place);
+  const { uri, file, name, mimeType, tags = [], lastModified = "" } = entry ?? {};
   if (typeof uri !== "string" || typeof name !== "string" || typeof mimeType !== "string") {
     throw usageError(`${place}: needs the texts uri, file, name and mimeType`);
   }
   if (typeof file !== "string" || !isInside(file)) throw usageError(`${place}: file: must be a path within the folder`);
   if (!Array.isArray(tags)) throw usageError(`${place}: tags: must be a list`);
+  if (typeof lastModified !== "string") throw usageError(`${place}: lastModified: must be a text`);
   return { size: 0, sha256: "", ...entry, uri, file, name, mimeType, tags };
+}
+
+function parseJson(line: string, place: string): Partial<Entry> | null {
+  try {
+    return JSON.parse(line) as Partial<Entry> | null;
+  } catch {
+    throw usageError(`${place}: is not JSON`);
+  }
 }
 
 function isInside(file: string): boolean {
@@ -113,18 +118,20 @@ function isInside(file: string): boolean {
   return file !== "" && !/^(?:[/\\]|[A-Za-z]:)/.test(file) && !/^\.\.(?:[/\\]|$)/.test(path);
 }
 
-/** Body files as they are now, which may have been edited since the export. */
+/** Body files as they are now. One that was edited since the export has a time of its own: that of its upload. */
 export async function readSources(folder: string): Promise<Source[] | undefined> {
   const entries = await readIndex(folder);
   if (entries === undefined) return undefined;
   const sources: Source[] = [];
   for (const entry of entries) {
-    const { uri, file: relative, size: _size, sha256: _hash, ...fields } = entry;
+    const { uri, file: relative, size, sha256: exported, lastModified, ...fields } = entry;
     const file = join(folder, ...relative.split("/"));
     const about = await stat(file).catch((error: unknown) => {
       throw fileError(error, file);
     });
-    sources.push({ uri, file, shown: file, size: about.size, fields });
+    const asExported = lastModified !== undefined && about.size === size && (await sha256OfFile(file)) === exported;
+    const known = asExported ? { sha256: exported, fields: { ...fields, lastModified } } : { fields };
+    sources.push({ uri, file, shown: file, size: about.size, ...known });
   }
   const uris = new Set<string>();
   for (const { uri } of sources) {

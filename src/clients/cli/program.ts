@@ -12,6 +12,7 @@ import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
+import { addSecretCommands } from "./commands/secret.ts";
 import { addStdioCommand } from "./commands/stdio.ts";
 import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
@@ -65,7 +66,7 @@ export function createProgram(terminal: Terminal): Command {
 
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
-  "What a tenant holds": [addResourceCommands, addPromptCommands],
+  "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands],
   "Who gets in": [addKeyCommands, addSuspendCommands, addAuditCommands],
   "Trying out": [addCallCommand, addWatchCommand],
   "Local clients": [addStdioCommand],
@@ -76,7 +77,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
 function addHelpCommand(program: Command, terminal: Terminal): void {
   program
     .command("help")
-    .description("Explain a command, with examples, or one of: document, configuration, exit-codes.")
+    .description("Explain a command, with examples, or one of: document, configuration, local-clients, exit-codes.")
     .argument("[words...]", "such as resource put")
     .action((words: readonly string[]) => {
       const topic = TOPICS[words.join("-")];

@@ -10,7 +10,7 @@ export type Stored = z.infer<typeof ResourceAbout>;
 
 /** What a writer says about a resource beside its body. */
 export type Fields = Pick<Stored, "name" | "mimeType" | "tags"> &
-  Partial<Pick<Stored, "title" | "description" | "audience" | "priority" | "binary">>;
+  Partial<Pick<Stored, "title" | "description" | "audience" | "priority" | "binary" | "lastModified">>;
 
 export interface StoredResources {
   all(prefix: string): Promise<Map<string, Stored>>;
@@ -69,16 +69,18 @@ export function bodyOfFile(file: string, size: number, onBytes: (count: number) 
   };
 }
 
-/** Whether what is stored says the same; tags are a set, and who does not say what it is leaves that to the server. */
+/** Whether what is stored says the same; tags are a set, and what is not said of kind and time is left to the server. */
 export function sameFields(stored: Stored, wanted: Fields): boolean {
-  const { binary = stored.binary } = wanted;
-  return binary === stored.binary && JSON.stringify(comparable(stored)) === JSON.stringify(comparable(wanted));
+  const { binary = stored.binary, lastModified = stored.lastModified } = wanted;
+  if (binary !== stored.binary || lastModified !== stored.lastModified) return false;
+  return JSON.stringify(comparable(stored)) === JSON.stringify(comparable(wanted));
 }
 
 function comparable({ name, title, description, mimeType, audience, priority, tags }: Fields): unknown[] {
   return [name, title, description, mimeType, audience?.toSorted(), priority, tags.toSorted()];
 }
 
+/** Without the time, which is that of a body. */
 export function fieldsOf({ name, title, description, mimeType, audience, priority, tags }: Stored): Fields {
   return {
     name,

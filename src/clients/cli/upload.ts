@@ -19,6 +19,8 @@ export interface Source {
   readonly shown: string;
   readonly file: string;
   readonly size: number;
+  /** Where it is known already. */
+  readonly sha256?: string;
   readonly fields: Fields;
 }
 
@@ -65,10 +67,10 @@ function oversized({ uri, shown, size }: Source): Failed {
   return { uri, error, exit: EXIT.refused };
 }
 
-async function isSame({ file, shown, size, fields }: Source, stored: Stored): Promise<boolean> {
+async function isSame({ file, shown, size, sha256, fields }: Source, stored: Stored): Promise<boolean> {
   if (size !== stored.size || !sameFields(stored, fields)) return false;
   try {
-    return (await sha256OfFile(file)) === stored.sha256;
+    return (sha256 ?? (await sha256OfFile(file))) === stored.sha256;
   } catch (error) {
     throw fileError(error, shown);
   }

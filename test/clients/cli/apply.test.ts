@@ -1,6 +1,6 @@
 // What apply and diff make of a file: nothing more than it says, nothing halfway, and nothing at all the second time.
 
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandLine } from "../../support/command-line.ts";
@@ -31,6 +31,26 @@ test("diff of a tenant that does not exist creates nothing", async () => {
   const { stdout } = await cli.run(["diff", "-f", "-", "-t", "new"], { stdin: '{"title":"New"}' });
   expect(stdout).toBe('new: would be created\n  + title: "New"\n');
   expect(admin.tenants.size).toBe(0);
+});
+
+test("a dry run of a tenant that does not exist asks the server whether it could be made", async () => {
+  const { admin, cli } = await commandLine();
+  const stdin = "id: acme\nregion: moon\n";
+  const { exit, stderr } = await cli.run(["apply", "-f", "-", "--dry-run"], { stdin });
+  expect(exit).toBe(1);
+  expect(stderr).toMatch(/^tenantry: The input breaks a rule: region: /);
+  expect(admin.requests.at(-1)).toBe("POST /admin/v1/tenants?dryRun=1");
+});
+
+test("a dry run of a folder with bases that are not there yet says what it can", async () => {
+  const { admin, cli, folder } = await commandLine();
+  await mkdir(join(folder, "acme/bases"), { recursive: true });
+  await writeFile(join(folder, "acme/tenant.yaml"), "id: acme\nextends: [standard]\n");
+  await writeFile(join(folder, "acme/bases/standard.yaml"), "mode: key\n");
+  const { exit, stdout, stderr } = await cli.run(["diff", "-f", "acme"]);
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: "Base standard: would be created\n" });
+  expect(stdout).toBe('acme: would be created\n  + extends: ["standard"]\n');
+  expect(admin.requests.filter((request) => !request.startsWith("GET"))).toEqual([]);
 });
 
 test("a document that somebody changed meanwhile is not overwritten", async () => {

@@ -44,6 +44,7 @@ function fill(admin: FakeAdmin): void {
       tags: ["b", "a"],
       audience: ["user" as const],
       priority: 0,
+      lastModified: `2020-01-01T00:00:${10 + number}Z`,
     };
     admin.addResource("acme", uri, body, { mimeType: "text/x-odd; charset=utf-8", ...about });
   });
@@ -52,7 +53,7 @@ function fill(admin: FakeAdmin): void {
 
 const contentOf = (admin: FakeAdmin, tenant: string) =>
   [...(admin.tenants.get(tenant)?.resources.values() ?? [])]
-    .map(({ about: { etag: _etag, lastModified: _time, ...about }, body }) => ({
+    .map(({ about: { etag: _etag, ...about }, body }) => ({
       about,
       body: body.toString("base64"),
     }))
@@ -87,6 +88,17 @@ test("apply of an export elsewhere, and under another name, gives the same", asy
   expect(contentOf(elsewhere.admin, "acme")).toEqual(contentOf(admin, "acme"));
   expect((await cli.run(["apply", "-f", "acme", "--tenant", "copy"])).exit).toBe(0);
   expect(contentOf(admin, "copy")).toEqual(contentOf(admin, "acme"));
+});
+
+test("a time that differs is a difference, and apply brings it back", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  admin.addResource("acme", "docs://a.md", "A", { lastModified: "2020-01-01T00:00:00Z" });
+  await cli.run(["export", "acme"]);
+  admin.addResource("acme", "docs://a.md", "A");
+  expect((await cli.run(["apply", "-f", "acme"])).stdout).toContain("1 file: 1 uploaded");
+  expect(admin.tenants.get("acme")?.resources.get("docs://a.md")?.about.lastModified).toBe("2020-01-01T00:00:00Z");
+  expect((await cli.run(["diff", "-f", "acme", "--exit-code"])).exit).toBe(0);
 });
 
 test("every body is in a file of its own inside the folder, whatever its URI", async () => {
@@ -134,8 +146,26 @@ test("an edited body and a pruned resource are what apply brings back", async ()
   });
   expect((await cli.run(["apply", "-f", "acme"])).stdout).toContain("1 file: 1 uploaded");
   expect(admin.tenants.get("acme")?.resources.size).toBe(2);
+  // What was edited here did not change when the exported body did.
+  expect(admin.requests.find((request) => request.startsWith("PUT") && request.includes("a.md"))).not.toContain(
+    "lastModified",
+  );
   expect((await cli.run(["apply", "-f", "acme", "--prune"])).stdout).toContain("1 resource deleted");
   expect([...(admin.tenants.get("acme")?.resources.keys() ?? [])]).toEqual(["docs://a.md"]);
+});
+
+test("an export says where the tenant was placed, and apply elsewhere places it alike", async () => {
+  const { admin, cli, folder } = await commandLine();
+  fill(admin);
+  Object.assign(admin.tenants.get("acme")?.birth ?? {}, { region: "weur", jurisdiction: "eu" });
+  await cli.run(["export", "acme"]);
+  const file = await readFile(join(folder, "acme/tenant.yaml"), "utf8");
+  expect(file).toContain("\nid: acme\nregion: weur\njurisdiction: eu\n");
+  expect((await cli.run(["diff", "-f", "acme", "--exit-code"])).exit).toBe(0);
+  expect((await cli.run(["apply", "-f", "acme", "-t", "copy"])).exit).toBe(0);
+  expect(admin.tenants.get("copy")?.birth).toEqual({ region: "weur", jurisdiction: "eu" });
+  const { stdout } = await cli.run(["tenant", "show", "copy"]);
+  expect(stdout).toMatch(/^region +weur\njurisdiction +eu$/m);
 });
 
 test("a base that is different elsewhere is left alone and named", async () => {
@@ -181,6 +211,10 @@ test.each([
   { line: '{"uri":"a:b","file":"../outside","name":"n","mimeType":"text/plain"}', says: "within the folder" },
   { line: '{"uri":"a:b","file":"/etc/passwd","name":"n","mimeType":"text/plain"}', says: "within the folder" },
   { line: '{"uri":"a:b","file":"resources/gone","name":"n","mimeType":"text/plain"}', says: "no such file" },
+  {
+    line: '{"uri":"a:b","file":"resources/b","name":"n","mimeType":"text/plain","lastModified":7}',
+    says: "lastModified: must be a text",
+  },
   { line: '{"uri":"a:b"}', says: "resources.ndjson:1: needs the texts" },
   { line: "nonsense", says: "resources.ndjson:1: is not JSON" },
 ])("the index line $line is refused before anything is sent", async ({ line, says }) => {

@@ -169,7 +169,7 @@ test("a tool is suspended in all tenants at once", async () => {
 test("operators are created with a role, listed and deleted", async () => {
   const { admin, cli } = await commandLine();
   const args = ["operator", "create", "team", "--role", "tenant-admin", "-t", "acme", "-t", "globex"];
-  expect((await cli.run(args)).stdout).toBe("op_shown_once\n");
+  expect((await cli.run(args)).stdout).toBe("tno_shown_once\n");
   expect(admin.operators.get("team")).toMatchObject({ role: "tenant-admin", tenants: ["acme", "globex"] });
   expect((await cli.run(["operator", "list"])).stdout).toBe(
     "OPERATOR  ROLE          TENANTS       CREATED               EXPIRES\n" +

@@ -47,13 +47,14 @@ export function callOf(about: Partial<Call> = {}): Call {
 export function hostOf({ id, stub }: FreshTenant, about: Partial<ContentHost> = {}): ContentHost {
   return {
     tenant: id,
-    sight: { seesAll: true, sees: () => true, configOf: () => undefined },
+    sight: { seesAll: true, sees: () => true, limits: {}, configOf: () => undefined },
     profile: null,
     principal: ANONYMOUS,
     env,
     bodies: env.BODIES,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
+    secret: () => Promise.resolve(undefined),
     stub: () => stub,
     waitUntil: () => {},
     ...about,

@@ -26,6 +26,7 @@ export function putOf(
     searchText: "",
     copy: null,
     ifAbsent: false,
+    maxResources: null,
     resent: null,
     ...about,
   };

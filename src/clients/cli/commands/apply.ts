@@ -75,8 +75,8 @@ async function applyPath(session: Session, options: ApplyOptions): Promise<boole
   // All of it is looked at before anything is sent.
   const input = await readInput(session.terminal, options);
   const { id, folder, sources } = input;
-  if (folder !== undefined) await applyBases(session, folder, options);
-  const applied = await applyDocument(session, id, input.file, options);
+  const missing = folder === undefined ? 0 : await applyBases(session, folder, options);
+  const applied = await applyDocument(session, input, { ...options, unchecked: missing > 0 });
   const resources = sources && (await applyResources(session, { id, sources, applied }, options));
   const { report } = resources ?? {};
   session.show({ tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) }, () =>
@@ -112,15 +112,19 @@ interface AppliedDocument {
   readonly text: string;
 }
 
+interface DocumentOptions extends ApplyOptions {
+  /** The server cannot judge it: bases that it extends are not there yet. */
+  readonly unchecked: boolean;
+}
+
 async function applyDocument(
   session: Session,
-  id: string,
-  file: TenantFile,
-  { dryRun = false, wait = false }: ApplyOptions,
+  { id, file }: Input,
+  { dryRun = false, wait = false, unchecked }: DocumentOptions,
 ): Promise<AppliedDocument> {
   const path = ["tenants", id, "document"];
   const etag = await currentEtag(session, path);
-  if (etag === undefined) return createFrom(session, id, file, dryRun);
+  if (etag === undefined) return dryRun ? supposeFrom(session, id, file, unchecked) : createFrom(session, id, file);
   const outcome = await session.api.json<Outcome>({
     method: "PUT",
     path,
@@ -142,11 +146,28 @@ async function currentEtag(session: Session, path: readonly string[]): Promise<s
   }
 }
 
-async function createFrom(session: Session, id: string, file: TenantFile, dryRun: boolean): Promise<AppliedDocument> {
-  const changes = Object.entries(file.document).map(([path, after]) => ({ path, after }));
-  const outcome: Outcome = { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
-  const lines = changeLines(changes, session.terminal);
-  if (dryRun) return { created: true, outcome, text: [`${id}: would be created`, ...lines].join("\n") };
+function outcomeOf({ document }: TenantFile, dryRun: boolean): Outcome {
+  const changes = Object.entries(document).map(([path, after]) => ({ path, after }));
+  return { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
+}
+
+/** The server says whether it could be made. */
+async function supposeFrom(
+  session: Session,
+  id: string,
+  file: TenantFile,
+  unchecked: boolean,
+): Promise<AppliedDocument> {
+  const json = { id, document: file.document, ...file.birth };
+  const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1 }, json } as const;
+  const outcome = unchecked ? outcomeOf(file, true) : await session.api.json<Outcome>(ask);
+  const lines = changeLines(outcome.changes, session.terminal);
+  return { created: true, outcome, text: [`${id}: would be created`, ...lines].join("\n") };
+}
+
+async function createFrom(session: Session, id: string, file: TenantFile): Promise<AppliedDocument> {
+  const outcome = outcomeOf(file, false);
+  const lines = changeLines(outcome.changes, session.terminal);
   const { revision, url } = await session.api.json<TenantAnswer>({
     method: "POST",
     path: ["tenants"],
@@ -156,8 +177,12 @@ async function createFrom(session: Session, id: string, file: TenantFile, dryRun
   return { created: true, outcome: { ...outcome, revision }, text };
 }
 
-/** A base belongs to many tenants: one that is missing is brought along, one that differs here is left alone. */
-async function applyBases(session: Session, folder: string, { dryRun }: ApplyOptions): Promise<void> {
+/**
+ * A base belongs to many tenants: one that is missing is brought along, one that differs here is left alone. Says how many
+ * are still missing.
+ */
+async function applyBases(session: Session, folder: string, { dryRun }: ApplyOptions): Promise<number> {
+  let missing = 0;
   const names = await readdir(join(folder, BASES_FOLDER)).catch(() => []);
   for (const name of names.filter((one) => one.endsWith(".yaml"))) {
     const base = name.slice(0, -".yaml".length);
@@ -165,11 +190,13 @@ async function applyBases(session: Session, folder: string, { dryRun }: ApplyOpt
     const there = await session.api.find<Plain>({ path: ["bases", base] });
     if (there === undefined) {
       session.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
-      if (dryRun !== true) await session.api.json({ method: "PUT", path: ["bases", base], json: wanted });
+      if (dryRun === true) missing += 1;
+      else await session.api.json({ method: "PUT", path: ["bases", base], json: wanted });
     } else if (!isDeepStrictEqual(there, wanted)) {
       session.note(`Base ${base} is different here and stays as it is; tenantry fleet apply changes it`);
     }
   }
+  return missing;
 }
 
 interface Into {

@@ -11,13 +11,14 @@ import { act, type Session } from "../session.ts";
 import { storedResources } from "../store.ts";
 import { count } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
+import type { TenantAnswer } from "./tenant.ts";
 
 const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.\n";
 
 export function addExportCommand(program: Command, terminal: Terminal): void {
   const command = program
     .command("export")
-    .description("Write a tenant to a folder: document, bases, prompts, resources. Keys are not in it.")
+    .description("Write a tenant to a folder: document, bases, prompts, resources. Keys and secrets are not in it.")
     .argument("<tenant>")
     .option("-o, --out <folder>", "where to; a folder named after the tenant if left out")
     .addHelpText(
@@ -36,9 +37,7 @@ bodies under resources/. Exporting into the same folder again loads only what ch
 
 async function exportTenant(session: Session, [id]: readonly [string], { out }: { out?: string }): Promise<void> {
   const folder = resolve(session.terminal.cwd, out ?? id);
-  const document = await session.api.json<Plain & { extends?: readonly string[] }>({
-    path: ["tenants", id, "document"],
-  });
+  const { region, jurisdiction, own: document } = await session.api.json<TenantAnswer>({ path: ["tenants", id] });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
   const before = (await place.readIndex(folder)) ?? [];
   for (const base of document.extends ?? []) {
@@ -57,7 +56,8 @@ async function exportTenant(session: Session, [id]: readonly [string], { out }: 
   // The index never names a body that is not there, and without tenant.yaml apply takes the folder for unfinished.
   const index = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
   await place.writeWhole(join(folder, place.INDEX_FILE), index);
-  await place.writeWhole(join(folder, place.TENANT_FILE), HEADER + (await toYaml({ id, ...document })));
+  const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
+  await place.writeWhole(join(folder, place.TENANT_FILE), HEADER + (await toYaml({ id, ...birth, ...document })));
   await removeStale(folder, before, entries);
   session.show({ tenant: id, folder, resources: entries.length, ...loaded }, () => {
     return `${id} is in ${folder}: ${count(entries.length, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;

@@ -126,6 +126,8 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer
     ["state", tenant.state],
     ["mode", effective.mode ?? "open"],
     ["created", time(tenant.created)],
+    ["region", tenant.region],
+    ["jurisdiction", tenant.jurisdiction],
     ["revision", tenant.revision],
     ["extends", own.extends?.join(", ")],
     ["hostnames", effective.hostnames?.join(", ")],

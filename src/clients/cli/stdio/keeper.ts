@@ -13,6 +13,7 @@ import {
   developmentTokenFile,
   developmentVariables,
   keepDevelopmentToken,
+  keepSecretsKey,
   OFFLINE,
 } from "../development.ts";
 import { CliError, EXIT, fileError, usageError } from "../exit.ts";
@@ -33,7 +34,9 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
   const release = await lock(state);
   try {
     const token = await keepDevelopmentToken(project, port);
-    const child = start(wrangler, [...argumentsFor(state, port), ...developmentVariables(token)], project);
+    const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
+    const args = [...argumentsFor(state, port), ...developmentVariables(token, secretsKey)];
+    const child = start(wrangler, args, project);
     child.stdout?.on("data", (chunk: Buffer) => terminal.stderr.write(chunk));
     child.stderr?.on("data", (chunk: Buffer) => terminal.stderr.write(chunk));
     await untilOver(child, terminal);

@@ -1,0 +1,59 @@
+// The Worker of the scaling table: tenants that store much, each row put there by the method that a tool's write ends in.
+// Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here.
+import { bodyKey } from "../../src/content/resource-row.ts";
+import { sha256 } from "../../src/content/store.ts";
+import type { PutResource } from "../../src/content/tables.ts";
+import { createWorker, DirectoryObject, PlatformObject, SessionObject, TenantObject } from "../../src/tenantry.ts";
+import type { Env } from "../../src/tenantry.ts";
+import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
+import type { Part } from "../corpus.ts";
+
+class FillableTenant extends TenantObject {
+  async store(resources: PutResource[]): Promise<void> {
+    for (const resource of resources) await this.run("content", "put", [resource]);
+  }
+}
+
+const worker = createWorker({
+  name: "bench",
+  version: "1.0.0",
+  tenants: Object.fromEntries(TENANTS.map((name) => [name, { search: true }])),
+});
+
+export default {
+  fetch: async (request: Request, env: Env, ctx: ExecutionContext): Promise<Response> => {
+    if (new URL(request.url).pathname !== "/fill") return worker.fetch(request, env, ctx);
+    await fill(await request.json<Part>(), env);
+    return new Response("filled");
+  },
+};
+
+async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
+  const resources: PutResource[] = [];
+  for (let number = from; number < to; number += 1) {
+    const text = textOf(number);
+    const bytes = new TextEncoder().encode(text);
+    const hash = await sha256(bytes);
+    if (isRead(number, size)) await env.BODIES.put(bodyKey(tenant, hash), bytes);
+    resources.push(putOf(number, { text, hash, size: bytes.byteLength }));
+  }
+  const object = env.TENANTS.getByName(tenant) as unknown as DurableObjectStub<FillableTenant>;
+  await object.store(resources);
+}
+
+function putOf(number: number, { text, hash, size }: { text: string; hash: string; size: number }): PutResource {
+  const about = { title: null, description: null, audience: null, priority: null, tags: [] };
+  const row = {
+    ...about,
+    uri: uriOf(number),
+    name: `Text ${number}`,
+    mimeType: "text/plain",
+    binary: false,
+    size,
+    hash,
+  };
+  // Without a copy, whose removal by alarm would fall into a measurement.
+  return { row, searchText: text, copy: null, ifAbsent: false, resent: null };
+}
+
+export { DirectoryObject, PlatformObject, SessionObject, FillableTenant as TenantObject };

@@ -1,0 +1,113 @@
+// Owns `tenantry secret`: texts that only a tenant's own tools read. A value comes from a file, from stdin or from a person
+// who types it unseen; never from the command line, which others on the machine can read.
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type * as z from "zod";
+import type { Acknowledged, Secret } from "../../../admin/contract.ts";
+import { collect } from "../admin-client.ts";
+import { inForce } from "../changes.ts";
+import { CliError, EXIT, fileError, usageError } from "../exit.ts";
+import { act, confirm, type Session } from "../session.ts";
+import { table, time } from "../table.ts";
+import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal.ts";
+
+type Done = z.infer<typeof Acknowledged>;
+type Listed = z.infer<typeof Secret>;
+
+interface SetOptions {
+  readonly fromFile?: string;
+  readonly wait?: boolean;
+}
+
+export function addSecretCommands(program: Command, terminal: Terminal): void {
+  const secret = program.command("secret").description("Set, list and delete what a tenant's tools read as secrets.");
+
+  const set = secret
+    .command("set")
+    .description("Set a secret; its value is asked for, or read from stdin or a file.")
+    .argument("<tenant>")
+    .argument("<name>", "letters, digits and single _; case does not matter")
+    .option("-f, --from-file <file>", "read the value from this file")
+    .option("--wait", "return when every part of the world has it")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry secret set acme API_TOKEN
+  tenantry secret set acme API_TOKEN --from-file token.txt
+  pass show acme/token | tenantry secret set acme API_TOKEN
+
+A line end at the very end is not part of the value. A tool reads it as ctx.secret("API_TOKEN"). A value that is replaced
+is not used anywhere any more when this returns.`,
+    );
+  act(set, terminal, setSecret);
+
+  const list = secret
+    .command("list")
+    .description("List a tenant's secrets, without their values, which nothing shows.")
+    .argument("<tenant>")
+    .addHelpText("after", "\nExamples:\n  tenantry secret list acme");
+  act(list, terminal, listSecrets);
+
+  const remove = secret
+    .command("delete")
+    .description("Delete a secret. When this returns, no tool anywhere gets it.")
+    .argument("<tenant>")
+    .argument("<name>", "as secret list shows it")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry secret delete acme API_TOKEN --yes");
+  act(remove, terminal, deleteSecret);
+}
+
+const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "secrets", ...more];
+
+type Named = readonly [tenant: string, name: string];
+
+async function setSecret(session: Session, [tenant, name]: Named, { fromFile, wait }: SetOptions): Promise<void> {
+  const value = await readValue(session.terminal, name, fromFile);
+  if (value === "") throw usageError("a secret has at least one character");
+  const query = { wait: wait === true ? 1 : undefined };
+  const done = await session.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), query, json: { value } });
+  session.show(done, () => [`${name} of ${tenant} is set`, ...inForce(done.effectiveAt)].join("\n"));
+}
+
+async function readValue(terminal: Terminal, name: string, file: string | undefined): Promise<string> {
+  if (file !== undefined && file !== "-") {
+    const bytes = await readFile(resolve(terminal.cwd, file)).catch((error: unknown) => {
+      throw fileError(error, file);
+    });
+    return textOf(bytes, file);
+  }
+  if (file === undefined && isInteractive(terminal)) return askSecret(terminal, `Value of ${name}: `);
+  return textOf(await readStdin(terminal), "stdin");
+}
+
+/** Replaced characters would be another secret. */
+function textOf(bytes: Uint8Array, from: string): string {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw usageError(`${from}: is not UTF-8 text; base64 makes text of it`);
+  }
+  return text.replace(/\r?\n$/, "");
+}
+
+async function listSecrets(session: Session, [tenant]: readonly [string]): Promise<void> {
+  const secrets = await collect(session.api.pages<Listed>({ path: pathOf(tenant) }));
+  if (secrets.length === 0) session.note(`No secrets: tenantry secret set ${tenant} NAME sets one.`);
+  session.show(secrets, () => {
+    const rows = secrets.map(({ name, updated }) => [name, time(updated)]);
+    return rows.length === 0 ? "" : table(["secret", "updated"], rows, session.terminal.stdout);
+  });
+}
+
+async function deleteSecret(session: Session, [tenant, name]: Named, { yes }: { yes?: boolean }): Promise<void> {
+  await confirm(session, `Delete the secret ${name} of ${tenant}`, yes);
+  const done = await session.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
+  // A slip in the name must not look like a secret that is gone.
+  if (!done.changed) throw new CliError(EXIT.notFound, `there is no secret ${name} in ${tenant}, or not any more`);
+  session.show(done, () => `${name} of ${tenant} is deleted everywhere`);
+}

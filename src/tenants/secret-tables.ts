@@ -1,0 +1,63 @@
+// Owns a tenant's secrets in its object: sealed texts by name, which the object cannot open. Each write is one transaction
+// with an audit entry that names the secret, and makes a new version of the policy, so that leases learn of it.
+
+import type { Actor, PolicyHost, WriteResult } from "./policy-records.ts";
+
+export const MAX_SECRETS = 100;
+
+export interface SecretRecord {
+  readonly name: string;
+  /** ISO 8601. */
+  readonly updated: string;
+}
+
+export interface SecretMethods {
+  secrets(): readonly SecretRecord[];
+  /** null: there is none of this name. */
+  sealedSecret(name: string): string | null;
+  /** `replaced`: something else was there under this name. */
+  setSecret(name: string, sealed: string, actor: Actor): (WriteResult & { readonly replaced: boolean }) | "full";
+  deleteSecret(name: string, actor: Actor): WriteResult;
+}
+
+interface SecretRow {
+  [column: string]: SqlStorageValue;
+  name: string;
+  updated: string;
+}
+
+export function createSecretMethods(host: PolicyHost): SecretMethods {
+  const { sql } = host;
+  const all = () => sql.exec<SecretRow>("SELECT name, updated FROM secrets ORDER BY name").toArray();
+  const find = (name: string) =>
+    sql.exec<SecretRow>("SELECT name, updated FROM secrets WHERE name = ?", name).toArray()[0];
+  const isGone = () => host.closure.isClosed() || host.revision() === 0;
+  const written = (): WriteResult => ({
+    state: "written",
+    revision: host.bump(),
+    effectiveAt: host.effectiveAt(),
+  });
+  return {
+    secrets: all,
+    sealedSecret: (name) =>
+      sql.exec<{ sealed: string }>("SELECT sealed FROM secrets WHERE name = ?", name).toArray()[0]?.sealed ?? null,
+    setSecret: (name, sealed, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (isGone()) return { state: "absent", replaced: false };
+        if (!before && all().length >= MAX_SECRETS) return "full";
+        const updated = new Date(host.now()).toISOString();
+        sql.exec("INSERT OR REPLACE INTO secrets (name, sealed, updated) VALUES (?, ?, ?)", name, sealed, updated);
+        host.record(actor, "secret.set", `secret ${name}`, { before, after: { name, updated } });
+        return { ...written(), replaced: before !== undefined };
+      }),
+    deleteSecret: (name, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (!before || isGone()) return { state: "absent" };
+        sql.exec("DELETE FROM secrets WHERE name = ?", name);
+        host.record(actor, "secret.delete", `secret ${name}`, { before, after: null });
+        return written();
+      }),
+  };
+}

@@ -1,0 +1,24 @@
+// Owns which Durable Object is a tenant's authority: its name, and where it was placed when it was made.
+
+import type { TenantStub } from "./tables.ts";
+
+/** The jurisdiction is part of which object it is; the region only says where it is made, by whoever asks it first. */
+export interface Placement {
+  readonly jurisdiction: string | null;
+  readonly region: string | null;
+}
+
+/** Of tenants in code, and of those that did not say. */
+export const ANYWHERE: Placement = { jurisdiction: null, region: null };
+
+/** Throws where the platform does not have the jurisdiction. */
+export function stubOf(
+  env: { readonly TENANTS: DurableObjectNamespace },
+  id: string,
+  { jurisdiction, region }: Placement,
+): TenantStub {
+  const objects =
+    jurisdiction === null ? env.TENANTS : env.TENANTS.jurisdiction(jurisdiction as DurableObjectJurisdiction);
+  const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
+  return objects.getByName(id, near) as unknown as TenantStub;
+}
