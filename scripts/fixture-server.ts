@@ -11,6 +11,11 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
+/** What the fixture Worker takes from whoever manages tenants; it is reached on the loopback interface only. */
+export const ADMIN_TOKEN = "admin-token-of-the-fixtures";
+/** `{tenant}.mcp.test` is that tenant's. */
+export const TENANT_HOST = "mcp.test";
+const VARS = [`--var=ADMIN_TOKEN:${ADMIN_TOKEN}`, `--var=TENANT_HOST:${TENANT_HOST}`];
 const READY_WITHIN_MS = 90_000;
 const STOPPED_WITHIN_MS = 5_000;
 const OUTPUT_KEPT = 8_000;
@@ -48,7 +53,18 @@ export async function startFixtureServer({ port }: { port?: number } = {}): Prom
 /** Starts `wrangler dev` and returns at once; `startFixtureServer` is this plus waiting. */
 export async function spawnFixtureServer(port: number, stdio: StdioOptions): Promise<FixtureProcess> {
   const storage = await mkdtemp(join(tmpdir(), "tenantry-fixtures-"));
-  const args = ["dev", "--config", CONFIG, "--ip", "127.0.0.1", "--port", String(port), "--persist-to", storage];
+  const args = [
+    "dev",
+    "--config",
+    CONFIG,
+    "--ip",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--persist-to",
+    storage,
+    ...VARS,
+  ];
   // A process group of its own, because wrangler starts workerd: whatever happens, the whole group can be ended.
   const child = spawn(
     process.execPath,

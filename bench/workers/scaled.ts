@@ -53,7 +53,7 @@ function putOf(number: number, { text, hash, size }: { text: string; hash: strin
     hash,
   };
   // Without a copy, whose removal by alarm would fall into a measurement.
-  return { row, searchText: text, copy: null, ifAbsent: false, resent: null };
+  return { row, searchText: text, copy: null, ifAbsent: false, resent: null, maxResources: null };
 }
 
 export { DirectoryObject, PlatformObject, SessionObject, FillableTenant as TenantObject };

@@ -1,7 +1,7 @@
 // Owns what the members of a whole document say about each other, and about what the Worker has: what a schema of one
 // member cannot see. Pure.
 
-import type { ProfileDocument, PromptDocument, TenantDocument } from "../tenants/document.ts";
+import { renamingOf, type ProfileDocument, type PromptDocument, type TenantDocument } from "../tenants/document.ts";
 import { targetsOf, type CatalogNames } from "../tenants/retirement.ts";
 import { isVisible } from "../tenants/visibility.ts";
 import { parseUri } from "../protocol/uri.ts";
@@ -38,11 +38,11 @@ function sameNames(
     );
     const owners = new Map<string, string>();
     return seen.flatMap((target): FieldRule[] => {
-      const listed = profile[kind]?.rename?.[target]?.name ?? target;
+      const listed = renamingOf(profile[kind], target)?.name ?? target;
       const other = owners.get(listed);
       owners.set(listed, target);
       if (other === undefined) return [];
-      const renamed = profile[kind]?.rename?.[target]?.name === undefined ? other : target;
+      const renamed = renamingOf(profile[kind], target)?.name === undefined ? other : target;
       return [
         { field: `profiles.${name}.${kind}.rename.${renamed}.name`, rule: `"${listed}" is the name of another here` },
       ];

@@ -135,7 +135,7 @@ export class ContentBackend implements Backend {
     // A page may be empty and yet not the last; where it ended is then the name of something hidden.
     const nextCursor = stored.cursor && (await cursorAfter(last?.uri, stored.cursor, this.#host.ring));
     // A full page is the last one only if nothing is stored.
-    if (room === 0) return { items: inCode, ...(last ? following : {}) };
+    if (room === 0) return { items: inCode, ...(last || stored.cursor !== undefined ? following : {}) };
     // What is in code hides what is stored under the same URI, here as in reading.
     const shown = stored.items.filter(({ uri }) => !this.#view.resourcesByUri.has(uri));
     return {

@@ -4,7 +4,13 @@
 import type { CacheHint, ServerInfo, ToolDefinition } from "../protocol/backend.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { Tenant } from "../tenants/definition.ts";
-import { mergeDocuments, type ProfileDocument, type Renaming, type TenantDocument } from "../tenants/document.ts";
+import {
+  mergeDocuments,
+  renamingOf,
+  type ProfileDocument,
+  type Renaming,
+  type TenantDocument,
+} from "../tenants/document.ts";
 import { matchesAny } from "../tenants/glob.ts";
 import type { Policy, RetiredName } from "../tenants/policy-records.ts";
 import { isVisible, settingOf, type Eyes } from "../tenants/visibility.ts";
@@ -66,8 +72,8 @@ export function viewOf(catalog: Catalog, tenant: Tenant<NewResource>, policy: Po
     instructions: profile?.instructions ?? document.instructions ?? catalog.instructions,
     cache: {
       ttlMs: document.maxStalenessMs ?? tenant.maxStalenessMs,
-      // Only an open tenant, which has no scopes, looks the same to everybody.
-      cacheScope: (document.mode ?? "open") === "open" ? "public" : "private",
+      // Only an open tenant looks the same to everybody, apart from those whose key has scopes.
+      cacheScope: (document.mode ?? "open") === "open" && seen.scopes === undefined ? "public" : "private",
     },
     ...toolsSeen(looking),
     ...promptsSeen(looking),
@@ -97,7 +103,7 @@ function toolsSeen({ catalog, tenant, policy, document, eyes, profile }: Looking
   const retired = retiredNames(policy, "tools", profile);
   return {
     tools: listed.filter((tool) => !notes.has(tool.target.name)),
-    tool: lookUp(listed, { targets: callable(all, eyes), retired, notes, list: asIs }),
+    tool: lookUp(listed, { what: "tool", targets: callable(all, eyes), retired, notes, list: asIs }),
   };
 }
 
@@ -115,6 +121,7 @@ function promptsSeen({ catalog, tenant, policy, document, eyes, profile }: Looki
   return {
     prompts: listed,
     prompt: lookUp(listed, {
+      what: "prompt",
       targets: byKey(
         all.filter(({ name }) => inScope(eyes, "prompts", name)),
         nameOf,
@@ -191,24 +198,32 @@ function asIs(tool: Tool): ListedTool {
   return { wire: tool.wire, paramHeaders: tool.paramHeaders, target: tool };
 }
 
+/** Code may have brought a name that a profile gave to another thing before: the profile's goes on, and nothing is listed twice. */
+function distinct<L extends Listed<{ readonly name: string }>>(listed: L[]): L[] {
+  const given = new Set(listed.filter(({ wire, target }) => wire.name !== target.name).map(({ wire }) => wire.name));
+  return listed.filter(({ wire, target }) => wire.name !== target.name || !given.has(target.name));
+}
+
 function listTools(tools: readonly Tool[], document: TenantDocument, eyes: Eyes): ListedTool[] {
-  return tools
+  const listed = tools
     .filter((tool) => isVisible(document, eyes, "tools", tool.name))
     .map((tool) => {
-      const renaming = eyes.profile?.tools?.rename?.[tool.name];
+      const renaming = renamingOf(eyes.profile?.tools, tool.name);
       return renaming
         ? { wire: rename(tool.wire, renaming), paramHeaders: tool.paramHeaders, target: tool }
         : asIs(tool);
     });
+  return distinct(listed);
 }
 
 function listPrompts(prompts: readonly Prompt[], document: TenantDocument, eyes: Eyes): ListedPrompt[] {
-  return prompts
+  const listed = prompts
     .filter((prompt) => isVisible(document, eyes, "prompts", prompt.name))
     .map((prompt) => {
-      const renaming = eyes.profile?.prompts?.rename?.[prompt.name];
+      const renaming = renamingOf(eyes.profile?.prompts, prompt.name);
       return { wire: renaming ? rename(prompt.wire, renaming) : prompt.wire, target: prompt };
     });
+  return distinct(listed);
 }
 
 function rename(wire: ToolDefinition["wire"], { name, title, description }: Renaming): ToolDefinition["wire"] {
@@ -221,6 +236,7 @@ function rename(wire: ToolDefinition["wire"], { name, title, description }: Rena
 }
 
 interface Names<T, L> {
+  readonly what: "tool" | "prompt";
   readonly targets: ReadonlyMap<string, T>;
   readonly retired: ReadonlyMap<string, RetiredName>;
   /** Why a target is suspended, by its name in code. */
@@ -231,7 +247,7 @@ interface Names<T, L> {
 /** A listed name, or one that is listed no more: callable while it retires, then told where it went. Never when blocked. */
 function lookUp<T extends { readonly name: string }, L extends Listed<T>>(
   listed: readonly L[],
-  { targets, retired, notes, list }: Names<T, L>,
+  { what, targets, retired, notes, list }: Names<T, L>,
 ): (name: string, now: number) => L | Failure | undefined {
   const here = new Map(listed.map((entry) => [entry.wire.name, entry]));
   return (name, now) => {
@@ -242,7 +258,9 @@ function lookUp<T extends { readonly name: string }, L extends Listed<T>>(
     const note = notes.get(entry.target.name);
     if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`);
     if (!left || now < left.until) return entry;
-    const next = left.successor === null ? "it was withdrawn" : `it is now called ${left.successor}`;
-    return failure("invalidParams", `Unknown tool: ${name}; ${next}`);
+    // As it is called by now: the name that followed this one may have been given up too.
+    const successor = listed.find(({ target: { name: inCode } }) => inCode === left.target)?.wire.name;
+    const next = successor === undefined ? "it was withdrawn" : `it is now called ${successor}`;
+    return failure("invalidParams", `Unknown ${what}: ${name}; ${next}`);
   };
 }

@@ -57,6 +57,11 @@ function mostBytes({ limits }: TenantDocument): number {
   return limits?.bodyBytes ?? Infinity;
 }
 
+/** The same for a name that does not exist as for one that is protected. */
+export function unauthorized(token: string | null): Failure {
+  return token === null ? failure("unauthorized") : failure("unauthorized", "Invalid credential");
+}
+
 function derive<T>(snapshot: Snapshot, key: string, make: () => T): T {
   let value = snapshot.derived.get(key) as T | undefined;
   if (value === undefined) snapshot.derived.set(key, (value = make()));
@@ -64,10 +69,9 @@ function derive<T>(snapshot: Snapshot, key: string, make: () => T): T {
 }
 
 function principalOf({ snapshot, token, profile }: Applicant, mode: "open" | "key"): Principal | Failure {
-  if (token === null) return mode === "open" ? ANONYMOUS : failure("unauthorized");
+  if (token === null) return mode === "open" ? ANONYMOUS : unauthorized(token);
   const grant = keyIdOf(token) === undefined ? undefined : snapshot.keys.get(token);
-  if (!grant || (grant.expires !== null && grant.expires <= Date.now()))
-    return failure("unauthorized", "Invalid credential");
+  if (!grant || (grant.expires !== null && grant.expires <= Date.now())) return unauthorized(token);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");
   return keyPrincipal(grant);

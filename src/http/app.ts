@@ -13,10 +13,11 @@ import type { SessionPort } from "../protocol/backend.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { SessionObject } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
+import { lookUp } from "../tenants/directory.ts";
 import { readSecret } from "../tenants/secrets.ts";
 import { validSnapshot, type Snapshot } from "../tenants/snapshot.ts";
 import { ANYWHERE, stubOf } from "../tenants/stub.ts";
-import { admit, type Admitted } from "./admit.ts";
+import { admit, unauthorized, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES, sizeRead } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
 import { eraOf, handlePost, respondRefused, type Endpoint } from "./mcp.ts";
@@ -49,6 +50,8 @@ interface Bindings {
 interface Target {
   readonly tenant: string;
   readonly profile: string | null;
+  /** What follows /mcp in the URL under which this is shown. */
+  readonly path: string;
 }
 
 export function createApp(options: AppOptions): Hono<Bindings> {
@@ -101,9 +104,15 @@ async function targetOf(
 ): Promise<Target | undefined> {
   const owner = await tenantOfHost(env, request.headers.get("host"));
   // On a hostname of its own a tenant has profiles under /mcp, and no other tenant can be named.
-  if (owner !== null) return second === undefined ? { tenant: owner, profile: first ?? null } : undefined;
+  if (owner !== null) {
+    return second === undefined ? { tenant: owner, profile: first ?? null, path: pathOf(first) } : undefined;
+  }
   const tenant = first ?? options.defaultTenant;
-  return tenant === undefined ? undefined : { tenant, profile: second ?? null };
+  return tenant === undefined ? undefined : { tenant, profile: second ?? null, path: pathOf(tenant, second) };
+}
+
+function pathOf(...parts: readonly (string | undefined)[]): string {
+  return parts.map((part) => (part === undefined ? "" : `/${part}`)).join("");
 }
 
 function adminAround(hooks: Hooks) {
@@ -140,7 +149,7 @@ async function serve(options: AppOptions, arrival: Arrival): Promise<Response> {
   if (request.method === "OPTIONS") return preflight(origin, request.headers.get("access-control-request-headers"));
   // 4. The method.
   const endpoint = createEndpoint(options, arrival, target, tenant ?? (unknown as Failure));
-  const response = request.method === "POST" ? await handlePost(endpoint) : await answerOther(endpoint);
+  const response = request.method === "POST" ? await handlePost(endpoint) : await answerOther(endpoint, target.path);
   return withOrigin(response, origin);
 }
 
@@ -159,23 +168,27 @@ function aroundOf({ env, ctx }: Pick<Arrival, "env" | "ctx">) {
 }
 
 function unknownFailure(request: Request, found: { readonly anyPrivate: boolean }): Failure {
-  // Where there is anything to hide, nobody learns which names exist.
-  if (found.anyPrivate) return failure("unauthorized");
+  // Where there is anything to hide, nobody learns which names exist: whatever was brought, as in `admit`.
+  if (found.anyPrivate) return unauthorized(bearerOf(request.headers.get("authorization")));
   return failure("unknownTenant", `Not found: MCP endpoints are at ${new URL(request.url).origin}/mcp/{tenant}`);
+}
+
+/** The directory knows more than this isolate did. */
+async function gone(request: Request, env: Env, id: string): Promise<Failure> {
+  return unknownFailure(request, await lookUp(env, id));
 }
 
 function unknownTenant(request: Request): Response {
   return respondFailure(eraOf(request), undefined, unknownFailure(request, { anyPrivate: false }));
 }
 
-async function answerOther(endpoint: Endpoint): Promise<Response> {
+async function answerOther(endpoint: Endpoint, path: string): Promise<Response> {
   const { request } = endpoint;
   const era = eraOf(request);
   const held = await endpoint.snapshot();
   const admitted = isFailure(held) ? held : endpoint.admit(held);
   if (admitted.kind === "failure") return respondRefused(era, admitted);
   if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
-    const path = endpoint.profile === null ? endpoint.tenant : `${endpoint.tenant}/${endpoint.profile}`;
     return connectPage(request, { id: endpoint.tenant, path, ...admitted.view.server }, admitted.view);
   }
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
@@ -200,7 +213,7 @@ function createEndpoint(
     snapshot: () => {
       if (isFailure(known)) return Promise.resolve(known);
       const held = holdSnapshot(aroundOf({ env, ctx }), known, token);
-      return held instanceof Promise ? held.then((snapshot) => snapshot ?? failure("unknownTenant")) : held;
+      return held instanceof Promise ? held.then(async (snapshot) => snapshot ?? gone(request, env, id)) : held;
     },
     admit: (snapshot) =>
       isFailure(known)

@@ -40,13 +40,16 @@ export async function findTenant(env: TenantEnv, tenants: Tenants, id: string): 
   const last = lastSnapshot(id);
   if (last) return { tenant: managedTenant(id, last.placement) };
   const { entry, anyPrivate } = await lookUp(env, id);
-  return entry ? { tenant: managedTenant(id, entry) } : { tenant: undefined, anyPrivate };
+  if (entry) return { tenant: managedTenant(id, entry) };
+  // The directory knows nothing of those in code.
+  return { tenant: undefined, anyPrivate: anyPrivate || [...tenants.values()].some(({ base }) => base.mode === "key") };
 }
 
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
 export async function tenantOfHost(env: TenantEnv, host: string | null): Promise<string | null> {
   if (!env.TENANT_HOST || host === null) return null;
-  const hostname = host.toLowerCase().replace(/:\d+$/, "");
+  // A name may end in the dot of the root.
+  const hostname = host.toLowerCase().replace(/\.?(?::\d+)?$/, "");
   if (hostname === env.TENANT_HOST) return null;
   const suffix = `.${env.TENANT_HOST}`;
   if (hostname.endsWith(suffix)) return hostname.slice(0, -suffix.length);

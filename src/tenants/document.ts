@@ -14,6 +14,11 @@ export interface Renaming {
   readonly description?: string;
 }
 
+/** Names are the author's: one may be that of a member which every object has. */
+export function renamingOf(patterns: NamedPatterns | undefined, name: string): Renaming | undefined {
+  return patterns?.rename && Object.hasOwn(patterns.rename, name) ? patterns.rename[name] : undefined;
+}
+
 export interface NamedPatterns extends Patterns {
   /** By the name that the tool or prompt has in code or in the tenant. */
   readonly rename?: Readonly<Record<string, Renaming>>;

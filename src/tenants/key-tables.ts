@@ -66,6 +66,7 @@ export function createKeyMethods(host: PolicyHost): KeyMethods {
     keys: () => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY created, id`).toArray().map(recordOf),
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
+        if (host.revision() === 0) return { state: "absent" };
         const { keys } = sql.exec<{ keys: number }>("SELECT count(*) AS keys FROM api_keys").one();
         if (most !== null && keys >= most) return { state: "full" };
         insert(key);

@@ -21,11 +21,18 @@ function choosesStale(document: TenantDocument): boolean {
 export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
   const { tenant, version, policy } = snapshot;
   const last = written.get(tenant);
-  if (last?.version === version || (last && Date.now() < last.at + WRITE_EVERY_MS)) return undefined;
-  if (!choosesStale(policy.document)) return undefined;
+  if (last?.version === version) return undefined;
+  if (!choosesStale(policy.document) || policy.suspensions.length > 0) return dropCopy(snapshot, bodies);
+  if (last && Date.now() < last.at + WRITE_EVERY_MS) return undefined;
   written.set(tenant, { at: Date.now(), version });
-  if (policy.suspensions.length > 0) return bodies.delete(keyOf(tenant));
   return bodies.put(keyOf(tenant), JSON.stringify({ version, document: policy.document }));
+}
+
+/** At once: a copy that may be served no more does not wait its turn. A tenant that never said `outage` never had one. */
+function dropCopy({ tenant, version, policy }: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
+  if (!written.has(tenant) && policy.document.outage === undefined) return undefined;
+  written.set(tenant, { at: 0, version });
+  return bodies.delete(keyOf(tenant));
 }
 
 export function isOverloaded(error: unknown): boolean {
@@ -47,6 +54,7 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
   return aged({
     tenant,
     version: copy.version,
+    created: "",
     policy: { document: copy.document, suspensions: [], retired: [] },
     ring: [],
     seeded: true,
@@ -60,7 +68,8 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
 }
 
 function aged(snapshot: Snapshot): Snapshot {
-  const copy = { ...snapshot, validUntil: Date.now() + STALE_FOR_MS };
+  // Keys may have been revoked since.
+  const copy = { ...snapshot, keys: new Map<string, null>(), validUntil: Date.now() + STALE_FOR_MS };
   stale.add(copy);
   return copy;
 }

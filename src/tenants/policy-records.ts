@@ -42,8 +42,8 @@ export interface Policy {
 }
 
 export interface LeaseAsk {
-  /** Version of the policy that the isolate holds; null for none. */
-  readonly version: number | null;
+  /** Which policy the isolate holds; null for none. A name that was deleted and made again counts from 1 again. */
+  readonly version: { readonly number: number; readonly created: string } | null;
   /** How long the isolate will serve from the answer, milliseconds, when the document does not say. */
   readonly maxStalenessMs: number;
   /** The tenant is declared in code and exists without having been created. */
@@ -55,6 +55,8 @@ export interface LeaseAsk {
 export interface LeaseGranted {
   readonly state: "granted";
   readonly version: number;
+  /** When the tenant was made, ISO 8601. */
+  readonly created: string;
   /** null: the one that the isolate holds is current. */
   readonly policy: Policy | null;
   readonly ring: KeyRing;

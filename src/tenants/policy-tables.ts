@@ -179,10 +179,13 @@ function lease(
   const { sql } = host;
   const document = JSON.parse(found.effective) as TenantDocument;
   granted.note(document.maxStalenessMs ?? ask.maxStalenessMs);
+  const { revision, created } = found;
+  const isCurrent = ask.version?.number === revision && ask.version.created === created;
   return {
     state: "granted",
-    version: found.revision,
-    policy: ask.version === found.revision ? null : { document, ...withdrawn(sql) },
+    version: revision,
+    created,
+    policy: isCurrent ? null : { document, ...withdrawn(sql) },
     ...authorityState(host),
     key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
   };
@@ -210,7 +213,7 @@ function trackLeases(host: TableHost): Leases {
       }
       until = Math.max(until, host.now() + staleness);
     },
-    effectiveAt: () => (until <= host.now() ? host.now() : until + CLOCK_SLACK_MS),
+    effectiveAt: () => Math.max(host.now(), until + CLOCK_SLACK_MS),
   };
 }
 
@@ -268,6 +271,8 @@ function writeDocument(host: PolicyHost, write: DocumentWrite, found: TenantRow)
 
 function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor: Actor): WriteResult {
   const { kind, name, note } = suspension;
+  if (host.revision() === 0) return { state: "absent" };
+  const before = suspensionsOf(host.sql).find((entry) => entry.kind === kind && entry.name === name) ?? null;
   const since = new Date(host.now()).toISOString();
   host.sql.exec(
     "INSERT OR REPLACE INTO suspensions (kind, name, note, since) VALUES (?, ?, ?, ?)",
@@ -276,7 +281,7 @@ function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor:
     note,
     since,
   );
-  host.record(actor, "suspend", `${kind} ${name}`, { before: null, after: { note } });
+  host.record(actor, "suspend", `${kind} ${name}`, { before, after: { note } });
   return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
 }
 

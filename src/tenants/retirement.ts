@@ -1,7 +1,7 @@
 // Owns which names a change of a document takes off the lists, and until when they can still be called: clients keep the
 // list they once read. Pure.
 
-import { DEFAULT_RETIREMENT_DAYS, type ProfileDocument, type TenantDocument } from "./document.ts";
+import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./document.ts";
 import type { RetiredName } from "./policy-records.ts";
 import { isVisible } from "./visibility.ts";
 
@@ -53,7 +53,7 @@ export function listedNames(
   const seen = profile === null ? undefined : document.profiles?.[profile];
   const eyes = { profile: seen, scopes: undefined };
   const names = targetsOf(document, seen, kind, catalog).filter((name) => isVisible(document, eyes, kind, name));
-  return new Map(names.map((name) => [seen?.[kind]?.rename?.[name]?.name ?? name, name]));
+  return new Map(names.map((name) => [renamingOf(seen?.[kind], name)?.name ?? name, name]));
 }
 
 export function targetsOf(

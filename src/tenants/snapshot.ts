@@ -17,6 +17,8 @@ const MAX_TOKENS = 1000;
 export interface Snapshot {
   readonly tenant: string;
   readonly version: number;
+  /** When the tenant was made: another one of the same name counts its versions anew. */
+  readonly created: string;
   readonly policy: Policy;
   readonly ring: KeyRing;
   readonly seeded: boolean;
@@ -58,7 +60,7 @@ export async function askSnapshot(tenant: string, stub: TenantStub, ask: Snapsho
   const asked = Date.now();
   const before = held.get(tenant);
   const answer: LeaseAnswer = await remote(stub, policyTables).lease({
-    version: before?.version ?? null,
+    version: before ? { number: before.version, created: before.created } : null,
     maxStalenessMs: ask.maxStalenessMs,
     inCode: ask.inCode,
     keyHash: ask.key?.hash ?? null,
@@ -80,12 +82,13 @@ function renewed(
 ): Snapshot {
   // The same keys stay the same objects, because imported keys and opened sessions hang on them.
   const ring = before && sameKeys(before.ring, answer.ring) ? before.ring : answer.ring;
-  const { version, seeded } = answer;
+  const { version, created, seeded } = answer;
   const kept = answer.policy === null ? before : fresh(answer.policy);
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const { policy, keys, derived, bytes } = kept;
   const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
-  return { tenant, version, policy, ring, seeded, validUntil, keys, derived, bytes, placement: ask.placement };
+  const { placement } = ask;
+  return { tenant, version, created, policy, ring, seeded, validUntil, keys, derived, bytes, placement };
 }
 
 function fresh(policy: Policy): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {

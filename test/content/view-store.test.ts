@@ -1,70 +1,102 @@
-// Stored resources through a view that hides some: what is shown is found behind any number of hidden ones, and no cursor
-// names one of these.
+// The store as one view may use it: what the view hides is not there, and hides nothing that lies behind it.
 
-import { describe, expect, it } from "vitest";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
 import { ContentBackend } from "../../src/content/backend.ts";
+import { defineResource } from "../../src/content/resource.ts";
+import { openStore, type ResourceStore } from "../../src/content/store.ts";
+import { contentTables } from "../../src/content/tables.ts";
+import { viewStore } from "../../src/content/view-store.ts";
 import { viewOf } from "../../src/content/view.ts";
+import { isFailure } from "../../src/protocol/methods/params.ts";
 import { managedTenant } from "../../src/tenants/definition.ts";
+import { remote } from "../../src/tenants/tables.ts";
 import { hostOf } from "../support/worker/calls.ts";
-import { freshTenant, inside, type FreshTenant } from "../support/worker/tenant.ts";
+import { putOf } from "../support/worker/resources.ts";
+import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
 
-/** `a:hidden-1` …, and behind them `b:shown-1` …; bodies are not looked at here. */
-const ROWS = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
-  INSERT INTO resources (uri, name, mime_type, is_binary, size, hash, last_modified, tags)
-  SELECT ? || printf('%06d', n), 'n', 'text/plain', 0, 1, 'h', '2026-11-21T12:00:00.000Z', '[]' FROM numbers`;
+const storeOf = ({ id, stub }: FreshTenant) => openStore(id, remote(stub, contentTables), env.BODIES);
+const sees = (uri: string) => !uri.startsWith("note:hidden");
 
-async function store(tenant: FreshTenant, prefix: string, count: number): Promise<void> {
-  if (count === 0) return;
-  await tenant.stub.run("content", "usage", []);
-  await inside(tenant, ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
-}
+describe("what a view hides", () => {
+  let store: ResourceStore;
+  let whole: ResourceStore;
+  beforeAll(async () => {
+    whole = storeOf(freshTenant());
+    for (const name of ["a", "hidden", "hidden/2", "z"]) {
+      await whole.write({ uri: `note:${name}`, name, text: "apple", tags: [name.slice(0, 6)] });
+    }
+    store = viewStore(whole, sees);
+  });
 
-function backendOf(tenant: FreshTenant): ContentBackend {
-  const catalog = { server: { name: "test", version: "1" }, instructions: undefined };
-  const document = { profiles: { public: { resources: { deny: ["a:*"] } } } };
-  const policy = { document, suspensions: [], retired: [] };
-  const seen = { profile: "public", scopes: undefined };
-  const nothing = { tools: [], prompts: [], resources: [] };
-  const view = viewOf({ ...catalog, ...nothing }, managedTenant(tenant.id), policy, seen);
-  return new ContentBackend(view, hostOf(tenant, { sight: view, profile: "public" }));
-}
+  it("is neither listed nor found nor counted", async () => {
+    expect((await store.list()).items.map(({ uri }) => uri)).toEqual(["note:a", "note:z"]);
+    expect((await store.search("apple")).map(({ uri }) => uri).toSorted()).toEqual(["note:a", "note:z"]);
+    expect((await store.search("apple", { limit: 1 })).length).toBe(1);
+    expect((await store.tags()).map(({ tag }) => tag).toSorted()).toEqual(["a", "z"]);
+    expect(await store.uris("note:", 100)).toEqual(["note:a", "note:z"]);
+  });
 
-describe("resources behind hidden ones", () => {
-  it.each([
-    { before: 0, shown: 100 },
-    { before: 1, shown: 100 },
-    { before: 99, shown: 101 },
-    { before: 500, shown: 500 },
-    { before: 4100, shown: 1 },
-    { before: 9000, shown: 250 },
-    { before: 9000, shown: 0 },
-  ])("are all listed, once and in order: $shown behind $before", async ({ before, shown }) => {
+  it.each(["note:hidden", "NOTE:hidden", "note:%68idden", "note:hidden/2"])(
+    "is not there as %s, for whoever reads, deletes or writes",
+    async (uri) => {
+      expect([await store.get(uri), await store.read(uri), await store.delete(uri)]).toEqual([
+        undefined,
+        undefined,
+        false,
+      ]);
+      // Thrown or rejected, whatever the store does.
+      await expect((async () => store.write({ uri, name: "n", text: "mine" }))()).rejects.toThrow("is not writable");
+      expect((await whole.read("note:hidden"))?.text).toBe("apple");
+    },
+  );
+
+  it("is no URI either where it is none", async () => {
+    expect([await store.get("no uri"), await store.delete("no uri")]).toEqual([undefined, false]);
+  });
+
+  it("hides nothing of the rest", async () => {
+    expect((await store.read("note:a"))?.text).toBe("apple");
+    await store.write({ uri: "note:new", name: "new", text: "new" });
+    expect(await store.delete("note:new")).toBe(true);
+  });
+});
+
+describe("a list through a view", () => {
+  /** More than a page of the view looks through. */
+  const HIDDEN = 620;
+
+  async function listed(inCode: number, hidden: number): Promise<string[]> {
     const tenant = freshTenant();
-    await store(tenant, "a:hidden-", before);
-    await store(tenant, "b:shown-", shown);
-    await store(tenant, "a:hidden-too-", before);
-    const backend = backendOf(tenant);
-    const listed: unknown[] = [];
-    const cursors: string[] = [];
+    const content = remote(tenant.stub, contentTables);
+    const uris = Array.from({ length: hidden }, (_none, at) => `note:0/${String(at).padStart(4, "0")}`);
+    await Promise.all([...uris, "note:a", "note:z"].map((uri) => content.put(putOf(uri))));
+    const resources = Array.from({ length: inCode }, (_none, at) =>
+      defineResource({ uri: `code:${at}`, name: "n", text: "t" }),
+    );
+    const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
+    const document = { profiles: { p: { resources: { deny: ["note:0/*"] } } } };
+    const policy = { document, suspensions: [], retired: [] };
+    const view = viewOf(catalog, managedTenant(tenant.id), policy, { profile: "p", scopes: undefined });
+    const backend = new ContentBackend(view, hostOf(tenant, { sight: view }));
+    const found: string[] = [];
     let cursor: string | undefined;
     do {
       const page = await backend.listResources(cursor);
-      if (!("items" in page)) throw new Error(page.message);
-      expect(page.items.length).toBeLessThanOrEqual(100);
-      listed.push(...page.items.map(({ uri }) => uri));
+      if (isFailure(page)) throw new Error(page.message);
+      found.push(...page.items.map(({ uri }) => String(uri)));
       cursor = page.nextCursor;
-      if (cursor !== undefined) cursors.push(cursor);
     } while (cursor !== undefined);
-    expect(listed).toEqual(Array.from({ length: shown }, (_, at) => `b:shown-${String(at + 1).padStart(6, "0")}`));
-    expect(cursors.join("\n")).not.toContain("hidden");
-    expect(cursors.length).toBeLessThanOrEqual(Math.ceil(shown / 100) + Math.ceil((2 * before) / 4100));
+    return found;
+  }
+
+  it("goes on behind more hidden ones than a page looks through", async () => {
+    expect(await listed(0, HIDDEN)).toEqual(["note:a", "note:z"]);
   });
 
-  it("cannot be looked for with a cursor that somebody made up", async () => {
-    const backend = backendOf(freshTenant());
-    for (const place of ["sealed test.AAAA", "sealed x", `sealed test.${"A".repeat(60)}`]) {
-      const cursor = encodeURIComponent(`resources\n${place}`).replaceAll("%", "~");
-      expect(await backend.listResources(cursor)).toMatchObject({ kind: "failure", error: "invalidParams" });
-    }
+  it("goes on behind a full page of resources in code and hidden ones", async () => {
+    const found = await listed(100, 10);
+    expect(found).toHaveLength(102);
+    expect(found.slice(100)).toEqual(["note:a", "note:z"]);
   });
 });

@@ -91,7 +91,12 @@ export function encodeHeader(value: string): string {
   return plain ? value : `=?base64?${Buffer.from(value).toString("base64")}?=`;
 }
 
-export function client2026(url: string, capabilities: Json = {}, meta: Json = {}): Client {
+export function client2026(
+  url: string,
+  capabilities: Json = {},
+  meta: Json = {},
+  always: Record<string, string> = {},
+): Client {
   const revision = "2026-07-28";
   const send = (method: string, params: Json, headers: Record<string, string>, id?: number) => {
     const body = {
@@ -118,6 +123,7 @@ export function client2026(url: string, capabilities: Json = {}, meta: Json = {}
         "mcp-protocol-version": revision,
         "mcp-method": method,
         ...(named ? { "mcp-name": encodeHeader(subject) } : {}),
+        ...always,
         ...headers,
       },
     });
@@ -131,7 +137,12 @@ export function client2026(url: string, capabilities: Json = {}, meta: Json = {}
 }
 
 /** Opens a session with `initialize`. */
-export async function client2025(url: string, revision = "2025-11-25", capabilities: Json = {}): Promise<Client> {
+export async function client2025(
+  url: string,
+  revision = "2025-11-25",
+  capabilities: Json = {},
+  always: Record<string, string> = {},
+): Promise<Client> {
   const begun = await post(
     url,
     {
@@ -140,12 +151,13 @@ export async function client2025(url: string, revision = "2025-11-25", capabilit
       method: "initialize",
       params: { protocolVersion: revision, capabilities, clientInfo: { name: "test", version: "1" } },
     },
-    { headers: { accept: BOTH }, revision, method: "initialize" },
+    { headers: { accept: BOTH, ...always }, revision, method: "initialize" },
   );
   const session = begun.headers.get("mcp-session-id");
   if (session === null) throw new Error(`no session: ${begun.text}`);
   const headers = {
     accept: BOTH,
+    ...always,
     "mcp-session-id": session,
     ...(revision >= "2025-06-18" ? { "mcp-protocol-version": revision } : {}),
   };
@@ -162,6 +174,14 @@ export async function client2025(url: string, revision = "2025-11-25", capabilit
   return client;
 }
 
-export async function clientOf(revision: string, url: string, capabilities: Json = {}): Promise<Client> {
-  return revision === "2026-07-28" ? client2026(url, capabilities) : client2025(url, revision, capabilities);
+/** `always`: headers of every request, such as a credential. */
+export async function clientOf(
+  revision: string,
+  url: string,
+  capabilities: Json = {},
+  always: Record<string, string> = {},
+): Promise<Client> {
+  return revision === "2026-07-28"
+    ? client2026(url, capabilities, {}, always)
+    : client2025(url, revision, capabilities, always);
 }

@@ -30,7 +30,12 @@ if [ "$funcstack[1]" = "_tenantry" ]; then _tenantry "$@"; else compdef _tenantr
 function __tenantry_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct)
-    tenantry __complete -- $words[2..] "$current" 2>/dev/null
+    set -l found (tenantry __complete -- $words[2..] "$current" 2>/dev/null)
+    if set -q found[1]
+        printf '%s\\n' $found
+    else
+        __fish_complete_path "$current"
+    end
 end
 complete -c tenantry -f -a '(__tenantry_complete)'
 complete -c tenantry -s f -l file -r -F

@@ -45,6 +45,18 @@ test.each(["bash", "zsh", "fish"])("the script for %s is printed", async (shell)
   expect(stdout).toContain("tenantry __complete --");
 });
 
+// Only bash can be counted on to be installed: the others are held by what their scripts say.
+test.each([
+  { shell: "bash", files: "compopt -o default" },
+  { shell: "zsh", files: "else _files" },
+  { shell: "fish", files: '__fish_complete_path "$current"' },
+])("$shell falls back to files where nothing is offered, as after resource put acme", async ({ shell, files }) => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  expect(await offered(cli, "resource", "put", "acme", "som")).toEqual([]);
+  expect((await cli.run(["completion", shell])).stdout).toContain(files);
+});
+
 test("a real bash completes with it", async () => {
   const { admin, cli, folder } = await commandLine();
   admin.addTenant("acme");

@@ -1,0 +1,172 @@
+// What a request costs in calls to other objects, counted where the Worker makes them: nothing under a lease, one when it
+// has ended, and what it takes for an isolate that knows nothing yet.
+
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Json } from "../support/mcp.ts";
+import { write } from "../support/raw-http.ts";
+import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
+
+/** Longer than any test here, so that a lease ends in none that does not wait for it. */
+const LONG_MS = 300_000;
+const SHORT_MS = 500;
+const LEASE = "TENANTS policy.lease";
+const SESSION_REVISION = "2025-11-25";
+
+let workers: TwoWorkers;
+let one: WatchedWorker;
+beforeAll(async () => {
+  workers = await startTwoWorkers();
+  one = workers.one;
+});
+afterAll(() => workers.stop());
+
+interface Caller {
+  readonly tenant: string;
+  readonly token?: string;
+  readonly session?: string;
+}
+
+function written(revision: string, method: string, params: Json, more: Record<string, string> = {}): RequestInit {
+  const { headers, body } = write(revision, method, params);
+  return { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) };
+}
+
+async function send(to: WatchedWorker, { tenant, token, session }: Caller, method: string, params: Json = {}) {
+  const more = {
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(session === undefined ? {} : { "mcp-session-id": session }),
+  };
+  const revision = session === undefined ? "2026-07-28" : SESSION_REVISION;
+  const response = await fetch(`${to.origin}/mcp/${tenant}`, written(revision, method, params, more));
+  return { status: response.status, text: await response.text() };
+}
+
+/** Which calls this one request makes; it must end as it is said to. */
+async function callsOf(
+  caller: Caller,
+  [method, params]: readonly [method: string, params?: Json],
+  { to = one, status = 200 }: { readonly to?: WatchedWorker; readonly status?: number } = {},
+): Promise<readonly string[]> {
+  await to.reset();
+  const answered = await send(to, caller, method, params);
+  expect(answered).toMatchObject({ status, text: expect.stringContaining(status === 200 ? '"result"' : '"error"') });
+  return to.calls();
+}
+
+let made = 0;
+async function newTenant(document: Json = {}): Promise<string> {
+  made += 1;
+  const id = `counted-${made}`;
+  await one.admin("POST", "/tenants", { id, document: { mode: "open", maxStalenessMs: LONG_MS, ...document } });
+  return id;
+}
+
+async function scopedCaller(maxStalenessMs: number): Promise<Caller> {
+  const tenant = await newTenant({
+    mode: "key",
+    maxStalenessMs,
+    scopes: { echo: { tools: ["lab_echo"] } },
+    limits: { bodyBytes: 100_000, resources: 10, resourceBytes: 1000, keys: 5 },
+  });
+  const { token } = await one.admin("POST", `/tenants/${tenant}/keys`, { name: "scoped", scopes: ["echo"] });
+  return { tenant, token: String(token) };
+}
+
+async function sessionCaller(maxStalenessMs: number): Promise<Caller> {
+  const tenant = await newTenant({ maxStalenessMs });
+  const params = { protocolVersion: SESSION_REVISION, capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  const begun = await fetch(`${one.origin}/mcp/${tenant}`, written(SESSION_REVISION, "initialize", params));
+  return { tenant, session: String(begun.headers.get("mcp-session-id")) };
+}
+
+const ECHO = ["tools/call", { name: "lab_echo", arguments: { a: 1 } }] as const;
+const LIST = ["tools/list"] as const;
+
+const callers: readonly (readonly [string, (maxStalenessMs: number) => Promise<Caller>])[] = [
+  ["of 2026-07-28 in an open tenant", async (maxStalenessMs) => ({ tenant: await newTenant({ maxStalenessMs }) })],
+  ["with an API key, scopes and limits", scopedCaller],
+  ["in a session of 2025-11-25", sessionCaller],
+];
+
+describe.each(callers)("a call %s", (_what, callerOf) => {
+  test.each([{ request: ECHO }, { request: LIST }])("asks nobody under a lease: $request.0", async ({ request }) => {
+    const caller = await callerOf(LONG_MS);
+    await send(one, caller, ...ECHO);
+    for (let times = 0; times < 3; times += 1) expect(await callsOf(caller, request)).toEqual([]);
+  });
+
+  test("asks the authority exactly once when the lease has ended", async () => {
+    const caller = await callerOf(SHORT_MS);
+    await send(one, caller, ...ECHO);
+    // It counts from when it was asked for, which was before it was answered.
+    await untilClock(Date.now() + SHORT_MS);
+    expect(await callsOf(caller, ECHO)).toEqual([LEASE]);
+  });
+});
+
+/** A lease ends by the clock, and nothing tells. */
+async function untilClock(time: number): Promise<void> {
+  while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
+}
+
+describe("a stored resource", () => {
+  const tenant = "lab";
+  const uri = "lab://notes/counted/one";
+
+  beforeAll(async () => {
+    await one.admin("PUT", `/tenants/${tenant}/document`, { maxStalenessMs: LONG_MS });
+    await send(one, { tenant }, "tools/call", { name: "lab_write", arguments: { uri, text: "Counted." } });
+  });
+
+  test("is listed with one call to the authority", async () => {
+    for (let times = 0; times < 3; times += 1) {
+      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["TENANTS content.list"]);
+    }
+  });
+
+  test("is read with one call to the authority, and its body once from KV", async () => {
+    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["TENANTS content.get", "BODIES get"]);
+    for (let times = 0; times < 3; times += 1) {
+      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["TENANTS content.get"]);
+    }
+  });
+});
+
+describe("an isolate that knows nothing yet", () => {
+  test("asks the authority of a tenant in code once", async () => {
+    await send(one, { tenant: "founding" }, ...LIST);
+    expect(await callsOf({ tenant: "founding" }, LIST, { to: workers.two })).toEqual([LEASE]);
+  });
+
+  test("asks the directory about a managed tenant, then its authority", async () => {
+    const tenant = await newTenant();
+    expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual(["DIRECTORY lookup", LEASE]);
+    expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual([]);
+  });
+
+  test("asks the directory about a name that is no tenant's once, and no authority at all", async () => {
+    await newTenant({ mode: "key" });
+    // Where there is a tenant to hide, none is told from a name that is nobody's.
+    const about = { to: workers.two, status: 401 };
+    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["DIRECTORY lookup"]);
+    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual([]);
+  });
+
+  test("asks nobody about a name that no tenant can have", async () => {
+    for (const tenant of ["-", "admin", "xn--a", "x".repeat(41), "%C3%A9"]) {
+      expect(await callsOf({ tenant }, ECHO, { to: workers.two, status: 404 })).toEqual([]);
+    }
+  });
+});
+
+test("a tenant is refused by the isolate that cannot reach its authority, and served by the other", async () => {
+  const tenant = await newTenant();
+  const other = await newTenant();
+  await one.cutOff(tenant);
+  onTestFinished(() => one.reconnect(tenant));
+  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["DIRECTORY lookup", LEASE, "BODIES get"]);
+  await callsOf({ tenant: other }, ECHO);
+  await callsOf({ tenant }, ECHO, { to: workers.two });
+  await one.reconnect(tenant);
+  await callsOf({ tenant }, ECHO);
+});

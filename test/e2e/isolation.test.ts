@@ -1,0 +1,370 @@
+// Nobody lists, calls, reads, completes or resumes across a boundary: tenants × profiles × principals × methods × eras,
+// held against an oracle that knows the documents alone. What is hidden answers as what never was. A new surface is one
+// more entry of `surfaces`: it asks from one viewpoint, and says how many combinations it held against the oracle.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  has,
+  makeWorld,
+  markOf,
+  maySee,
+  PRINCIPALS,
+  PROFILES,
+  refusal,
+  SQUARE,
+  storedText,
+  TENANTS,
+  templates,
+  universe,
+  visibleStored,
+  type Tokens,
+  type Viewpoint,
+} from "../support/isolation-world.ts";
+import { post, type Json, type Reply } from "../support/mcp.ts";
+import { write } from "../support/raw-http.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+
+const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
+type Revision = (typeof REVISIONS)[number];
+const LANES = 8;
+const NEVER = "never_was";
+const NEVER_URI = "never://was";
+
+let workers: TwoWorkers;
+let tokens: Tokens;
+beforeAll(async () => {
+  workers = await startTwoWorkers();
+  tokens = await makeWorld(workers.one);
+});
+afterAll(() => workers.stop());
+
+const viewpoints: readonly Viewpoint[] = TENANTS.flatMap((tenant) =>
+  PROFILES.flatMap((profile) => PRINCIPALS.map((principal) => ({ tenant, profile, principal }))),
+);
+const admitted = viewpoints.filter((viewpoint) => refusal(viewpoint) === undefined);
+
+interface Sight extends Viewpoint {
+  readonly revision: Revision;
+  ask(method: string, params?: Json, headers?: Record<string, string>): Promise<Reply>;
+}
+
+function sightOf(viewpoint: Viewpoint, revision: Revision): Sight {
+  const { tenant, profile, principal } = viewpoint;
+  const token = tokens[tenant][principal];
+  // Isolates hold what they know of all tenants in one memory: both are asked.
+  const { origin } = revision === "2026-07-28" ? workers.one : workers.two;
+  const url = `${origin}/mcp/${tenant}${profile === null ? "" : `/${profile}`}`;
+  const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const others = TENANTS.filter((other) => other !== tenant).map(markOf);
+  return {
+    ...viewpoint,
+    revision,
+    ask: async (method, params = {}, more = {}) => {
+      const { headers, body } = write(revision, method, params);
+      const reply = await post(url, body, { headers: { ...headers, ...credential, ...more }, revision, method });
+      // Whatever was asked: nothing of another tenant's.
+      for (const mark of others) expect(reply.text).not.toContain(mark);
+      return reply;
+    },
+  };
+}
+
+/** The answer without the name that was asked for. */
+const shapeOf = ({ status, messages }: Reply, name: string): string =>
+  JSON.stringify([status, messages.map(({ id: _id, ...rest }) => rest)]).replaceAll(name, "NAME");
+
+interface Asking {
+  readonly sight: Sight;
+  readonly method: string;
+  /** With the name that is asked for. */
+  readonly params: (name: string) => Json;
+  readonly never: string;
+}
+
+/** Whether each name answers like one that never was; the others are given to `look`. */
+async function expectHidden(
+  { sight, method, params, never }: Asking,
+  names: readonly (readonly [name: string, visible: boolean])[],
+  look: (reply: Reply, name: string) => void = () => {},
+): Promise<number> {
+  const nothing = shapeOf(await sight.ask(method, params(never)), never);
+  for (const [name, visible] of names) {
+    const reply = await sight.ask(method, params(name));
+    const { tenant, profile, principal, revision } = sight;
+    const same = shapeOf(reply, name) === nothing;
+    expect({ tenant, profile, principal, revision, method, name, same, text: reply.text }).toMatchObject({
+      same: !visible,
+    });
+    if (visible) look(reply, name);
+  }
+  return names.length;
+}
+
+/** Every item of a list, page by page, by the member that names it. */
+async function walk(sight: Sight, method: string, member: string, key: string): Promise<string[]> {
+  const names: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const { result } = await sight.ask(method, cursor === undefined ? {} : { cursor });
+    names.push(...(result[member] as Json[]).map((item) => String(item[key])));
+    cursor = result["nextCursor"] as string | undefined;
+  } while (cursor !== undefined);
+  return names;
+}
+
+const NAMED = [
+  ["tools", "name"],
+  ["prompts", "name"],
+  ["resources", "uri"],
+] as const;
+
+const lists = async (sight: Sight): Promise<number> => {
+  for (const [kind, key] of NAMED) {
+    const listed = await walk(sight, `${kind}/list`, kind, key);
+    const expected = universe[kind].filter((name) => name !== SQUARE && has(sight, kind, name) !== undefined);
+    const known = kind === "tools" ? listed : listed.filter((name) => universe[kind].includes(name));
+    expect(known.toSorted()).toEqual(expected.toSorted());
+  }
+  const listed = await walk(sight, "resources/templates/list", "resourceTemplates", "uriTemplate");
+  const expected = templates.filter((template) => maySee(sight, "resources", template));
+  expect(listed.filter((template) => templates.some((one) => one === template)).toSorted()).toEqual(
+    expected.toSorted(),
+  );
+  return NAMED.length + 1;
+};
+
+const ARGUMENTS: Readonly<Record<string, Json>> = {
+  lab_strict: { text: "x" },
+  lab_list: { prefix: "" },
+  search: { query: "otter" },
+  fetch: { id: NEVER_URI },
+  lab_pay: { key: "isolation" },
+};
+
+const calls = (sight: Sight): Promise<number> =>
+  expectHidden(
+    { sight, method: "tools/call", params: (name) => ({ name, arguments: ARGUMENTS[name] ?? {} }), never: NEVER },
+    universe.tools.map((name) => [name, has(sight, "tools", name) !== undefined]),
+    ({ result }, name) => {
+      if (name === "search") {
+        const { results } = result["structuredContent"] as { results: { id: string }[] };
+        expect(results.map(({ id }) => id).toSorted()).toEqual(visibleStored(sight).toSorted());
+      }
+      if (name === "lab_list") {
+        const [{ text = "" } = {}] = result["content"] as { text?: string }[];
+        expect((JSON.parse(text) as string[]).toSorted()).toEqual(visibleStored(sight).toSorted());
+      }
+    },
+  );
+
+const fetches = async (sight: Sight): Promise<number> => {
+  if (has(sight, "tools", "fetch") === undefined) return 0;
+  const params = (id: string) => ({ name: "fetch", arguments: { id } });
+  const stored = universe.resources.map((uri) => [uri, visibleStored(sight).includes(uri)] as const);
+  return expectHidden({ sight, method: "tools/call", params, never: NEVER_URI }, stored, ({ result }, uri) => {
+    expect(result["structuredContent"]).toMatchObject({ id: uri, text: storedText(sight.tenant, uri) });
+  });
+};
+
+const prompts = async (sight: Sight): Promise<number> => {
+  const params = (name: string) => (name === "analyze_code" ? { name, arguments: { language: "go" } } : { name });
+  const names = universe.prompts.map((name) => [name, has(sight, "prompts", name) !== undefined] as const);
+  return expectHidden(
+    { sight, method: "prompts/get", params, never: NEVER },
+    names,
+    ({ result, error, text }, name) => {
+      const secret = `${sight.tenant}://secret/b`;
+      if (name !== "embedding" || maySee(sight, "resources", secret)) expect(result).toHaveProperty("messages");
+      else expect([error?.code, text.includes(markOf(sight.tenant))]).toEqual([-32603, false]);
+    },
+  );
+};
+
+const reads = (sight: Sight): Promise<number> =>
+  expectHidden(
+    { sight, method: "resources/read", params: (uri) => ({ uri }), never: NEVER_URI },
+    universe.resources.map((uri) => [uri, has(sight, "resources", uri) !== undefined]),
+    ({ result }, uri) => {
+      const [{ text } = {}] = result["contents"] as { text?: string }[];
+      if (visibleStored(sight).includes(uri)) expect(text).toBe(storedText(sight.tenant, uri));
+    },
+  );
+
+const completions = async (sight: Sight): Promise<number> => {
+  const ofPrompt = (name: string) => ({
+    ref: { type: "ref/prompt", name },
+    argument: { name: "language", value: "" },
+  });
+  const ofTemplate = (uri: string, name = "id", context?: Json) => ({
+    ref: { type: "ref/resource", uri },
+    argument: { name, value: "" },
+    ...(context === undefined ? {} : { context: { arguments: context } }),
+  });
+  const method = "completion/complete";
+  const names = universe.prompts.map((name) => [name, has(sight, "prompts", name) !== undefined] as const);
+  const seen = templates.map((template) => [template, maySee(sight, "resources", template)] as const);
+  const counted =
+    (await expectHidden({ sight, method, params: ofPrompt, never: NEVER }, names)) +
+    (await expectHidden({ sight, method, params: (uri) => ofTemplate(uri), never: NEVER_URI }, seen));
+  const [notes] = templates;
+  if (!maySee(sight, "resources", notes)) return counted;
+  const visible = visibleStored(sight).flatMap((uri) => /^lab:\/\/notes\/(\w+)\/(\w+)$/.exec(uri)?.slice(1) ?? []);
+  const pairs = visible.flatMap((folder, at) => (at % 2 === 0 ? [[folder, visible[at + 1]] as const] : []));
+  for (const folder of ["public", "secret"]) {
+    const { result } = await sight.ask(method, ofTemplate(notes, "id", { folder }));
+    const { values } = result["completion"] as { values: string[] };
+    const expected = pairs.filter(([of]) => of === folder).map(([, id]) => String(id));
+    expect(values.toSorted()).toEqual(expected.toSorted());
+  }
+  const { result } = await sight.ask(method, ofTemplate(notes, "folder"));
+  const { values } = result["completion"] as { values: string[] };
+  expect(values.toSorted()).toEqual([...new Set(pairs.map(([folder]) => folder))].toSorted());
+  return counted + 3;
+};
+
+const surfaces = { lists, calls, fetches, prompts, reads, completions } as const;
+
+/** A few at a time; the sum of what was counted. */
+async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<number>): Promise<number> {
+  const left = [...items];
+  const lane = async () => {
+    let counted = 0;
+    for (let item = left.shift(); item !== undefined; item = left.shift()) counted += await work(item);
+    return counted;
+  };
+  const counts = await Promise.all(Array.from({ length: LANES }, lane));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+let combinations = 0;
+const inBothEras = (seen: readonly Viewpoint[]) =>
+  REVISIONS.flatMap((revision) => seen.map((viewpoint) => sightOf(viewpoint, revision)));
+
+test.each(Object.keys(surfaces) as (keyof typeof surfaces)[])(
+  "%s show what the document says, and no more",
+  async (name) => {
+    combinations += await inLanes(inBothEras(admitted), surfaces[name]);
+  },
+);
+
+test("who is not admitted is told the same whatever they ask for", async () => {
+  const asked: readonly (readonly [string, Json])[] = [
+    ...["tools/list", "prompts/list", "resources/list", "resources/templates/list"].map(
+      (method) => [method, {}] as const,
+    ),
+    ...["lab_echo", NEVER].map((name) => ["tools/call", { name, arguments: {} }] as const),
+    ...["shared_prompt", NEVER].map((name) => ["prompts/get", { name }] as const),
+    ...["shared://doc", NEVER_URI].map((uri) => ["resources/read", { uri }] as const),
+    [
+      "completion/complete",
+      { ref: { type: "ref/prompt", name: "analyze_code" }, argument: { name: "language", value: "" } },
+    ],
+  ];
+  const refused = viewpoints.filter((viewpoint) => refusal(viewpoint) !== undefined);
+  combinations += await inLanes(inBothEras(refused), async (sight) => {
+    const shapes = new Set<string>();
+    for (const [method, params] of asked) {
+      const reply = await sight.ask(method, params);
+      expect(reply.status).toBe(refusal(sight));
+      shapes.add(shapeOf(reply, NEVER));
+    }
+    expect(shapes.size).toBe(1);
+    return asked.length;
+  });
+});
+
+/** Whatever one viewpoint was given, at every other one. */
+async function elsewhere(
+  givers: readonly Sight[],
+  give: (sight: Sight) => Promise<string | undefined>,
+  present: (given: string, to: Sight, from: Sight) => Promise<void>,
+): Promise<number> {
+  const given = await Promise.all(givers.map(async (from) => ({ from, text: await give(from) })));
+  const pairs = given.flatMap(({ from, text }) =>
+    text === undefined
+      ? []
+      : inBothEras(admitted).flatMap((to) => (to.revision === from.revision ? [{ from, to, text }] : [])),
+  );
+  expect(pairs.length).toBeGreaterThan(0);
+  return inLanes(pairs, async ({ from, to, text }) => {
+    await present(text, to, from);
+    return 1;
+  });
+}
+
+const isSame = (a: Viewpoint, b: Viewpoint) =>
+  a.tenant === b.tenant && a.profile === b.profile && a.principal === b.principal;
+const sightsOf = (revision: Revision) => admitted.map((viewpoint) => sightOf(viewpoint, revision));
+
+test("a session of 2025 is one only where it was begun, for who began it", async () => {
+  const begin = async (sight: Sight) => {
+    const about = { protocolVersion: sight.revision, capabilities: {}, clientInfo: { name: "test", version: "1" } };
+    return (await sight.ask("initialize", about)).headers.get("mcp-session-id") ?? "none";
+  };
+  combinations += await elsewhere(sightsOf("2025-11-25"), begin, async (session, to, from) => {
+    const { status } = await to.ask("tools/list", {}, { "mcp-session-id": session });
+    expect({ to, from, status }).toMatchObject({ status: isSame(to, from) ? 200 : 404 });
+  });
+});
+
+test("a call of 2026-07-28 is resumed only where it was begun, by who began it", async () => {
+  const meta = { "io.modelcontextprotocol/clientCapabilities": { elicitation: {} } };
+  const params = { name: "lab_pay", arguments: { key: "isolation" }, _meta: meta };
+  const begin = async (sight: Sight) => {
+    if (has(sight, "tools", "lab_pay") === undefined) return undefined;
+    const { result } = await sight.ask("tools/call", params);
+    expect(result).toMatchObject({ resultType: "input_required" });
+    return String(result["requestState"]);
+  };
+  combinations += await elsewhere(sightsOf("2026-07-28"), begin, async (requestState, to, from) => {
+    const inputResponses = { sure: { action: "decline" } };
+    const { result, error } = await to.ask("tools/call", { ...params, requestState, inputResponses });
+    if (isSame(to, from)) expect(result).toMatchObject({ content: [{ text: "not paid: decline" }] });
+    else expect({ to, from, code: error?.code }).toMatchObject({ code: -32602 });
+  });
+});
+
+test("a cursor from elsewhere shows nothing but what is listed here", async () => {
+  const listed = new Map<string, Promise<readonly string[]>>();
+  const listedAt = (sight: Sight) => {
+    const key = JSON.stringify([sight.revision, sight.tenant, sight.profile, sight.principal]);
+    const names = listed.get(key) ?? walk(sight, "resources/list", "resources", "uri");
+    listed.set(key, names);
+    return names;
+  };
+  for (const revision of REVISIONS) {
+    const give = async (sight: Sight) => (await sight.ask("resources/list")).result["nextCursor"] as string | undefined;
+    combinations += await elsewhere(sightsOf(revision), give, async (cursor, to) => {
+      const { result, error } = await to.ask("resources/list", { cursor });
+      const here = await listedAt(to);
+      const shown = error === undefined ? (result["resources"] as { uri: string }[]) : [];
+      expect(shown.filter(({ uri }) => !here.includes(uri))).toEqual([]);
+    });
+  }
+});
+
+test("a tenant that takes a key is not told from a name that is nobody's", async () => {
+  const names = ["beta", "gamma", "beta/narrow", "beta/nowhere", "nobody", "nobody/narrow"];
+  const held = Object.values(tokens.alpha).filter((token) => token !== tokens.alpha.foreign);
+  const { headers, body } = write("2025-11-25", "tools/list");
+  for (const token of new Set([undefined, "", ...held])) {
+    const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    for (const method of ["POST", "GET", "DELETE", "PUT"]) {
+      const sent = { method, headers: { ...headers, ...credential } };
+      const answers = names.map(async (name) => {
+        const url = `${workers.one.origin}/mcp/${name}`;
+        const reply = await fetch(url, method === "POST" ? { ...sent, body: JSON.stringify(body) } : sent);
+        const told = [...reply.headers].filter(([header]) => header !== "date");
+        return { status: reply.status, told, text: await reply.text() };
+      });
+      const seen = await Promise.all(answers);
+      expect(new Set(seen.map((answer) => JSON.stringify(answer))).size, JSON.stringify([method, token, seen])).toBe(1);
+      combinations += seen.length;
+    }
+  }
+});
+
+test("that was thousands of combinations", () => {
+  console.log(`${combinations} combinations`);
+  expect(combinations).toBeGreaterThanOrEqual(2000);
+});

@@ -1,0 +1,205 @@
+// Owns two Workers over one storage, as two isolates of production are: the fixture Worker twice in one Miniflare, each
+// with its own memory, both with the Durable Objects and the KV of the first. Refuses mocks: what they call is real.
+
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
+import type { Json } from "./mcp.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
+const ENTRY = "watched-worker";
+export const ADMIN_TOKEN = "admin-token-of-two-workers";
+const OBJECTS = {
+  TENANTS: "TenantObject",
+  SESSIONS: "SessionObject",
+  DIRECTORY: "DirectoryObject",
+  PLATFORM: "PlatformObject",
+} as const;
+type Binding = keyof typeof OBJECTS;
+const NAMES = ["one", "two"] as const;
+
+/** One of the two. */
+export interface WatchedWorker {
+  /** `http://127.0.0.1:PORT`, without a path: a socket of its own. */
+  readonly origin: string;
+  /** Calls the admin API as root, below `/admin/v1`; throws for what is refused. */
+  admin(method: string, path: string, json?: unknown): Promise<Json>;
+  /** Every call to a Durable Object, KV or a limiter since the last `reset`, in order: `TENANTS policy.lease`. */
+  calls(): Promise<readonly string[]>;
+  reset(): Promise<void>;
+  /** From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's. */
+  cutOff(tenant?: string): Promise<void>;
+  /** Ends what `cutOff` began with the same tenant, or without one. */
+  reconnect(tenant?: string): Promise<void>;
+}
+
+export interface Evicted {
+  /** Only this tenant's authority; all objects of all classes without one. */
+  readonly tenant?: string;
+  /** What becomes of accepted sockets; a deployment closes them, which is the default. */
+  readonly webSockets?: "close" | "hibernate";
+}
+
+export interface TwoWorkers {
+  readonly one: WatchedWorker;
+  readonly two: WatchedWorker;
+  readonly both: readonly [WatchedWorker, WatchedWorker];
+  /** Ends what Durable Objects have in memory, as a deployment does; what they store stays. */
+  evict(which?: Evicted): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startTwoWorkers(vars: Readonly<Record<string, string>> = {}): Promise<TwoWorkers> {
+  const modules = await bundle();
+  const settings = { compatibilityDate: dateOf(CONFIG), bindings: { ADMIN_TOKEN, ...vars }, kvNamespaces: ["BODIES"] };
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      log: new NoOpLog(),
+      handleStructuredLogs: () => {},
+      workers: NAMES.map((name) => ({
+        name,
+        modules,
+        ...settings,
+        durableObjects: objectsOf(name),
+        unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+      })),
+    }),
+  );
+  try {
+    await miniflare.ready;
+    const [one, two] = await Promise.all(
+      NAMES.map(async (name) => watchedWorker((await miniflare.unsafeGetDirectURL(name)).origin)),
+    );
+    if (!one || !two) throw new Error("there are two Workers");
+    return {
+      one,
+      two,
+      both: [one, two],
+      evict: (which = {}) => evict(miniflare, which),
+      stop: () => miniflare.dispose(),
+    };
+  } catch (error) {
+    await miniflare.dispose();
+    throw error;
+  }
+}
+
+function objectsOf(name: (typeof NAMES)[number]) {
+  const bindings = Object.entries(OBJECTS).map(([binding, className]) => [
+    binding,
+    { className, useSQLite: true, ...(name === "one" ? {} : { scriptName: "one" }) },
+  ]);
+  return Object.fromEntries(bindings) as Record<Binding, { className: string; useSQLite: boolean }>;
+}
+
+async function evict(miniflare: Miniflare, { tenant, webSockets = "close" }: Evicted): Promise<void> {
+  if (tenant !== undefined) {
+    await evictOne(miniflare, OBJECTS.TENANTS, { name: tenant, webSockets });
+    return;
+  }
+  for (const className of Object.values(OBJECTS)) {
+    const ids = await miniflare.listDurableObjectIds(className, "one");
+    await Promise.all(ids.map((id) => evictOne(miniflare, className, { id, webSockets })));
+  }
+}
+
+type Named = Parameters<Miniflare["unsafeEvictDurableObject"]>[2];
+
+async function evictOne(miniflare: Miniflare, className: string, object: Named): Promise<void> {
+  try {
+    await miniflare.unsafeEvictDurableObject("one", className, object);
+  } catch (error) {
+    // One that does not run has nothing in memory.
+    if (!String(error).includes("not currently running")) throw error;
+  }
+}
+
+function watchedWorker(origin: string): WatchedWorker {
+  const control = async (change?: { cut?: string; reconnect?: string; reset?: boolean }) => {
+    const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
+    const response = await fetch(`${origin}/__watch`, init);
+    return (await response.json()) as { calls: string[] };
+  };
+  return {
+    origin,
+    admin: async (method, path, json) => {
+      const response = await fetch(`${origin}/admin/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${ADMIN_TOKEN}`,
+          ...(json === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+      });
+      const text = await response.text();
+      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+      return JSON.parse(text) as Json;
+    },
+    calls: async () => (await control()).calls,
+    reset: async () => {
+      await control({ reset: true });
+    },
+    cutOff: async (tenant = "*") => {
+      await control({ cut: tenant });
+    },
+    reconnect: async (tenant = "*") => {
+      await control({ reconnect: tenant });
+    },
+  };
+}
+
+interface WorkerModule {
+  readonly type: "ESModule" | "Text";
+  readonly path: string;
+  readonly contents: string;
+}
+
+let bundled: Promise<WorkerModule[]> | undefined;
+
+/** As `wrangler deploy` would upload it; once for each test file. */
+function bundle(): Promise<WorkerModule[]> {
+  bundled ??= makeBundle();
+  return bundled;
+}
+
+async function makeBundle(): Promise<WorkerModule[]> {
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-two-workers-"));
+  try {
+    const entry = join(ROOT, `test/fixtures/${ENTRY}.ts`);
+    const args = [WRANGLER, "deploy", entry, "--dry-run", "--config", CONFIG, "--outdir", folder];
+    await promisify(execFile)(process.execPath, args, {
+      cwd: ROOT,
+      env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+    });
+    return await readModules(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function readModules(folder: string): Promise<WorkerModule[]> {
+  const files = (await readdir(folder)).filter((file) => file !== "README.md" && /\.(?:js|md)$/.test(file));
+  const main = `${ENTRY}.js`;
+  if (!files.includes(main)) throw new Error(`wrangler wrote no ${main}`);
+  // workerd takes the first module as the Worker.
+  const ordered = [main, ...files.filter((file) => file !== main)];
+  return Promise.all(
+    ordered.map(async (path) => ({
+      type: extname(path) === ".js" ? ("ESModule" as const) : ("Text" as const),
+      path,
+      contents: await readFile(join(folder, path), "utf8"),
+    })),
+  );
+}
+
+function dateOf(config: string): string {
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(config, "utf8"))?.[1];
+  if (date === undefined) throw new Error(`${config} has no compatibility_date`);
+  return date;
+}
