@@ -85,9 +85,12 @@ export class Bridge {
   async #tell(sent: Sent): Promise<void> {
     if (sent.revision !== undefined) return this.#stateless.tell(sent);
     if (!this.#session.isOpen && this.#speaks2026) return this.#wiring.log(`${sent.method || "a response"} is ignored`);
-    await this.#session.tell(sent);
-    // A server that was told to stop does not answer any more; where it does, nobody wants it.
-    if (sent.method === "notifications/cancelled") await this.#calls.find(sent.params.requestId)?.cancel();
+    try {
+      await this.#session.tell(sent);
+    } finally {
+      // A server that was told to stop does not answer any more; where it does, nobody wants it.
+      if (sent.method === "notifications/cancelled") await this.#calls.find(sent.params.requestId)?.cancel();
+    }
   }
 
   /** On HTTP, a 2026 request is cancelled by closing it. */

@@ -4,7 +4,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, open, readFile, rm } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -87,18 +87,29 @@ async function lock(state: string): Promise<() => Promise<void>> {
   const file = join(state, "server.pid");
   try {
     await mkdir(state, { recursive: true });
-    const owner = Number(await readFile(file, "utf8").catch(() => "0"));
-    if (isAlive(owner)) {
-      throw usageError(`${state} is in use by process ${owner}; end that, or give --state another folder`);
+    if (!(await take(file))) {
+      const owner = Number(await readFile(file, "utf8").catch(() => "0"));
+      // What a machine that was switched off left behind is nobody's.
+      if (!isAlive(owner)) await rm(file, { force: true });
+      if (isAlive(owner) || !(await take(file))) {
+        throw usageError(`${state} is in use by process ${owner}; end that, or give --state another folder`);
+      }
     }
-    await rm(file, { force: true });
-    const handle = await open(file, "wx");
-    await handle.writeFile(String(process.pid));
-    await handle.close();
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, state);
   }
   return async () => rm(file, { force: true });
+}
+
+/** False: somebody has it. */
+async function take(file: string): Promise<boolean> {
+  try {
+    await writeFile(file, String(process.pid), { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
 }
 
 function isAlive(pid: number): boolean {
