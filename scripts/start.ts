@@ -2,49 +2,47 @@
 // and take the place of the defaults below. Asks nothing of the network.
 
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { parseArgs } from "node:util";
+import {
+  developmentOptions,
+  developmentVariables,
+  isReady,
+  keepDevelopmentToken,
+  keepSecretsKey,
+  OFFLINE,
+} from "../src/clients/cli/development.ts";
 
-const DEFAULTS = {
-  port: "8787",
-  "persist-to": ".wrangler/state",
-  "inspector-port": "0",
-  "log-level": "warn",
-  "show-interactive-dev-session": "false",
-};
+const DEFAULT_PORT = "8787";
+const STATE = ".wrangler/state";
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
 const args = process.argv.slice(2);
 // Not strict: what wrangler knows and we do not is wrangler's to judge.
 const { values: given } = parseArgs({ args, strict: false, options: { port: { type: "string" } } });
-const port = typeof given["port"] === "string" ? given["port"] : DEFAULTS.port;
+const port = typeof given["port"] === "string" ? given["port"] : DEFAULT_PORT;
 const url = `http://localhost:${port}/mcp/demo`;
 
 // Looked at before wrangler is started, because afterwards the other server would answer in our place.
 if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
 
-const adminToken = developmentToken(port);
+const adminToken = await keepDevelopmentToken(".", port);
+const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const child = spawn(
   "wrangler",
   [
     "dev",
-    ...Object.entries(DEFAULTS)
+    ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),
-    // Only these names reach a Worker on this machine: a page elsewhere cannot get in by rebinding its own.
-    "--var=HOSTS:localhost,127.0.0.1,[::1]",
-    // A token of this start alone; a deployed Worker has none unless somebody sets one.
-    `--var=DEV_ADMIN_TOKEN:${adminToken}`,
-    `--var=SECRETS_KEY:${secretsKey()}`,
+    ...developmentVariables(adminToken, secretsKey),
     ...args,
   ],
   {
     stdio: "inherit",
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" },
+    env: { ...process.env, ...OFFLINE },
   },
 );
 process.on("exit", () => child.kill());
@@ -54,33 +52,13 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => ch
 stopWithNpm();
 
 const deadline = Date.now() + READY_WITHIN_MS;
-while (!(await isReady())) {
+while (!(await isReady(url))) {
   if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
   await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
 }
 console.log(
   `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run tenantry -- help\n  Stop           Ctrl+C\n`,
 );
-
-/** Left where the command line of this folder finds it, readable to its owner alone. */
-function developmentToken(forPort: string): string {
-  const token = randomBytes(24).toString("base64url");
-  mkdirSync(".wrangler", { recursive: true });
-  writeFileSync(`.wrangler/development-token-${forPort}`, token, { mode: 0o600 });
-  return token;
-}
-
-/** Kept, because what was sealed with it is kept too. */
-function secretsKey(): string {
-  const file = ".wrangler/development-secrets-key";
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch {
-    const key = randomBytes(32).toString("base64url");
-    writeFileSync(file, key, { mode: 0o600 });
-    return key;
-  }
-}
 
 /** npm passes SIGTERM to the shell between us and itself, which ends without telling us. */
 function stopWithNpm(): void {
@@ -89,14 +67,6 @@ function stopWithNpm(): void {
   setInterval(() => {
     if (process.ppid !== parent) child.kill("SIGTERM");
   }, LOOK_EVERY_MS).unref();
-}
-
-async function isReady(): Promise<boolean> {
-  try {
-    return (await fetch(new URL("/healthz", url))).ok;
-  } catch {
-    return false;
-  }
 }
 
 async function isTaken(wanted: number): Promise<boolean> {

@@ -40,6 +40,8 @@ end
 complete -c tenantry -f -a '(__tenantry_complete)'
 complete -c tenantry -s f -l file -r -F
 complete -c tenantry -s o -l out -r -F
+complete -c tenantry -l state -r -F
+complete -c tenantry -l project -r -F
 `,
 };
 

@@ -1,7 +1,7 @@
 // Owns answering a tool's questions at the terminal: forms field by field, and addresses to open. Refuses to invent answers.
 // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
 
-import type { Json } from "./mcp-client.ts";
+import type { Json } from "./mcp-http.ts";
 import { ask, oneLine, printable, type Terminal } from "./terminal.ts";
 
 interface Field {

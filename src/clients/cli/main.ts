@@ -4,8 +4,8 @@
 import { run } from "./program.ts";
 
 const interrupt = new AbortController();
-// A second Ctrl+C ends the process at once.
-process.once("SIGINT", () => interrupt.abort());
+// A second one of them ends the process at once.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => interrupt.abort());
 // Whoever reads our output may stop reading: `tenantry tenant list | head -1`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
 

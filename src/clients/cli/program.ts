@@ -13,8 +13,10 @@ import { addOperatorCommands } from "./commands/operator.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
 import { addSecretCommands } from "./commands/secret.ts";
+import { addStdioCommand } from "./commands/stdio.ts";
 import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
+import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { oneLine, type Terminal } from "./terminal.ts";
 import { GETTING_STARTED, TOPICS } from "./topics.ts";
@@ -66,7 +68,8 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
   "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands],
   "Who gets in": [addKeyCommands, addSuspendCommands, addAuditCommands],
-  "Trying out": [addCallCommand],
+  "Trying out": [addCallCommand, addWatchCommand],
+  "Local clients": [addStdioCommand],
   "The whole server": [addFleetCommands, addOperatorCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
@@ -74,7 +77,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
 function addHelpCommand(program: Command, terminal: Terminal): void {
   program
     .command("help")
-    .description("Explain a command, with examples, or one of: document, configuration, exit-codes.")
+    .description("Explain a command, with examples, or one of: document, configuration, local-clients, exit-codes.")
     .argument("[words...]", "such as resource put")
     .action((words: readonly string[]) => {
       const topic = TOPICS[words.join("-")];

@@ -17,11 +17,16 @@ export interface Globals {
 export interface Session {
   readonly terminal: Terminal;
   readonly json: boolean;
+  readonly quiet: boolean;
+  /** The command line says which server; it is not the one that would be taken anyway. */
+  readonly namesServer: boolean;
   readonly api: AdminClient;
   /** To stdout: the value itself with --json, else what a person reads. */
   show(value: unknown, human: () => string): void;
   /** To stderr, for a person only: what happened beside the result. */
   note(text: string): void;
+  /** To stderr, whoever reads: what happens while a command goes on and on. */
+  log(text: string): void;
 }
 
 /** A handler names the types of what its command declares: arguments in order, options in camel case. */
@@ -39,8 +44,12 @@ export function act(
 async function openSession(terminal: Terminal, globals: Globals): Promise<Session> {
   const target = await findTarget(globals, terminal);
   const json = globals.json === true;
+  const quiet = globals.quiet === true;
+  const log = (text: string) => {
+    if (!quiet) terminal.stderr.write(`tenantry: ${oneLine(text)}\n`);
+  };
   const note = (text: string) => {
-    if (!json && globals.quiet !== true) terminal.stderr.write(`${oneLine(text)}\n`);
+    if (!json && !quiet) terminal.stderr.write(`${oneLine(text)}\n`);
   };
   if (target.token !== undefined && target.url.startsWith("http:") && !isLoopback(target.url)) {
     note(`Warning: the token goes to ${target.url} unencrypted`);
@@ -48,8 +57,11 @@ async function openSession(terminal: Terminal, globals: Globals): Promise<Sessio
   return {
     terminal,
     json,
+    quiet,
+    namesServer: globals.url !== undefined,
     api: createAdminClient(target, terminal.signal),
     note,
+    log,
     show: (value, human) => {
       const text = json ? JSON.stringify(value, null, 2) : human();
       if (text !== "") terminal.stdout.write(text.endsWith("\n") ? text : `${text}\n`);

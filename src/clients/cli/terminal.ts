@@ -7,7 +7,9 @@ import { CliError, EXIT } from "./exit.ts";
 export interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  /** False: no more until it is drained. */
   write(chunk: string | Uint8Array): unknown;
+  once?(event: "drain", listener: () => void): unknown;
 }
 
 export interface Terminal {

@@ -1,8 +1,8 @@
-// Owns a tool's arguments as typed in a shell: `key=value` by the tool's own schema, `key:=JSON`, and the headers that
-// mirror some of them. What is wrong with a value, the server says.
+// Owns a tool's arguments as typed in a shell: `key=value` by the tool's own schema, `key:=JSON`.
+// What is wrong with a value, the server says.
 
 import { usageError } from "./exit.ts";
-import { headerValue, type Json } from "./mcp-client.ts";
+import type { Json } from "./mcp-http.ts";
 
 export interface ToolAbout {
   readonly name: string;
@@ -54,20 +54,6 @@ function coerce(text: string, property: Json | undefined): unknown {
 
 function listOf(text: string, property: Json): unknown[] {
   return text.split(",").map((item) => coerce(item, property.items as Json | undefined));
-}
-
-/** https://modelcontextprotocol.io/specification/2026-07-28/server/tools#x-mcp-header */
-export function mirroredHeaders(schema: Json | undefined, args: unknown): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const properties = schema?.properties as Record<string, Json> | undefined;
-  for (const [key, property] of Object.entries(properties ?? {})) {
-    const value = (args as Record<string, string | number | boolean | object | null> | undefined)?.[key];
-    if (value === undefined || value === null) continue;
-    const header = property["x-mcp-header"];
-    if (typeof value === "object") Object.assign(headers, mirroredHeaders(property, value));
-    else if (typeof header === "string") headers[`mcp-param-${header}`] = headerValue(String(value));
-  }
-  return headers;
 }
 
 /** `title text [tags...]`, as a shell would show it. */

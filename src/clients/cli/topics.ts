@@ -14,6 +14,7 @@ Help:
   tenantry help COMMAND          what it does, with examples
   tenantry help document         what a tenant.yaml may say
   tenantry help configuration    which server, as whom
+  tenantry help local-clients    for programs that start their MCP servers
   tenantry help exit-codes       for scripts`;
 
 export const TOPICS: Readonly<Record<string, string>> = {
@@ -59,11 +60,34 @@ Look before you leap: tenantry diff -f tenant.yaml`,
   3. what tenantry login kept, in ~/.config/tenantry/config.json
   4. http://localhost:8787, with the development token of an npm start in this folder or one above
 
-A kept token goes only to the server it was kept for. API keys for tenantry call: --key, or TENANTRY_KEY.
+A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key, or TENANTRY_KEY.
 
 Examples:
   tenantry login --url https://mcp.example.com
   TENANTRY_TOKEN="$CI_TOKEN" tenantry apply -f tenant.yaml --url https://mcp.example.com`,
+
+  "local-clients": `Claude Desktop, Cursor and others start an MCP server as a program and speak to its stdin and stdout. That program
+is tenantry stdio. In claude_desktop_config.json or .cursor/mcp.json:
+
+  {
+    "mcpServers": {
+      "acme": {
+        "command": "npx",
+        "args": ["-y", "tenantry", "stdio", "acme", "--url", "https://mcp.example.com"],
+        "env": { "TENANTRY_KEY": "tnt_..." }
+      }
+    }
+  }
+
+In .vscode/mcp.json the outer member is "servers". The key may stand in "args" as "--key", "tnt_...", where other programs of
+this machine can read it; in "env" they cannot.
+
+Without a server, "args": ["-y", "tenantry", "stdio", "--local", "--project", "PATH"] runs the Worker in PATH for as long as
+the client runs. Its data is kept in PATH/.tenantry, for one client at a time; --state names another folder.
+
+A client shows what goes wrong in its log of the server's stderr. To see it yourself:
+
+  echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | tenantry stdio acme --url https://mcp.example.com`,
 
   "exit-codes": `Exit codes:
 
@@ -75,7 +99,7 @@ Examples:
   ${EXIT.conflict}    it exists already, or somebody else changed it meanwhile
   ${EXIT.unreachable}    the server cannot be reached
   ${EXIT.differs}    diff --exit-code found a difference
-  ${EXIT.interrupted}  interrupted by Ctrl+C
+  ${EXIT.interrupted}  interrupted by Ctrl+C or SIGTERM
 
 Errors are one line on stderr. Results are on stdout: a table, or JSON with --json.`,
 };

@@ -21,6 +21,9 @@ test("commands, subcommands, options, choices and tenants are offered where they
   expect(await offered(cli, "key", "")).toEqual(["create", "list", "rotate", "revoke"]);
   expect(await offered(cli, "key", "create", "")).toEqual(["acme", "globex"]);
   expect(await offered(cli, "call", "g")).toEqual(["globex"]);
+  expect(await offered(cli, "stdio", "g")).toEqual(["globex"]);
+  expect(await offered(cli, "watch", "--re")).toEqual(["--resources", "--resource"]);
+  expect(await offered(cli, "__")).toEqual([]);
   expect(await offered(cli, "key", "create", "acme", "--s")).toEqual(["--scope"]);
   expect(await offered(cli, "tenant", "list", "--js")).toEqual(["--json"]);
   expect(await offered(cli, "operator", "create", "x", "--role", "o")).toEqual(["owner", "operator"]);

@@ -75,12 +75,15 @@ test("--version prints the version of the package", async () => {
   expect(await cli.run(["--version"])).toEqual({ exit: 0, stdout: `${version}\n`, stderr: "" });
 });
 
-test.each(["document", "configuration", "exit-codes", "exit codes"])("help %s explains it", async (topic) => {
-  const { cli } = await commandLine();
-  const { exit, stdout } = await cli.run(["help", ...topic.split(" ")]);
-  expect(exit).toBe(0);
-  expect(stdout.length).toBeGreaterThan(300);
-});
+test.each(["document", "configuration", "local-clients", "exit-codes", "exit codes"])(
+  "help %s explains it",
+  async (topic) => {
+    const { cli } = await commandLine();
+    const { exit, stdout } = await cli.run(["help", ...topic.split(" ")]);
+    expect(exit).toBe(0);
+    expect(stdout.length).toBeGreaterThan(300);
+  },
+);
 
 test("the document that help shows is one that the contract accepts", async () => {
   const { admin, cli } = await commandLine();
@@ -96,4 +99,22 @@ test("a group without a subcommand shows its help on stderr and is a usage error
   const { exit, stdout, stderr } = await cli.run(["key"]);
   expect({ exit, stdout }).toEqual({ exit: 2, stdout: "" });
   expect(stderr).toContain("rotate");
+});
+
+test("the configuration that help and README show for a local client is JSON that starts this program", async () => {
+  const { cli } = await commandLine();
+  const { stdout } = await cli.run(["help", "local-clients"]);
+  const readme = await readFile(join(import.meta.dirname, "../../../README.md"), "utf8");
+  const blocks = [...readme.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => json);
+  const shown = [stdout.split("\n\n")[1] ?? "", ...blocks.filter((json) => json.includes('"stdio"'))];
+  expect(shown).toHaveLength(2);
+  for (const text of shown) {
+    const { mcpServers } = JSON.parse(text) as {
+      mcpServers: Record<string, { command: string; args: string[] }>;
+    };
+    for (const { command, args } of Object.values(mcpServers)) {
+      expect([command, ...args.slice(0, 3)]).toEqual(["npx", "-y", "tenantry", "stdio"]);
+      expect(commandOf(args.slice(2)).unknown).toEqual([]);
+    }
+  }
 });

@@ -2,12 +2,15 @@
 
 import type { Command } from "commander";
 import { answerQuestions } from "../elicit.ts";
-import { CliError, EXIT, usageError } from "../exit.ts";
-import { askMcp, McpRefused, type Json, type McpEndpoint } from "../mcp-client.ts";
+import { endpointUrl } from "../endpoint.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { askMcp, McpRefused, type McpEndpoint } from "../mcp-client.ts";
+import type { Json } from "../mcp-http.ts";
+import { mirroredHeaders, mirroredParams } from "../mirrored-headers.ts";
 import { act, type Session } from "../session.ts";
 import { bytes, cut, table } from "../table.ts";
 import { isInteractive, oneLine, printable, type Terminal } from "../terminal.ts";
-import { mirroredHeaders, parseArguments, signatureOf, type ToolAbout } from "../tool-arguments.ts";
+import { parseArguments, signatureOf, type ToolAbout } from "../tool-arguments.ts";
 import { parseToken } from "../config.ts";
 
 interface CallOptions {
@@ -65,12 +68,8 @@ async function runCall(session: Session, [where, tool, pairs]: Args, options: Ca
 }
 
 function endpointOf(session: Session, where: string, key: string | undefined): McpEndpoint {
-  const isUrl = /^https?:\/\//i.test(where);
-  if (!isUrl && !/^[\w-]+(?:\/[\w-]+)?$/.test(where)) {
-    throw usageError(`${where}: must be a tenant, tenant/profile, or a URL`);
-  }
   return {
-    url: isUrl ? where : `${session.api.base}/mcp/${where}`,
+    url: endpointUrl(session.api.base, where),
     token: key === undefined ? undefined : parseToken(key),
     capabilities: isInteractive(session.terminal) ? { elicitation: { form: {}, url: {} } } : {},
     signal: session.terminal.signal,
@@ -123,12 +122,12 @@ interface Asked {
 /** Until the tool has asked all its questions. */
 async function converse(session: Session, endpoint: McpEndpoint, { name, about, args }: Asked): Promise<Json> {
   let rounds: Json = {};
+  const mirrored = mirroredParams(about?.inputSchema);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const result = await askMcp(endpoint, {
       method: "tools/call",
-      name,
       params: { name, arguments: args, ...rounds },
-      mirrored: mirroredHeaders(about?.inputSchema, args),
+      mirrored: "broken" in mirrored ? {} : mirroredHeaders(mirrored, args),
     });
     if (result.resultType !== "input_required") return result;
     const requests = (result.inputRequests ?? {}) as Record<string, Json>;

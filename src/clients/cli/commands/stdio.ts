@@ -1,0 +1,107 @@
+// Owns `tenantry stdio`: a tenant for clients that start local programs, over stdin and stdout, and the hidden command
+// that keeps a local server for it. Nothing but MCP messages goes to stdout.
+
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { parseToken } from "../config.ts";
+import { endpointUrl } from "../endpoint.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { act, type Session } from "../session.ts";
+import { Bridge } from "../stdio/bridge.ts";
+import { findProject, findWrangler, isProject, keepServer } from "../stdio/keeper.ts";
+import { readLines } from "../stdio/lines.ts";
+import { startLocalServer, type LocalServer } from "../stdio/local-server.ts";
+import { Outbox } from "../stdio/outbox.ts";
+import type { Terminal } from "../terminal.ts";
+
+interface StdioOptions {
+  readonly key?: string;
+  readonly local?: true;
+  readonly state?: string;
+  readonly project?: string;
+}
+
+export function addStdioCommand(program: Command, terminal: Terminal): void {
+  const stdio = program
+    .command("stdio")
+    .description("Serve a tenant to a local MCP client over stdin and stdout.")
+    .argument(
+      "[endpoint]",
+      "a tenant, tenant/profile, or the URL of any MCP endpoint; else the server's default tenant",
+    )
+    .option("--key <token>", "an API key of the tenant; else TENANTRY_KEY")
+    .option("--local", "start a server on this machine, for as long as the client runs")
+    .option("--state <folder>", "with --local: where it keeps what is stored (default: .tenantry in the project)")
+    .option("--project <folder>", "with --local: the Worker to run (default: the wrangler.toml here or above)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry stdio demo                                       the tenant demo of the server you are logged in to
+  tenantry stdio acme/public --url https://mcp.example.com --key tnt_...
+  tenantry stdio https://mcp.example.com/mcp/acme           any MCP endpoint, by its URL
+  tenantry stdio --local                                    no server needed: one starts and stops with the client
+  tenantry stdio --local acme --project ./my-worker --state ./my-data
+
+A person does not type this: an MCP client runs it. In the client's configuration:
+
+  { "mcpServers": { "acme": {
+      "command": "npx",
+      "args": ["-y", "tenantry", "stdio", "acme", "--url", "https://mcp.example.com"],
+      "env": { "TENANTRY_KEY": "tnt_..." } } } }
+
+Clients of every revision are served, each message by the rules of its own. Lost sessions and broken streams are renewed
+without the client's knowledge. What happens is told on stderr; --quiet keeps that to errors. Ends with ${EXIT.ok} when the
+client closes stdin, and with ${EXIT.interrupted} by Ctrl+C or SIGTERM; a local server ends with it.`,
+    );
+  act(stdio, terminal, runStdio);
+  const serve = program
+    .command("__serve", { hidden: true })
+    .argument("<project>")
+    .argument("<state>")
+    .argument("<port>");
+  serve.action(async (project: string, state: string, port: string) => keepServer(terminal, { project, state, port }));
+}
+
+async function runStdio(
+  session: Session,
+  [where]: readonly [string | undefined],
+  options: StdioOptions,
+): Promise<void> {
+  const { terminal } = session;
+  const key = options.key ?? (terminal.env.TENANTRY_KEY || undefined);
+  const token = key === undefined ? undefined : parseToken(key);
+  const local = await localServer(session, options);
+  const base = local?.url ?? session.api.base;
+  const place = { url: endpointUrl(base, where), token };
+  const end = new AbortController();
+  const signal = AbortSignal.any([end.signal, terminal.signal]);
+  const outbox = new Outbox(terminal.stdout, signal);
+  const log = (text: string) => session.log(text);
+  log(`serving ${place.url} on stdin and stdout`);
+  try {
+    const bridge = new Bridge({ place, signal, log, write: async (text) => outbox.write(text) });
+    await bridge.run(readLines(terminal.stdin as AsyncIterable<Buffer | string>, terminal.signal));
+  } finally {
+    end.abort();
+    await local?.stop();
+  }
+  if (terminal.signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
+}
+
+async function localServer(session: Session, options: StdioOptions): Promise<LocalServer | undefined> {
+  const { terminal } = session;
+  if (options.local !== true) {
+    if (options.state !== undefined || options.project !== undefined) {
+      throw usageError("--state and --project: only with --local");
+    }
+    return undefined;
+  }
+  if (session.namesServer) throw usageError("--local and --url: give one of them");
+  const project = options.project === undefined ? findProject(terminal.cwd) : resolve(terminal.cwd, options.project);
+  if (!isProject(project)) throw usageError(`--project: there is no wrangler.toml in ${project}`);
+  findWrangler(project);
+  const state = options.state === undefined ? resolve(project, ".tenantry") : resolve(terminal.cwd, options.state);
+  session.log(`starting a server; what it stores is kept in ${state}`);
+  return startLocalServer(terminal, { project, state, quiet: session.quiet });
+}

@@ -1,0 +1,63 @@
+// Owns how a server is run on this machine: what `wrangler dev` is told, the token of one start, when it is ready.
+// What `npm start` and `tenantry stdio --local` share. Refuses to ask anything of the network.
+
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** Without these wrangler asks the network for a place to pretend to be at, and waits for it. */
+export const OFFLINE = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+
+/** Options of `wrangler dev` that a person may replace. */
+export function developmentOptions(port: string, state: string): Record<string, string> {
+  return {
+    port,
+    "persist-to": state,
+    "inspector-port": "0",
+    "log-level": "warn",
+    "show-interactive-dev-session": "false",
+  };
+}
+
+/** Variables of the Worker that nobody may. */
+export function developmentVariables(adminToken: string, secretsKey: string): string[] {
+  return [
+    // Only these names reach a Worker on this machine: a page elsewhere cannot get in by rebinding its own.
+    "--var=HOSTS:localhost,127.0.0.1,[::1]",
+    // A token of this start alone; a deployed Worker has none unless somebody sets one.
+    `--var=DEV_ADMIN_TOKEN:${adminToken}`,
+    `--var=SECRETS_KEY:${secretsKey}`,
+  ];
+}
+
+export function developmentTokenFile(folder: string, port: string): string {
+  return join(folder, ".wrangler", `development-token-${port}`);
+}
+
+/** Left where the command line of this folder finds it, readable to its owner alone. */
+export async function keepDevelopmentToken(folder: string, port: string): Promise<string> {
+  const token = randomBytes(24).toString("base64url");
+  const file = developmentTokenFile(folder, port);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, token, { mode: 0o600 });
+  return token;
+}
+
+/** Kept, because what was sealed with it is kept too. */
+export async function keepSecretsKey(file: string): Promise<string> {
+  try {
+    return (await readFile(file, "utf8")).trim();
+  } catch {
+    const key = randomBytes(32).toString("base64url");
+    await writeFile(file, key, { mode: 0o600 });
+    return key;
+  }
+}
+
+export async function isReady(origin: string): Promise<boolean> {
+  try {
+    return (await fetch(new URL("/healthz", origin), { signal: AbortSignal.timeout(5000) })).ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,54 @@
+// Owns the official clients at the other end of a `tenantry stdio` that they start themselves, as a person's client does.
+
+import { join } from "node:path";
+import { Client as ClientV2 } from "@modelcontextprotocol/client";
+import { StdioClientTransport as TransportV2 } from "@modelcontextprotocol/client/stdio";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { onTestFinished } from "vitest";
+
+export const MAIN = join(import.meta.dirname, "../../src/clients/cli/main.ts");
+const ABOUT = { name: "stdio-test", version: "1" };
+
+export interface Started<Client> {
+  readonly client: Client;
+  readonly pid: number;
+  /** Whatever was not MCP on stdout. */
+  readonly faults: Error[];
+}
+
+function parameters(args: readonly string[]) {
+  return { command: process.execPath, args: [MAIN, "stdio", ...args], cwd: "/", stderr: "ignore" as const };
+}
+
+export async function startV1(
+  args: readonly string[],
+  client = new ClientV1(ABOUT),
+): Promise<Started<ClientV1> & { transport: TransportV1 }> {
+  const transport = new TransportV1(parameters(args));
+  const faults: Error[] = [];
+  Object.assign(client, { onerror: (error: Error) => void faults.push(error) });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return { client, transport, faults, pid: transport.pid ?? 0 };
+}
+
+export async function startV2(
+  args: readonly string[],
+  client = new ClientV2(ABOUT, { versionNegotiation: { mode: "auto" } }),
+): Promise<Started<ClientV2>> {
+  const transport = new TransportV2(parameters(args));
+  const faults: Error[] = [];
+  Object.assign(client, { onerror: (error: Error) => void faults.push(error) });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return { client, faults, pid: transport.pid ?? 0 };
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
