@@ -3,7 +3,14 @@
 import { bodyKey } from "../../src/content/resource-row.ts";
 import { sha256 } from "../../src/content/store.ts";
 import type { PutResource } from "../../src/content/tables.ts";
-import { createWorker, DirectoryObject, PlatformObject, SessionObject, TenantObject } from "../../src/tenantry.ts";
+import {
+  createWorker,
+  DirectoryObject,
+  HubObject,
+  PlatformObject,
+  SessionObject,
+  TenantObject,
+} from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
 import type { Part } from "../corpus.ts";
@@ -56,4 +63,4 @@ function putOf(number: number, { text, hash, size }: { text: string; hash: strin
   return { row, searchText: text, copy: null, ifAbsent: false, resent: null, maxResources: null };
 }
 
-export { DirectoryObject, PlatformObject, SessionObject, FillableTenant as TenantObject };
+export { DirectoryObject, HubObject, PlatformObject, SessionObject, FillableTenant as TenantObject };

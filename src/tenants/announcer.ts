@@ -1,7 +1,6 @@
 // Owns when a tenant's changes are sent to its hub: what is committed goes out as soon as the last sending is done, so
 // that a burst becomes one event; a change of policy when it is in force. What could not be sent is sent by the alarm.
 
-import type { ChangeRecord } from "./change-tables.ts";
 import {
   hubName,
   shardsOf,
@@ -16,6 +15,21 @@ import type { TableHost } from "./tables.ts";
 const RETRY_MS = 1000;
 
 export type AnnouncerHost = Pick<TableHost, "sql" | "env" | "tenant" | "now" | "transaction" | "wakeAt">;
+
+export type ChangeKind = "updated" | "listed" | "announced" | "policy";
+
+/** The rows, as the announcer uses them. */
+export interface ChangeRecord extends AnnouncerHost {
+  version(): number;
+  /** Gives the change a version of its own. */
+  add(kind: ChangeKind, name: string): void;
+  since(version: number): Changes;
+  addDue(at: number): void;
+  /** Takes what is due by now; says when the next is. */
+  takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
+  fact(name: "listening" | "sent"): number;
+  setFact(name: "listening" | "sent", value: number): void;
+}
 
 export interface Announcer extends ChangeLog {
   listen(since: number | null): Changes;

@@ -2,7 +2,13 @@
 // bursts, and only while somebody listens. Refuses to know who listens, and who may.
 
 import type { ChangeLog, Changes, Section } from "./changes.ts";
-import { createAnnouncer, type Announcer, type AnnouncerHost } from "./announcer.ts";
+import {
+  createAnnouncer,
+  type Announcer,
+  type AnnouncerHost,
+  type ChangeKind,
+  type ChangeRecord,
+} from "./announcer.ts";
 import { remote, type Remote, type Tables, type TenantStub } from "./tables.ts";
 
 export interface ChangeMethods {
@@ -76,21 +82,6 @@ const { tables: shape } = createChanges();
 /** The same methods, called from a Worker. */
 export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
   return remote(stub, shape);
-}
-
-export type ChangeKind = "updated" | "listed" | "announced" | "policy";
-
-/** The rows, as the announcer uses them. */
-export interface ChangeRecord extends AnnouncerHost {
-  version(): number;
-  /** Gives the change a version of its own. */
-  add(kind: ChangeKind, name: string): void;
-  since(version: number): Changes;
-  addDue(at: number): void;
-  /** Takes what is due by now; says when the next is. */
-  takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
-  fact(name: "listening" | "sent"): number;
-  setFact(name: "listening" | "sent", value: number): void;
 }
 
 function changeRecord(host: AnnouncerHost): ChangeRecord {

@@ -12,7 +12,7 @@ const CONSUMER = `
 import { createWorker, defineTool } from "tenantry";
 import * as z from "zod";
 
-export { DirectoryObject, PlatformObject, SessionObject, TenantObject } from "tenantry";
+export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject } from "tenantry";
 
 const double = defineTool({
   name: "double",

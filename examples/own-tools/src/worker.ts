@@ -3,7 +3,7 @@
 import { createWorker, definePrompt, defineTool } from "tenantry";
 import * as z from "zod";
 
-export { DirectoryObject, PlatformObject, SessionObject, TenantObject } from "tenantry";
+export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject } from "tenantry";
 
 const rates = z.object({ base: z.number(), perKg: z.number(), currency: z.string() });
 
