@@ -62,9 +62,11 @@ function resumableOf({ served }: Arrived, { method, params }: Call): Resumable |
   return tool && !isFailure(tool) ? tool.resumable : undefined;
 }
 
-function watch(runner: CallRunner, settled: Promise<unknown>, { onError }: Arrived): void {
+function watch(runner: CallRunner, settled: Promise<unknown>, arrived: Arrived): void {
   const timer = setTimeout(() => {
-    runner.watch().catch(onError);
+    runner.watch().catch((error: unknown) => {
+      arrived.onError(error);
+    });
   }, WATCHED_AFTER_MS);
   void settled.then(() => {
     clearTimeout(timer);

@@ -31,8 +31,7 @@ export async function findSession(owned: Owned, id: string): Promise<Session | u
 }
 
 /** Answered at once: this isolate refuses the id from now on, every other when its lease ends. */
-export async function endSession(owned: Owned, id: string | null): Promise<Failure | undefined> {
-  if (id === null) return failure("sessionRequired", "DELETE needs a session: there is no Mcp-Session-Id");
+export async function endSession(owned: Owned, id: string): Promise<Failure | undefined> {
   const session = await findSession(owned, id);
   if (!session) return failure("sessionNotFound");
   const { nonce, expires } = session;

@@ -14,7 +14,7 @@ import type { Session } from "./session.ts";
 export async function answerStreams(owned: Owned, era: Era): Promise<Response> {
   const { method, headers } = owned.request;
   const id = headers.get("mcp-session-id");
-  if (method === "DELETE" && era === "2025") {
+  if (method === "DELETE" && id !== null && era === "2025") {
     const refused = await endSession(owned, id);
     return refused ? respondFailure(era, undefined, refused) : new Response(null, { status: 204 });
   }

@@ -195,10 +195,8 @@ export class Feed {
       digests: pending.policy ? sight.digests : before.digests,
     };
     for (const section of changed) this.#host.tell(METHODS[section], {}, this.#state);
-    for (const uri of pending.all ? filter.uris.keys() : pending.updated) {
-      const asked = filter.uris.get(uri);
-      if (asked === undefined || !sight.sees(uri)) continue;
-      this.#host.tell("notifications/resources/updated", { uri: asked }, this.#state);
+    for (const uri of updatedIn(pending, filter, sight)) {
+      this.#host.tell("notifications/resources/updated", { uri }, this.#state);
     }
   }
 }
@@ -248,4 +246,10 @@ function hasChanged(section: Section, pending: Pending, before: FeedState, sight
   if (pending.announced.has(section)) return true;
   if (pending.policy && sight.digests[section] !== before.digests[section]) return true;
   return section === "resources" && (pending.all || [...pending.listed].some((uri) => sight.sees(uri)));
+}
+
+/** As the client wrote them. */
+function updatedIn(pending: Pending, filter: Filter, sight: StreamSight): string[] {
+  const uris = pending.all ? [...filter.uris.keys()] : [...pending.updated];
+  return uris.flatMap((uri) => (sight.sees(uri) ? (filter.uris.get(uri) ?? []) : []));
 }

@@ -53,7 +53,10 @@ export class HeldSocket {
   }
 
   #listen(socket: WebSocket): void {
-    if (this.#closed) return void socket.close(1000);
+    if (this.#closed) {
+      socket.close(1000);
+      return;
+    }
     this.#socket = socket;
     socket.addEventListener("message", ({ data }) => {
       if (!this.#closed && typeof data === "string") this.#hooks.message(JSON.parse(data));
@@ -76,7 +79,7 @@ export class HeldSocket {
 
   async #reopen(): Promise<void> {
     while (!this.#closed) {
-      if (this.#failures >= MAX_FAILURES) return void this.#end(UNREACHABLE);
+      if (this.#failures >= MAX_FAILURES) return this.#end(UNREACHABLE);
       const wait = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0;
       await scheduler.wait(wait * (0.5 + Math.random()));
       const opened = await this.#open().catch(() => undefined);
@@ -86,7 +89,7 @@ export class HeldSocket {
         this.#hooks.reopened();
         return;
       }
-      if (opened && opened.refused < 500) return void this.#end(CLOSED_BY + opened.refused);
+      if (opened && opened.refused < 500) return this.#end(CLOSED_BY + opened.refused);
       this.#failures += 1;
     }
   }

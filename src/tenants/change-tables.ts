@@ -96,7 +96,7 @@ function changeRecord(host: AnnouncerHost): ChangeRecord {
       sql.exec("INSERT OR REPLACE INTO changes (kind, name, version) VALUES (?, ?, ?)", kind, name, next);
       if (next % PRUNE_EVERY === 0) prune(sql, next);
     },
-    since: (from) => since(sql, from),
+    since: (from) => changesSince(sql, from),
     addDue: (at) => {
       sql.exec("INSERT OR IGNORE INTO due_announcements (at) VALUES (?)", at);
     },
@@ -123,7 +123,7 @@ function prune(sql: SqlStorage, newest: number): void {
   }
 }
 
-function since(sql: SqlStorage, from: number): Changes {
+function changesSince(sql: SqlStorage, from: number): Changes {
   const floor =
     sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = 'floor'").toArray()[0]?.value ?? 0;
   const rows = sql

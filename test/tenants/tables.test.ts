@@ -3,6 +3,8 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { contentTables } from "../../src/content/tables.ts";
+import { changeMigrations } from "../../src/tenants/change-tables.ts";
+import { endedTables } from "../../src/tenants/ended-tables.ts";
 import { authorityTables } from "../../src/tenants/authority.ts";
 import { policyTables } from "../../src/tenants/policy-tables.ts";
 import { migrate, remote, type Tables } from "../../src/tenants/tables.ts";
@@ -84,7 +86,9 @@ describe("migrate", () => {
     const versions = () => rowsOf(tenant, "SELECT name, version FROM schema_versions ORDER BY name");
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
+      { name: "changes", version: changeMigrations.length },
       { name: "content", version: contentTables.migrations.length },
+      { name: "ended", version: endedTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
     ];
     expect(await versions()).toEqual(expected);
