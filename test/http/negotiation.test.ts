@@ -68,9 +68,15 @@ describe.each(REVISIONS_2025)("initialize with %s", (revision) => {
     expect(mixed).toMatchObject({ status: 400, error: { code: -32020 } });
   });
 
-  test("declares what is served, and nothing that is pushed", async () => {
+  test("declares what is served and what is pushed", async () => {
     const { result } = await initialize(revision);
-    expect(result.capabilities).toEqual({ tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} });
+    expect(result.capabilities).toEqual({
+      tools: { listChanged: true },
+      prompts: { listChanged: true },
+      resources: { subscribe: true, listChanged: true },
+      completions: {},
+      logging: {},
+    });
     expect(result.serverInfo).toMatchObject({ name: "tenantry-fixtures", title: "Lab" });
   });
 
