@@ -103,7 +103,12 @@ export class StreamInterview implements Interview {
 async function putOf(name: string, question: Question, tries: number): Promise<PutQuestion> {
   const { method, params } = question;
   const key = await digest(canonicalJson([name, tries, question]));
-  return { name, digest: key, method, ...(params === undefined ? {} : { params }) };
+  return { name, digest: key, method, ...(params === undefined ? {} : { params: wireOf(params) }) };
+}
+
+/** Era 2025 alone names what happens behind a URL: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation */
+function wireOf(params: JsonObject): JsonObject {
+  return params.mode === "url" ? { ...params, elicitationId: crypto.randomUUID() } : params;
 }
 
 /** undefined: it does not fit. Throws what the client refused with. */

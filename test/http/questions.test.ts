@@ -2,7 +2,9 @@
 // What was answered, kept and claimed survives the rounds. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import { describe, expect, inject, test } from "vitest";
-import { client2026, clientOf, ERAS, type Json, type Reply } from "../support/mcp.ts";
+import { openEvents } from "../support/event-reader.ts";
+import { client2026, clientOf, ERAS, post, type Json, type Reply } from "../support/mcp.ts";
+import { expectOfficial } from "../support/official-schema.ts";
 
 const lab = `${inject("fixtureOrigin")}/mcp/lab`;
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
@@ -313,10 +315,25 @@ describe.each(KINDS)("a question of the kind $kind", ({ kind, name, method, answ
     expect(error?.data).toEqual({ requiredCapabilities: missing });
   });
 
-  test("is an error of the tool in era 2025 while it cannot be asked there", async () => {
+  test("is put on the call's stream in era 2025, where its answer comes in a POST of its own", async () => {
     const client = await clientOf("2025-11-25", lab, EVERYTHING);
-    const { result } = await client.request("tools/call", { name: "lab_ask", arguments: { kind } });
-    expect(result).toMatchObject({ isError: true });
+    const stream = await openEvents(lab, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...client.headers },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: "call",
+        method: "tools/call",
+        params: { name: "lab_ask", arguments: { kind } },
+      }),
+    });
+    const asked = await stream.message((message) => message.method === method);
+    expectOfficial("2025-11-25", asked, { direction: "server", method });
+    const answered = await post(lab, { jsonrpc: "2.0", id: asked.id, result: answer }, { headers: client.headers });
+    expect(answered.status).toBe(202);
+    const done = await stream.message((message) => message.id === "call");
+    expect(done.result).toEqual({ content: [{ type: "text", text }] });
+    expect(await stream.next()).toBeUndefined();
   });
 });
 
@@ -339,9 +356,10 @@ describe("a capability", () => {
     expect(error?.code).toBe(-32021);
   });
 
-  test("is false for a tool of era 2025, which can catch that", async () => {
+  test("is false in era 2025 for a request that takes no stream, which the tool can catch", async () => {
     const client = await clientOf("2025-11-25", lab, EVERYTHING);
-    const { result } = await client.request("tools/call", { name: "lab_polite", arguments: {} });
+    const headers = { accept: "application/json" };
+    const { result } = await client.request("tools/call", { name: "lab_polite", arguments: {} }, { headers });
     expect(result.content).toEqual([{ type: "text", text: "could not ask (false): MissingCapability" }]);
   });
 });

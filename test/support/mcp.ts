@@ -81,6 +81,8 @@ let nextId = 1;
 export interface Client {
   readonly era: "2025" | "2026";
   readonly revision: string;
+  /** Of every request: in era 2025 the session's. */
+  readonly headers: Readonly<Record<string, string>>;
   request(method: string, params?: Json, options?: { headers?: Record<string, string> }): Promise<Reply>;
   notify(method: string, params?: Json): Promise<Reply>;
 }
@@ -131,6 +133,7 @@ export function client2026(
   return {
     era: "2026",
     revision,
+    headers: { accept: BOTH, "mcp-protocol-version": revision, ...always },
     request: (method, params = {}, options = {}) => send(method, params, options.headers ?? {}, nextId++),
     notify: (method, params = {}) => send(method, params, {}),
   };
@@ -166,6 +169,7 @@ export async function client2025(
   const client: Client = {
     era: "2025",
     revision,
+    headers,
     request: (method, params, options = {}) =>
       send({ jsonrpc: "2.0", id: nextId++, method, ...(params === undefined ? {} : { params }) }, options.headers),
     notify: (method, params) => send({ jsonrpc: "2.0", method, ...(params === undefined ? {} : { params }) }),

@@ -1,0 +1,44 @@
+// Owns reading a stream of server-sent events for tests: one event after the other, awaited as they come. Refuses to
+// reconnect: what a stream does when it ends is what tests look at.
+
+import { EventSourceParserStream, type EventSourceMessage } from "eventsource-parser/stream";
+import type { Json } from "./mcp.ts";
+
+export interface EventReader {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The next event; undefined: the stream ended. */
+  next(): Promise<EventSourceMessage | undefined>;
+  /** The next JSON-RPC message that fits; throws when the stream ends before it. */
+  message(fits?: (message: Json) => boolean): Promise<Json>;
+  close(): Promise<void>;
+}
+
+export async function openEvents(url: string, init: RequestInit = {}): Promise<EventReader> {
+  const abort = new AbortController();
+  const headers = { accept: "text/event-stream", ...(init.headers as Record<string, string> | undefined) };
+  const response = await fetch(url, { ...init, headers, signal: abort.signal });
+  if (!response.body) throw new Error(`${response.status} without a body`);
+  const reader = response.body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(new EventSourceParserStream())
+    .getReader();
+  const next = async () => (await reader.read()).value;
+  return {
+    status: response.status,
+    headers: response.headers,
+    next,
+    message: async (fits = () => true) => {
+      for (let event = await next(); event; event = await next()) {
+        if (event.data === "") continue;
+        const message = JSON.parse(event.data) as Json;
+        if (fits(message)) return message;
+      }
+      throw new Error("the stream ended");
+    },
+    close: async () => {
+      await reader.cancel().catch(() => {});
+      abort.abort();
+    },
+  };
+}
