@@ -7,7 +7,7 @@ import { notification } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-tables.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { openSessionSocket, persistently, type SessionStub } from "./session-door.ts";
-import type { AskResult, Known, StoredRun } from "./session-object.ts";
+import type { AskResult, Known, StoredRun } from "./call-desk.ts";
 import type { RunnerMessage } from "./wire.ts";
 
 export interface RunnerHost {

@@ -21,7 +21,7 @@ export const CALL_MIGRATIONS: readonly string[] = [
   `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
      memos TEXT NOT NULL, over INTEGER, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL) WITHOUT ROWID`,
   "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, at)) WITHOUT ROWID",
-  "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT) WITHOUT ROWID",
+  "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, seq INTEGER, answer TEXT) WITHOUT ROWID",
   "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
   "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, asked TEXT NOT NULL) WITHOUT ROWID",
 ];
@@ -75,6 +75,10 @@ export class CallTables {
 
   find(key: string): StoredCall | undefined {
     return this.#sql.exec<StoredCall>("SELECT * FROM calls WHERE key = ?", key).toArray()[0];
+  }
+
+  all(): readonly StoredCall[] {
+    return this.#sql.exec<StoredCall>("SELECT * FROM calls").toArray();
   }
 
   unfinished(): readonly StoredCall[] {
@@ -176,6 +180,19 @@ export class CallTables {
       this.#sql.exec("INSERT INTO questions (id, call, name, digest) VALUES (?, ?, ?, ?)", id, call, name, digest);
       return true;
     });
+  }
+
+  /** Which event puts it. */
+  placeQuestion(id: string, seq: number): void {
+    this.#sql.exec("UPDATE questions SET seq = ? WHERE id = ?", seq, id);
+  }
+
+  /** The event that puts the first question without an answer. */
+  firstOpen(call: string): number | undefined {
+    const { seq } = this.#sql
+      .exec<{ seq: number | null }>("SELECT min(seq) AS seq FROM questions WHERE call = ? AND answer IS NULL", call)
+      .one();
+    return seq ?? undefined;
   }
 
   question(id: string): { readonly call: string; readonly answer: string | null } | undefined {

@@ -3,6 +3,7 @@
 
 import { openSocket, type Opened } from "./held-socket.ts";
 import type { SessionObject } from "./session-object.ts";
+import type { Attachment } from "./session-sockets.ts";
 
 export type SessionStub = DurableObjectStub<SessionObject>;
 
@@ -33,11 +34,6 @@ function isOverloaded(error: unknown): boolean {
   return typeof error === "object" && error !== null && "overloaded" in error && error.overloaded === true;
 }
 
-export type SessionSocket =
-  | { readonly as: "viewer"; readonly call: string }
-  | { readonly as: "runner"; readonly request: string; readonly call: string }
-  | { readonly as: "holder" };
-
-export function openSessionSocket(stub: SessionStub, socket: SessionSocket, after = 0): Promise<Opened> {
+export function openSessionSocket(stub: SessionStub, socket: Attachment, after = 0): Promise<Opened> {
   return openSocket(stub, { socket: JSON.stringify(socket), after: String(after) });
 }

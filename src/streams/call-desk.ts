@@ -1,0 +1,229 @@
+// Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what they
+// say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
+
+import { CallTables, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
+import { CLOSE, type ViewerMessage } from "./wire.ts";
+import { tell, type Sockets } from "./session-sockets.ts";
+
+const MAX_ATTEMPTS = 5;
+/** How long a run whose socket closed may take to come back, before another is started. */
+const RECOVERY_MS = 3000;
+
+export interface AskQuestions {
+  /** The call, when it is not stored yet. */
+  readonly call: NewCall | null;
+  readonly key: string;
+  readonly attempt: number;
+  readonly memos: string;
+  readonly questions: readonly NewQuestion[];
+}
+
+export interface Known {
+  readonly digest: string;
+  readonly id: string;
+  /** The JSON of the client's response. */
+  readonly answer: string | null;
+}
+
+export type AskResult =
+  | { readonly state: "asked"; readonly known: readonly Known[] }
+  /** Somebody else runs the call now, or it is over. */
+  | { readonly state: "stale" }
+  | { readonly state: "full" };
+
+export interface StoredRun {
+  readonly record: string;
+  readonly memos: string;
+  readonly known: readonly Known[];
+}
+
+export interface DeskHost {
+  readonly storage: DurableObjectStorage;
+  readonly sockets: Sockets;
+  /** Runs a call in an invocation of the Worker; resolves when that is over, rejects when it was lost. */
+  run(key: string, attempt: number): Promise<void>;
+  wakeAt(time: number): void;
+  waitUntil(work: Promise<unknown>): void;
+}
+
+export class CallDesk {
+  readonly #host: DeskHost;
+  readonly #tables: CallTables;
+  readonly #launched = new Set<string>();
+
+  constructor(host: DeskHost) {
+    this.#host = host;
+    this.#tables = new CallTables(host.storage.sql);
+    // The runs of an earlier instance come back to their sockets, or are lost.
+    if (this.#tables.unfinished().some(({ key }) => this.#isLost(key))) this.#recoverSoon();
+  }
+
+  /** false: the session has as many as it may. */
+  start(call: NewCall): boolean {
+    if (!this.#host.storage.transactionSync(() => this.#tables.add(call))) return false;
+    if (this.takeCancelled(call.request)) this.#end(call.key);
+    else this.#launch(call.key, 1);
+    return true;
+  }
+
+  ask(ask: AskQuestions): AskResult {
+    const state = this.#host.storage.transactionSync(() => this.#put(ask));
+    return state === "asked" ? { state, known: this.#tables.answers(ask.key) } : { state };
+  }
+
+  #put({ call, key, attempt, memos, questions }: AskQuestions): AskResult["state"] {
+    if (call && !this.#tables.find(key) && !this.#tables.add(call)) return "full";
+    if (!this.#current(key, attempt)) return "stale";
+    this.#tables.keepMemos(key, memos);
+    const fresh = this.#tables.addQuestions(key, questions);
+    if (!fresh) return "full";
+    for (const { id, json } of fresh) {
+      const seq = this.#append(key, json, true);
+      if (seq !== undefined) this.#tables.placeQuestion(id, seq);
+    }
+    return "asked";
+  }
+
+  append(key: string, attempt: number, json: string, count: number): boolean {
+    const call = this.#current(key, attempt);
+    if (!call) return false;
+    if (this.#tables.say(call, count)) this.#append(key, json, false);
+    return true;
+  }
+
+  finish(key: string, attempt: number, json: string | null): boolean {
+    if (!this.#current(key, attempt)) return false;
+    this.#host.storage.transactionSync(() => {
+      if (json !== null) this.#append(key, json, true);
+      this.#end(key);
+    });
+    return true;
+  }
+
+  take(key: string, attempt: number): StoredRun | undefined {
+    const call = this.#current(key, attempt);
+    if (!call) return undefined;
+    return { record: this.#tables.record(key), memos: call.memos, known: this.#tables.answers(key) };
+  }
+
+  answer(id: string, response: string): "taken" | "over" | "unknown" {
+    const question = this.#tables.question(id);
+    if (!question) return "unknown";
+    const call = this.#tables.find(question.call);
+    if (question.answer !== null || !call || call.over !== null) return "over";
+    this.#tables.keepAnswer(id, response);
+    const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === call.key);
+    if (runners.length > 0) for (const runner of runners) tell(runner, { answered: true });
+    else if (!this.#launched.has(call.key)) this.#launch(call.key, this.#tables.nextAttempt(call.key));
+    return "taken";
+  }
+
+  cancel(request: string): void {
+    const stored = this.#tables.unfinished().filter((call) => call.request === request);
+    const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.request === request);
+    for (const runner of runners) tell(runner, { cancel: true });
+    for (const { key } of stored) this.#end(key);
+    if (stored.length === 0 && runners.length === 0) this.#tables.addCancelled(request, Date.now());
+  }
+
+  takeCancelled(request: string): boolean {
+    return this.#tables.takeCancelled(request, Date.now());
+  }
+
+  /** A status: nothing can be shown to a viewer from there on. */
+  refuseViewer(key: string, after: number): number | undefined {
+    const call = this.#tables.find(key);
+    if (!call || after > call.seq) return 404;
+    return call.over !== null && after === call.seq ? 410 : undefined;
+  }
+
+  /** One connection shows a call: the newest. */
+  view(socket: WebSocket, key: string, after: number): void {
+    for (const other of this.#host.sockets((one) => one.as === "viewer" && one.call === key)) {
+      if (other !== socket) other.close(CLOSE.replaced);
+    }
+    for (const event of this.#tables.events(key, after)) tell(socket, event);
+    if (this.#tables.find(key)?.over !== null) tell(socket, { over: true });
+  }
+
+  /** Every stored call, and after which event there is what nobody can do without: its result, its open questions. */
+  list(): readonly { readonly key: string; readonly from: number }[] {
+    return this.#tables.all().map(({ key, over, seq }) => {
+      const first = over === null ? (this.#tables.firstOpen(key) ?? seq + 1) : seq;
+      return { key, from: Math.max(first - 1, 0) };
+    });
+  }
+
+  runnerLeft(key: string): void {
+    if (this.#isLost(key)) this.#recoverSoon();
+  }
+
+  /** Starts what was lost, and drops what was kept long enough. Says when to come again. */
+  tend(now: number): number | undefined {
+    for (const { key } of this.#tables.unfinished()) {
+      if (this.#isLost(key)) this.#launch(key, this.#tables.nextAttempt(key));
+    }
+    return this.#tables.prune(now);
+  }
+
+  #recoverSoon(): void {
+    this.#host.wakeAt(Date.now() + RECOVERY_MS);
+  }
+
+  /** Nobody runs it, and it does not wait for its client either. */
+  #isLost(key: string): boolean {
+    const call = this.#tables.find(key);
+    if (!call || call.over !== null || this.#launched.has(key)) return false;
+    const running = this.#host.sockets((socket) => socket.as === "runner" && socket.call === key);
+    return running.length === 0 && !this.#tables.waits(key);
+  }
+
+  #launch(key: string, attempt: number): void {
+    const call = this.#tables.find(key);
+    if (!call || call.over !== null) return;
+    if (attempt > MAX_ATTEMPTS) {
+      this.#append(key, call.fallback, true);
+      this.#end(key);
+      return;
+    }
+    this.#launched.add(key);
+    this.#host.waitUntil(this.#run(key, attempt));
+  }
+
+  async #run(key: string, attempt: number): Promise<void> {
+    try {
+      await this.#host.run(key, attempt);
+    } catch {
+      // The run ended with the Worker that ran it; the alarm starts another.
+    }
+    this.#launched.delete(key);
+    this.runnerLeft(key);
+  }
+
+  #current(key: string, attempt: number): StoredCall | undefined {
+    const call = this.#tables.find(key);
+    return call?.attempt === attempt && call.over === null ? call : undefined;
+  }
+
+  #append(key: string, json: string, always: boolean): number | undefined {
+    const call = this.#tables.find(key);
+    const seq = call && this.#tables.append(call, json, always);
+    if (seq === undefined) return undefined;
+    for (const event of this.#tables.events(key, seq - 1, seq)) this.#show(key, event);
+    return seq;
+  }
+
+  #end(key: string): void {
+    const now = Date.now();
+    this.#tables.end(key, now);
+    const next = this.#tables.prune(now);
+    if (next !== undefined) this.#host.wakeAt(next);
+    this.#show(key, { over: true });
+  }
+
+  #show(key: string, message: ViewerMessage): void {
+    for (const viewer of this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key)) {
+      tell(viewer, message);
+    }
+  }
+}
