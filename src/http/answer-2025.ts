@@ -5,7 +5,7 @@ import type { Call, ClientResponse } from "../protocol/backend.ts";
 import type { Classified } from "../protocol/classify.ts";
 import { encodeAnswer, encodeFailure } from "../protocol/dispatch.ts";
 import { DEFAULT_DIALECT, dialect2025, type Dialect } from "../protocol/era.ts";
-import { failure } from "../protocol/errors.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 import {
   isRequestId,
   type RpcMessage,
@@ -13,6 +13,7 @@ import {
   type RpcRequest,
   type RpcResponse,
 } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { progressTokenOf } from "../protocol/meta.ts";
 import { findSession, ownerOf } from "./find-session.ts";
@@ -44,11 +45,11 @@ export async function answer2025(
   return runCall(arrived, call2025(arrived, message, session?.dialect ?? classified.dialect, session), session);
 }
 
-function isInitialize(message: RpcMessage): message is RpcRequest {
+export function isInitialize(message: RpcMessage): message is RpcRequest {
   return message.kind === "request" && message.method === "initialize";
 }
 
-function call2025(arrived: Arrived, message: RpcRequest, dialect: Dialect, session: Session | null): Call {
+export function call2025(arrived: Arrived, message: RpcRequest, dialect: Dialect, session: Session | null): Call {
   return {
     dialect,
     id: message.id,
@@ -77,7 +78,6 @@ async function answerInitialize(arrived: Arrived, message: RpcRequest, owner: Se
   return response;
 }
 
-/** https://modelcontextprotocol.io/specification/2025-03-26/basic#batching */
 async function answerBatch(
   arrived: Arrived,
   messages: readonly RpcMessage[],
@@ -86,9 +86,19 @@ async function answerBatch(
   const { version } = arrived.inbound;
   const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
   if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
+  const json = await runBatch(arrived, messages, { session, dialect });
+  if (json === undefined) return respondAccepted();
+  return isFailure(json) ? respondFailure("2025", undefined, json) : respondAnswer({ json, status: 200 });
+}
+
+/** The JSON of all answers; undefined: nothing was asked. https://modelcontextprotocol.io/specification/2025-03-26/basic#batching */
+export async function runBatch(
+  arrived: Arrived,
+  messages: readonly RpcMessage[],
+  { session, dialect }: { readonly session: Session | null; readonly dialect: Dialect },
+): Promise<string | Failure | undefined> {
   if (!dialect.batches) {
-    const why = `Invalid Request: revision ${dialect.revision} has no batches`;
-    return respondFailure("2025", undefined, failure("invalidRequest", why));
+    return failure("invalidRequest", `Invalid Request: revision ${dialect.revision} has no batches`);
   }
   const answers = await Promise.all(
     messages.map(async (message) => {
@@ -99,11 +109,11 @@ async function answerBatch(
     }),
   );
   const bodies = answers.filter((done) => done !== undefined).map((done) => done.json);
-  return bodies.length === 0 ? respondAccepted() : respondAnswer({ json: `[${bodies.join(",")}]`, status: 200 });
+  return bodies.length === 0 ? undefined : `[${bodies.join(",")}]`;
 }
 
 /** A notification, or the client's answer to a question. */
-async function hear(
+export async function hear(
   arrived: Arrived,
   message: RpcNotification | RpcResponse,
   session: Session | null,

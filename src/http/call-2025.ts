@@ -1,47 +1,29 @@
 // Owns one request of era 2025 on its way: answered at once, on its own stream, or as a stored call that outlives the
 // connection: when its tool is resumable, and from the first question that it puts to its client.
 
-import { hashToken, keptHash } from "../auth/api-key.ts";
 import type { Call, Resumable } from "../protocol/backend.ts";
-import { encodeFailure } from "../protocol/dispatch.ts";
-import type { Revision } from "../protocol/era.ts";
-import { failure } from "../protocol/errors.ts";
-import { isFailure } from "../protocol/methods/params.ts";
-import { CallRunner, newCallKey } from "../streams/call-runner.ts";
-import type { NewCall } from "../streams/call-tables.ts";
 import { CallViewer } from "../streams/call-viewer.ts";
+import type { CallRunner } from "../streams/call-runner.ts";
 import { openSessionSocket } from "../streams/session-door.ts";
 import { EventStream } from "./event-stream.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
 import { respondWhenReady } from "./respond.ts";
 import type { Session } from "./session.ts";
 import { RequestSink } from "./sse.ts";
+import { createRunner, resumableOf, storeCall, watch, type Running } from "./stored-call.ts";
 
-/** From then on a call can be cancelled from anywhere; an earlier cancellation is found then. */
-const WATCHED_AFTER_MS = 500;
 const KEEPALIVE_MS = 20_000;
 export const DEFAULT_RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
-
-/** Everything that is needed to run a call again, in any isolate. */
-export interface CallRecord {
-  readonly tenant: string;
-  readonly profile: string | null;
-  /** Of the key that was brought; null for none. */
-  readonly keyHash: string | null;
-  readonly principal: string;
-  readonly revision: Revision;
-  readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires">;
-  readonly call: Pick<Call, "id" | "method" | "params">;
-}
 
 export async function runCall(arrived: Arrived, call: Call, session: Session | null): Promise<Response> {
   const resumable = session && arrived.streams ? resumableOf(arrived, call) : undefined;
   if (session && resumable) {
-    const response = await startResumable(arrived, { call, session, resumable });
-    if (response) return response;
+    const key = await storeCall(arrived, { call, session });
+    const shown = key === undefined ? 0 : await showCall(arrived, session, { key, after: 0, resumable });
+    if (typeof shown !== "number") return shown;
   }
   const sink = new RequestSink(arrived.request, "2025", arrived.streams);
-  const runner = session ? createRunner(arrived, { call, session, sink }) : undefined;
+  const runner = session ? createStreamRunner(arrived, { call, session }, sink) : undefined;
   const questions = arrived.streams ? runner : undefined;
   const running = answer(arrived, { ...call, sink, ...(questions === undefined ? {} : { questions }) });
   return respondWhenReady(
@@ -57,34 +39,10 @@ export async function runCall(arrived: Arrived, call: Call, session: Session | n
   );
 }
 
-function resumableOf({ served }: Arrived, { method, params }: Call): Resumable | undefined {
-  const tool = method === "tools/call" && typeof params.name === "string" ? served.tool(params.name) : undefined;
-  return tool && !isFailure(tool) ? tool.resumable : undefined;
-}
-
-function watch(runner: CallRunner, settled: Promise<unknown>, arrived: Arrived): void {
-  const timer = setTimeout(() => {
-    runner.watch().catch((error: unknown) => {
-      arrived.onError(error);
-    });
-  }, WATCHED_AFTER_MS);
-  void settled.then(() => {
-    clearTimeout(timer);
-    if (!runner.isStored) runner.close();
-  });
-}
-
-interface Running {
-  readonly call: Call;
-  readonly session: Session;
-}
-
-function createRunner(arrived: Arrived, { call, session, sink }: Running & { readonly sink: RequestSink }): CallRunner {
-  const runner = new CallRunner({
-    object: () => arrived.doors.sessionObject(session),
-    expires: session.expires,
-    request: JSON.stringify(call.id),
-    describe: async () => ({ ...(await describe(arrived, { call, session })), said: sink.said }),
+/** From its first question on the call's stream shows the call's log. */
+function createStreamRunner(arrived: Arrived, running: Running, sink: RequestSink): CallRunner {
+  const runner = createRunner(arrived, running, {
+    said: () => sink.said,
     stored: (key) => {
       sink.start();
       sink.divert(runner);
@@ -94,7 +52,7 @@ function createRunner(arrived: Arrived, { call, session, sink }: Running & { rea
         viewer.close();
         runner.leave();
       });
-      const viewer = createViewer(arrived, { session, key, stream });
+      const viewer = createViewer(arrived, { session: running.session, key, stream });
       viewer.start(0).catch((error: unknown) => {
         arrived.onError(error);
         stream.end();
@@ -105,41 +63,6 @@ function createRunner(arrived: Arrived, { call, session, sink }: Running & { rea
     },
   });
   return runner;
-}
-
-async function describe(
-  { tenant, profile, token, admitted }: Arrived,
-  { call, session }: Running,
-): Promise<Pick<NewCall, "record" | "fallback">> {
-  const { id, method, params } = call;
-  const { unofficial, capabilities, nonce, expires } = session;
-  const record: CallRecord = {
-    tenant,
-    profile,
-    keyHash: token === null ? null : (keptHash(token) ?? (await hashToken(token))),
-    principal: admitted.principal.id,
-    revision: session.dialect.revision,
-    session: { unofficial, capabilities, nonce, expires },
-    call: { id, method, params },
-  };
-  return {
-    record: JSON.stringify(record),
-    fallback: encodeFailure(id, failure("internal", "Internal error: the call could not be run to its end"), "2025")
-      .json,
-  };
-}
-
-/** undefined: the session has no room for another stored call. */
-async function startResumable(
-  arrived: Arrived,
-  { call, session, resumable }: Running & { readonly resumable: Resumable },
-): Promise<Response | undefined> {
-  const key = newCallKey();
-  const described = await describe(arrived, { call, session });
-  const stored = { key, request: JSON.stringify(call.id), said: 0, ...described };
-  if (!(await arrived.doors.sessionObject(session).start(stored, session.expires))) return undefined;
-  const shown = await showCall(arrived, session, { key, after: 0, resumable });
-  return typeof shown === "number" ? undefined : shown;
 }
 
 /** A number: refused with that status. */

@@ -1,4 +1,5 @@
-// Owns what is not a POST: the streams that era 2025 opens with GET, and DELETE, which ends a session.
+// Owns what is not a POST: the streams that era 2025 opens with GET, in a session or (2024-11-05) as one, and DELETE,
+// which ends a session.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import type { Era } from "../protocol/era.ts";
@@ -7,6 +8,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { parseAccept } from "./body.ts";
 import { DEFAULT_RESUMABLE, showCall } from "./call-2025.ts";
 import { endSession, findSession, type Owned } from "./find-session.ts";
+import { holdStream } from "./http-sse.ts";
 import { answerStandalone, stateOf } from "./notifications.ts";
 import { respondFailure } from "./respond.ts";
 import type { Session } from "./session.ts";
@@ -18,14 +20,20 @@ export async function answerStreams(owned: Owned, era: Era): Promise<Response> {
     const refused = await endSession(owned, id);
     return refused ? respondFailure(era, undefined, refused) : new Response(null, { status: 204 });
   }
-  if (method === "GET" && id !== null && parseAccept(headers.get("accept")).stream) {
-    const session = await findSession(owned, id);
-    const answered = session ? await openStream(owned, session) : failure("sessionNotFound");
-    return isFailure(answered) ? respondFailure("2025", undefined, answered) : answered;
-  }
+  const opened = method === "GET" ? await answerGet(owned, id) : undefined;
+  if (opened) return isFailure(opened) ? respondFailure("2025", undefined, opened) : opened;
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
   response.headers.set("allow", id === null ? "POST, OPTIONS" : "GET, POST, DELETE, OPTIONS");
   return response;
+}
+
+/** undefined: no stream is wanted. A wildcard is no wish for one: whoever only looks would wait for ever. */
+async function answerGet(owned: Owned, id: string | null): Promise<Response | Failure | undefined> {
+  const accept = owned.request.headers.get("accept");
+  if (id === null) return /\btext\/event-stream\b/i.test(accept ?? "") ? holdStream(owned) : undefined;
+  if (!parseAccept(accept).stream) return undefined;
+  const session = await findSession(owned, id);
+  return session ? openStream(owned, session) : failure("sessionNotFound");
 }
 
 async function openStream(owned: Owned, session: Session): Promise<Response | Failure> {

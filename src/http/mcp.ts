@@ -13,6 +13,7 @@ import type { Snapshot } from "../tenants/snapshot.ts";
 import { answer2025 } from "./answer-2025.ts";
 import { isJsonType, parseAccept, type Accepted, parseJson, readBody } from "./body.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
+import { answerPosted, postedTo } from "./posted.ts";
 import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
 import { respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
@@ -33,6 +34,9 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
   if (admitted.kind === "failure" || isFailure(held)) return respondRefused(era, admitted as Failure);
   const parsed = typeof text === "string" ? parseJson(text) : text;
   if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
+  const posted = postedTo(endpoint.request.url);
+  if (posted !== null)
+    return answerPosted({ ...endpoint, held, admitted }, posted, { text: text as string, ...parsed });
   // 4. Which era, which dialect, or why not.
   const inbound: InboundHeaders = {
     version,

@@ -11,6 +11,7 @@ import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/m
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
 import type { Admitted } from "./admit.ts";
 import { EventStream } from "./event-stream.ts";
+import type { Doors } from "./doors.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Session } from "./session.ts";
 
@@ -26,8 +27,9 @@ export async function answerListen(
   { id, filter }: { readonly id: RequestId; readonly filter: ListenFilter },
 ): Promise<Response | Failure> {
   const _meta = subscriptionMeta(id);
-  const stream = openStream(endpoint, {
+  const stream = openNotifications(endpoint, {
     listener: { session: null, profile: endpoint.profile, principal: principal.id },
+    ages: true,
     filter: async () => filter,
     tell: (events, method, params) => {
       events.event(notification(method, { ...params, _meta }));
@@ -50,14 +52,10 @@ export async function answerStandalone(
   lastEventId: string | null,
 ): Promise<Response | Failure> {
   const { doors } = endpoint;
-  const stream = openStream(endpoint, {
+  const stream = openNotifications(endpoint, {
     listener: { session: session.nonce, profile: endpoint.profile, principal: session.principal },
-    filter: async () => ({
-      tools: true,
-      prompts: true,
-      resources: true,
-      uris: new Map((await doors.sessionObject(session).subscriptions()) as [string, string][]),
-    }),
+    ages: true,
+    filter: () => sessionFilter(doors, session),
     tell: (events, method, params, state) => {
       events.event(notification(method, params), eventIdOf(state));
     },
@@ -73,29 +71,47 @@ export async function answerStandalone(
   return stream.events.respond();
 }
 
-function refuse(events: EventStream, status: number): Failure {
+/** Everything that is served may be told, and what the session subscribed to. */
+export async function sessionFilter(doors: Doors, session: Session): ReturnType<FeedHost["filter"]> {
+  const uris = (await doors.sessionObject(session).subscriptions()) as [string, string][];
+  return { tools: true, prompts: true, resources: true, uris: new Map(uris) };
+}
+
+export function refuse(events: EventStream, status: number): Failure {
   events.end();
   if (status === 403) return failure("forbidden");
   return { ...failure("unavailable", "Service unavailable: too many streams"), retryAfter: 30 };
 }
 
-interface StreamOptions {
+export interface StreamOptions {
   readonly listener: { readonly session: string | null; readonly profile: string | null; readonly principal: string };
+  /** false: it lives as long as its client wants it. */
+  readonly ages: boolean;
   filter: FeedHost["filter"];
   tell(events: EventStream, method: string, params: Record<string, unknown>, state: FeedState): void;
   /** Said before the server ends the stream of its own accord. */
   bye(events: EventStream): void;
+  /** It is over, whoever ended it. */
+  over?(): void;
 }
 
-function openStream(endpoint: Endpoint, options: StreamOptions) {
+export interface NotificationStream {
+  readonly events: EventStream;
+  readonly feed: Feed;
+  /** What happened meanwhile is told now, and from now on at once. */
+  begin(): void;
+}
+
+export function openNotifications(endpoint: Endpoint, options: StreamOptions): NotificationStream {
   const { doors } = endpoint;
   // What happens before the stream has begun is told after what it begins with.
   let early: (() => void)[] | undefined = [];
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
-    ages: true,
+    ages: options.ages,
     gone: () => {
       feed.close();
+      options.over?.();
     },
     aged: () => {
       feed.close();
@@ -117,6 +133,7 @@ function openStream(endpoint: Endpoint, options: StreamOptions) {
     ended: (why) => {
       if (why !== "replaced") options.bye(events);
       events.end();
+      options.over?.();
     },
   });
   const begin = () => {
@@ -153,7 +170,7 @@ async function digestsOf(view: View): Promise<StreamSight["digests"]> {
 }
 
 /** Where a stream was, so that it can go on: a version, and what the lists looked like then. */
-function eventIdOf({ version, digests: { tools, prompts, resources } }: FeedState): string {
+export function eventIdOf({ version, digests: { tools, prompts, resources } }: FeedState): string {
   return `n.${version}.${tools}.${prompts}.${resources}`;
 }
 

@@ -12,10 +12,10 @@ import { CallRunner } from "../streams/call-runner.ts";
 import { persistently, type SessionStub } from "../streams/session-door.ts";
 import type { StoredRun } from "../streams/call-desk.ts";
 import type { RunOrder } from "../streams/session-object.ts";
-import type { CallRecord } from "./call-2025.ts";
 import { answer, type Endpoint } from "./endpoint.ts";
 import type { Session } from "./session.ts";
 import { RequestSink } from "./sse.ts";
+import type { CallRecord } from "./stored-call.ts";
 
 /** `endpointOf`: as for a request that brings this credential. */
 export async function runStored(

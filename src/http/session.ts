@@ -46,6 +46,7 @@ export async function mintSession(
   owner: SessionOwner,
   negotiated: Negotiated,
   capabilities: JsonObject,
+  nonce: string = crypto.randomUUID(),
 ): Promise<string> {
   const sealed: Sealed = [
     (REVISIONS_2025 as readonly string[]).indexOf(negotiated.dialect.revision),
@@ -53,7 +54,7 @@ export async function mintSession(
     BITS.reduce((bits, capability, at) => bits | (hasCapability(capabilities, capability) ? 1 << at : 0), 0),
     owner.profile,
     owner.principal,
-    crypto.randomUUID(),
+    nonce,
     Date.now() + SESSION_LIFETIME_MS,
   ];
   return seal(owner.ring, purposeOf(owner.tenant), JSON.stringify(sealed));

@@ -1,0 +1,187 @@
+// Owns running what the client of one HTTP+SSE stream posts, in the invocation that holds the stream: every answer goes
+// there, and stored calls are shown there. Refuses to open the stream or to know where it goes on from.
+// https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
+
+import type { Call } from "../protocol/backend.ts";
+import { classify } from "../protocol/classify.ts";
+import { encodeAnswer, encodeFailure } from "../protocol/dispatch.ts";
+import { DIALECTS, type Revision } from "../protocol/era.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { JsonObject, RequestId, RpcRequest } from "../protocol/jsonrpc.ts";
+import { initialize } from "../protocol/methods/lifecycle.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { CallViewer } from "../streams/call-viewer.ts";
+import type { CallRunner } from "../streams/call-runner.ts";
+import { openSessionSocket, persistently } from "../streams/session-door.ts";
+import { call2025, isInitialize, runBatch } from "./answer-2025.ts";
+import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
+import type { EventStream } from "./event-stream.ts";
+import { HeldSink } from "./held-sink.ts";
+import { NO_HEADERS } from "./posted.ts";
+import type { Session } from "./session.ts";
+import { createRunner, resumableOf, storeCall, watch } from "./stored-call.ts";
+
+const MAX_RUNNING = 100;
+/** How long a call goes on when its client is gone. */
+const ORPHAN_MS = 30_000;
+
+export interface HolderHost {
+  readonly endpoint: Endpoint;
+  readonly events: EventStream;
+  /** An event of a stored call: `seq` of `key` was shown. */
+  shown(key: string, seq: number, json: string): void;
+}
+
+/** What `initialize` agreed on, as the session's object keeps it. */
+interface Agreed {
+  readonly revision: Revision;
+  readonly unofficial: boolean;
+  readonly capabilities: JsonObject;
+}
+
+interface Running {
+  readonly sink: HeldSink;
+  readonly runner: CallRunner;
+}
+
+export class Holder {
+  readonly #host: HolderHost;
+  readonly #running = new Set<Running>();
+  readonly #viewers = new Map<string, CallViewer>();
+  #session: Session;
+  #taken = 0;
+
+  constructor(host: HolderHost, session: Session) {
+    this.#host = host;
+    this.#session = session;
+  }
+
+  /** What an earlier holder of the same session wrote down. */
+  recall(agreed: string): void {
+    const { revision, unofficial, capabilities } = JSON.parse(agreed) as Agreed;
+    this.#session = { ...this.#session, dialect: DIALECTS[revision], unofficial, capabilities };
+  }
+
+  /** What a client posted. It ends here: whatever goes wrong becomes an answer. */
+  take(text: string): void {
+    this.#taken += 1;
+    const { endpoint } = this.#host;
+    const work = this.#run(JSON.parse(text)).catch((error: unknown) => {
+      endpoint.onError(error);
+    });
+    endpoint.waitUntil(
+      work.then(() => {
+        this.#taken -= 1;
+      }),
+    );
+  }
+
+  /** Shows a stored call after `after`. */
+  async show(key: string, after: number): Promise<void> {
+    const viewer = new CallViewer({
+      connect: (from) => openSessionSocket(this.#object(), { as: "viewer", call: key }, from),
+      event: (seq, json) => {
+        this.#host.shown(key, seq, json);
+      },
+      over: () => {
+        this.#viewers.delete(key);
+      },
+    });
+    this.#viewers.set(key, viewer);
+    if ((await viewer.start(after)) !== undefined) this.#viewers.delete(key);
+  }
+
+  /** The client is gone: questions are for whoever it comes back to, and the rest has little time left. */
+  leave(): void {
+    for (const viewer of this.#viewers.values()) viewer.close();
+    for (const { runner } of this.#running) runner.leave();
+    if (this.#running.size === 0) return;
+    setTimeout(() => {
+      for (const { sink } of this.#running) sink.cancel();
+    }, ORPHAN_MS);
+  }
+
+  #object() {
+    return this.#host.endpoint.doors.sessionObject(this.#session);
+  }
+
+  async #run(body: unknown): Promise<void> {
+    const classified = classify(body, NO_HEADERS);
+    const id =
+      classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
+    const arrived =
+      this.#taken > MAX_RUNNING ? failure("refused", "Refused: too many calls at once") : await this.#arrive();
+    if (isFailure(arrived)) return this.#refuse(id, arrived);
+    if (classified.kind === "batch2025") {
+      const session = this.#session;
+      const json = await runBatch(arrived, classified.messages, { session, dialect: session.dialect });
+      if (isFailure(json)) return this.#refuse(undefined, json);
+      if (json !== undefined) this.#host.events.event(json);
+    }
+    if (classified.kind !== "message2025" || classified.message.kind !== "request") return;
+    if (isInitialize(classified.message)) await this.#initialize(arrived, classified.message);
+    else await this.#call(arrived, call2025(arrived, classified.message, this.#session.dialect, this.#session));
+  }
+
+  #refuse(id: RequestId | undefined, why: Failure): void {
+    this.#host.events.event(encodeFailure(id, why, "2025").json);
+  }
+
+  /** Admitted anew for every message, as every other request is. */
+  async #arrive(): Promise<Arrived | Failure> {
+    const { endpoint } = this.#host;
+    try {
+      const held = await endpoint.snapshot();
+      const admitted = isFailure(held) ? held : endpoint.admit(held);
+      if (isFailure(held) || isFailure(admitted)) return admitted as Failure;
+      const served = endpoint.backend(admitted, held);
+      return { ...endpoint, held, admitted, served, inbound: NO_HEADERS, streams: true };
+    } catch (error) {
+      endpoint.onError(error);
+      return failure("unavailable", "Service unavailable: this tenant cannot be served right now");
+    }
+  }
+
+  async #initialize(arrived: Arrived, { id, params }: RpcRequest): Promise<void> {
+    const initialized = initialize(params ?? {}, arrived.served);
+    if (initialized.kind === "failure") return this.#refuse(id, initialized);
+    const { negotiated, capabilities, result } = initialized;
+    const { dialect, unofficial } = negotiated;
+    const agreed: Agreed = { revision: dialect.revision, unofficial, capabilities };
+    this.#session = { ...this.#session, dialect, unofficial, capabilities };
+    await persistently(async () => this.#object().agree(JSON.stringify(agreed), this.#session.expires));
+    this.#host.events.event(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
+  }
+
+  async #call(arrived: Arrived, call: Call): Promise<void> {
+    const session = this.#session;
+    if (resumableOf(arrived, call)) {
+      const key = await storeCall(arrived, { call, session });
+      if (key !== undefined) return this.show(key, 0);
+    }
+    const sink = new HeldSink(this.#host.events);
+    const runner = createRunner(
+      arrived,
+      { call, session },
+      {
+        said: () => sink.said,
+        stored: (key) => {
+          sink.divert(runner);
+          this.show(key, 0).catch((error: unknown) => {
+            arrived.onError(error);
+          });
+        },
+        cancelled: () => {
+          sink.cancel();
+        },
+      },
+    );
+    const running: Running = { sink, runner };
+    this.#running.add(running);
+    const settled = answer(arrived, { ...call, sink, questions: runner });
+    watch(runner, settled, arrived);
+    const { json } = await settled;
+    await sink.finish(json);
+    this.#running.delete(running);
+  }
+}
