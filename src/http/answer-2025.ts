@@ -16,7 +16,7 @@ import {
 import { isFailure } from "../protocol/methods/params.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { progressTokenOf } from "../protocol/meta.ts";
-import { findSession, ownerOf } from "./find-session.ts";
+import { findSession, ownerOf, type Owned } from "./find-session.ts";
 import { answer, type Arrived } from "./endpoint.ts";
 import { respondAccepted, respondAnswer, respondFailure } from "./respond.ts";
 import { runCall } from "./call-2025.ts";
@@ -114,7 +114,7 @@ export async function runBatch(
 
 /** A notification, or the client's answer to a question. */
 export async function hear(
-  arrived: Arrived,
+  arrived: Owned,
   message: RpcNotification | RpcResponse,
   session: Session | null,
 ): Promise<Response> {

@@ -1,11 +1,8 @@
 // The HTTP+SSE transport of 2024-11-05: one GET stream for everything the server says, POSTs for what the client says.
 
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
-import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { openEvents, type EventReader } from "../support/event-reader.ts";
-import { post, type Json } from "../support/mcp.ts";
+import { clientOf, post, type Json } from "../support/mcp.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 
 const origin = inject("fixtureOrigin");
@@ -46,7 +43,11 @@ async function connect(url = lab, headers: Record<string, string> = {}): Promise
   };
 }
 
-const HELLO = { protocolVersion: "2024-11-05", capabilities: { roots: {} }, clientInfo: { name: "test", version: "1" } };
+const HELLO = {
+  protocolVersion: "2024-11-05",
+  capabilities: { roots: {} },
+  clientInfo: { name: "test", version: "1" },
+};
 
 async function begin(connection: Connection): Promise<void> {
   const { result } = await connection.request("hello", "initialize", HELLO);
@@ -92,5 +93,176 @@ describe("a stream", () => {
     const said = [await connection.stream.message(), await connection.stream.message()];
     expect(said.every(({ method }) => method === "notifications/progress")).toBe(true);
     expect(await connection.stream.message()).toMatchObject({ id: 5 });
+  });
+});
+
+/** Everything a resumed stream says until nothing is said for as long as a ping takes. */
+async function messagesUntilPing(connection: Connection): Promise<Json[]> {
+  const id = crypto.randomUUID();
+  await connection.send({ jsonrpc: "2.0", id, method: "ping" });
+  const messages: Json[] = [];
+  for (
+    let message = await connection.stream.message();
+    message.id !== id;
+    message = await connection.stream.message()
+  ) {
+    messages.push(message);
+  }
+  return messages;
+}
+
+const ASKED = { ...HELLO, capabilities: { elicitation: {}, sampling: {}, roots: {} } };
+const YES = { action: "accept", content: { yes: true } };
+
+const uriOf = (key: string) => `lab://ends/${key}/began`;
+
+const change = (key: string) =>
+  post(lab, {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "lab_watch", arguments: { key, forMs: 0, talk: false } },
+  });
+
+describe("a client that comes back", () => {
+  test("with the id of the last event goes on in its session: what it subscribed to, what it missed", async () => {
+    const before = await connect();
+    await before.request("hello", "initialize", ASKED);
+    const key = crypto.randomUUID();
+    const uri = uriOf(key);
+    await before.request(1, "resources/subscribe", { uri });
+    await before.stream.close();
+    await change(key);
+    const after = await connect(lab, { "last-event-id": before.endpointId });
+    expect(after.endpoint).toBe(before.endpoint);
+    const told = await after.stream.message((message) => message.method === "notifications/resources/updated");
+    expect(told.params).toEqual({ uri });
+    expect((await after.request(2, "ping")).result).toMatchObject({ _meta: {} });
+  });
+
+  test("is shown the result of a resumable call once, and not again", async () => {
+    const url = `${origin}/mcp/conformance`;
+    const before = await connect(url);
+    await begin(before);
+    await before.send({ jsonrpc: "2.0", id: "long", method: "tools/call", params: { name: "test_reconnection" } });
+    await before.stream.close();
+    const after = await connect(url, { "last-event-id": before.endpointId });
+    const event = await eventOf(after.stream, "long");
+    expect(event.message.result).toMatchObject({ content: [{ text: "The answer survived the reconnection." }] });
+    await after.stream.close();
+    const later = await connect(url, { "last-event-id": event.id });
+    expect((await messagesUntilPing(later)).filter(({ id }) => id === "long")).toEqual([]);
+    const twice = await connect(url, { "last-event-id": before.endpointId });
+    expect((await messagesUntilPing(twice)).filter(({ id }) => id === "long")).toHaveLength(1);
+  });
+
+  test("answers a question that was asked before; the call goes on and what was done once stays done", async () => {
+    const before = await connect();
+    await before.request("hello", "initialize", ASKED);
+    const key = crypto.randomUUID();
+    const params = { name: "lab_pay", arguments: { key } };
+    await before.send({ jsonrpc: "2.0", id: "pay", method: "tools/call", params });
+    const sure = await eventOf(before.stream, "elicitation/create");
+    await before.stream.close();
+    const after = await connect(lab, { "last-event-id": sure.id });
+    await after.send({ jsonrpc: "2.0", id: sure.message.id, result: YES });
+    await after.send({ jsonrpc: "2.0", id: sure.message.id, result: { action: "decline" } });
+    const thanks = await eventOf(after.stream, "elicitation/create");
+    expect(thanks.message.id).not.toBe(sure.message.id);
+    await after.send({ jsonrpc: "2.0", id: thanks.message.id, result: YES });
+    const paid = await eventOf(after.stream, "pay");
+    expect(JSON.stringify(paid.message.result)).toContain("receipt");
+    expect((await messagesUntilPing(after)).filter(({ method }) => method === "elicitation/create")).toEqual([]);
+  });
+
+  test("under the name it gave its stream needs no event id: it is asked again what is still open", async () => {
+    const url = `${lab}?stream=${crypto.randomUUID()}`;
+    const before = await connect(url);
+    await before.request("hello", "initialize", ASKED);
+    await before.send({
+      jsonrpc: "2.0",
+      id: "ask",
+      method: "tools/call",
+      params: { name: "lab_ask", arguments: { kind: "form" } },
+    });
+    const asked = await before.stream.message((message) => message.method === "elicitation/create");
+    await before.stream.close();
+    const after = await connect(url, { "mcp-protocol-version": "2024-11-05" });
+    const again = await after.stream.message((message) => message.method === "elicitation/create");
+    expect(again).toEqual(asked);
+    await after.send({ jsonrpc: "2.0", id: asked.id, result: YES });
+    expect(await after.stream.message((message) => message.id === "ask")).toMatchObject({
+      result: { content: [{ text: '{"yes":true}' }] },
+    });
+  });
+
+  test("takes its place: the older stream of the same session ends", async () => {
+    const url = `${lab}?stream=${crypto.randomUUID()}`;
+    const before = await connect(url);
+    const after = await connect(url);
+    expect(await before.stream.next()).toBeUndefined();
+    expect((await after.request(1, "ping")).id).toBe(1);
+  });
+});
+
+async function eventOf(stream: EventReader, idOrMethod: string): Promise<{ id: string; message: Json }> {
+  for (let event = await stream.next(); event; event = await stream.next()) {
+    const message = JSON.parse(event.data) as Json;
+    if (message.id === idOrMethod || message.method === idOrMethod) return { id: event.id ?? "", message };
+  }
+  throw new Error("the stream ended");
+}
+
+describe("what is refused", () => {
+  test.each([
+    ["a session id that nobody made", "x.AAAA"],
+    ["an empty one", ""],
+  ])("%s", async (_what, id) => {
+    const reply = await post(`${lab}?sessionId=${id}`, { jsonrpc: "2.0", id: 1, method: "ping" });
+    expect({ status: reply.status, code: reply.error?.code, id: reply.id }).toEqual({
+      status: 404,
+      code: -32600,
+      id: 1,
+    });
+  });
+
+  test("the endpoint of another tenant", async () => {
+    const { endpoint } = await connect();
+    const reply = await post(endpoint.replace("/mcp/lab", "/mcp/conformance"), {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "ping",
+    });
+    expect(reply.status).toBe(404);
+  });
+
+  test("a message for a session that holds no stream", async () => {
+    const client = await clientOf("2025-11-25", lab);
+    const url = `${lab}?sessionId=${client.headers["mcp-session-id"] ?? ""}`;
+    expect((await post(url, { jsonrpc: "2.0", id: 1, method: "ping" })).status).toBe(404);
+  });
+
+  test("what is no JSON-RPC, at once", async () => {
+    const { endpoint } = await connect();
+    expect((await post(endpoint, "{")).error?.code).toBe(-32700);
+    expect((await post(endpoint, { id: 1 })).error?.code).toBe(-32600);
+  });
+
+  test.each(["x", "n.1.a.b.c", "a.b~c~d"])("the event id %s", async (id) => {
+    const response = await fetch(lab, { headers: { accept: "text/event-stream", "last-event-id": id } });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { code: -32600 } });
+  });
+
+  test("a name of a stream that could be guessed", async () => {
+    const response = await fetch(`${lab}?stream=mine`, { headers: { accept: "text/event-stream" } });
+    expect(response.status).toBe(400);
+  });
+
+  test("a batch in a revision that has none, on the stream", async () => {
+    const connection = await connect();
+    await begin(connection);
+    await connection.send([{ jsonrpc: "2.0", id: 1, method: "ping" }] as unknown as Json);
+    expect((await connection.stream.message()).error).toMatchObject({ code: -32600 });
   });
 });
