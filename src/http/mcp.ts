@@ -34,7 +34,7 @@ export async function handlePost(endpoint: Endpoint): Promise<Response> {
   if (admitted.kind === "failure" || isFailure(held)) return respondRefused(era, admitted as Failure);
   const parsed = typeof text === "string" ? parseJson(text) : text;
   if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
-  const posted = postedTo(endpoint.request.url);
+  const posted = postedTo(endpoint.request, era);
   if (posted !== null)
     return answerPosted({ ...endpoint, held, admitted }, posted, { text: text as string, ...parsed });
   // 4. Which era, which dialect, or why not.

@@ -2,6 +2,7 @@
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { classify, type InboundHeaders } from "../protocol/classify.ts";
+import type { Era } from "../protocol/era.ts";
 import { failure } from "../protocol/errors.ts";
 import { persistently } from "../streams/session-door.ts";
 import { hear } from "./answer-2025.ts";
@@ -14,8 +15,8 @@ export const NO_HEADERS: InboundHeaders = { version: null, session: null, method
 const HOLDER_RETRY_MS = [50, 250, 700, 1500] as const;
 
 /** The session that the URL names; null: none, as in every other request. */
-export function postedTo(url: string): string | null {
-  return url.includes("sessionId=") ? new URL(url).searchParams.get("sessionId") : null;
+export function postedTo({ url }: Request, era: Era): string | null {
+  return era === "2025" && url.includes("sessionId=") ? new URL(url).searchParams.get("sessionId") : null;
 }
 
 export async function answerPosted(

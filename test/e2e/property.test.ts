@@ -59,9 +59,15 @@ const isPage = ({ method, path }: Shot, reply: RawReply) =>
   path === "/healthz" ||
   reply.headers["content-type"]?.startsWith("text/html") === true;
 
+/** The transport of 2024-11-05 opens one for every GET that wants it. */
+const isStream = ({ method }: Shot, reply: RawReply) =>
+  method === "GET" && reply.headers["content-type"] === "text/event-stream";
+const ENDPOINT = /\nevent: endpoint\ndata: \/mcp\/\S+\n\n/;
+
 function faultOf(sent: Shot, reply: RawReply): string | undefined {
   if (reply.status >= 500 || reply.status < 200) return "status";
   if (STACK.test(reply.text)) return "a stack";
+  if (isStream(sent, reply)) return ENDPOINT.test(reply.text) ? undefined : "no endpoint";
   if (reply.status === 202 || reply.status === 204) return reply.text === "" ? undefined : "a body";
   return isPage(sent, reply) ? undefined : answerFault(sent, reply);
 }
@@ -116,7 +122,8 @@ async function fire(sent: Shot, counts: Map<string, number>): Promise<void> {
   });
   try {
     const { method, headers, body } = sent;
-    const reply = await Promise.race([sendRaw(origin + sent.path, { method, headers, body, agent }), late]);
+    const standing = method === "GET";
+    const reply = await Promise.race([sendRaw(origin + sent.path, { method, headers, body, agent, standing }), late]);
     const fault = faultOf(sent, reply);
     if (fault !== undefined) throw new Error(`${fault}: ${reply.status} ${reply.text.slice(0, 2000)}`);
     const kind = `${reply.status}${reply.text.includes('"result":') ? " with a result" : ""}`;

@@ -17,6 +17,8 @@ export interface RawRequest {
   readonly body?: string | Uint8Array | readonly (string | Uint8Array)[];
   /** The body is begun and never ended: the server has to answer before it has everything. */
   readonly unfinished?: boolean;
+  /** A stream that would not end is left after its first event. */
+  readonly standing?: boolean;
   readonly agent?: Agent;
 }
 
@@ -55,8 +57,12 @@ export async function sendRaw(url: string, options: RawRequest = {}): Promise<Ra
   const { response } = await begun;
   response.setEncoding("utf8");
   let text = "";
-  for await (const part of response) text += part as string;
-  if (options.unfinished === true) close();
+  const stands = options.standing === true && (response.headers["content-type"] ?? "").startsWith("text/event-stream");
+  for await (const part of response) {
+    text += part as string;
+    if (stands && /^data:.*\n\n/m.test(text)) break;
+  }
+  if (options.unfinished === true || stands) close();
   return { status: response.statusCode ?? 0, headers: response.headers, text };
 }
 
