@@ -7,6 +7,7 @@ import { authorityTables } from "./tenants/authority.ts";
 import type { TenantDefinition as Definition } from "./tenants/definition.ts";
 import { endedTables } from "./tenants/ended-tables.ts";
 import { policyTables } from "./tenants/policy-tables.ts";
+import { sessionRegister } from "./tenants/session-register.ts";
 import { createTenantObject } from "./tenants/tenant-object.ts";
 
 export { createWorker, type WorkerOptions } from "./http/create-worker.ts";
@@ -41,4 +42,10 @@ export { SessionObject } from "./streams/session-object.ts";
 export type TenantDefinition = Definition<NewResource>;
 
 /** The authority of one tenant, with the tables of every domain that keeps some there. Bind it as `TENANTS`. */
-export class TenantObject extends createTenantObject([authorityTables, endedTables, policyTables, contentTables]) {}
+export class TenantObject extends createTenantObject([
+  authorityTables,
+  endedTables,
+  sessionRegister,
+  policyTables,
+  contentTables,
+]) {}

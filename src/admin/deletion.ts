@@ -2,7 +2,10 @@
 // it stored goes, then its name.
 
 import { directoryOf, forgetName } from "../tenants/directory.ts";
+import { sessionName, sessionStub } from "../streams/session-door.ts";
+import { sessionRegister } from "../tenants/session-register.ts";
 import { dropSnapshot } from "../tenants/snapshot.ts";
+import { ANYWHERE, stubOf } from "../tenants/stub.ts";
 import { remote } from "../tenants/tables.ts";
 import { baseTables } from "./base-tables.ts";
 import { untilInForce } from "./in-force.ts";
@@ -15,6 +18,7 @@ import type { Managed } from "./tenant-access.ts";
 
 /** An invocation of the object may ask KV a thousand things. */
 const BODIES_AT_ONCE = 500;
+const SESSIONS_AT_ONCE = 100;
 
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
   const { id, entry, policy, content } = managed;
@@ -36,6 +40,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   dropSnapshot(id);
   // 3. What it stored.
   while (!(await content.purge(BODIES_AT_ONCE)).done);
+  await endSessions(desk, managed);
   await env.BODIES.delete(`outage/${id}`);
   await policy.erase();
   // 4. What others say about it, and its name.
@@ -43,4 +48,16 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   await operators.forgetTenant(id);
   await directory.remove(id);
   forgetName(id);
+}
+
+/** What 2025 sessions remembered goes with their tenant: their calls hold its data. */
+async function endSessions({ env }: Desk, { id, entry }: Managed): Promise<void> {
+  const placement = entry ?? ANYWHERE;
+  const register = remote(stubOf(env, id, placement), sessionRegister);
+  for (;;) {
+    const nonces = await register.list(SESSIONS_AT_ONCE);
+    if (nonces.length === 0) return;
+    await Promise.all(nonces.map((nonce) => sessionStub(env, sessionName(id, nonce), placement.jurisdiction).end()));
+    await register.forget(nonces);
+  }
 }

@@ -4,6 +4,7 @@
 import * as z from "zod";
 import type { Catalog } from "../content/view.ts";
 import type { NewResource } from "../content/store.ts";
+import type { SessionEnv } from "../streams/session-door.ts";
 import type { Tenant } from "../tenants/definition.ts";
 import type { DirectoryEnv } from "../tenants/directory.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
@@ -13,7 +14,7 @@ import type { PlatformEnv } from "./platform-object.ts";
 import { ProblemError, rulesOf, type FieldRule } from "./problem.ts";
 
 /** What the admin API needs of a Worker's bindings. */
-export interface AdminEnv extends DirectoryEnv, PlatformEnv, SecretsKeyEnv {
+export interface AdminEnv extends DirectoryEnv, PlatformEnv, SecretsKeyEnv, SessionEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** The first owner's token: a Worker secret. */

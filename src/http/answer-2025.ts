@@ -122,7 +122,7 @@ export async function hear(
   if (message.kind === "notification") {
     const requestId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
     if (isRequestId(requestId)) {
-      await arrived.doors.sessionObject(session).cancel(JSON.stringify(requestId), session.expires);
+      await (await arrived.doors.remembered(session)).cancel(JSON.stringify(requestId), session.expires);
     }
     return respondAccepted();
   }

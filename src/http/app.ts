@@ -10,6 +10,7 @@ import type { NewResource } from "../content/store.ts";
 import type { Catalog } from "../content/view.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { sessionStub } from "../streams/session-door.ts";
 import type { RunOrder } from "../streams/session-object.ts";
 import type { Tenant } from "../tenants/definition.ts";
 import { lookUp } from "../tenants/directory.ts";
@@ -205,7 +206,9 @@ function createEndpoint(
   { known, token }: { readonly known: Tenant<NewResource> | Failure; readonly token: string | null },
 ): Endpoint {
   const { waitUntil } = aroundOf({ env, ctx });
-  const stub = () => stubOf(env, id, isFailure(known) ? ANYWHERE : known.placement);
+  const placement = isFailure(known) ? ANYWHERE : known.placement;
+  const { jurisdiction } = placement;
+  const stub = () => stubOf(env, id, placement);
   return {
     request,
     tenant: id,
@@ -235,7 +238,7 @@ function createEndpoint(
         waitUntil,
       }),
     token,
-    doors: createDoors(id, env, stub),
+    doors: createDoors(id, env, { stub, jurisdiction }),
     waitUntil,
     onError: (error) => {
       hooks.onError?.(error, undefined);
@@ -261,5 +264,5 @@ export function runOrder(
     const known = tenant ?? failure("unknownTenant");
     return createEndpoint(options, { request, env, ctx, target }, target, { known, token });
   };
-  return runStored(order, () => env.SESSIONS.getByName(order.session), endpointOf);
+  return runStored(order, () => sessionStub(env, order.session, order.jurisdiction), endpointOf);
 }

@@ -1,13 +1,16 @@
 // Owns the ways from a request to the objects behind a tenant's streams: its hub, its changes, its sessions.
 
+import { AppError } from "../protocol/app-error.ts";
 import type { SessionPort } from "../protocol/backend.ts";
 import type { HubObject } from "../streams/hub-object.ts";
 import { openSocket, type Opened } from "../streams/held-socket.ts";
-import { sessionName, type SessionEnv, type SessionStub } from "../streams/session-door.ts";
+import { sessionName, sessionStub, type SessionEnv, type SessionStub } from "../streams/session-door.ts";
 import type { Listener } from "../streams/wire.ts";
 import { remoteChanges, type ChangeMethods } from "../tenants/change-tables.ts";
 import { hubName, shardsOf } from "../tenants/changes.ts";
 import { endedTables, type EndedMethods } from "../tenants/ended-tables.ts";
+import { sessionRegister } from "../tenants/session-register.ts";
+import { objectsIn } from "../tenants/stub.ts";
 import { remote, type Remote, type TenantStub } from "../tenants/tables.ts";
 import type { Session } from "./session.ts";
 
@@ -23,13 +26,36 @@ export interface Doors {
   changes(): Remote<ChangeMethods>;
   ended(): Remote<EndedMethods>;
   sessionObject(session: Session): SessionStub;
+  /** The same, for what makes the object remember something: a tenant that is deleted must find it. */
+  remembered(session: Session): Promise<SessionStub>;
   sessionPort(session: Session): SessionPort;
 }
 
-export function createDoors(tenant: string, env: StreamEnv, stub: () => TenantStub): Doors {
-  const hub = (shard: number) => env.HUBS.getByName(hubName(tenant, shard));
+/** Sessions whose objects this isolate registered, oldest first. */
+const registered = new Set<string>();
+const MAX_REGISTERED = 10_000;
+
+interface Place {
+  stub(this: void): TenantStub;
+  readonly jurisdiction: string | null;
+}
+
+export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction }: Place): Doors {
+  const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(tenant, shard));
   const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
-  const sessionObject = ({ nonce }: Pick<Session, "nonce">) => env.SESSIONS.getByName(sessionName(tenant, nonce));
+  const sessionObject = ({ nonce }: Pick<Session, "nonce">) =>
+    sessionStub(env, sessionName(tenant, nonce), jurisdiction);
+  const remembered = async (session: Session) => {
+    const name = sessionName(tenant, session.nonce);
+    if (!registered.has(name)) {
+      const open = await remote(stub(), sessionRegister).remember(session.nonce, session.expires);
+      if (!open) throw new AppError("unknownTenant");
+      const [oldest] = registered;
+      if (registered.size >= MAX_REGISTERED && oldest !== undefined) registered.delete(oldest);
+      registered.add(name);
+    }
+    return sessionObject(session);
+  };
   return {
     listenAt: (listener) => {
       const { session } = listener;
@@ -40,12 +66,13 @@ export function createDoors(tenant: string, env: StreamEnv, stub: () => TenantSt
     changes: () => remoteChanges(stub()),
     ended: () => remote(stub(), endedTables),
     sessionObject,
+    remembered,
     sessionPort: (session) => ({
       unofficial: session.unofficial,
       logLevel: () => sessionObject(session).logLevel(),
-      setLogLevel: (level) => sessionObject(session).setLogLevel(level, session.expires),
+      setLogLevel: async (level) => (await remembered(session)).setLogLevel(level, session.expires),
       subscribe: async (uri, asked) => {
-        const added = await sessionObject(session).subscribe(uri, asked, session.expires);
+        const added = await (await remembered(session)).subscribe(uri, asked, session.expires);
         if (added) await hubOf(session).resubscribe(session.nonce);
         return added;
       },

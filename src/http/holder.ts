@@ -149,6 +149,7 @@ export class Holder {
     const { dialect, unofficial } = negotiated;
     const agreed: Agreed = { revision: dialect.revision, unofficial, capabilities };
     this.#session = { ...this.#session, dialect, unofficial, capabilities };
+    await arrived.doors.remembered(this.#session);
     await persistently(async () => this.#object().agree(JSON.stringify(agreed), this.#session.expires));
     this.#host.events.event(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
   }

@@ -51,7 +51,10 @@ export function createRunner(arrived: Arrived, running: Running, hooks: RunnerHo
     object: () => arrived.doors.sessionObject(session),
     expires: session.expires,
     request: JSON.stringify(call.id),
-    describe: async () => ({ ...(await describe(arrived, running)), said: hooks.said() }),
+    describe: async () => {
+      await arrived.doors.remembered(session);
+      return { ...(await describe(arrived, running)), said: hooks.said() };
+    },
     stored: (key) => {
       hooks.stored(key);
     },
@@ -79,7 +82,7 @@ export async function storeCall(arrived: Arrived, running: Running): Promise<str
   const { call, session } = running;
   const key = newCallKey();
   const stored = { key, request: JSON.stringify(call.id), said: 0, ...(await describe(arrived, running)) };
-  const started = await arrived.doors.sessionObject(session).start(stored, session.expires);
+  const started = await (await arrived.doors.remembered(session)).start(stored, session.expires);
   return started ? key : undefined;
 }
 

@@ -1,6 +1,7 @@
 // Owns how a Worker reaches a session's object: its name, its sockets, and trying again when the object was just moved
 // or evicted. A stub belongs to one request.
 
+import { objectsIn } from "../tenants/stub.ts";
 import { openSocket, type Opened } from "./held-socket.ts";
 import type { SessionObject } from "./session-object.ts";
 import type { Attachment } from "./session-sockets.ts";
@@ -13,6 +14,11 @@ export interface SessionEnv {
 
 export function sessionName(tenant: string, nonce: string): string {
   return `${tenant}/${nonce}`;
+}
+
+/** `jurisdiction`: the tenant's. */
+export function sessionStub({ SESSIONS }: SessionEnv, name: string, jurisdiction: string | null): SessionStub {
+  return objectsIn(SESSIONS, jurisdiction).getByName(name);
 }
 
 const RETRY_MS = [20, 150, 600] as const;

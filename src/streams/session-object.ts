@@ -18,6 +18,7 @@ const DETACHED_MS = 600_000;
 /** What the Worker is started with to run a stored call; it travels as `ctx.props`, which only a binding can set. */
 export interface RunOrder {
   readonly session: string;
+  readonly jurisdiction: string | null;
   readonly key: string;
   readonly attempt: number;
 }
@@ -206,7 +207,7 @@ export class SessionObject extends DurableObject {
     this.#desk = new CallDesk({
       storage: this.ctx.storage,
       sockets: this.#sockets,
-      run: (key, attempt) => this.#run({ session: this.ctx.id.name ?? "", key, attempt }),
+      run: (key, attempt) => this.#run(key, attempt),
       wakeAt: (time) => {
         this.#wake.at(time);
       },
@@ -217,9 +218,11 @@ export class SessionObject extends DurableObject {
     return this.#desk;
   }
 
-  async #run(order: RunOrder): Promise<void> {
+  async #run(key: string, attempt: number): Promise<void> {
+    const { name = "", jurisdiction = null } = this.ctx.id;
+    const run: RunOrder = { session: name, jurisdiction, key, attempt };
     const loopback = this.ctx.exports as unknown as Loopback;
-    const response = await loopback.default({ props: { run: order } }).fetch("https://tenantry.internal/run");
+    const response = await loopback.default({ props: { run } }).fetch("https://tenantry.internal/run");
     await response.body?.cancel();
   }
 }

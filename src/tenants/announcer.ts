@@ -10,11 +10,15 @@ import {
   type HubEnv,
   type HubStub,
 } from "./changes.ts";
+import { objectsIn } from "./stub.ts";
 import type { TableHost } from "./tables.ts";
 
 const RETRY_MS = 1000;
 
-export type AnnouncerHost = Pick<TableHost, "sql" | "env" | "tenant" | "now" | "transaction" | "wakeAt">;
+export type AnnouncerHost = Pick<
+  TableHost,
+  "sql" | "env" | "tenant" | "jurisdiction" | "now" | "transaction" | "wakeAt"
+>;
 
 export type ChangeKind = "updated" | "listed" | "announced" | "policy";
 
@@ -152,11 +156,12 @@ class Sender {
   }
 }
 
-async function publish({ env, tenant }: AnnouncerHost, event: ChangeEvent): Promise<number> {
+async function publish({ env, tenant, jurisdiction }: AnnouncerHost, event: ChangeEvent): Promise<number> {
   const hubs = env as HubEnv;
+  const objects = objectsIn(hubs.HUBS, jurisdiction);
   const counts = await Promise.all(
     Array.from({ length: shardsOf(hubs) }, (_, shard) =>
-      (hubs.HUBS.getByName(hubName(tenant, shard)) as unknown as HubStub).publish(event),
+      (objects.getByName(hubName(tenant, shard)) as unknown as HubStub).publish(event),
     ),
   );
   return counts.reduce((sum, count) => sum + count, 0);

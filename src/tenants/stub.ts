@@ -11,14 +11,19 @@ export interface Placement {
 /** Of tenants in code, and of those that did not say. */
 export const ANYWHERE: Placement = { jurisdiction: null, region: null };
 
-/** Throws where the platform does not have the jurisdiction. */
+/** The objects of a binding that are kept where the tenant is. Throws where the platform does not have the jurisdiction. */
+export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
+  objects: DurableObjectNamespace<T>,
+  jurisdiction: string | null,
+): DurableObjectNamespace<T> {
+  return jurisdiction === null ? objects : objects.jurisdiction(jurisdiction as DurableObjectJurisdiction);
+}
+
 export function stubOf(
   env: { readonly TENANTS: DurableObjectNamespace },
   id: string,
   { jurisdiction, region }: Placement,
 ): TenantStub {
-  const objects =
-    jurisdiction === null ? env.TENANTS : env.TENANTS.jurisdiction(jurisdiction as DurableObjectJurisdiction);
   const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
-  return objects.getByName(id, near) as unknown as TenantStub;
+  return objectsIn(env.TENANTS, jurisdiction).getByName(id, near) as unknown as TenantStub;
 }

@@ -9,6 +9,8 @@ export interface TableHost {
   readonly env: unknown;
   /** The tenant's id, which names the object. */
   readonly tenant: string;
+  /** Where the object must stay; null: anywhere. */
+  readonly jurisdiction: string | null;
   now(): number;
   transaction<T>(work: () => T): T;
   /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */

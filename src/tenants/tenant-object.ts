@@ -59,6 +59,7 @@ export function createTenantObject<Env>(
         sql: this.ctx.storage.sql,
         env: this.env,
         tenant: this.ctx.id.name ?? "",
+        jurisdiction: this.ctx.id.jurisdiction ?? null,
         now: () => Date.now(),
         transaction: (work) => this.#wake.transaction(work),
         wakeAt: (time) => {

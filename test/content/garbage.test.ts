@@ -310,6 +310,7 @@ function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete"
     sql,
     env: { BODIES: bodies },
     tenant: "bench",
+    jurisdiction: null,
     now: () => clock.now,
     transaction: <T>(step: () => T) => step(),
     wakeAt: () => {},

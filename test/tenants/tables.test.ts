@@ -7,6 +7,7 @@ import { changeMigrations } from "../../src/tenants/change-tables.ts";
 import { endedTables } from "../../src/tenants/ended-tables.ts";
 import { authorityTables } from "../../src/tenants/authority.ts";
 import { policyTables } from "../../src/tenants/policy-tables.ts";
+import { sessionRegister } from "../../src/tenants/session-register.ts";
 import { migrate, remote, type Tables } from "../../src/tenants/tables.ts";
 import { failureOf, freshTenant, inside, rowsOf } from "../support/worker/tenant.ts";
 
@@ -90,6 +91,7 @@ describe("migrate", () => {
       { name: "content", version: contentTables.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
+      { name: "sessions", version: sessionRegister.migrations.length },
     ];
     expect(await versions()).toEqual(expected);
     await remote(tenant.stub, authorityTables).markSeeded();

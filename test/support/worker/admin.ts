@@ -32,6 +32,7 @@ export const adminOptions: AdminOptions = {
 
 export const adminEnv: AdminEnv = {
   TENANTS: env.TENANTS,
+  SESSIONS: env.SESSIONS,
   DIRECTORY: env.DIRECTORY,
   PLATFORM: env.PLATFORM,
   BODIES: env.BODIES,

@@ -77,6 +77,7 @@ export function onBench<Methods, R>(
       sql,
       env: { BODIES: about.bodies ?? env.BODIES },
       tenant: tenant.id,
+      jurisdiction: null,
       now: () => clock.now,
       transaction: (step) => storage.transactionSync(step),
       wakeAt: (time) => {
