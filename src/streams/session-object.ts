@@ -6,7 +6,14 @@ import { DurableObject } from "cloudflare:workers";
 import type { LogLevel } from "../protocol/meta.ts";
 import { migrate } from "../tenants/tables.ts";
 import { createWake, type Wake } from "../tenants/wake.ts";
-import { CALL_MIGRATIONS, CallTables, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
+import {
+  CALL_MIGRATIONS,
+  CallTables,
+  MAX_QUESTIONS,
+  type NewCall,
+  type NewQuestion,
+  type StoredCall,
+} from "./call-tables.ts";
 import { createSubscriptions, type Subscription, type Subscriptions } from "./subscriptions.ts";
 import { CLOSE, type RunnerMessage, type ViewerMessage } from "./wire.ts";
 
@@ -106,6 +113,8 @@ export class SessionObject extends DurableObject {
 
   /** Puts those questions that were not put before; says what is known of all. */
   async ask(ask: AskQuestions, expires: number): Promise<AskResult> {
+    // A run that outlived its session does not bring it back.
+    if (!this.#tables && !ask.call) return { state: "stale" };
     const calls = this.#begin(expires);
     const state = this.ctx.storage.transactionSync(() => this.#put(calls, ask));
     if (state !== "asked") return { state };
@@ -113,6 +122,8 @@ export class SessionObject extends DurableObject {
   }
 
   #put(calls: CallTables, { call, key, attempt, memos, questions }: AskQuestions): AskResult["state"] {
+    // Before the call is stored: what fails here must leave no call that nobody ends.
+    if (questions.length > MAX_QUESTIONS) return "full";
     if (call && !calls.find(key) && !calls.add(call)) return "full";
     if (!this.#current(key, attempt)) return "stale";
     calls.keepMemos(key, memos);
@@ -198,9 +209,7 @@ export class SessionObject extends DurableObject {
     this.ctx.acceptWebSocket(far);
     far.serializeAttachment(attachment);
     if (attachment.as === "viewer") this.#catchUp(far, attachment.call, after);
-    if (attachment.as === "runner" && this.#tables?.takeCancelled(attachment.request, Date.now())) {
-      tell(far, { cancel: true });
-    }
+    if (attachment.as === "runner" && this.#isCancelled(attachment)) tell(far, { cancel: true });
     return new Response(null, { status: 101, webSocket: near });
   }
 
@@ -299,6 +308,12 @@ export class SessionObject extends DurableObject {
     const next = this.#tables?.prune(now);
     if (next !== undefined) this.#wake.at(next);
     this.#show(key, { over: true });
+  }
+
+  /** Before its runner was there, or while its socket was lost. */
+  #isCancelled({ request, call }: Extract<Attachment, { as: "runner" }>): boolean {
+    const isOver = call !== null && typeof this.#tables?.find(call)?.over === "number";
+    return isOver || this.#tables?.takeCancelled(request, Date.now()) === true;
   }
 
   #refuseViewer(key: string, after: number): number | undefined {
