@@ -12,6 +12,7 @@ import {
   rowsIn,
   runnerOf,
   viewerOf,
+  within,
 } from "../support/worker/session.ts";
 
 const OVER = { over: true };
@@ -60,7 +61,7 @@ describe("a session has room", () => {
   it("for two thousand events of one call: more are dropped without a word, its questions and its result are not", async () => {
     const session = freshSession();
     await session.ask(askOf("a", []), later());
-    await runInDurableObject(session, async (instance) => {
+    await within(session, async (instance) => {
       for (let count = 1; count <= 2001; count += 1) await instance.append("a", 1, "{}", count);
     });
     await session.ask(askOf("a", [questionOf("q")]), later());

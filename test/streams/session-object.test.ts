@@ -15,6 +15,7 @@ import {
   runnerOf,
   storedIn,
   viewerOf,
+  within,
 } from "../support/worker/session.ts";
 
 /** Its time is over: then its alarm rings. */
@@ -380,7 +381,9 @@ describe("a cancellation", () => {
 
   it("of nothing is remembered a thousand times at most", async () => {
     const session = freshSession();
-    for (let request = 0; request <= 1001; request += 1) await session.cancel(String(request), later());
+    await within(session, async (instance) => {
+      for (let request = 0; request <= 1001; request += 1) await instance.cancel(String(request), later());
+    });
     expect(await rowsIn(session, "SELECT count(*) AS many FROM cancelled")).toEqual([{ many: 1000 }]);
   });
 });

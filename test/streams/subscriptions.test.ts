@@ -3,7 +3,7 @@
 import { evictDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
 import { MAX_SUBSCRIPTIONS } from "../../src/streams/subscriptions.ts";
-import { freshSession, later, NOTHING, storedIn } from "../support/worker/session.ts";
+import { freshSession, later, NOTHING, storedIn, within } from "../support/worker/session.ts";
 
 it("remembers each resource once, as the client wrote it last, across an eviction", async () => {
   const session = freshSession();
@@ -28,12 +28,14 @@ it("leaves nothing behind for a session that only asked, or took back what it ne
 
 it("has room for so many, where one that is there may be made again", async () => {
   const session = freshSession();
-  for (let at = 0; at < MAX_SUBSCRIPTIONS; at += 1) await session.subscribe(`note:${at}`, `note:${at}`, later());
+  await within(session, async (instance) => {
+    for (let at = 0; at < MAX_SUBSCRIPTIONS; at += 1) await instance.subscribe(`note:${at}`, `note:${at}`, later());
+  });
   expect(await session.subscribe("note:more", "note:more", later())).toBe(false);
   expect(await session.subscribe("note:7", "NOTE:7", later())).toBe(true);
   await session.unsubscribe("note:8");
   expect(await session.subscribe("note:more", "note:more", later())).toBe(true);
-  const kept = new Map(await session.subscriptions());
+  const kept = new Map(await within(session, (instance) => instance.subscriptions()));
   expect([kept.size, kept.get("note:7"), kept.get("note:8")]).toEqual([MAX_SUBSCRIPTIONS, "NOTE:7", undefined]);
 });
 
