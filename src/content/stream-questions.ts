@@ -18,6 +18,7 @@ export class StreamInterview implements Interview {
   readonly #memos: Record<string, unknown>;
   readonly #listeners: (() => void)[] = [];
   #waited = 0;
+  #waiting = 0;
   #waitingSince: number | undefined;
   suspended = false;
 
@@ -68,11 +69,18 @@ export class StreamInterview implements Interview {
   }
 
   async #wait(put: readonly PutQuestion[]): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
-    this.#waitingSince ??= Date.now();
-    const responses = await this.#port?.ask(put, this.#memos);
-    this.#waited = this.waited();
-    this.#waitingSince = undefined;
-    return responses;
+    // Parts of a handler may wait at the same time: it waits until the last of them goes on.
+    if (this.#waiting === 0) this.#waitingSince = Date.now();
+    this.#waiting += 1;
+    try {
+      return await this.#port?.ask(put, this.#memos);
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) {
+        this.#waited = this.waited();
+        this.#waitingSince = undefined;
+      }
+    }
   }
 
   async memo(name: string, make: () => unknown): Promise<unknown> {

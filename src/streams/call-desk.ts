@@ -1,7 +1,7 @@
 // Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what they
 // say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
 
-import { CallTables, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
+import { CallTables, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
 import { CLOSE, type ViewerMessage } from "./wire.ts";
 import { tell, type Sockets } from "./session-sockets.ts";
 
@@ -61,7 +61,7 @@ export class CallDesk {
   /** false: the session has as many as it may. */
   start(call: NewCall): boolean {
     if (!this.#host.storage.transactionSync(() => this.#tables.add(call))) return false;
-    if (this.takeCancelled(call.request)) this.#end(call.key);
+    if (this.#tables.takeCancelled(call.request, Date.now())) this.#end(call.key);
     else this.#launch(call.key, 1);
     return true;
   }
@@ -72,6 +72,8 @@ export class CallDesk {
   }
 
   #put({ call, key, attempt, memos, questions }: AskQuestions): AskResult["state"] {
+    // Before the call is stored: what fails here must leave no call that nobody ends.
+    if (questions.length > MAX_QUESTIONS) return "full";
     if (call && !this.#tables.find(key) && !this.#tables.add(call)) return "full";
     if (!this.#current(key, attempt)) return "stale";
     this.#tables.keepMemos(key, memos);
@@ -126,8 +128,10 @@ export class CallDesk {
     if (stored.length === 0 && runners.length === 0) this.#tables.addCancelled(request, Date.now());
   }
 
-  takeCancelled(request: string): boolean {
-    return this.#tables.takeCancelled(request, Date.now());
+  /** Before its runner was there, or while its socket was lost. */
+  isCancelled({ request, call }: { readonly request: string; readonly call: string }): boolean {
+    const isOver = typeof this.#tables.find(call)?.over === "number";
+    return isOver || this.#tables.takeCancelled(request, Date.now());
   }
 
   /** A status: nothing can be shown to a viewer from there on. */

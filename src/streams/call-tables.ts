@@ -4,7 +4,7 @@
 /** Longer texts are stored and sent in parts: a row may have 2 MB, a message less. */
 const PART_CHARACTERS = 400_000;
 const MAX_CALLS = 50;
-const MAX_QUESTIONS = 100;
+export const MAX_QUESTIONS = 100;
 /** Of one call's notifications; its result is kept whatever it weighs. */
 const MAX_EVENT_CHARACTERS = 4_000_000;
 const MAX_EVENTS = 2000;
@@ -130,9 +130,11 @@ export class CallTables {
   }
 
   #write(key: string, seq: number, text: string): void {
-    for (let at = 0; at === 0 || at < text.length; at += PART_CHARACTERS) {
-      const part = text.slice(at, at + PART_CHARACTERS);
+    for (let at = 0; at === 0 || at < text.length;) {
+      const end = cut(text, at + PART_CHARACTERS);
+      const part = text.slice(at, end);
       this.#sql.exec("INSERT INTO events (call, seq, at, part) VALUES (?, ?, ?, ?)", key, seq, at, part);
+      at = end;
     }
   }
 
@@ -168,18 +170,15 @@ export class CallTables {
     const { asked } = this.#sql
       .exec<{ asked: number }>("SELECT count(*) AS asked FROM questions WHERE call = ?", call)
       .one();
-    if (asked + questions.length > MAX_QUESTIONS) return undefined;
-    return questions.filter(({ id, name, digest }) => {
-      const put = this.#sql.exec(
-        "SELECT 1 FROM questions WHERE call = ? AND name = ? AND digest = ?",
-        call,
-        name,
-        digest,
-      );
-      if (put.toArray().length > 0) return false;
-      this.#sql.exec("INSERT INTO questions (id, call, name, digest) VALUES (?, ?, ?, ?)", id, call, name, digest);
-      return true;
+    const fresh = questions.filter(({ name, digest }) => {
+      const put = "SELECT 1 FROM questions WHERE call = ? AND name = ? AND digest = ?";
+      return this.#sql.exec(put, call, name, digest).toArray().length === 0;
     });
+    if (asked + fresh.length > MAX_QUESTIONS) return undefined;
+    for (const { id, name, digest } of fresh) {
+      this.#sql.exec("INSERT INTO questions (id, call, name, digest) VALUES (?, ?, ?, ?)", id, call, name, digest);
+    }
+    return fresh;
   }
 
   /** Which event puts it. */
@@ -247,4 +246,9 @@ export class CallTables {
     const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(over) AS next FROM calls").one();
     return next === null ? undefined : next + OVER_KEPT_MS;
   }
+}
+
+/** Half of a character that takes two units would be stored as none. */
+function cut(text: string, at: number): number {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }

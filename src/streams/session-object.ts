@@ -80,6 +80,8 @@ export class SessionObject extends DurableObject {
 
   /** Puts those questions that were not put before; says what is known of all. */
   async ask(ask: AskQuestions, expires: number): Promise<AskResult> {
+    // A run that outlived its session does not bring it back.
+    if (!this.#desk && !ask.call) return { state: "stale" };
     return this.#begin(expires).ask(ask);
   }
 
@@ -146,7 +148,7 @@ export class SessionObject extends DurableObject {
     this.ctx.acceptWebSocket(far);
     far.serializeAttachment(attachment);
     if (attachment.as === "viewer") this.#desk?.view(far, attachment.call, after);
-    if (attachment.as === "runner" && this.#desk?.takeCancelled(attachment.request)) tell(far, { cancel: true });
+    if (attachment.as === "runner" && this.#desk?.isCancelled(attachment)) tell(far, { cancel: true });
     return new Response(null, { status: 101, webSocket: near });
   }
 

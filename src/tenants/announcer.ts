@@ -142,8 +142,10 @@ class Sender {
 
   async #sendNext(): Promise<void> {
     const [first] = this.#waiting;
-    const { all: _all, due: _due, ...changes } = this.#record.since(this.#sent);
-    const event: ChangeEvent = { ...changes, after: this.#sent, check: null, close: null, ...first };
+    const { all, due: _due, ...changes } = this.#record.since(this.#sent);
+    // What is not known any more was missed by every stream: each asks for what differs for it.
+    const after = all ? changes.version : this.#sent;
+    const event: ChangeEvent = { ...changes, after, check: null, close: null, ...first };
     const arrivals = this.#arrivals;
     const streams = await publish(this.#record, event);
     if (first) this.#waiting.shift();

@@ -96,7 +96,7 @@ function changeRecord(host: AnnouncerHost): ChangeRecord {
       sql.exec("INSERT OR REPLACE INTO changes (kind, name, version) VALUES (?, ?, ?)", kind, name, next);
       if (next % PRUNE_EVERY === 0) prune(sql, next);
     },
-    since: (from) => changesSince(sql, from),
+    since: (from) => changesSince(sql, from, version()),
     addDue: (at) => {
       sql.exec("INSERT OR IGNORE INTO due_announcements (at) VALUES (?)", at);
     },
@@ -123,7 +123,7 @@ function prune(sql: SqlStorage, newest: number): void {
   }
 }
 
-function changesSince(sql: SqlStorage, from: number): Changes {
+function changesSince(sql: SqlStorage, from: number, newest: number): Changes {
   const floor =
     sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = 'floor'").toArray()[0]?.value ?? 0;
   const rows = sql
@@ -134,12 +134,13 @@ function changesSince(sql: SqlStorage, from: number): Changes {
     .toArray();
   const names = (kind: ChangeKind) => rows.filter((row) => row.kind === kind).map((row) => row.name);
   return {
-    version: rows.at(-1)?.version ?? from,
+    version: newest,
     updated: names("updated"),
     listed: names("listed"),
     announced: names("announced") as Section[],
     policy: names("policy").length > 0,
-    all: from < floor,
+    // Who knows of more knew a tenant of the same name that is gone.
+    all: from < floor || from > newest,
     due: sql.exec("SELECT 1 FROM due_announcements LIMIT 1").toArray().length > 0,
   };
 }

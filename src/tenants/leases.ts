@@ -23,7 +23,8 @@ export function grant(
   const document = JSON.parse(found.effective) as TenantDocument;
   granted.note(document.maxStalenessMs ?? ask.maxStalenessMs);
   const { revision, created } = found;
-  const isCurrent = ask.version?.number === revision && ask.version.created === created;
+  const isSame = ask.version?.created === created;
+  const isCurrent = isSame && ask.version?.number === revision;
   return {
     state: "granted",
     version: revision,
@@ -31,7 +32,8 @@ export function grant(
     policy: isCurrent ? null : { document, ...withdrawn(sql) },
     ...authorityState(host),
     key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
-    ended: ask.endedAfter === undefined ? null : endedSince(sql, ask.endedAfter),
+    // Another tenant of the same name counted its ended sessions anew.
+    ended: ask.endedAfter === undefined ? null : endedSince(sql, isSame ? ask.endedAfter : null),
   };
 }
 

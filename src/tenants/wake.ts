@@ -11,16 +11,22 @@ export interface Wake {
 export function createWake(ctx: DurableObjectState): Wake {
   const { storage } = ctx;
   let set: number | undefined;
-  // An alarm outlives the instance that set it: a later one must not replace it.
+  let isKnown = false;
+  const at = (time: number) => {
+    if (set !== undefined && set <= time) return;
+    set = time;
+    if (isKnown) void storage.setAlarm(time);
+  };
+  // An alarm outlives the instance that set it: a later one must not replace it, though it is asked for at once.
   void ctx.blockConcurrencyWhile(async () => {
-    set = (await storage.getAlarm()) ?? undefined;
+    const stored = (await storage.getAlarm()) ?? undefined;
+    const asked = set;
+    set = stored;
+    isKnown = true;
+    if (asked !== undefined) at(asked);
   });
   return {
-    at: (time) => {
-      if (set !== undefined && set <= time) return;
-      set = time;
-      void storage.setAlarm(time);
-    },
+    at,
     clear: () => {
       set = undefined;
     },

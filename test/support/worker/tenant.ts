@@ -61,11 +61,11 @@ export interface Bench<Methods> {
   readonly clock: { now: number };
 }
 
-/** A domain's tables on a fresh tenant's database, with the test's clock; `bodies` stands where KV is bound. */
+/** A domain's tables on a fresh tenant's database, with the test's clock; `bodies` and `env` stand where these are bound. */
 export function onBench<Methods, R>(
   tables: Tables<Methods>,
   work: (bench: Bench<Methods>) => R | Promise<R>,
-  about: { readonly tenant?: FreshTenant; readonly bodies?: Pick<KVNamespace, "delete"> } = {},
+  about: { readonly tenant?: FreshTenant; readonly bodies?: Pick<KVNamespace, "delete">; readonly env?: object } = {},
 ): Promise<R> {
   const tenant = about.tenant ?? freshTenant();
   return inside(tenant, ({ storage }) => {
@@ -75,7 +75,7 @@ export function onBench<Methods, R>(
     const sql = recording(storage.sql, statements);
     const host: TableHost = {
       sql,
-      env: { BODIES: about.bodies ?? env.BODIES },
+      env: { BODIES: about.bodies ?? env.BODIES, ...about.env },
       tenant: tenant.id,
       jurisdiction: null,
       now: () => clock.now,

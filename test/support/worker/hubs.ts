@@ -1,0 +1,51 @@
+// Owns a tenant's hubs as its authority reaches them in tests: the real ones, behind ways that can be cut and held up, and
+// the sockets of those who listen. Refuses assertions.
+
+import { env } from "cloudflare:workers";
+import { openSocket } from "../../../src/streams/held-socket.ts";
+import type { HubMessage, Listener } from "../../../src/streams/wire.ts";
+import { hubName, type ChangeEvent } from "../../../src/tenants/changes.ts";
+import { listening } from "./sockets.ts";
+
+export const LISTENER: Listener = { session: null, profile: null, principal: "anonymous" };
+
+export function listenAt(tenant: string, about: Partial<Listener> = {}, shard = 0) {
+  const hub = env.HUBS.getByName(hubName(tenant, shard));
+  return listening<HubMessage>(openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about }) }));
+}
+
+export interface Ways {
+  /** What stands where the hubs are bound. */
+  readonly env: object;
+  /** Hubs that cannot be reached, by name. */
+  readonly cut: Set<string>;
+  /** What was sent, to whichever hub, whether it arrived or not. */
+  readonly sent: { readonly hub: string; readonly event: ChangeEvent }[];
+  /** Holds up what is sent from now on, until what this returns is called. */
+  hold(): () => void;
+}
+
+export function waysToHubs(shards = 1): Ways {
+  const cut = new Set<string>();
+  const sent: { hub: string; event: ChangeEvent }[] = [];
+  let held: Promise<void> = Promise.resolve();
+  const publish = async (hub: string, event: ChangeEvent) => {
+    sent.push({ hub, event });
+    await held;
+    if (cut.has(hub)) throw new Error("Network connection lost.");
+    return env.HUBS.getByName(hub).publish(event);
+  };
+  const getByName = (hub: string) => ({ publish: (event: ChangeEvent) => publish(hub, event) });
+  return {
+    env: { HUBS: { getByName }, HUB_SHARDS: String(shards) },
+    cut,
+    sent,
+    hold: () => {
+      let release = () => {};
+      held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+  };
+}
