@@ -1,7 +1,11 @@
 // Owns the ways in which the official clients connect: each client over each of its transports, in each era that it speaks
 // there, behind one face, so that a test has one body for all of them. Refuses to judge what they do.
 
-import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
+import {
+  Client as ClientV2,
+  type PriorDiscovery,
+  StreamableHTTPClientTransport as HttpV2,
+} from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -13,7 +17,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { onTestFinished } from "vitest";
 import type { Json } from "./mcp.ts";
-import { startV1, startV2 } from "./stdio-clients.ts";
+import { startV1, startV2, type Started } from "./stdio-clients.ts";
 
 const ABOUT = { name: "official-streams-test", version: "1" };
 
@@ -32,6 +36,8 @@ export interface Place {
   readonly origin: string;
   readonly tenant: string;
   readonly key?: string;
+  /** What is known of the server already. */
+  readonly prior?: PriorDiscovery;
 }
 
 export interface CallOptions {
@@ -55,11 +61,14 @@ export interface Connected {
   readonly watch: (uri: string) => Promise<void>;
 }
 
-export interface Way {
+/** By a bridge that the client started. */
+export type Bridged = Connected & Pick<Started<unknown>, "said">;
+
+export interface Way<Made extends Connected = Connected> {
   readonly title: string;
   readonly era: "2025" | "2026";
   readonly isPrivate?: true;
-  connect(place: Place, person?: Person): Promise<Connected>;
+  connect(place: Place, person?: Person): Promise<Made>;
 }
 
 /** Notifications, in the order they came. */
@@ -160,11 +169,11 @@ function reading(client: ClientV1 | ClientV2) {
 }
 
 /** Of a client that is connected. */
-export function receivedBy({ transport }: ClientV1 | ClientV2): Heard {
+export function receivedBy(client: ClientV1 | ClientV2): Heard {
   const received = new Heard();
-  if (!transport) throw new Error("not connected");
-  const onmessage = transport.onmessage as ((message: JSONRPCMessage, extra?: object) => void) | undefined;
-  const listen = (message: JSONRPCMessage, extra?: object) => {
+  const transport = client.transport as { onmessage?: (message: JSONRPCMessage, extra?: object) => void };
+  const { onmessage } = transport;
+  const listen: typeof onmessage = (message, extra) => {
     onmessage?.(message, extra);
     if ("method" in message && !("id" in message)) received.take(message);
   };
@@ -226,28 +235,29 @@ function overHttpV2(title: string, era: Way["era"]): Way {
 }
 
 /** `argumentsOf`: of `tenantry stdio`. */
-export function overStdioV1(title: string, argumentsOf: (place: Place) => string[]): Way {
+export function overStdioV1(title: string, argumentsOf: (place: Place) => string[]): Way<Bridged> {
   return {
     title,
     era: "2025",
     connect: async (place, person) => {
       const client = answeringV1(person);
       const connected = connectedV1(client);
-      const { faults } = await startV1(argumentsOf(place), client);
-      return { ...connected, faults, received: receivedBy(client) };
+      const { faults, said } = await startV1(argumentsOf(place), client);
+      return { ...connected, faults, said, received: receivedBy(client) };
     },
   };
 }
 
-export function overStdioV2(title: string, era: Way["era"], argumentsOf: (place: Place) => string[]): Way {
+/** `place.prior` spares the client a process: it need not find out what the server speaks. */
+export function overStdioV2(title: string, era: Way["era"], argumentsOf: (place: Place) => string[]): Way<Bridged> {
   return {
     title,
     era,
     connect: async (place, person) => {
       const client = answeringV2(era, person);
       const connected = connectedV2(client, era);
-      const { faults } = await startV2(argumentsOf(place), client);
-      return { ...connected, faults, received: receivedBy(client) };
+      const { faults, said } = await startV2(argumentsOf(place), client, place.prior && { prior: place.prior });
+      return { ...connected, faults, said, received: receivedBy(client) };
     },
   };
 }
