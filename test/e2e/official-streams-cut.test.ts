@@ -6,7 +6,16 @@ import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/s
 import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { answeringV2, type CallOptions, Heard, receivedBy, textOf, urlOf, WAYS } from "../support/official-ways.ts";
+import {
+  answeringV2,
+  type CallOptions,
+  type Connected,
+  Heard,
+  receivedBy,
+  textOf,
+  urlOf,
+  WAYS,
+} from "../support/official-ways.ts";
 
 const origin = inject("fixtureOrigin");
 const admin = fixtureAdmin(origin, "cut");
@@ -18,6 +27,17 @@ beforeAll(async () => {
 });
 
 const OPEN = WAYS.filter(({ isPrivate }) => !isPrivate);
+const HTTP_2026 = "v2 over Streamable HTTP in era 2026";
+const STDIO_2026 = "v2 over stdio in era 2026";
+
+/** Hears of this resource whatever is cut. */
+async function watching(uri: string): Promise<Connected> {
+  const way = OPEN.find(({ title }) => title === HTTP_2026);
+  if (!way) throw new Error(`there is no ${HTTP_2026}`);
+  const connected = await way.connect({ origin, tenant });
+  await connected.watch(uri);
+  return connected;
+}
 
 let keys = 0;
 const newKey = () => `long-${(keys += 1)}`;
@@ -26,12 +46,12 @@ const newKey = () => `long-${(keys += 1)}`;
 const openGate = (key: string) => admin.store(tenant, `lab://gates/${key}`, "open");
 
 const PROGRESS = "notifications/progress";
+const UPDATED = "notifications/resources/updated";
 const stepsIn = ({ all }: Heard) =>
   all.filter(({ method }) => method === PROGRESS).map(({ params }) => params.progress);
 const onprogress = () => {};
 
-// Era 2026 has no sessions and no event ids: what a broken connection loses there is lost.
-describe.each(OPEN.filter(({ era }) => era === "2025"))("$title", (way) => {
+describe.each(OPEN.filter(({ resumes }) => resumes))("$title", (way) => {
   test("gets the result of a call whose connection was cut, and every step once", async () => {
     const proxy = await CutProxy.start(origin);
     const { call, received } = await way.connect({ origin: proxy.origin, tenant });
@@ -40,6 +60,21 @@ describe.each(OPEN.filter(({ era }) => era === "2025"))("$title", (way) => {
     await received.until(PROGRESS, 3);
     expect(proxy.cut()).toBeGreaterThan(0);
     await openGate(key);
+    expect(await result).toBe(`${key} counted to 6`);
+    expect(stepsIn(received)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test("gets the result of a call that ended while there was no connection, and every step once", async () => {
+    const proxy = await CutProxy.start(origin);
+    const { call, received } = await way.connect({ origin: proxy.origin, tenant });
+    const key = newKey();
+    const onlooker = await watching(`lab://ends/${key}/finished`);
+    const result = call("lab_long", { key }, { onprogress });
+    await received.until(PROGRESS, 3);
+    proxy.pull();
+    await openGate(key);
+    await onlooker.heard.until(UPDATED);
+    proxy.plug();
     expect(await result).toBe(`${key} counted to 6`);
     expect(stepsIn(received)).toEqual([1, 2, 3, 4, 5, 6]);
   });
@@ -65,21 +100,21 @@ describe.each(OPEN.filter(({ era }) => era === "2025"))("$title", (way) => {
     await proxy.opened(1);
     // What has an id: a client that has read none does not know where it was.
     await admin.store(tenant, URI, `heard by ${way.title}`);
-    await heard.until("notifications/resources/updated");
+    await heard.until(UPDATED);
     const text = `missed by ${way.title}`;
     proxy.pull();
     await admin.store(tenant, URI, text);
     proxy.plug();
-    await heard.until("notifications/resources/updated", 2);
+    await heard.until(UPDATED, 2);
     expect(await read(URI)).toBe(text);
     await admin.store(tenant, URI, `heard again by ${way.title}`);
-    await heard.until("notifications/resources/updated", 3);
+    await heard.until(UPDATED, 3);
     expect(await read(URI)).toBe(`heard again by ${way.title}`);
   });
 });
 
 /** The v2 client itself, over HTTP, does not look at a stream that ends too early: it waits until its patience ends. */
-const bridged2026 = OPEN.filter(({ title }) => title === "v2 over stdio in era 2026");
+const bridged2026 = OPEN.filter(({ title }) => title === STDIO_2026);
 
 describe.each(bridged2026)("$title", (way) => {
   test("is told that a call lost its connection, and calls again", async () => {
@@ -102,7 +137,7 @@ describe.each(bridged2026)("$title", (way) => {
     await admin.store(tenant, URI, "missed by the bridge");
     proxy.plug();
     await heard.until("notifications/tools/list_changed");
-    await heard.until("notifications/resources/updated");
+    await heard.until(UPDATED);
     expect(await read(URI)).toBe("missed by the bridge");
   });
 });
@@ -119,7 +154,7 @@ test("the v2 client is told that its subscription broke, and listens again", asy
   expect(await first.closed).toBe("remote");
   const second = await client.listen({ resourceSubscriptions: [URI] });
   await admin.store(tenant, URI, "after the cut");
-  await heard.until("notifications/resources/updated");
+  await heard.until(UPDATED);
   expect(second.honoredFilter).toEqual({ resourceSubscriptions: [URI] });
 });
 

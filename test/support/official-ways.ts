@@ -67,6 +67,8 @@ export type Bridged = Connected & Pick<Started<unknown>, "said">;
 export interface Way<Made extends Connected = Connected> {
   readonly title: string;
   readonly era: "2025" | "2026";
+  /** Whether what a broken connection was told can be fetched after it: era 2026 has no sessions and no event ids. */
+  readonly resumes: boolean;
   readonly isPrivate?: true;
   connect(place: Place, person?: Person): Promise<Made>;
 }
@@ -188,9 +190,18 @@ export function textOf(result: object): string {
   return text;
 }
 
+/** How often a client tries to come back must not depend on how busy the machine is. */
+const PATIENT = {
+  initialReconnectionDelay: 100,
+  maxReconnectionDelay: 1000,
+  reconnectionDelayGrowFactor: 1,
+  maxRetries: 1000,
+};
+
 /** What a transport over HTTP is made of. */
-export function httpOptions({ key }: Place): { requestInit: { headers: Record<string, string> } } {
-  return { requestInit: { headers: key === undefined ? {} : { authorization: `Bearer ${key}` } } };
+export function httpOptions({ key }: Place) {
+  const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  return { requestInit: { headers }, reconnectionOptions: PATIENT };
 }
 
 export const urlOf = ({ origin, tenant }: Place) => new URL(`/mcp/${tenant}`, origin);
@@ -206,6 +217,7 @@ function overHttpV1(title: string, transportOf: (place: Place) => TransportV1): 
   return {
     title,
     era: "2025",
+    resumes: true,
     connect: async (place, person) => {
       const client = answeringV1(person);
       const faults: Error[] = [];
@@ -222,6 +234,7 @@ function overHttpV2(title: string, era: Way["era"]): Way {
   return {
     title,
     era,
+    resumes: era === "2025",
     connect: async (place, person) => {
       const client = answeringV2(era, person);
       const faults: Error[] = [];
@@ -239,6 +252,7 @@ export function overStdioV1(title: string, argumentsOf: (place: Place) => string
   return {
     title,
     era: "2025",
+    resumes: true,
     connect: async (place, person) => {
       const client = answeringV1(person);
       const connected = connectedV1(client);
@@ -253,6 +267,7 @@ export function overStdioV2(title: string, era: Way["era"], argumentsOf: (place:
   return {
     title,
     era,
+    resumes: era === "2025",
     connect: async (place, person) => {
       const client = answeringV2(era, person);
       const connected = connectedV2(client, era);
@@ -262,7 +277,10 @@ export function overStdioV2(title: string, era: Way["era"], argumentsOf: (place:
   };
 }
 
-/** HTTP+SSE of 2024-11-05 becomes a row here when it is served: `overHttpV1("v1 over HTTP+SSE", ...)`. */
+/**
+ * HTTP+SSE of 2024-11-05 becomes a row here when it is served: `overHttpV1("v1 over HTTP+SSE", ...)`, and does not resume,
+ * because its session ends with its stream.
+ */
 export const WAYS: readonly Way[] = [
   overHttpV1("v1 over Streamable HTTP", (place) => new HttpV1(urlOf(place), httpOptions(place))),
   overHttpV2("v2 over Streamable HTTP in era 2026", "2026"),
