@@ -9,6 +9,8 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
+import { CutProxy } from "../support/cut-proxy.ts";
+import { WAYS } from "../support/official-ways.ts";
 
 /** What both clients have in common, as far as it is used here. */
 interface AnyClient {
@@ -149,6 +151,26 @@ describe("note_delete asks the person at the v2 client", () => {
     expect(await call(client, "note_delete", { id })).toEqual({ id, deleted: false });
     expect(asked).toHaveLength(1);
     expect(await call(client, "note_read", { id })).toMatchObject({ text: "Still here." });
+  });
+});
+
+describe.each(WAYS.filter(({ title }) => title.includes("HTTP")))("$title", (way) => {
+  test("hears that somebody wrote the note it watches, and is asked before it deletes it", async () => {
+    const proxy = await CutProxy.start(application.origin);
+    const asked: string[] = [];
+    const person = { form: { confirm: true }, asked: (method: string) => void asked.push(method) };
+    const place = { origin: proxy.origin, tenant: "demo" };
+    const { heard, read, watch, call: callTool } = await way.connect(place, person);
+    const writer = await connectV2();
+    const note = { id: "watched", title: "Watched" };
+    await write(writer, { ...note, text: "Before." });
+    await watch("note://watched");
+    if (way.era === "2025") await proxy.opened(1);
+    await write(writer, { ...note, text: "After." });
+    await heard.until("notifications/resources/updated");
+    expect(await read("note://watched")).toBe("After.");
+    expect(await callTool("note_delete", { id: "watched" })).toContain("Deleted the note");
+    expect(asked).toEqual(["elicitation/create"]);
   });
 });
 

@@ -42,6 +42,30 @@ describe.each(CLIENTS)("the official $title client over the bridge", ({ start, r
   });
 });
 
+test.each([
+  { what: "nothing", input: "", answers: [] },
+  {
+    what: "garbage between two pings",
+    input: ['{"jsonrpc":"2.0","id":1,"method":"ping"}', "garbage", "", '{"jsonrpc":"2.0","id":2,"method":"ping"}'].join(
+      "\n",
+    ),
+    answers: [
+      { jsonrpc: "2.0", id: 1, result: {} },
+      { jsonrpc: "2.0", id: 2, result: {} },
+      { jsonrpc: "2.0", id: null, error: { code: -32700, message: "a line is not JSON" } },
+    ],
+  },
+])("a client that says $what and closes stdin: exit 0, messages on stdout, the log on stderr", ({ input, answers }) => {
+  const args = [MAIN, "stdio", "lab", "--url", inject("fixtureOrigin")];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { input, encoding: "utf8" });
+  const lines = stdout.split("\n").filter((line) => line !== "");
+  // Each is answered as soon as it can be.
+  expect(lines.toSorted().map((line) => JSON.parse(line) as unknown)).toEqual(answers);
+  expect(status).toBe(0);
+  expect(stderr).toContain(`tenantry: serving ${lab} on stdin and stdout\n`);
+  expect(stderr.split("\n").every((line) => line === "" || line.startsWith("tenantry: "))).toBe(true);
+});
+
 describe("with --local", () => {
   let state: string;
 

@@ -17,6 +17,8 @@ export interface FixtureAdmin {
   apply(id: string, document: Json): Promise<Json>;
   key(id: string, about?: Json): Promise<MadeKey>;
   suspend(id: string, kind: string, name: string | undefined, note: string): Promise<Json>;
+  /** Writes the text of a resource. */
+  store(id: string, uri: string, text: string): Promise<void>;
 }
 
 const SHORT = { maxStalenessMs: 50 };
@@ -53,7 +55,22 @@ export function fixtureAdmin(origin: string, prefix: string): FixtureAdmin {
       (await ask("POST", `/tenants/${id}/keys`, { name: "test", ...about })) as unknown as MadeKey,
     suspend: (id, kind, name, note) =>
       ask("POST", `/tenants/${id}/suspensions`, { kind, ...(name === undefined ? {} : { name }), note }),
+    store: (id, uri, text) => storeText(origin, ADMIN_TOKEN, { id, uri, text }),
   };
+}
+
+export async function storeText(
+  origin: string,
+  token: string,
+  { id, uri, text }: { readonly id: string; readonly uri: string; readonly text: string },
+): Promise<void> {
+  const query = new URLSearchParams({ uri });
+  const response = await fetch(`${origin}/admin/v1/tenants/${id}/resources/content?${query}`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${token}`, "content-type": "text/plain" },
+    body: text,
+  });
+  if (!response.ok) throw new Error(`${uri} was not stored: ${response.status} ${await response.text()}`);
 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
