@@ -86,13 +86,11 @@ export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
 
 function changeRecord(host: AnnouncerHost): ChangeRecord {
   const { sql } = host;
-  const version = () =>
-    sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one().version ?? 0;
   return {
     ...host,
-    version,
+    version: () => newestIn(sql),
     add: (kind, name) => {
-      const next = version() + 1;
+      const next = newestIn(sql) + 1;
       sql.exec("INSERT OR REPLACE INTO changes (kind, name, version) VALUES (?, ?, ?)", kind, name, next);
       if (next % PRUNE_EVERY === 0) prune(sql, next);
     },
@@ -111,6 +109,10 @@ function changeRecord(host: AnnouncerHost): ChangeRecord {
       sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
     },
   };
+}
+
+function newestIn(sql: SqlStorage): number {
+  return sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one().version ?? 0;
 }
 
 /** Lines of change are numbered without gaps, so that many rows are the newest ones; a rewritten line moves up. */
@@ -132,14 +134,16 @@ function changesSince(sql: SqlStorage, from: number): Changes {
       from,
     )
     .toArray();
+  const newest = newestIn(sql);
   const names = (kind: ChangeKind) => rows.filter((row) => row.kind === kind).map((row) => row.name);
   return {
-    version: rows.at(-1)?.version ?? from,
+    version: newest,
     updated: names("updated"),
     listed: names("listed"),
     announced: names("announced") as Section[],
     policy: names("policy").length > 0,
-    all: from < floor,
+    // A version that is not there yet is another tenant's, such as one that had this name before.
+    all: from < floor || from > newest,
     due: sql.exec("SELECT 1 FROM due_announcements LIMIT 1").toArray().length > 0,
   };
 }
