@@ -95,7 +95,9 @@ async function answerBatch(
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }
-      return message.kind === "request" ? answer(arrived, call2025(arrived, message, dialect, session)) : undefined;
+      if (message.kind === "request") return answer(arrived, call2025(arrived, message, dialect, session));
+      await hear(arrived, message, session);
+      return undefined;
     }),
   );
   const bodies = answers.filter((done) => done !== undefined).map((done) => done.json);

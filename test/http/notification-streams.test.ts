@@ -324,9 +324,10 @@ describe("subscriptions/listen", () => {
     ["an empty URI", { resourceSubscriptions: [""] }, `${path}.0`],
     ["more URIs than there may be", { resourceSubscriptions: Array(1001).fill(END) }, path],
   ])("refuses %s, and says what is wrong", async (_what, notifications, wrong) => {
-    const { status, headers, error } = await client2026(`${origin}/mcp/lab`).request("subscriptions/listen", {
-      ...(notifications === undefined ? {} : { notifications }),
-    });
+    const { status, headers, error } = await client2026(`${origin}/mcp/lab`).request(
+      "subscriptions/listen",
+      notifications === undefined ? {} : { notifications },
+    );
     expect([status, headers.get("content-type"), error?.code]).toEqual([200, "application/json", -32602]);
     expect([error?.data, error?.message]).toEqual([{ path: wrong }, expect.stringContaining(`${wrong} `)]);
   });

@@ -15,9 +15,9 @@ let workers: TwoWorkers;
 let keys: Record<"a" | "b", string>;
 beforeAll(async () => {
   workers = await startTwoWorkers();
-  const { admin } = workers.one;
-  for (const id of ["mine", "other"]) await admin("POST", "/tenants", { id, document: DOCUMENT });
-  const [a, b] = await Promise.all(["a", "b"].map((name) => admin("POST", "/tenants/mine/keys", { name })));
+  const { one } = workers;
+  for (const id of ["mine", "other"]) await one.admin("POST", "/tenants", { id, document: DOCUMENT });
+  const [a, b] = await Promise.all(["a", "b"].map((name) => one.admin("POST", "/tenants/mine/keys", { name })));
   keys = { a: String(a?.["token"]), b: String(b?.["token"]) };
 });
 afterAll(() => workers.stop());

@@ -22,11 +22,11 @@ export interface Listening {
   /** The session's client; era 2025 alone has one. */
   readonly client: Client | undefined;
   /** The next notification; throws when the stream ends. */
-  next(): Promise<Json>;
+  readonly next: () => Promise<Json>;
   /** What is told before this resource is. */
-  before(uri: string): Promise<Json[]>;
+  readonly before: (uri: string) => Promise<Json[]>;
   /** What is told until the server ends the stream. */
-  rest(): Promise<Json[]>;
+  readonly rest: () => Promise<Json[]>;
 }
 
 export const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
