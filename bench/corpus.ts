@@ -11,10 +11,14 @@ const MANY = 100;
 const LETTERS = 26;
 const WORDS = 60;
 
+/** The tenant whose clients ended many sessions; it stores nothing. */
+export const ENDED_TENANT = "ended";
+
 export const TENANTS: readonly string[] = [
   "ten",
   "page",
   "large",
+  ENDED_TENANT,
   ...Array.from({ length: MANY }, (_, at) => oneOf(at)),
 ];
 
@@ -25,6 +29,12 @@ export interface Part {
   size: number;
   from: number;
   to: number;
+}
+
+/** Sessions that are ended at once. */
+export interface Endings {
+  tenant: string;
+  count: number;
 }
 
 export function oneOf(number: number): string {

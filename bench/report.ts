@@ -33,7 +33,7 @@ export function table(rows: Row[], yardstick = "bare Hono"): string {
     row.bareMicros.median.toFixed(0),
     row.ratio.median.toFixed(2),
     `${row.ratio.min.toFixed(2)}–${row.ratio.max.toFixed(2)}`,
-    row.budget === undefined ? "–" : `≤ ${row.budget.toFixed(1)}`,
+    row.budget === undefined ? "–" : `≤ ${row.budget}`,
     mark(row),
     row.gzipBytes === undefined ? "" : kibibytes(row.gzipBytes),
   ]);

@@ -136,22 +136,22 @@ const read2026: Load = (n) => ({
 });
 
 /** Calls of a 2025 client without a session, for servers that need none. */
-export function load2025(revision: string, session: Record<string, string> = {}): Load {
+export function load2025(revision: string, session: Record<string, string> = {}, path = PATH): Load {
   const headers = { ...acceptBoth, "mcp-protocol-version": revision, ...session };
-  return (n) => ({ path: PATH, headers, body: ask(n, "tools/call", add(n)), fault: expecting(n, isSum(n)) });
+  return (n) => ({ path, headers, body: ask(n, "tools/call", add(n)), fault: expecting(n, isSum(n)) });
 }
 
 /** Opens a session as the revision asks, then calls in it. */
-export async function loadInSession(send: Send, revision: string): Promise<Load> {
+export async function loadInSession(send: Send, revision: string, path = PATH): Promise<Load> {
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: client };
-  const opened = await send({ path: PATH, headers: acceptBoth, body: ask(0, "initialize", params) });
+  const opened = await send({ path, headers: acceptBoth, body: ask(0, "initialize", params) });
   const session = opened.headers["mcp-session-id"];
   if (typeof session !== "string") throw new Error(`initialize gave no session: ${opened.status} ${opened.body}`);
   const headers = { "mcp-protocol-version": revision, "mcp-session-id": session };
   const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
-  const { status } = await send({ path: PATH, headers: { ...acceptBoth, ...headers }, body });
+  const { status } = await send({ path, headers: { ...acceptBoth, ...headers }, body });
   if (status !== 202) throw new Error(`notifications/initialized was answered ${status}`);
-  return load2025(revision, { "mcp-session-id": session });
+  return load2025(revision, { "mcp-session-id": session }, path);
 }
 
 /** Makes a tenant that only a key opens, with limits and a scope that grants one tool, and calls that tool with such a key. */

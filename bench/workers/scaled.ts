@@ -1,10 +1,14 @@
 // The Worker of the scaling table: tenants that store much, each row put there by the method that a tool's write ends in.
-// Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here.
+// Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
+// are ended by the method that DELETE ends in.
+import * as z from "zod";
+import { SESSION_LIFETIME_MS } from "../../src/http/session.ts";
 import { bodyKey } from "../../src/content/resource-row.ts";
 import { sha256 } from "../../src/content/store.ts";
 import type { PutResource } from "../../src/content/tables.ts";
 import {
   createWorker,
+  defineTool,
   DirectoryObject,
   HubObject,
   PlatformObject,
@@ -13,27 +17,56 @@ import {
 } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
-import type { Part } from "../corpus.ts";
+import type { Endings, Part } from "../corpus.ts";
 
 class FillableTenant extends TenantObject {
   async store(resources: PutResource[]): Promise<void> {
     for (const resource of resources) await this.run("content", "put", [resource]);
   }
+
+  async endSessions(count: number): Promise<void> {
+    const expires = Date.now() + SESSION_LIFETIME_MS;
+    for (let at = 0; at < count; at += 1) await this.run("ended", "endSession", [crypto.randomUUID(), expires]);
+  }
 }
+
+const add = defineTool({
+  name: "add",
+  description: "Adds two numbers.",
+  input: z.object({ a: z.number(), b: z.number() }),
+  handler: ({ a, b }) => String(a + b),
+});
 
 const worker = createWorker({
   name: "bench",
   version: "1.0.0",
+  tools: [add],
   tenants: Object.fromEntries(TENANTS.map((name) => [name, { search: true }])),
 });
 
 export default {
   fetch: async (request: Request, env: Env, ctx: ExecutionContext): Promise<Response> => {
-    if (new URL(request.url).pathname !== "/fill") return worker.fetch(request, env, ctx);
-    await fill(await request.json<Part>(), env);
-    return new Response("filled");
+    switch (new URL(request.url).pathname) {
+      case "/fill":
+        await fill(await request.json<Part>(), env);
+        return new Response("filled");
+      case "/end":
+        await end(await request.json<Endings>(), env);
+        return new Response("ended");
+      default:
+        return worker.fetch(request, env, ctx);
+    }
   },
 };
+
+function objectOf(tenant: string, env: Env): DurableObjectStub<FillableTenant> {
+  const object: unknown = env.TENANTS.getByName(tenant);
+  return object as DurableObjectStub<FillableTenant>;
+}
+
+async function end({ tenant, count }: Endings, env: Env): Promise<void> {
+  await objectOf(tenant, env).endSessions(count);
+}
 
 async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
   const resources: PutResource[] = [];
@@ -44,8 +77,7 @@ async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
     if (isRead(number, size)) await env.BODIES.put(bodyKey(tenant, hash), bytes);
     resources.push(putOf(number, { text, hash, size: bytes.byteLength }));
   }
-  const object = env.TENANTS.getByName(tenant) as unknown as DurableObjectStub<FillableTenant>;
-  await object.store(resources);
+  await objectOf(tenant, env).store(resources);
 }
 
 function putOf(number: number, { text, hash, size }: { text: string; hash: string; size: number }): PutResource {

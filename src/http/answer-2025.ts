@@ -105,7 +105,9 @@ export async function runBatch(
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }
-      return message.kind === "request" ? answer(arrived, call2025(arrived, message, dialect, session)) : undefined;
+      if (message.kind === "request") return answer(arrived, call2025(arrived, message, dialect, session));
+      await hear(arrived, message, session);
+      return undefined;
     }),
   );
   const bodies = answers.filter((done) => done !== undefined).map((done) => done.json);

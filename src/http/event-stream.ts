@@ -102,7 +102,7 @@ export class EventStream {
     if (this.#closed) return false;
     this.#closed = true;
     clearInterval(this.#keepalive);
-    clearTimeout(this.#age ?? null);
+    if (this.#age !== undefined) clearTimeout(this.#age);
     return true;
   }
 

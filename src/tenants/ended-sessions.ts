@@ -5,6 +5,8 @@ import type { Ended } from "./policy-records.ts";
 
 const MAX_ENDED = 5000;
 const MAX_ALIVE = 5000;
+/** When a session began is said by another clock than when one ended. */
+const CLOCK_SLACK_MS = 1000;
 /** A nonce with its place in a set. */
 const BYTES_EACH = 120;
 
@@ -46,7 +48,7 @@ export class EndedSessions {
   /** undefined: only the authority knows. `minted`: when the session began, milliseconds since the epoch. */
   hasEnded(nonce: string, minted: number): boolean | undefined {
     if (this.#ended.has(nonce)) return true;
-    return minted >= this.#since || this.#alive.has(nonce) ? false : undefined;
+    return this.#since === 0 || minted > this.#since + CLOCK_SLACK_MS || this.#alive.has(nonce) ? false : undefined;
   }
 
   /** What the authority said of one session. */

@@ -4,74 +4,44 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
+  admitted,
+  inLanes,
+  isSame,
+  REVISIONS,
+  shapeOf,
+  sightOf,
+  viewpoints,
+  type Revision,
+  type Sight,
+  type World,
+} from "../support/isolation-sight.ts";
+import {
   has,
   makeWorld,
   markOf,
   maySee,
-  PRINCIPALS,
-  PROFILES,
   refusal,
   SQUARE,
   storedText,
-  TENANTS,
   templates,
   universe,
   visibleStored,
-  type Tokens,
   type Viewpoint,
 } from "../support/isolation-world.ts";
-import { post, type Json, type Reply } from "../support/mcp.ts";
+import type { Json, Reply } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
 
-const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
-type Revision = (typeof REVISIONS)[number];
-const LANES = 8;
 const NEVER = "never_was";
 const NEVER_URI = "never://was";
 
 let workers: TwoWorkers;
-let tokens: Tokens;
+let world: World;
 beforeAll(async () => {
   workers = await startTwoWorkers();
-  tokens = await makeWorld(workers.one);
+  world = { workers, tokens: await makeWorld(workers.one) };
 });
 afterAll(() => workers.stop());
-
-const viewpoints: readonly Viewpoint[] = TENANTS.flatMap((tenant) =>
-  PROFILES.flatMap((profile) => PRINCIPALS.map((principal) => ({ tenant, profile, principal }))),
-);
-const admitted = viewpoints.filter((viewpoint) => refusal(viewpoint) === undefined);
-
-interface Sight extends Viewpoint {
-  readonly revision: Revision;
-  ask(method: string, params?: Json, headers?: Record<string, string>): Promise<Reply>;
-}
-
-function sightOf(viewpoint: Viewpoint, revision: Revision): Sight {
-  const { tenant, profile, principal } = viewpoint;
-  const token = tokens[tenant][principal];
-  // Isolates hold what they know of all tenants in one memory: both are asked.
-  const { origin } = revision === "2026-07-28" ? workers.one : workers.two;
-  const url = `${origin}/mcp/${tenant}${profile === null ? "" : `/${profile}`}`;
-  const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const others = TENANTS.filter((other) => other !== tenant).map(markOf);
-  return {
-    ...viewpoint,
-    revision,
-    ask: async (method, params = {}, more = {}) => {
-      const { headers, body } = write(revision, method, params);
-      const reply = await post(url, body, { headers: { ...headers, ...credential, ...more }, revision, method });
-      // Whatever was asked: nothing of another tenant's.
-      for (const mark of others) expect(reply.text).not.toContain(mark);
-      return reply;
-    },
-  };
-}
-
-/** The answer without the name that was asked for. */
-const shapeOf = ({ status, messages }: Reply, name: string): string =>
-  JSON.stringify([status, messages.map(({ id: _id, ...rest }) => rest)]).replaceAll(name, "NAME");
 
 interface Asking {
   readonly sight: Sight;
@@ -224,21 +194,9 @@ const completions = async (sight: Sight): Promise<number> => {
 
 const surfaces = { lists, calls, fetches, prompts, reads, completions } as const;
 
-/** A few at a time; the sum of what was counted. */
-async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<number>): Promise<number> {
-  const left = [...items];
-  const lane = async () => {
-    let counted = 0;
-    for (let item = left.shift(); item !== undefined; item = left.shift()) counted += await work(item);
-    return counted;
-  };
-  const counts = await Promise.all(Array.from({ length: LANES }, lane));
-  return counts.reduce((sum, count) => sum + count, 0);
-}
-
 let combinations = 0;
 const inBothEras = (seen: readonly Viewpoint[]) =>
-  REVISIONS.flatMap((revision) => seen.map((viewpoint) => sightOf(viewpoint, revision)));
+  REVISIONS.flatMap((revision) => seen.map((viewpoint) => sightOf(world, viewpoint, revision)));
 
 test.each(Object.keys(surfaces) as (keyof typeof surfaces)[])(
   "%s show what the document says, and no more",
@@ -292,9 +250,7 @@ async function elsewhere(
   });
 }
 
-const isSame = (a: Viewpoint, b: Viewpoint) =>
-  a.tenant === b.tenant && a.profile === b.profile && a.principal === b.principal;
-const sightsOf = (revision: Revision) => admitted.map((viewpoint) => sightOf(viewpoint, revision));
+const sightsOf = (revision: Revision) => admitted.map((viewpoint) => sightOf(world, viewpoint, revision));
 
 test("a session of 2025 is one only where it was begun, for who began it", async () => {
   const begin = async (sight: Sight) => {
@@ -345,7 +301,8 @@ test("a cursor from elsewhere shows nothing but what is listed here", async () =
 
 test("a tenant that takes a key is not told from a name that is nobody's", async () => {
   const names = ["beta", "gamma", "beta/narrow", "beta/nowhere", "nobody", "nobody/narrow"];
-  const held = Object.values(tokens.alpha).filter((token) => token !== tokens.alpha.foreign);
+  const { alpha } = world.tokens;
+  const held = Object.values(alpha).filter((token) => token !== alpha.foreign);
   const { headers, body } = write("2025-11-25", "tools/list");
   for (const token of new Set([undefined, "", ...held])) {
     const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };

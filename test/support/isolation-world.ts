@@ -172,11 +172,13 @@ export const visibleStored = (viewpoint: Viewpoint): readonly string[] =>
 /** The token of each principal, by tenant. */
 export type Tokens = Readonly<Record<TenantName, Readonly<Record<PrincipalName, string | undefined>>>>;
 
+/** Long enough that whatever a lease brings stays for a whole test. */
+const LONG = 300_000;
+
 /** Makes the tenants, what they store, and their keys; settles when the expired ones have expired. */
-export async function makeWorld(worker: WatchedWorker): Promise<Tokens> {
+export async function makeWorld(worker: WatchedWorker, maxStalenessMs = LONG): Promise<Tokens> {
   for (const tenant of TENANTS) {
-    // Long enough that whatever a lease brings stays for the whole test.
-    const document = { ...documents[tenant], maxStalenessMs: 300_000 };
+    const document = { ...documents[tenant], maxStalenessMs };
     await worker.admin("POST", "/tenants", { id: tenant, document });
     for (const uri of storedUris(tenant)) await store(worker.origin, tenant, uri);
   }
@@ -187,12 +189,17 @@ export async function makeWorld(worker: WatchedWorker): Promise<Tokens> {
 /** What is stored under a URI: the word that everything is found by, whose it is, and where it is. */
 export const storedText = (tenant: TenantName, uri: string) => `otter ${markOf(tenant)} ${uri}`;
 
-async function store(origin: string, tenant: TenantName, uri: string): Promise<void> {
+export async function store(
+  origin: string,
+  tenant: TenantName,
+  uri: string,
+  body = storedText(tenant, uri),
+): Promise<void> {
   const query = new URLSearchParams({ uri });
   const { ok, status } = await fetch(`${origin}/admin/v1/tenants/${tenant}/resources/content?${query}`, {
     method: "PUT",
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "text/plain" },
-    body: storedText(tenant, uri),
+    body,
   });
   if (!ok) throw new Error(`${uri} was not stored: ${status}`);
 }
