@@ -8,6 +8,8 @@ import { tell, type Sockets } from "./session-sockets.ts";
 const MAX_ATTEMPTS = 5;
 /** How long a run whose socket closed may take to come back, before another is started. */
 const RECOVERY_MS = 3000;
+/** A connection may be gone for so long before whoever writes to it finds out. */
+const UNCERTAIN_MS = 60_000;
 
 export interface AskQuestions {
   /** The call, when it is not stored yet. */
@@ -147,14 +149,17 @@ export class CallDesk {
       if (other !== socket) other.close(CLOSE.replaced);
     }
     for (const event of this.#tables.events(key, after)) tell(socket, event);
-    if (this.#tables.find(key)?.over !== null) tell(socket, { over: true });
+    if (this.#tables.find(key)?.over === null) return;
+    tell(socket, { over: true });
+    this.#tables.setShown(key, Date.now());
   }
 
-  /** Every stored call, and after which event there is what nobody can do without: its result, its open questions. */
+  /** Every stored call; `from`: after it there is what nobody can do without, an open question or an unseen result. */
   list(): readonly { readonly key: string; readonly from: number }[] {
-    return this.#tables.all().map(({ key, over, seq }) => {
-      const first = over === null ? (this.#tables.firstOpen(key) ?? seq + 1) : seq;
-      return { key, from: Math.max(first - 1, 0) };
+    const certain = Date.now() - UNCERTAIN_MS;
+    return this.#tables.all().map(({ key, over, shown, seq }) => {
+      if (over === null) return { key, from: Math.max((this.#tables.firstOpen(key) ?? seq + 1) - 1, 0) };
+      return { key, from: shown !== null && shown < certain ? seq : Math.max(seq - 1, 0) };
     });
   }
 
@@ -222,12 +227,13 @@ export class CallDesk {
     this.#tables.end(key, now);
     const next = this.#tables.prune(now);
     if (next !== undefined) this.#host.wakeAt(next);
-    this.#show(key, { over: true });
+    if (this.#show(key, { over: true }) > 0) this.#tables.setShown(key, now);
   }
 
-  #show(key: string, message: ViewerMessage): void {
-    for (const viewer of this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key)) {
-      tell(viewer, message);
-    }
+  /** Says to how many. */
+  #show(key: string, message: ViewerMessage): number {
+    const viewers = this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key);
+    for (const viewer of viewers) tell(viewer, message);
+    return viewers.length;
   }
 }

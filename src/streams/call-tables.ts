@@ -19,7 +19,7 @@ const RECORD_SEQ = 0;
 
 export const CALL_MIGRATIONS: readonly string[] = [
   `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
-     memos TEXT NOT NULL, over INTEGER, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL) WITHOUT ROWID`,
+     memos TEXT NOT NULL, over INTEGER, shown INTEGER, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL) WITHOUT ROWID`,
   "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, at)) WITHOUT ROWID",
   "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, seq INTEGER, answer TEXT) WITHOUT ROWID",
   "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
@@ -54,6 +54,8 @@ export interface StoredCall {
   attempt: number;
   memos: string;
   over: number | null;
+  /** When its end was last sent to a viewer; null: nobody was there. */
+  shown: number | null;
   /** Notifications of the call that were sent, counted from its beginning whichever run sent them. */
   said: number;
   seq: number;
@@ -158,6 +160,11 @@ export class CallTables {
 
   keepMemos(key: string, memos: string): void {
     this.#sql.exec("UPDATE calls SET memos = ? WHERE key = ?", memos, key);
+  }
+
+  /** When its end was last sent to a viewer. */
+  setShown(key: string, now: number): void {
+    this.#sql.exec("UPDATE calls SET shown = ? WHERE key = ?", now, key);
   }
 
   end(key: string, now: number): void {
