@@ -1,6 +1,7 @@
 // Owns the admin API as a Hono app, to be mounted at /admin: the steps before a route, in this order, and the one catch.
 
-import { Hono, type Context } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { authenticate, authorize } from "./authenticate.ts";
 import { describe } from "./openapi.ts";
 import { notFound, ProblemError, respondProblem } from "./problem.ts";

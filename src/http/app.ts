@@ -1,6 +1,6 @@
 // Owns the Hono app: the routes and the steps before the endpoint, in this order. The one catch.
 
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import { createAdmin } from "../admin/create-admin.ts";
 import type { AdminEnv } from "../admin/route.ts";
 import { bearerOf } from "../auth/principal.ts";

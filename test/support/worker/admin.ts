@@ -2,7 +2,7 @@
 // about itself: its status, its schema without a member more, and problem documents for all else.
 
 import { env } from "cloudflare:workers";
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import type * as z from "zod/mini";
 import { Problem } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
