@@ -2,7 +2,6 @@
 // about itself: its status, its schema without a member more, and problem documents for all else.
 
 import { env } from "cloudflare:workers";
-import { Hono } from "hono/tiny";
 import type * as z from "zod/mini";
 import { Problem } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
@@ -38,8 +37,7 @@ export const adminEnv: AdminEnv = {
   ADMIN_TOKEN: ROOT,
 };
 
-export const appOf = (options: AdminOptions = adminOptions) =>
-  new Hono({ strict: false }).route("/admin", createAdmin(options));
+export const appOf = (options: AdminOptions = adminOptions) => createAdmin(options);
 const app = appOf();
 
 export interface Asking {
