@@ -23,7 +23,7 @@ const QUICK: Pace = { rounds: 5, roundMs: 600, warmupMs: 3000, settleMs: 300 };
 const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
 /** Its two sides share one process, heap and all: shorter rounds will do. */
 const FULL_SCALING: Pace = { ...FULL, rounds: 5, roundMs: 1200 };
-const BUNDLE_BUDGET_KIB = 130;
+const BUNDLE_BUDGET_KIB = 120;
 const OUR_BINDINGS: Bindings = {
   durableObjects: {
     TENANTS: "TenantObject",

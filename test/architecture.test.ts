@@ -116,6 +116,11 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       says: [`src/protocol/era.ts: imports ${name}`],
     })),
     {
+      what: "the whole of zod",
+      tree: { "src/admin/contract.ts": code('import * as z from "zod";') },
+      says: ["src/admin/contract.ts: imports zod"],
+    },
+    {
       what: "cloudflare:workers outside a Durable Object's file",
       tree: { "src/streams/hub.ts": code('import { DurableObject } from "cloudflare:workers";') },
       says: ["src/streams/hub.ts: imports cloudflare:workers"],

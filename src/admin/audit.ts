@@ -1,6 +1,6 @@
 // Owns the routes that look back: who changed what, and how much there is.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { AuditEntry } from "../tenants/policy-records.ts";
 import { remote } from "../tenants/tables.ts";
 import { mergeDocuments } from "../tenants/document.ts";

@@ -1,7 +1,7 @@
 // Owns the routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied
 // next, or all of them by a fleet run.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { TenantDocument } from "../tenants/document.ts";
 import { remote } from "../tenants/tables.ts";
 import { baseTables } from "./base-tables.ts";

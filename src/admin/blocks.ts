@@ -1,7 +1,7 @@
 // Owns blocking a tool in every tenant at once: each tenant's object is told, and the answer comes when the last lease
 // that could contradict it has ended. Repeating it finishes what was cut off.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { directoryOf } from "../tenants/directory.ts";
 import type { DirectoryEntry } from "../tenants/directory-object.ts";
 import type { BlockWrite } from "../tenants/block-tables.ts";

@@ -1,12 +1,23 @@
 // Owns what the admin API says and understands: one zod schema for each thing, from which validation, OpenAPI and the
 // command line's types come. Refuses logic. Clients import this file and nothing else of the server.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/secret-name.ts";
-import { BaseDocument, distinct, DISTINCT, Document, Name, ProfileName, Prompt, TenantId } from "./document-schema.ts";
+import {
+  BaseDocument,
+  described,
+  distinct,
+  DISTINCT,
+  Document,
+  Name,
+  ProfileName,
+  Prompt,
+  TenantId,
+} from "./document-schema.ts";
 
 export {
   BaseDocument,
+  described,
   Document,
   Name,
   parseDocument,
@@ -23,11 +34,11 @@ const Jurisdiction = z.enum(["eu", "fedramp"]);
 export const NewTenant = z
   .strictObject({
     id: TenantId,
-    document: Document.optional(),
-    region: Region.optional(),
-    jurisdiction: Jurisdiction.optional(),
+    document: z.optional(Document),
+    region: z.optional(Region),
+    jurisdiction: z.optional(Jurisdiction),
   })
-  .meta({ id: "NewTenant" });
+  .register(described, { id: "NewTenant" });
 
 const Timestamp = z.iso.datetime();
 
@@ -37,24 +48,24 @@ export const Tenant = z
     created: Timestamp,
     state: z.enum(["active", "deleting", "code"]),
     /** Where its data was first kept near, and where it must stay; null: nobody said. */
-    region: Region.nullable(),
-    jurisdiction: Jurisdiction.nullable(),
+    region: z.nullable(Region),
+    jurisdiction: z.nullable(Jurisdiction),
     url: z.url(),
     revision: z.int(),
     own: Document,
     effective: Document,
-    suspended: z.string().nullable(),
+    suspended: z.nullable(z.string()),
   })
-  .meta({ id: "Tenant" });
+  .register(described, { id: "Tenant" });
 
 export const TenantSummary = z
-  .object({ id: z.string(), created: Timestamp.nullable(), state: z.enum(["active", "deleting", "code"]) })
-  .meta({ id: "TenantSummary" });
+  .object({ id: z.string(), created: z.nullable(Timestamp), state: z.enum(["active", "deleting", "code"]) })
+  .register(described, { id: "TenantSummary" });
 
-export const pageOf = <T extends z.ZodType>(item: T) =>
-  z.object({ items: z.array(item), cursor: z.string().optional() });
+export const pageOf = <T extends z.ZodMiniType>(item: T) =>
+  z.object({ items: z.array(item), cursor: z.optional(z.string()) });
 
-const ChangeRow = z.object({ path: z.string(), before: z.unknown().optional(), after: z.unknown().optional() });
+const ChangeRow = z.object({ path: z.string(), before: z.optional(z.unknown()), after: z.optional(z.unknown()) });
 
 export const Applied = z
   .object({
@@ -62,113 +73,122 @@ export const Applied = z
     changed: z.boolean(),
     dryRun: z.boolean(),
     /** From when on no isolate serves what was before. */
-    effectiveAt: Timestamp.nullable(),
+    effectiveAt: z.nullable(Timestamp),
     changes: z.array(ChangeRow),
   })
-  .meta({ id: "Applied" });
+  .register(described, { id: "Applied" });
 
 /** A prompt of the tenant's own document. */
-export const NamedPrompt = Prompt.extend({ name: z.string() }).meta({ id: "NamedPrompt" });
+export const NamedPrompt = z.extend(Prompt, { name: z.string() }).register(described, { id: "NamedPrompt" });
 
 export const NewApiKey = z
   .strictObject({
-    name: z.string().min(1).max(100),
-    scopes: z.array(Name).max(100).refine(distinct, DISTINCT).optional(),
-    profile: ProfileName.optional(),
-    expires: Timestamp.optional(),
+    name: z.string().check(z.minLength(1), z.maxLength(100)),
+    scopes: z.optional(z.array(Name).check(z.maxLength(100), z.refine(distinct, DISTINCT))),
+    profile: z.optional(ProfileName),
+    expires: z.optional(Timestamp),
   })
-  .meta({ id: "NewKey" });
+  .register(described, { id: "NewKey" });
 
 export const ApiKey = z
   .object({
     id: z.string(),
     name: z.string(),
-    scopes: z.array(z.string()).nullable(),
-    profile: z.string().nullable(),
+    scopes: z.nullable(z.array(z.string())),
+    profile: z.nullable(z.string()),
     created: Timestamp,
-    expires: Timestamp.nullable(),
-    lastUsed: Timestamp.nullable(),
-    retires: Timestamp.nullable(),
+    expires: z.nullable(Timestamp),
+    lastUsed: z.nullable(Timestamp),
+    retires: z.nullable(Timestamp),
   })
-  .meta({ id: "Key" });
+  .register(described, { id: "Key" });
 
-export const CreatedKey = ApiKey.extend({ token: z.string().meta({ description: "Shown this once." }) }).meta({
-  id: "CreatedKey",
-});
+export const CreatedKey = z
+  .extend(ApiKey, { token: z.string().register(described, { description: "Shown this once." }) })
+  .register(described, {
+    id: "CreatedKey",
+  });
 
 export const RotateKey = z
-  .strictObject({ overlapSeconds: z.int().min(0).max(2_592_000).optional() })
-  .meta({ id: "RotateKey" });
+  .strictObject({ overlapSeconds: z.optional(z.int().check(z.minimum(0), z.maximum(2_592_000))) })
+  .register(described, { id: "RotateKey" });
 
 /** Case does not matter. */
-export const SecretName = z.string().transform((text, context) => {
-  const name = secretNameOf(text);
-  if (name !== undefined) return name;
-  context.addIssue({ code: "custom", message: SECRET_NAME_RULE });
-  return z.NEVER;
-});
+export const SecretName = z.pipe(
+  z.string(),
+  z.transform((text, context) => {
+    const name = secretNameOf(text);
+    if (name !== undefined) return name;
+    context.issues.push({ code: "custom", input: text, message: SECRET_NAME_RULE });
+    return z.NEVER;
+  }),
+);
 
 const MAX_SECRET_BYTES = 8192;
 export const NewSecret = z
   .strictObject({
-    value: z
-      .string()
-      .min(1)
-      .max(MAX_SECRET_BYTES)
-      .refine((text) => !/\p{Cs}/u.test(text), "must be text")
-      .refine(
+    value: z.string().check(
+      z.minLength(1),
+      z.maxLength(MAX_SECRET_BYTES),
+      z.refine((text) => !/\p{Cs}/u.test(text), "must be text"),
+      z.refine(
         (text) => new TextEncoder().encode(text).byteLength <= MAX_SECRET_BYTES,
         `at most ${MAX_SECRET_BYTES} bytes`,
       ),
+    ),
   })
-  .meta({ id: "NewSecret" });
+  .register(described, { id: "NewSecret" });
 
 /** Nothing shows its value. */
-export const Secret = z.object({ name: z.string(), updated: Timestamp }).meta({ id: "Secret" });
+export const Secret = z.object({ name: z.string(), updated: Timestamp }).register(described, { id: "Secret" });
 
 export const SuspensionKind = z.enum(["tenant", "profile", "principal", "tool"]);
 export const NewSuspension = z
   .strictObject({
     kind: SuspensionKind,
     /** Not for `tenant`. */
-    name: z.string().max(128).optional(),
-    note: z.string().min(1).max(500),
+    name: z.optional(z.string().check(z.maxLength(128))),
+    note: z.string().check(z.minLength(1), z.maxLength(500)),
   })
-  .meta({ id: "NewSuspension" });
+  .register(described, { id: "NewSuspension" });
 export const Suspension = z
   .object({ kind: SuspensionKind, name: z.string(), note: z.string(), since: Timestamp })
-  .meta({ id: "Suspension" });
+  .register(described, { id: "Suspension" });
 
-export const NewBlock = z.strictObject({ note: z.string().min(1).max(500) }).meta({ id: "NewBlock" });
+export const NewBlock = z
+  .strictObject({ note: z.string().check(z.minLength(1), z.maxLength(500)) })
+  .register(described, { id: "NewBlock" });
 /** A tool that is suspended in every tenant. */
-export const Block = z.object({ name: z.string(), note: z.string(), since: Timestamp }).meta({ id: "Block" });
+export const Block = z
+  .object({ name: z.string(), note: z.string(), since: Timestamp })
+  .register(described, { id: "Block" });
 export const BlockDone = z
-  .object({ name: z.string(), changed: z.boolean(), tenants: z.int(), effectiveAt: Timestamp.nullable() })
-  .meta({ id: "BlockDone" });
+  .object({ name: z.string(), changed: z.boolean(), tenants: z.int(), effectiveAt: z.nullable(Timestamp) })
+  .register(described, { id: "BlockDone" });
 
 export const Acknowledged = z
-  .object({ revision: z.int(), changed: z.boolean(), effectiveAt: Timestamp.nullable() })
-  .meta({ id: "Acknowledged" });
+  .object({ revision: z.int(), changed: z.boolean(), effectiveAt: z.nullable(Timestamp) })
+  .register(described, { id: "Acknowledged" });
 
 export const ResourceAbout = z
   .object({
     uri: z.string(),
     name: z.string(),
-    title: z.string().optional(),
-    description: z.string().optional(),
+    title: z.optional(z.string()),
+    description: z.optional(z.string()),
     mimeType: z.string(),
     binary: z.boolean(),
     size: z.int(),
-    sha256: z
-      .string()
-      .meta({ description: "Of the body, in hex: a copy elsewhere can be compared without loading it." }),
-    etag: z.string().meta({ description: "As the ETag header shows it, with its quotes." }),
+    sha256: z.string().register(described, {
+      description: "Of the body, in hex: a copy elsewhere can be compared without loading it.",
+    }),
+    etag: z.string().register(described, { description: "As the ETag header shows it, with its quotes." }),
     lastModified: Timestamp,
-    audience: z.array(z.enum(["user", "assistant"])).optional(),
-    priority: z.number().optional(),
+    audience: z.optional(z.array(z.enum(["user", "assistant"]))),
+    priority: z.optional(z.number()),
     tags: z.array(z.string()),
   })
-  .meta({ id: "Resource" });
+  .register(described, { id: "Resource" });
 
 export const AuditRow = z
   .object({
@@ -180,28 +200,28 @@ export const AuditRow = z
     before: z.unknown(),
     after: z.unknown(),
   })
-  .meta({ id: "AuditEntry" });
+  .register(described, { id: "AuditEntry" });
 
 export const Explained = z
   .object({
     visible: z.boolean(),
     callable: z.boolean(),
-    listedAs: z.string().nullable(),
+    listedAs: z.nullable(z.string()),
     reasons: z.array(z.string()),
   })
-  .meta({ id: "Explained" });
+  .register(described, { id: "Explained" });
 
 export const FleetApply = z
   .strictObject({
     base: Name,
     document: BaseDocument,
     /** How many tenants at a time; a wave in which one fails is the last. */
-    wave: z.int().min(1).max(500).optional(),
+    wave: z.optional(z.int().check(z.minimum(1), z.maximum(500))),
     /** A tenant that fails stops only itself. */
-    continueOnError: z.boolean().optional(),
-    dryRun: z.boolean().optional(),
+    continueOnError: z.optional(z.boolean()),
+    dryRun: z.optional(z.boolean()),
   })
-  .meta({ id: "FleetApply" });
+  .register(described, { id: "FleetApply" });
 
 export const FleetRun = z
   .object({
@@ -219,14 +239,14 @@ export const FleetRun = z
       z.object({
         tenant: z.string(),
         error: z.string(),
-        errors: z.array(z.object({ field: z.string(), rule: z.string() })).optional(),
+        errors: z.optional(z.array(z.object({ field: z.string(), rule: z.string() }))),
       }),
     ),
     /** Only of a dry run, and of the first hundred tenants. */
-    changes: z.array(z.object({ tenant: z.string(), changes: z.array(ChangeRow) })).optional(),
-    effectiveAt: Timestamp.nullable(),
+    changes: z.optional(z.array(z.object({ tenant: z.string(), changes: z.array(ChangeRow) }))),
+    effectiveAt: z.nullable(Timestamp),
   })
-  .meta({ id: "FleetRun" });
+  .register(described, { id: "FleetRun" });
 
 export const Usage = z
   .object({
@@ -236,11 +256,11 @@ export const Usage = z
     suspensions: z.int(),
     limits: z.record(z.string(), z.number()),
   })
-  .meta({ id: "Usage" });
+  .register(described, { id: "Usage" });
 
 export const BaseSummary = z
   .object({ name: z.string(), revision: z.int(), tenants: z.int(), changed: Timestamp })
-  .meta({ id: "BaseSummary" });
+  .register(described, { id: "BaseSummary" });
 
 /** One line of an export. */
 export const ExportLine = z
@@ -248,14 +268,14 @@ export const ExportLine = z
     z.object({
       kind: z.literal("tenant"),
       id: z.string(),
-      region: Region.nullable(),
-      jurisdiction: Jurisdiction.nullable(),
+      region: z.nullable(Region),
+      jurisdiction: z.nullable(Jurisdiction),
       revision: z.int(),
       document: Document,
     }),
     z.object({ kind: z.literal("resource"), ...ResourceAbout.shape }),
   ])
-  .meta({ id: "ExportLine" });
+  .register(described, { id: "ExportLine" });
 
 export const Role = z.enum(["owner", "operator", "auditor", "tenant-admin"]);
 export const NewOperator = z
@@ -263,20 +283,20 @@ export const NewOperator = z
     name: Name,
     role: Role,
     /** For `tenant-admin`: which tenants. */
-    tenants: z.array(TenantId).max(500).refine(distinct, DISTINCT).optional(),
-    expires: Timestamp.optional(),
+    tenants: z.optional(z.array(TenantId).check(z.maxLength(500), z.refine(distinct, DISTINCT))),
+    expires: z.optional(Timestamp),
   })
-  .meta({ id: "NewOperator" });
+  .register(described, { id: "NewOperator" });
 export const Operator = z
   .object({
     name: z.string(),
     role: Role,
-    tenants: z.array(z.string()).nullable(),
+    tenants: z.nullable(z.array(z.string())),
     created: Timestamp,
-    expires: Timestamp.nullable(),
+    expires: z.nullable(Timestamp),
   })
-  .meta({ id: "Operator" });
-export const CreatedOperator = Operator.extend({ token: z.string() }).meta({ id: "CreatedOperator" });
+  .register(described, { id: "Operator" });
+export const CreatedOperator = z.extend(Operator, { token: z.string() }).register(described, { id: "CreatedOperator" });
 
 /** RFC 9457. */
 export const Problem = z
@@ -284,8 +304,8 @@ export const Problem = z
     type: z.string(),
     title: z.string(),
     status: z.int(),
-    detail: z.string().optional(),
-    errors: z.array(z.object({ field: z.string(), rule: z.string() })).optional(),
-    requestId: z.string().optional(),
+    detail: z.optional(z.string()),
+    errors: z.optional(z.array(z.object({ field: z.string(), rule: z.string() }))),
+    requestId: z.optional(z.string()),
   })
-  .meta({ id: "Problem" });
+  .register(described, { id: "Problem" });

@@ -1,6 +1,7 @@
-// Owns the admin API as a Hono app, to be mounted at /admin: the steps before a route, in this order, and the one catch.
+// Owns the admin API as a Hono app below /admin: the steps before a route, in this order, and the one catch.
 
-import { Hono, type Context } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { authenticate, authorize } from "./authenticate.ts";
 import { describe } from "./openapi.ts";
 import { notFound, ProblemError, respondProblem } from "./problem.ts";
@@ -12,7 +13,7 @@ interface Bindings {
 }
 
 export function createAdmin(options: AdminOptions): Hono<Bindings> {
-  const app = new Hono<Bindings>({ strict: false });
+  const app = new Hono<Bindings>().basePath("/admin");
   let description: string | undefined;
   app.onError((error, c) => {
     const response = respondProblem(error, c.req.raw, (unknown) => options.onError?.(unknown));

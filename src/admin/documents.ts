@@ -1,7 +1,7 @@
 // Owns the routes for a tenant's document and the prompts in it. Both are writes of the one document, so that nothing is
 // ever applied halfway.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { PromptDocument, TenantDocument } from "../tenants/document.ts";
 import { applyDocument, type Intent, type Outcome } from "./apply.ts";
 import { Applied, Document, NamedPrompt, pageOf, Prompt, ToolName } from "./contract.ts";
@@ -13,7 +13,7 @@ import { Flag, PageQuery, ROLES, route, type Answer, type Desk, type Route } fro
 import { findTenant, readRecord } from "./tenant-access.ts";
 import { TenantParams } from "./tenants.ts";
 
-const PromptParams = TenantParams.extend({ name: ToolName });
+const PromptParams = z.extend(TenantParams, { name: ToolName });
 const WriteQuery = z.strictObject({ dryRun: Flag, wait: Flag });
 const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
 

@@ -1,14 +1,14 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed, and
 // every rule that had a say is named. Decides nothing itself.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ANONYMOUS } from "../auth/principal.ts";
 import { documentOf, viewOf, type View } from "../content/view.ts";
 import { parseUri } from "../protocol/uri.ts";
 import type { KeyRecord, Policy, RetiredName, TenantRecord } from "../tenants/policy-records.ts";
 import type { TenantDocument } from "../tenants/document.ts";
 import { judge, type Eyes } from "../tenants/visibility.ts";
-import { Explained } from "./contract.ts";
+import { described, Explained } from "./contract.ts";
 import { notFound } from "./problem.ts";
 import { ROLES, route, type Desk, type Route } from "./route.ts";
 import { findTenant, readRecord, type Managed } from "./tenant-access.ts";
@@ -16,9 +16,14 @@ import { TenantParams } from "./tenants.ts";
 
 const ExplainQuery = z.strictObject({
   kind: z.enum(["tools", "prompts", "resources"]),
-  name: z.string().min(1).max(2048).meta({ description: "In code or as it is listed; a URI for resources." }),
-  profile: z.string().max(40).optional(),
-  key: z.string().max(40).optional().meta({ description: "A key's id; nobody in particular when absent." }),
+  name: z
+    .string()
+    .check(z.minLength(1), z.maxLength(2048))
+    .register(described, { description: "In code or as it is listed; a URI for resources." }),
+  profile: z.optional(z.string().check(z.maxLength(40))),
+  key: z
+    .optional(z.string().check(z.maxLength(40)))
+    .register(described, { description: "A key's id; nobody in particular when absent." }),
 });
 type Ask = z.output<typeof ExplainQuery>;
 

@@ -2,7 +2,7 @@
 // by hash, so that an export can be broken off and gone on with.
 
 import type { RemoteContent } from "../content/tables.ts";
-import type { z } from "zod";
+import type { z } from "zod/mini";
 import { ExportLine } from "./contract.ts";
 import { aboutOf } from "./resources.ts";
 import { ROLES, route, type Route } from "./route.ts";

@@ -1,7 +1,7 @@
 // Owns rolling a base document out over the tenants that extend it: in waves, a few tenants at a time, each with its
 // outcome written down before the next wave. Whoever comes after can go on where this invocation ended.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import type { TenantDocument } from "../tenants/document.ts";
 import { remote } from "../tenants/tables.ts";
 import { applyDocument } from "./apply.ts";
@@ -20,7 +20,9 @@ const DEFAULT_WAVE = 25;
 /** An invocation may make 10,000 calls; a tenant takes six. */
 const TENANTS_AT_ONCE = 1500;
 
-const RunParams = z.strictObject({ id: z.string().regex(/^run-[1-9]\d{0,11}$/, "the id of a run, run-1 or later") });
+const RunParams = z.strictObject({
+  id: z.string().check(z.regex(/^run-[1-9]\d{0,11}$/, "the id of a run, run-1 or later")),
+});
 const nameOf = (id: number) => `run-${id}`;
 const numberOf = (name: string) => Number(name.slice("run-".length));
 const ENDED = { status: 200, schema: FleetRun, about: "The run as it stands: done, or stopped and why" };

@@ -1,6 +1,6 @@
 // Owns the routes for a tenant's API keys: shown once, rotated with overlap, revoked by the lease rule.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { createKey } from "../auth/api-key.ts";
 import { mergeDocuments } from "../tenants/document.ts";
 import type { KeyRecord } from "../tenants/policy-records.ts";
@@ -12,7 +12,9 @@ import { PageQuery, ROLES, route, type Route } from "./route.ts";
 import { findTenant, readRecord, type Managed } from "./tenant-access.ts";
 import { TenantParams } from "./tenants.ts";
 
-const KeyParams = TenantParams.extend({ key: z.string().regex(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z") });
+const KeyParams = z.extend(TenantParams, {
+  key: z.string().check(z.regex(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z")),
+});
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
 export const keyRoutes: readonly Route[] = [

@@ -1,8 +1,8 @@
 // Owns the OpenAPI 3.1 description of the admin API, made from the very schemas that validate it.
 // https://spec.openapis.org/oas/v3.1.1
 
-import * as z from "zod";
-import { Problem } from "./contract.ts";
+import * as z from "zod/mini";
+import { described, Problem } from "./contract.ts";
 import { PROBLEM_KEYS, statusOf } from "./problem.ts";
 import type { Reply, Route } from "./route.ts";
 
@@ -44,7 +44,7 @@ export function describe(routes: readonly Route[], version: string): OpenApi {
   };
 }
 
-type Convert = (schema: z.ZodType, io: "input" | "output") => Json;
+type Convert = (schema: z.ZodMiniType, io: "input" | "output") => Json;
 
 /** Schemas with an id become components, named once. */
 function createConverter(schemas: Record<string, Json>): Convert {
@@ -53,7 +53,7 @@ function createConverter(schemas: Record<string, Json>): Convert {
       $schema: _,
       $defs = {},
       ...json
-    } = relocate(z.toJSONSchema(schema, { io, unrepresentable: "any" })) as Json & {
+    } = relocate(z.toJSONSchema(schema, { io, unrepresentable: "any", metadata: described })) as Json & {
       $defs?: Record<string, Json>;
     };
     for (const [id, { $id: _id, id: _meta, ...definition }] of Object.entries($defs)) schemas[id] = definition;
@@ -89,17 +89,17 @@ function operationOf(route: Route, convert: Convert): Json {
 }
 
 function parametersOf({ params, query, conditions = [] }: Route, convert: Convert): Json[] {
-  const members = (schema: z.ZodObject, where: "path" | "query") =>
+  const members = (schema: z.ZodMiniObject, where: "path" | "query") =>
     Object.entries(schema.shape).map(([name, member]) => {
-      const { description, ...json } = convert(member as z.ZodType, "input");
-      const required = where === "path" || !(member as z.ZodType).safeParse(undefined).success;
+      const { description, ...json } = convert(member as z.ZodMiniType, "input");
+      const required = where === "path" || !(member as z.ZodMiniType).safeParse(undefined).success;
       return { name, in: where, required, ...(description === undefined ? {} : { description }), schema: json };
     });
   const headers = conditions.map((name) => ({ name, in: "header", required: false, schema: { type: "string" } }));
   return [...members(params, "path"), ...members(query, "query"), ...headers];
 }
 
-function contentOf(body: z.ZodType | "stream", convert: Convert): Json {
+function contentOf(body: z.ZodMiniType | "stream", convert: Convert): Json {
   return body === "stream" ? { "*/*": {} } : { "application/json": { schema: convert(body, "input") } };
 }
 

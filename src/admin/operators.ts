@@ -1,6 +1,6 @@
 // Owns the routes for operators: people and programs with a name, a role, and a token that is shown once.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { createKey } from "../auth/api-key.ts";
 import { remote } from "../tenants/tables.ts";
 import { RESERVED_NAMES } from "./authenticate.ts";

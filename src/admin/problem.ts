@@ -1,7 +1,7 @@
 // Owns every refusal of the admin API: one table of problems, one error to throw, and the one place that turns whatever
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { AppError } from "../protocol/app-error.ts";
 import { isOverloaded } from "../tenants/outage.ts";
 

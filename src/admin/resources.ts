@@ -1,12 +1,12 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { etagOf, bodyKey, type ResourceRow } from "../content/resource-row.ts";
 import { MAX_BODY_BYTES, openStore, sha256, storeBody, type StoreResult } from "../content/store.ts";
 import { mergeDocuments } from "../tenants/document.ts";
 import { parseUri } from "../protocol/uri.ts";
-import { pageOf, ResourceAbout } from "./contract.ts";
+import { described, pageOf, ResourceAbout } from "./contract.ts";
 import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "./etag.ts";
 import { pageFrom, positionOf } from "./page.ts";
 import { invalid, notFound, ProblemError } from "./problem.ts";
@@ -26,29 +26,29 @@ import { TenantParams } from "./tenants.ts";
 import { isBinary, mediaTypeOf, readUpload } from "./upload.ts";
 
 /** In its one normal form. */
-const Uri = z.string().transform((text, context) => {
-  const parsed = parseUri(text);
-  if ("uri" in parsed) return parsed.uri;
-  context.addIssue({ code: "custom", message: parsed.broken });
-  return z.NEVER;
-});
+const Uri = z.pipe(
+  z.string(),
+  z.transform((text, context) => {
+    const parsed = parseUri(text);
+    if ("uri" in parsed) return parsed.uri;
+    context.issues.push({ code: "custom", input: text, message: parsed.broken });
+    return z.NEVER;
+  }),
+);
 const UriQuery = z.strictObject({ uri: Uri });
-const PutQuery = UriQuery.extend({
-  name: z.string().min(1).max(500).optional(),
-  title: z.string().max(2000).optional(),
-  description: z.string().max(20_000).optional(),
-  tag: z.array(z.string().min(1).max(100)).max(100).optional(),
-  audience: z
-    .array(z.enum(["user", "assistant"]))
-    .max(2)
-    .optional(),
-  priority: queryNumber().min(0).max(1).optional(),
-  lastModified: z.iso
-    .datetime()
-    .max(40)
-    .optional()
-    .meta({ description: "When its content last changed, as the source of a copy says; now when absent." }),
-  binary: Flag.meta({ description: "Whether it is bytes rather than text; by Content-Type when absent." }),
+const PutQuery = z.extend(UriQuery, {
+  name: z.optional(z.string().check(z.minLength(1), z.maxLength(500))),
+  title: z.optional(z.string().check(z.maxLength(2000))),
+  description: z.optional(z.string().check(z.maxLength(20_000))),
+  tag: z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(100))).check(z.maxLength(100))),
+  audience: z.optional(z.array(z.enum(["user", "assistant"])).check(z.maxLength(2))),
+  priority: z.optional(queryNumber().check(z.minimum(0), z.maximum(1))),
+  lastModified: z.optional(z.iso.datetime().check(z.maxLength(40))).register(described, {
+    description: "When its content last changed, as the source of a copy says; now when absent.",
+  }),
+  binary: z.clone(Flag).register(described, {
+    description: "Whether it is bytes rather than text; by Content-Type when absent.",
+  }),
 });
 const SEARCHED_BYTES = 1024 * 1024;
 
@@ -59,7 +59,7 @@ export const resourceRoutes: readonly Route[] = [
     summary: "List resources",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject({ ...PageQuery, prefix: z.string().max(2048).optional() }),
+    query: z.strictObject({ ...PageQuery, prefix: z.optional(z.string().check(z.maxLength(2048))) }),
     replies: [{ status: 200, schema: pageOf(ResourceAbout), about: "Resources, by URI" }],
     handle: async (call) => {
       const { content } = await findTenant(call, call.params.id);

@@ -1,7 +1,8 @@
 // Owns what a route of the admin API is: one declaration from which it is registered, validated and described. Refuses
 // unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
 
-import * as z from "zod";
+import * as z from "zod/mini";
+import { en } from "zod/locales";
 import type { Catalog } from "../content/view.ts";
 import type { NewResource } from "../content/store.ts";
 import type { SessionEnv } from "../streams/session-door.ts";
@@ -79,7 +80,7 @@ export type Method = "get" | "post" | "put" | "delete";
 export interface Reply {
   readonly status: number;
   /** undefined: no body. */
-  readonly schema?: z.ZodType;
+  readonly schema?: z.ZodMiniType;
   /** application/json when absent. */
   readonly mediaType?: string;
   readonly about: string;
@@ -97,14 +98,18 @@ interface Declared {
 }
 
 export interface Route extends Declared {
-  readonly params: z.ZodObject;
-  readonly query: z.ZodObject;
+  readonly params: z.ZodMiniObject;
+  readonly query: z.ZodMiniObject;
   /** "stream": raw bytes, which the handler reads. */
-  readonly body: z.ZodType | "stream" | undefined;
+  readonly body: z.ZodMiniType | "stream" | undefined;
   serve(desk: Desk, params: Readonly<Record<string, string>>): Promise<Response>;
 }
 
-export interface RouteOptions<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> extends Declared {
+export interface RouteOptions<
+  P extends z.ZodMiniObject,
+  Q extends z.ZodMiniObject,
+  B extends z.ZodMiniType,
+> extends Declared {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B | "stream";
@@ -114,9 +119,9 @@ export interface RouteOptions<P extends z.ZodObject, Q extends z.ZodObject, B ex
 const NOTHING = z.strictObject({});
 
 export function route<
-  P extends z.ZodObject = typeof NOTHING,
-  Q extends z.ZodObject = typeof NOTHING,
-  B extends z.ZodType = z.ZodUndefined,
+  P extends z.ZodMiniObject = typeof NOTHING,
+  Q extends z.ZodMiniObject = typeof NOTHING,
+  B extends z.ZodMiniType = z.ZodMiniUndefined,
 >(options: RouteOptions<P, Q, B>): Route {
   const { params = NOTHING, query = NOTHING, body, handle: _, ...declared } = options;
   return {
@@ -146,14 +151,16 @@ function responseOf(answer: Answer | Response): Response {
   return Response.json(body, { status, headers });
 }
 
+const { localeError: inEnglish } = en();
+
 /** Throws a problem that names each field and its rule. */
-export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const parsed = schema.safeParse(value);
+export function parse<T extends z.ZodMiniType>(schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value, { error: inEnglish });
   if (parsed.success) return parsed.data;
   throw new ProblemError("invalid-input", { errors: rulesOf(parsed.error.issues) });
 }
 
-function queryOf(request: Request, schema: z.ZodObject): Record<string, string | string[]> {
+function queryOf(request: Request, schema: z.ZodMiniObject): Record<string, string | string[]> {
   const given = new URL(request.url).searchParams;
   const errors: FieldRule[] = [];
   const query: Record<string, string | string[]> = {};
@@ -161,7 +168,7 @@ function queryOf(request: Request, schema: z.ZodObject): Record<string, string |
     const values = given.getAll(name);
     const [first = ""] = values;
     if (!Object.hasOwn(schema.shape, name)) errors.push({ field: name, rule: "is not a known parameter" });
-    else if (isList(schema.shape[name] as z.ZodType)) query[name] = values;
+    else if (isList(schema.shape[name] as z.ZodMiniType)) query[name] = values;
     else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
     else query[name] = first;
   }
@@ -169,8 +176,10 @@ function queryOf(request: Request, schema: z.ZodObject): Record<string, string |
   return query;
 }
 
-function isList(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodOptional ? isList(schema.unwrap() as z.ZodType) : schema instanceof z.ZodArray;
+function isList(schema: z.ZodMiniType): boolean {
+  return schema instanceof z.ZodMiniOptional
+    ? isList(schema.def.innerType as z.ZodMiniType)
+    : schema instanceof z.ZodMiniArray;
 }
 
 const flag = z.stringbool({ truthy: ["1", "true"], falsy: ["0", "false"], error: "1 or 0" });
@@ -180,8 +189,8 @@ export const queryNumber = () =>
   z.coerce.number({ error: (issue) => (issue.code === "invalid_type" ? "must be a number" : undefined) });
 
 /** Parameters that several routes share. */
-export const Flag = flag.optional();
+export const Flag = z.optional(flag);
 export const PageQuery = {
-  cursor: z.string().max(8192).optional(),
-  limit: queryNumber().int().min(1).max(1000).default(100),
+  cursor: z.optional(z.string().check(z.maxLength(8192))),
+  limit: z._default(queryNumber().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
 };

@@ -1,7 +1,7 @@
 // Owns the routes for a tenant's secrets: set, listed by name, deleted by the lease rule. Refuses to show a value, and to
 // keep one that it cannot seal.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { secretsRing } from "../auth/secrets-key.ts";
 import type { KeyRing } from "../auth/seal.ts";
 import { workerSecretOf } from "../tenants/secret-name.ts";
@@ -15,7 +15,7 @@ import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "./rout
 import { findTenant, readRecord } from "./tenant-access.ts";
 import { TenantParams } from "./tenants.ts";
 
-const SecretParams = TenantParams.extend({ name: SecretName });
+const SecretParams = z.extend(TenantParams, { name: SecretName });
 
 export const secretRoutes: readonly Route[] = [
   route({

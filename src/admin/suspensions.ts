@@ -1,6 +1,6 @@
 // Owns the routes for suspensions: of a tenant, or of a profile, a principal or a tool in it. In force when acknowledged.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { ANONYMOUS } from "../auth/principal.ts";
 import { mergeDocuments } from "../tenants/document.ts";
 import type { WriteResult } from "../tenants/policy-records.ts";
@@ -13,8 +13,8 @@ import { PageQuery, ROLES, route, type Answer, type Desk, type Route } from "./r
 import { findTenant, readRecord, type Managed } from "./tenant-access.ts";
 import { TenantParams } from "./tenants.ts";
 
-const KindParams = TenantParams.extend({ kind: SuspensionKind });
-const NameParams = KindParams.extend({ name: z.string().min(1).max(128) });
+const KindParams = z.extend(TenantParams, { kind: SuspensionKind });
+const NameParams = z.extend(KindParams, { name: z.string().check(z.minLength(1), z.maxLength(128)) });
 type Kind = z.output<typeof SuspensionKind>;
 const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
 

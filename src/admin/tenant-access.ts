@@ -1,7 +1,7 @@
 // Owns how the admin API reaches a tenant: whether it exists, the object that is its authority, and its record. Refuses
 // the isolate's memory of who exists: an operator sees the directory as it is.
 
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { contentTables, type RemoteContent } from "../content/tables.ts";
 import type { NewResource } from "../content/store.ts";
 import { managedTenant, type Tenant as Declared } from "../tenants/definition.ts";

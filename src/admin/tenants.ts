@@ -1,6 +1,6 @@
 // Owns the routes for tenants as a whole: which there are, making one, and its end.
 
-import * as z from "zod";
+import * as z from "zod/mini";
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../tenants/document.ts";
 import { directoryOf, forgetName } from "../tenants/directory.ts";
 import type { DirectoryEntry } from "../tenants/directory-object.ts";

@@ -1,6 +1,8 @@
 // Owns the two ways to describe values: a Standard Schema (zod and its peers) or plain JSON Schema, behind one face.
 // https://standardschema.dev
 
+import { en } from "zod/locales";
+import { config, toJSONSchema, type $ZodType } from "zod/v4/core";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/backend.ts";
 import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
@@ -16,7 +18,7 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** A schema that validates and can be written as JSON Schema: zod from 4.2 on. */
+/** A schema that validates and can be written as JSON Schema: zod from 4.2 on, zod/mini. */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
     readonly vendor: string;
@@ -66,6 +68,8 @@ function compilePlain(json: JsonObject): CompiledSchema {
 
 function compileStandard(schema: StandardSchema): CompiledSchema {
   const standard = schema["~standard"];
+  // zod/mini has no texts, and "Invalid input" helps no caller. As in zod itself, those that the author sets are kept.
+  if (isZod(schema) && !config().localeError) config(en());
   let json: JsonObject | undefined;
   const check = (value: unknown): Validated | Promise<Validated> => {
     const result = standard.validate(value);
@@ -73,13 +77,24 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
   };
   return {
     get json() {
-      if (!standard.jsonSchema) throw new TypeError(`${standard.vendor}: this schema cannot be written as JSON Schema`);
-      json ??= standard.jsonSchema.input({ target: "draft-2020-12" });
+      json ??= jsonOf(schema);
       return json;
     },
     check,
     validate: check,
   };
+}
+
+function jsonOf(schema: StandardSchema): JsonObject {
+  const { jsonSchema, vendor } = schema["~standard"];
+  if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
+  // zod/mini leaves this out of its schemas; the admin contract has it here already.
+  if (isZod(schema)) return toJSONSchema(schema, { io: "input", target: "draft-2020-12" });
+  throw new TypeError(`${vendor}: this schema cannot be written as JSON Schema`);
+}
+
+function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
+  return "_zod" in schema;
 }
 
 function judge(result: StandardResult<unknown>, value: unknown): Validated {

@@ -32,7 +32,7 @@ export interface ToolOptions<Input extends AnySchema> {
   readonly icons?: readonly JsonObject[];
   readonly annotations?: ToolAnnotations;
   readonly meta?: JsonObject;
-  /** zod 4 or JSON Schema 2020-12 of type object; without it the tool takes no arguments. */
+  /** zod 4, zod/mini or JSON Schema 2020-12 of type object; without it the tool takes no arguments. */
   readonly input?: Input;
   readonly output?: AnySchema;
   /** 60 s by default. */

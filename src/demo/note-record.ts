@@ -1,6 +1,6 @@
 // How a note is named and shown: its id, its URI, its tags, and the row every notebook tool answers with.
 // Pure: no store and no protocol here. Refuses ids other than 1 to 64 of a-z, 0-9 and "-".
-import * as z from "zod";
+import * as z from "zod/mini";
 import { firstSentence } from "./first-sentence.ts";
 
 export const NOTE_PREFIX = "note://";
@@ -11,15 +11,17 @@ const MAX_EXCERPT = 160;
 
 export const noteId = z
   .string()
-  .regex(/^[a-z0-9-]{1,64}$/)
-  .describe("Id of the note: 1 to 64 characters of a-z, 0-9 and -, without note:// in front.");
+  .check(
+    z.regex(/^[a-z0-9-]{1,64}$/),
+    z.describe("Id of the note: 1 to 64 characters of a-z, 0-9 and -, without note:// in front."),
+  );
 
 export const noteSummary = z.object({
   id: noteId,
-  uri: z.string().describe("URI of the note as a resource."),
+  uri: z.string().check(z.describe("URI of the note as a resource.")),
   title: z.string(),
   tags: z.array(z.string()),
-  lastModified: z.string().describe("When the note was last written, ISO 8601, UTC."),
+  lastModified: z.string().check(z.describe("When the note was last written, ISO 8601, UTC.")),
 });
 
 export type NoteSummary = z.infer<typeof noteSummary>;

@@ -1,6 +1,7 @@
 // The five tools of the shared notebook. They keep notes as resources under note:// and nothing anywhere else.
 // Every answer repeats ids and titles in its text, because some clients show their model only the text.
-import * as z from "zod";
+// Schemas are in zod/mini, which keeps this Worker small; examples/own-tools has tools in zod itself, which reads better.
+import * as z from "zod/mini";
 import { defineTool } from "../tenantry.ts";
 import type { Context } from "../tenantry.ts";
 import {
@@ -16,8 +17,8 @@ import {
 } from "./note-record.ts";
 import type { NoteSummary, StoredNote } from "./note-record.ts";
 
-const tag = z.string().min(1).max(40);
-const listedNote = noteSummary.extend({ excerpt: z.string().describe("First sentence of the note.") });
+const tag = z.string().check(z.minLength(1), z.maxLength(40));
+const listedNote = z.extend(noteSummary, { excerpt: z.string().check(z.describe("First sentence of the note.")) });
 
 const noteWrite = defineTool({
   name: "note_write",
@@ -28,10 +29,12 @@ const noteWrite = defineTool({
     "Read a note before replacing it: the new text takes the place of the whole old text.",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   input: z.object({
-    title: z.string().min(1).max(200).describe("Title in one line."),
-    text: z.string().min(1).max(500_000).describe("The whole note, Markdown."),
-    tags: z.array(tag).max(20).optional().describe('Tags to find it by, such as "meeting". Stored in lower case.'),
-    id: noteId.optional().describe("Id of the note to replace. Omit for a new note."),
+    title: z.string().check(z.minLength(1), z.maxLength(200), z.describe("Title in one line.")),
+    text: z.string().check(z.minLength(1), z.maxLength(500_000), z.describe("The whole note, Markdown.")),
+    tags: z.optional(
+      z.array(tag).check(z.maxLength(20), z.describe('Tags to find it by, such as "meeting". Stored in lower case.')),
+    ),
+    id: z.optional(noteId.check(z.describe("Id of the note to replace. Omit for a new note."))),
   }),
   output: noteSummary,
   handler: async (args, ctx) => {
@@ -65,7 +68,7 @@ const noteRead = defineTool({
   description: "Returns the full text of one note by its id. Use note_search or note_list to find ids.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: z.object({ id: noteId }),
-  output: noteSummary.extend({ text: z.string().describe("The whole note, Markdown.") }),
+  output: z.extend(noteSummary, { text: z.string().check(z.describe("The whole note, Markdown.")) }),
   handler: async ({ id }, ctx) => {
     const note = await ctx.resources.read(noteUri(id));
     if (note?.text === undefined) return noSuchNote(id);
@@ -82,10 +85,12 @@ const noteSearch = defineTool({
     "not whole notes; read those with note_read. A few distinctive words work better than a sentence.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: z.object({
-    query: z.string().min(1).max(400).describe("Words to look for."),
-    limit: z.int().min(1).max(50).default(10).describe("How many matches at most."),
+    query: z.string().check(z.minLength(1), z.maxLength(400), z.describe("Words to look for.")),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(50), z.describe("How many matches at most.")), 10),
   }),
-  output: z.object({ results: z.array(listedNote.extend({ score: z.number().describe("Higher is better.") })) }),
+  output: z.object({
+    results: z.array(z.extend(listedNote, { score: z.number().check(z.describe("Higher is better.")) })),
+  }),
   handler: async ({ query, limit }, ctx) => {
     const found = await ctx.resources.search(query, { limit, prefix: NOTE_PREFIX });
     const results = found.map((match) => ({ ...listNote(match), score: match.score }));
@@ -101,11 +106,11 @@ const noteList = defineTool({
     "call again with it as cursor for the next page.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: z.object({
-    tag: tag.optional().describe("Only notes with this tag."),
-    cursor: z.string().optional().describe("nextCursor of the page before."),
-    limit: z.int().min(1).max(100).default(50).describe("How many notes at most."),
+    tag: z.optional(tag.check(z.describe("Only notes with this tag."))),
+    cursor: z.optional(z.string().check(z.describe("nextCursor of the page before."))),
+    limit: z._default(z.int().check(z.minimum(1), z.maximum(100), z.describe("How many notes at most.")), 50),
   }),
-  output: z.object({ notes: z.array(listedNote), nextCursor: z.string().optional() }),
+  output: z.object({ notes: z.array(listedNote), nextCursor: z.optional(z.string()) }),
   handler: async ({ tag: wanted, cursor, limit }, ctx) => {
     const page = await ctx.resources.list({
       prefix: NOTE_PREFIX,

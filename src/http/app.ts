@@ -1,6 +1,6 @@
 // Owns the Hono app: the routes and the steps before the endpoint, in this order. The one catch.
 
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import { createAdmin } from "../admin/create-admin.ts";
 import type { AdminEnv } from "../admin/route.ts";
 import { bearerOf } from "../auth/principal.ts";
@@ -57,7 +57,8 @@ interface Target {
 }
 
 export function createApp(options: AppOptions): Hono<Bindings> {
-  const app = new Hono<Bindings>({ strict: false });
+  // The router of this Hono lets one slash at the end pass; `strict: false` would take off another before it.
+  const app = new Hono<Bindings>();
   const { hooks, catalog } = options;
   app.onError((error, c) => {
     hooks.onError?.(error, undefined);
@@ -73,13 +74,15 @@ export function createApp(options: AppOptions): Hono<Bindings> {
     }
     return c.json({ status: "ready" });
   });
-  app.use("/admin/*", async (c, next) => {
+  // An app of its own: its many routes cost an MCP request nothing, nor an isolate that nobody administers through.
+  let admin: ReturnType<typeof createAdmin> | undefined;
+  app.all("/admin/*", async (c) => {
     const host = c.req.raw.headers.get("host");
     // A tenant's own hostname is for its endpoint alone.
     if (!hostAllowed(host, c.env) || (await tenantOfHost(c.env, host)) !== null) return unknownTenant(c.req.raw);
-    return next();
+    admin ??= createAdmin({ catalog, tenants: options.tenants, ...adminAround(hooks) });
+    return admin.fetch(c.req.raw, c.env);
   });
-  app.route("/admin", createAdmin({ catalog, tenants: options.tenants, ...adminAround(hooks) }));
   app.all("/mcp/:first?/:second?", async (c) => {
     const { first, second } = c.req.param();
     return serve(options, {

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { baseTables } from "../../src/admin/base-tables.ts";
 import type { FleetRun } from "../../src/admin/contract.ts";
 import { fleetTables } from "../../src/admin/fleet-tables.ts";

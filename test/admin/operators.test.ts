@@ -1,7 +1,7 @@
 // Who may do what: every route against every role, tokens that end, and pages of other origins.
 
 import { describe, expect, it, vi } from "vitest";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { keyIdOf } from "../../src/auth/api-key.ts";
 import type { CreatedOperator, Role } from "../../src/admin/contract.ts";
 import { ROUTES } from "../../src/admin/routes.ts";

@@ -3,7 +3,7 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { AuditRow, ResourceAbout } from "../../src/admin/contract.ts";
 import { ask, newTenant, rules, send, type Asking } from "../support/worker/admin.ts";
 

@@ -4,7 +4,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Acknowledged, Problem, Secret } from "../../src/admin/contract.ts";
 import { toBase64Url } from "../../src/auth/seal.ts";
 import { createWorker, defineTool, type Env } from "../../src/tenantry.ts";

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import * as mini from "zod/mini";
 import { MAX_VIOLATIONS } from "../../src/content/json-schema.ts";
 import { compileSchema, objectSchema, type AnySchema } from "../../src/content/schema.ts";
 
@@ -16,6 +17,14 @@ const forms: [string, AnySchema][] = [
   [
     "zod",
     z.object({ name: z.string(), size: z.number().default(10), at: z.object({ x: z.number().default(1) }).optional() }),
+  ],
+  [
+    "zod/mini",
+    mini.object({
+      name: mini.string(),
+      size: mini._default(mini.number(), 10),
+      at: mini.optional(mini.object({ x: mini._default(mini.number(), 1) })),
+    }),
   ],
   [
     "JSON Schema",
@@ -83,6 +92,20 @@ describe("zod", () => {
   it("puts the message behind the path", async () => {
     const judged = await compileSchema(z.object({ a: z.array(z.number().min(3)) })).validate({ a: [5, 1] });
     expect("violations" in judged && judged.violations[0]?.message).toMatch(/^a\.1: /);
+  });
+});
+
+describe("zod/mini", () => {
+  it("lists itself as zod does, with what an author hangs on a member", () => {
+    const described = { description: "Where it is kept.", "x-mcp-header": "Region" };
+    const schema = mini.object({ region: mini.string().check(mini.minLength(2), mini.meta(described)) });
+    const same = z.object({ region: z.string().min(2).meta(described) });
+    expect(compileSchema(schema).json).toEqual(compileSchema(same).json);
+  });
+
+  it("says what is wrong in words, which it does not bring", async () => {
+    const judged = await compileSchema(mini.object({ a: mini.string().check(mini.minLength(3)) })).validate({ a: "x" });
+    expect("violations" in judged && judged.violations[0]?.message).toMatch(/^a: Too small/);
   });
 });
 

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-const BUDGET_KIB = 130;
+const BUDGET_KIB = 120;
 
 test(`wrangler deploy --dry-run succeeds with a bundle of at most ${BUDGET_KIB} KiB gzip`, () => {
   const folder = mkdtempSync(join(tmpdir(), "tenantry-bundle-"));

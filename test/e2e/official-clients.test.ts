@@ -59,7 +59,7 @@ test("the v2 client negotiates 2026-07-28 by itself", async () => {
 });
 
 describe.each(CLIENTS)("the official $title", ({ slug, connect }) => {
-  test("lists the notebook: tools, template, prompt and the pages of the README", async () => {
+  test("lists the notebook: tools, template, prompt and the pages of the handbook", async () => {
     const client = await connect();
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).toSorted()).toEqual(["fetch", ...NOTEBOOK_TOOLS, "search"]);
@@ -69,6 +69,14 @@ describe.each(CLIENTS)("the official $title", ({ slug, connect }) => {
     expect(prompts.map(({ name }) => name)).toEqual(["summarize_notes"]);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toContain("docs://tenantry/tenantry");
+  });
+
+  test("reads in the handbook of every tool, prompt and template of the notebook", async () => {
+    const client = await connect();
+    const page = JSON.stringify(await client.readResource({ uri: "docs://tenantry/the-shared-notebook" }));
+    for (const name of [...NOTEBOOK_TOOLS, "search", "fetch", "summarize_notes", "note://{id}"]) {
+      expect(page).toContain(`\`${name}\``);
+    }
   });
 
   test("writes a note that note_read, note_search and note_list then show", async () => {

@@ -31,9 +31,11 @@ const CONTRACT = "src/admin/contract.ts";
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^cloudflare:workers$/, files: /-object\.ts$/ },
   { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
-  { name: /^zod$/, files: /^src\/(demo|admin)\// },
+  // Of zod only what every Worker must hold: docs/decisions/0014-bundle.md
+  { name: /^zod\/(mini|locales)$/, files: /^src\/(demo|admin)\// },
+  { name: /^zod\/(v4\/core|locales)$/, files: /^src\/content\/schema\.ts$/ },
   { name: /^@cfworker\/json-schema$/, files: /^src\/content\// },
-  { name: /^(node:.*|commander|yaml|zod)$/, files: /^src\/clients\/cli\// },
+  { name: /^(node:.*|commander|yaml|zod\/mini)$/, files: /^src\/clients\/cli\// },
 ];
 
 /** A folder or file of one of these names collects whatever has no better place. */

@@ -5,7 +5,8 @@ import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import * as z from "zod";
+import { en } from "zod/locales";
+import * as z from "zod/mini";
 import * as contract from "../../src/admin/contract.ts";
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../src/tenants/document.ts";
 
@@ -47,7 +48,7 @@ interface Asked {
   readonly request: IncomingMessage;
   /** Lower-case. */
   readonly header: (name: string) => string | undefined;
-  readonly json: <T>(schema: z.ZodType<T>) => Promise<T>;
+  readonly json: <T>(schema: z.ZodMiniType<T>) => Promise<T>;
 }
 
 interface Answer {
@@ -125,7 +126,7 @@ export class FakeAdmin {
       answer = await this.#answer(request);
     } catch (error) {
       // A connection that broke off in the middle of a body.
-      if (!(error instanceof Refused) && !(error instanceof z.ZodError)) return void response.destroy();
+      if (!(error instanceof Refused) && !(error instanceof z.core.$ZodError)) return void response.destroy();
       answer = problemOf(error);
     }
     request.resume();
@@ -145,8 +146,8 @@ export class FakeAdmin {
     if (header("authorization") !== `Bearer ${TOKEN}`) throw new Refused(401, "A token is needed");
     const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
     if (path[0] !== "admin" || path[1] !== "v1") throw new Refused(404, "Not found");
-    const json = async <T>(schema: z.ZodType<T>): Promise<T> => {
-      return schema.parse(JSON.parse((await bodyOf(request)).toString("utf8")));
+    const json = async <T>(schema: z.ZodMiniType<T>): Promise<T> => {
+      return schema.parse(JSON.parse((await bodyOf(request)).toString("utf8")), { error: en().localeError });
     };
     const asked: Asked = { method, path: path.slice(2), query: url.searchParams, request, header, json };
     return this.#route(asked);
@@ -292,7 +293,7 @@ export class FakeAdmin {
   }
 }
 
-function problemOf(error: Refused | z.ZodError): Answer {
+function problemOf(error: Refused | z.core.$ZodError): Answer {
   if (error instanceof Refused) {
     const { status, message: title, errors } = error;
     return { status, json: { type: "about:blank", title, status, ...(errors && { errors }) } };
@@ -342,12 +343,9 @@ function checkConditions({ header }: Asked, there: Resource | undefined): void {
   if (broken) throw new Refused(412, "It has changed meanwhile");
 }
 
-const About = contract.ResourceAbout.pick({
-  name: true,
-  title: true,
-  description: true,
-  lastModified: true,
-}).partial();
+const About = z.partial(
+  z.pick(contract.ResourceAbout, { name: true, title: true, description: true, lastModified: true }),
+);
 
 function fieldsOf({ query, header }: Asked): Partial<Resource["about"]> {
   const text = About.parse(Object.fromEntries([...query].filter(([name]) => name in About.shape)));

@@ -1,7 +1,7 @@
 // Owns how the difference between two documents, or between a folder and a tenant, looks to a person.
 
 import { isDeepStrictEqual } from "node:util";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Applied } from "../../admin/contract.ts";
 import { count, time, shortJson } from "./table.ts";
 import { hasColors, oneLine, type Terminal } from "./terminal.ts";

@@ -2,7 +2,7 @@
 // refused connections, answers from something that is no tenantry server.
 
 import type { Problem } from "../../admin/contract.ts";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { CliError, EXIT, type ExitCode } from "./exit.ts";
 import { oneLine } from "./terminal.ts";
 

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { ResourceAbout } from "../../admin/contract.ts";
 import { collect, type AdminClient, type Body, type Query } from "./admin-client.ts";
 

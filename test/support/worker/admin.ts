@@ -2,8 +2,7 @@
 // about itself: its status, its schema without a member more, and problem documents for all else.
 
 import { env } from "cloudflare:workers";
-import { Hono } from "hono";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import { Problem } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
@@ -39,8 +38,7 @@ export const adminEnv: AdminEnv = {
   ADMIN_TOKEN: ROOT,
 };
 
-export const appOf = (options: AdminOptions = adminOptions) =>
-  new Hono({ strict: false }).route("/admin", createAdmin(options));
+export const appOf = (options: AdminOptions = adminOptions) => createAdmin(options);
 const app = appOf();
 
 export interface Asking {
@@ -105,7 +103,7 @@ function holdAgainst(route: Route, status: number, body: unknown): void {
 }
 
 /** A member that the schema does not have would be dropped by parsing. */
-function hold(schema: z.ZodType, body: unknown): void {
+function hold(schema: z.ZodMiniType, body: unknown): void {
   const parsed = schema.parse(body);
   if (JSON.stringify(sorted(parsed)) !== JSON.stringify(sorted(body))) {
     throw new Error(`not as described: ${JSON.stringify(body)}`);

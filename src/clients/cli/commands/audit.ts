@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { Argument } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { AuditRow, Explained } from "../../../admin/contract.ts";
 import { collect } from "../admin-client.ts";
 import { parseCount } from "../duration.ts";

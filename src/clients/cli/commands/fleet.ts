@@ -1,7 +1,7 @@
 // Owns `tenantry fleet`: changing a base document for all tenants that extend it, in waves, and following such a run.
 
 import type { Command } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { FleetRun } from "../../../admin/contract.ts";
 import { changeLines } from "../changes.ts";
 import { readDocument } from "../document-file.ts";

@@ -1,7 +1,7 @@
 // Owns `tenantry key`: the API keys with which a tenant's callers come in. A key's token is shown once, by the server.
 
 import type { Command } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Acknowledged, ApiKey, CreatedKey } from "../../../admin/contract.ts";
 import { collect } from "../admin-client.ts";
 import { parseMoment, parseSeconds } from "../duration.ts";

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { CreatedOperator, Operator } from "../../../admin/contract.ts";
 import { collect } from "../admin-client.ts";
 import { parseMoment } from "../duration.ts";

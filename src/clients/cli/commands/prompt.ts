@@ -1,7 +1,7 @@
 // Owns `tenantry prompt`: the prompts that a tenant's document holds, one at a time.
 
 import type { Command } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Acknowledged, Prompt } from "../../../admin/contract.ts";
 import { collect } from "../admin-client.ts";
 import { inForce } from "../changes.ts";

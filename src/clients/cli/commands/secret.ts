@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Acknowledged, Secret } from "../../../admin/contract.ts";
 import { collect } from "../admin-client.ts";
 import { inForce } from "../changes.ts";

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import type * as z from "zod";
+import type * as z from "zod/mini";
 import type { Suspension, Tenant, TenantSummary } from "../../../admin/contract.ts";
 import { collect } from "../admin-client.ts";
 import { readTenantFile } from "../document-file.ts";

@@ -12,7 +12,7 @@ interface Section {
 }
 
 /** One resource per section in the order of the document; priority falls from 1 so that clients keep that order. */
-export function readmePages(markdown: string): NewResource[] {
+export function handbookPages(markdown: string): NewResource[] {
   const taken = new Set<string>();
   const sections = splitSections(markdown).filter((section) => section.lines.some((line) => line.trim() !== ""));
   return sections.map(({ title, lines }, position) => {
@@ -31,7 +31,7 @@ export function readmePages(markdown: string): NewResource[] {
 }
 
 function splitSections(markdown: string): Section[] {
-  const sections: Section[] = [{ title: "README", lines: [] }];
+  const sections: Section[] = [{ title: "Introduction", lines: [] }];
   let fenced = false;
   for (const line of markdown.split(/\r?\n/)) {
     if (isFence(line)) fenced = !fenced;

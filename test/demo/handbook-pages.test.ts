@@ -1,10 +1,11 @@
-// The README cut into the pages that the demo tenant stores at its first start.
+// The handbook cut into the pages that the demo tenant stores at its first start.
 import { describe, expect, test } from "vitest";
-import readme from "../../README.md?raw";
-import { readmePages } from "../../src/demo/readme-pages.ts";
+import handbook from "../../src/demo/handbook.md?raw";
+import { handbookPages } from "../../src/demo/handbook-pages.ts";
+import { REVISION_2026, REVISIONS_2025 } from "../../src/protocol/era.ts";
 
 describe("pages of a document", () => {
-  const pages = readmePages(
+  const pages = handbookPages(
     [
       "# Project",
       "",
@@ -50,17 +51,21 @@ describe("pages of a document", () => {
   });
 
   test("a document without headings is one page, an empty one none", () => {
-    expect(readmePages("Just text.")).toMatchObject([{ uri: "docs://tenantry/readme", priority: 1 }]);
-    expect(readmePages("")).toEqual([]);
+    expect(handbookPages("Just text.")).toMatchObject([{ uri: "docs://tenantry/introduction", priority: 1 }]);
+    expect(handbookPages("")).toEqual([]);
   });
 });
 
-test("this project's README gives pages with distinct URIs, titles and descriptions", () => {
-  const pages = readmePages(readme);
+test("the handbook gives pages with distinct URIs, titles and descriptions", () => {
+  const pages = handbookPages(handbook);
   expect(pages.length).toBeGreaterThan(5);
   expect(new Set(pages.map(({ uri }) => uri)).size).toBe(pages.length);
   for (const page of pages) {
     expect(page.title).toBeTruthy();
     expect(page.description, page.uri).not.toBe(page.title);
   }
+});
+
+test("the handbook names every revision that is served", () => {
+  for (const revision of [...REVISIONS_2025, REVISION_2026]) expect(handbook).toContain(revision);
 });
