@@ -11,7 +11,7 @@ import { CallRunner, newCallKey } from "../streams/call-runner.ts";
 import type { NewCall } from "../streams/call-tables.ts";
 import { CallViewer } from "../streams/call-viewer.ts";
 import { openSessionSocket } from "../streams/session-door.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, SSE_HEADERS } from "./event-stream.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
 import { respondWhenReady } from "./respond.ts";
 import type { Session } from "./session.ts";
@@ -139,7 +139,8 @@ async function startResumable(
   const stored = { key, request: JSON.stringify(call.id), said: 0, ...described };
   if (!(await arrived.doors.sessionObject(session).start(stored, session.expires))) return undefined;
   const shown = await showCall(arrived, session, { key, after: 0, resumable });
-  return typeof shown === "number" ? undefined : shown;
+  // It is over without a word, because it was cancelled before it came: run another way, it would be run after all.
+  return typeof shown === "number" ? new Response(": over\n\n", { headers: SSE_HEADERS }) : shown;
 }
 
 /** A number: refused with that status. */
