@@ -5,7 +5,7 @@ import type { Call, Resumable } from "../protocol/backend.ts";
 import { CallViewer } from "../streams/call-viewer.ts";
 import type { CallRunner } from "../streams/call-runner.ts";
 import { openSessionSocket } from "../streams/session-door.ts";
-import { EventStream } from "./event-stream.ts";
+import { EventStream, SSE_HEADERS } from "./event-stream.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
 import { respondWhenReady } from "./respond.ts";
 import type { Session } from "./session.ts";
@@ -19,8 +19,11 @@ export async function runCall(arrived: Arrived, call: Call, session: Session | n
   const resumable = session && arrived.streams ? resumableOf(arrived, call) : undefined;
   if (session && resumable) {
     const key = await storeCall(arrived, { call, session });
-    const shown = key === undefined ? 0 : await showCall(arrived, session, { key, after: 0, resumable });
-    if (typeof shown !== "number") return shown;
+    if (key !== undefined) {
+      const shown = await showCall(arrived, session, { key, after: 0, resumable });
+      // It is over without a word, because it was cancelled before it came: run another way, it would be run after all.
+      return typeof shown === "number" ? new Response(": over\n\n", { headers: SSE_HEADERS }) : shown;
+    }
   }
   const sink = new RequestSink(arrived.request, "2025", arrived.streams);
   const runner = session ? createStreamRunner(arrived, { call, session }, sink) : undefined;

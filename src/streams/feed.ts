@@ -92,14 +92,22 @@ export class Feed {
       this.#host.listen(from?.version ?? null),
       this.#host.look(from ? Infinity : 0),
       this.#host.filter(),
-    ]);
+    ]).catch((error: unknown) => {
+      // A stream that did not begin is none: its socket would stay, and be opened again for ever.
+      this.close();
+      throw error;
+    });
     if (!sight) return this.#refuse();
     this.#filter = filter;
     // A change that is not in force yet: what the client listed may be from before it, whatever is seen here.
     const digests = from?.digests ?? (changes.due ? UNKNOWN : sight.digests);
     this.#state = { version: changes.version, digests };
     this.#heard = Math.max(this.#heard, changes.version);
-    if (from) this.#take(changes);
+    if (from) {
+      this.#take(changes);
+      // Lists in code are others after a deployment, of which no authority knows.
+      this.#pending.policy ||= !changes.due;
+    }
     // What was heard meanwhile, too.
     this.#soon(0);
     return this.#state;

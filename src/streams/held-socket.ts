@@ -54,6 +54,8 @@ export class HeldSocket {
 
   #listen(socket: WebSocket): void {
     if (this.#closed) {
+      // One that was not accepted cannot be closed, and would stay open at the object.
+      socket.accept();
       socket.close(1000);
       return;
     }
@@ -86,7 +88,7 @@ export class HeldSocket {
       if (opened && "socket" in opened) {
         this.#failures = 0;
         this.#listen(opened.socket);
-        this.#hooks.reopened();
+        if (!this.#closed) this.#hooks.reopened();
         return;
       }
       if (opened && opened.refused < 500) return this.#end(CLOSED_BY + opened.refused);
