@@ -83,9 +83,9 @@ describe.each(OPEN.filter(({ resumes }) => resumes))("$title", (way) => {
     const proxy = await CutProxy.start(origin);
     const asked: string[] = [];
     const person = {
-      asked: (method: string) => {
+      asked: async (method: string) => {
         asked.push(method);
-        proxy.cut();
+        await proxy.cutAndReturn();
       },
     };
     const { call } = await way.connect({ origin: proxy.origin, tenant }, person);

@@ -50,6 +50,13 @@ export class CutProxy {
     this.#isOut = false;
   }
 
+  /** A cut that its client has noticed: until it has come back with a GET. What it sends before may be lost with the cable. */
+  async cutAndReturn(): Promise<void> {
+    const before = this.#opened;
+    this.cut();
+    await this.opened(before + 1);
+  }
+
   /** Until the server has begun to answer this many GETs. */
   async opened(count: number): Promise<void> {
     while (this.#opened < count) await new Promise<void>((resolve) => this.#waiting.push(resolve));

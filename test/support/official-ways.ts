@@ -29,7 +29,7 @@ export interface Person {
   /** What every form is filled in with. */
   readonly form?: Record<string, string | boolean>;
   /** Called with each question before it is answered. */
-  readonly asked?: (method: string) => void;
+  readonly asked?: (method: string) => void | Promise<void>;
 }
 
 export interface Place {
@@ -97,16 +97,16 @@ const CAPABILITIES = { elicitation: { form: {} }, sampling: {}, roots: {} };
 
 export function answeringV1({ form = { yes: true }, asked = () => {} }: Person = {}): ClientV1 {
   const client = new ClientV1(ABOUT, { capabilities: CAPABILITIES });
-  client.setRequestHandler(ElicitRequestSchema, ({ method }) => {
-    asked(method);
+  client.setRequestHandler(ElicitRequestSchema, async ({ method }) => {
+    await asked(method);
     return { action: "accept", content: form };
   });
-  client.setRequestHandler(CreateMessageRequestSchema, ({ method }) => {
-    asked(method);
+  client.setRequestHandler(CreateMessageRequestSchema, async ({ method }) => {
+    await asked(method);
     return SAMPLED;
   });
-  client.setRequestHandler(ListRootsRequestSchema, ({ method }) => {
-    asked(method);
+  client.setRequestHandler(ListRootsRequestSchema, async ({ method }) => {
+    await asked(method);
     return { roots: ROOTS };
   });
   return client;
@@ -116,15 +116,15 @@ export function answeringV2(era: Way["era"], { form = { yes: true }, asked = () 
   const mode = era === "2026" ? { pin: "2026-07-28" } : ("legacy" as const);
   const client = new ClientV2(ABOUT, { capabilities: CAPABILITIES, versionNegotiation: { mode } });
   client.setRequestHandler("elicitation/create", async ({ method }) => {
-    asked(method);
+    await asked(method);
     return { action: "accept", content: form };
   });
   client.setRequestHandler("sampling/createMessage", async ({ method }) => {
-    asked(method);
+    await asked(method);
     return SAMPLED;
   });
   client.setRequestHandler("roots/list", async ({ method }) => {
-    asked(method);
+    await asked(method);
     return { roots: ROOTS };
   });
   return client;
