@@ -4,7 +4,7 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createWorker } from "../../src/tenantry.ts";
+import { createWorker, type Env } from "../../src/tenantry.ts";
 import { hubName } from "../../src/tenants/changes.ts";
 import { directoryOf } from "../../src/tenants/directory.ts";
 import { policyTables } from "../../src/tenants/policy-tables.ts";
@@ -26,16 +26,22 @@ async function made(): Promise<string> {
   return tenant.id;
 }
 
-const hubOf = (tenant: string) => env.HUBS.getByName(hubName(tenant, 0));
-const socketsOf = (tenant: string) => runInDurableObject(hubOf(tenant), (_hub, state) => state.getWebSockets().length);
+const hubOf = (tenant: string, shard = 0) => env.HUBS.getByName(hubName(tenant, shard));
+const socketsOf = (tenant: string, shard = 0) =>
+  runInDurableObject(hubOf(tenant, shard), (_hub, state) => state.getWebSockets().length);
 const untilSockets = (tenant: string, count: number) => expect.poll(() => socketsOf(tenant)).toBe(count);
 
-function send(tenant: string, init: RequestInit, headers: Readonly<Record<string, string>>): Promise<Response> {
+function send(
+  tenant: string,
+  init: RequestInit,
+  headers: Readonly<Record<string, string>>,
+  bindings: Env = env,
+): Promise<Response> {
   const request = new Request(`https://mcp.example.com/mcp/${tenant}`, {
     ...init,
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers },
   });
-  return Promise.resolve(worker.fetch(request, env, createExecutionContext()));
+  return Promise.resolve(worker.fetch(request, bindings, createExecutionContext()));
 }
 
 const post = (tenant: string, method: string, params: object, headers: Readonly<Record<string, string>> = {}) =>
@@ -48,7 +54,8 @@ async function begin(tenant: string): Promise<string> {
   return response.headers.get("mcp-session-id") ?? "none";
 }
 
-const standalone = (tenant: string, session: string) => send(tenant, { method: "GET" }, { "mcp-session-id": session });
+const standalone = (tenant: string, session: string, bindings?: Env) =>
+  send(tenant, { method: "GET" }, { "mcp-session-id": session }, bindings);
 
 function listen(tenant: string, uris: readonly string[] = []): Promise<Response> {
   const _meta = {
@@ -87,6 +94,22 @@ it("a session has one socket, however often it opens its stream, and none after 
   expect((await send(tenant, { method: "DELETE" }, { "mcp-session-id": session })).status).toBe(204);
   await untilSockets(tenant, 0);
   for (const stream of streams) expect(await stream.text()).toContain(": open");
+});
+
+it("where several hubs share a tenant's streams, each has some, and a session's is always at the same", async () => {
+  const SHARDS = 3;
+  const bindings: Env = { ...env, HUB_SHARDS: String(SHARDS) };
+  const tenant = await made();
+  const counted = () => Promise.all(Array.from({ length: SHARDS }, (_none, shard) => socketsOf(tenant, shard)));
+  const sessions = await Promise.all(Array.from({ length: 30 }, () => begin(tenant)));
+  for (const session of sessions) await standalone(tenant, session, bindings);
+  const first = await counted();
+  expect(first.reduce((sum, count) => sum + count, 0)).toBe(sessions.length);
+  expect(Math.min(...first)).toBeGreaterThan(0);
+  for (const session of sessions) await standalone(tenant, session, bindings);
+  await expect.poll(counted).toEqual(first);
+  for (const session of sessions) await send(tenant, { method: "DELETE" }, { "mcp-session-id": session }, bindings);
+  await expect.poll(counted).toEqual([0, 0, 0]);
 });
 
 it("a reader that never reads is given up after some megabytes, and its socket with it", async () => {

@@ -5,7 +5,7 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
 import { SESSION_LIFETIME_MS } from "../../src/http/session.ts";
-import { createWorker } from "../../src/tenantry.ts";
+import { createWorker, type Env } from "../../src/tenantry.ts";
 import { directoryOf } from "../../src/tenants/directory.ts";
 import { policyTables } from "../../src/tenants/policy-tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/snapshot.ts";
@@ -33,7 +33,32 @@ async function made(): Promise<FreshTenant> {
   return tenant;
 }
 
-async function send({ id }: FreshTenant, method: "POST" | "DELETE", session?: string, asked = "ping") {
+/** What is called at the tenant's authority, which answers as ever. */
+function watched(calls: string[]): Env {
+  const watch = <T extends object>(target: T, call: (member: string | symbol, args: unknown[]) => unknown): T =>
+    new Proxy(target, {
+      get:
+        (_target, member) =>
+        (...args: unknown[]) =>
+          call(member, args),
+    });
+  const callOn = (target: object, member: string | symbol, args: unknown[]) =>
+    (target as Record<string | symbol, (...args: unknown[]) => unknown>)[member]?.(...args);
+  const TENANTS = watch(env.TENANTS, (member, names) =>
+    watch(callOn(env.TENANTS, member, names) as object, (method, args) => {
+      calls.push(args.slice(0, 2).join("."));
+      return callOn(env.TENANTS.getByName(String(names[0])), method, args);
+    }),
+  );
+  return { ...env, TENANTS };
+}
+
+async function send(
+  { id }: FreshTenant,
+  method: "POST" | "DELETE",
+  session?: string,
+  { asked = "ping", bindings = env as Env } = {},
+) {
   const about = { protocolVersion: REVISION, capabilities: {}, clientInfo: { name: "t", version: "1" } };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: asked, params: asked === "initialize" ? about : {} });
   const request = new Request(`https://mcp.example.com/mcp/${id}`, {
@@ -41,13 +66,13 @@ async function send({ id }: FreshTenant, method: "POST" | "DELETE", session?: st
     headers: { "content-type": "application/json", ...(session === undefined ? {} : { "mcp-session-id": session }) },
     ...(method === "POST" ? { body } : {}),
   });
-  const response = await worker.fetch(request, env, createExecutionContext());
+  const response = await worker.fetch(request, bindings, createExecutionContext());
   await response.arrayBuffer();
   return response;
 }
 
 async function begin(tenant: FreshTenant): Promise<string> {
-  return (await send(tenant, "POST", undefined, "initialize")).headers.get("mcp-session-id") ?? "none";
+  return (await send(tenant, "POST", undefined, { asked: "initialize" })).headers.get("mcp-session-id") ?? "none";
 }
 
 const statusOf = async (...sending: Parameters<typeof send>) => (await send(...sending)).status;
@@ -94,4 +119,25 @@ it("two thousand sessions that ended cost a lease a bounded number of ids, and a
   for (const session of [first, last]) expect(await statusOf(tenant, "POST", session)).toBe(404);
   for (const session of [bystander, await begin(tenant)]) expect(await statusOf(tenant, "POST", session)).toBe(200);
   expect(lastSnapshot(tenant.id)?.ended.bytes).toBeLessThan(256 * 1024);
+});
+
+it("a session asks the authority about its end once, if it is older than what the lease brought, and never if not", async () => {
+  const tenant = await made();
+  const older = await begin(tenant);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 5000 });
+  await endMany(tenant, MANY);
+  vi.setSystemTime(Date.now() + 5000);
+  dropSnapshot(tenant.id);
+  const newer = await begin(tenant);
+  for (const [session, asked] of [
+    [older, ["ended.hasEnded"]],
+    [newer, []],
+  ] as const) {
+    const calls: string[] = [];
+    const bindings = watched(calls);
+    for (let times = 0; times < 3; times += 1) {
+      expect(await statusOf(tenant, "POST", session, { bindings })).toBe(200);
+    }
+    expect(calls).toEqual(asked);
+  }
 });
