@@ -261,5 +261,8 @@ export function runOrder(
     const known = tenant ?? failure("unknownTenant");
     return createEndpoint(options, { request, env, ctx, target }, target, { known, token });
   };
-  return runStored(order, () => env.SESSIONS.getByName(order.session), endpointOf);
+  const running = runStored(order, () => env.SESSIONS.getByName(order.session), endpointOf);
+  // The object that started it may be reset meanwhile; its next instance finds the run at it.
+  ctx.waitUntil(running);
+  return running;
 }

@@ -10,7 +10,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { CallRunner, newCallKey } from "../streams/call-runner.ts";
 import type { NewCall } from "../streams/call-tables.ts";
 import { CallViewer } from "../streams/call-viewer.ts";
-import { openSessionSocket } from "../streams/session-door.ts";
+import { openSessionSocket, persistently } from "../streams/session-door.ts";
 import { EventStream } from "./event-stream.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
 import { respondWhenReady } from "./respond.ts";
@@ -137,7 +137,8 @@ async function startResumable(
   const key = newCallKey();
   const described = await describe(arrived, { call, session });
   const stored = { key, request: JSON.stringify(call.id), said: 0, ...described };
-  if (!(await arrived.doors.sessionObject(session).start(stored, session.expires))) return undefined;
+  const start = async () => arrived.doors.sessionObject(session).start(stored, session.expires);
+  if (!(await persistently(start))) return undefined;
   const shown = await showCall(arrived, session, { key, after: 0, resumable });
   return typeof shown === "number" ? undefined : shown;
 }

@@ -9,6 +9,7 @@ import { notification, resultResponse, type RequestId } from "../protocol/jsonrp
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
+import { persistently } from "../streams/session-door.ts";
 import type { Admitted } from "./admit.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -56,7 +57,7 @@ export async function answerStandalone(
       tools: true,
       prompts: true,
       resources: true,
-      uris: new Map((await doors.sessionObject(session).subscriptions()) as [string, string][]),
+      uris: new Map((await persistently(() => doors.sessionObject(session).subscriptions())) as [string, string][]),
     }),
     tell: (events, method, params, state) => {
       events.event(notification(method, params), eventIdOf(state));

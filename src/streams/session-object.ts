@@ -95,9 +95,10 @@ export class SessionObject extends DurableObject {
     this.#subscriptions?.remove(uri);
   }
 
-  /** Stores a call and has it run. false: the session has as many as it may. */
+  /** Stores a call and has it run. false: the session has as many as it may. What is stored already is not begun again. */
   async start(call: NewCall, expires: number): Promise<boolean> {
     const calls = this.#begin(expires);
+    if (calls.find(call.key)) return true;
     if (!this.ctx.storage.transactionSync(() => calls.add(call))) return false;
     if (calls.takeCancelled(call.request, Date.now())) this.#end(call.key);
     else this.#launch(call.key, 1);

@@ -11,16 +11,23 @@ export interface Wake {
 export function createWake(ctx: DurableObjectState): Wake {
   const { storage } = ctx;
   let set: number | undefined;
-  // An alarm outlives the instance that set it: a later one must not replace it.
-  void ctx.blockConcurrencyWhile(async () => {
-    set = (await storage.getAlarm()) ?? undefined;
-  });
-  return {
-    at: (time) => {
-      if (set !== undefined && set <= time) return;
+  let isKnown = false;
+  let early = Infinity;
+  const at = (time: number) => {
+    if (!isKnown) early = Math.min(early, time);
+    else if (set === undefined || set > time) {
       set = time;
       void storage.setAlarm(time);
-    },
+    }
+  };
+  // An alarm outlives the instance that set it: a later one must not replace it, nor one that is asked for before it is known.
+  void ctx.blockConcurrencyWhile(async () => {
+    set = (await storage.getAlarm()) ?? undefined;
+    isKnown = true;
+    if (early < Infinity) at(early);
+  });
+  return {
+    at,
     clear: () => {
       set = undefined;
     },
