@@ -60,16 +60,22 @@ export interface TwoWorkers {
   evict(which?: Evicted): Promise<void>;
   /** The same for all of them, in the middle of whatever they do, as a deployment does. */
   crash(): Promise<void>;
+  /** Kills the process of both, in the middle of whatever they do. */
   stop(): Promise<void>;
 }
 
-export async function startTwoWorkers(vars: Readonly<Record<string, string>> = {}): Promise<TwoWorkers> {
+/** `storage`: a folder for what is stored, to start over it again; without one it goes with them. */
+export async function startTwoWorkers(
+  vars: Readonly<Record<string, string>> = {},
+  storage?: string,
+): Promise<TwoWorkers> {
   const modules = await bundle();
   const settings = { compatibilityDate: dateOf(CONFIG), bindings: { ADMIN_TOKEN, ...vars }, kvNamespaces: ["BODIES"] };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
       handleStructuredLogs: () => {},
+      ...(storage === undefined ? {} : { resourcePersistencePath: storage }),
       workers: NAMES.map((name) => ({
         name,
         modules,
