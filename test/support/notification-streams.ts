@@ -71,7 +71,7 @@ export const listen2026: Listen = async (url, uris) => {
   return opened;
 };
 
-/** Every kind of notification stream that there is. */
+/** Every kind of notification stream that there is; one more is one more row. */
 export const STREAM_KINDS: readonly { readonly kind: string; readonly listen: Listen }[] = [
   { kind: "GET streams of era 2025", listen: listen2025 },
   { kind: "listen streams of era 2026", listen: listen2026 },
