@@ -16,8 +16,10 @@ import {
 import { isFailure } from "../protocol/methods/params.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { progressTokenOf } from "../protocol/meta.ts";
+import { persistently } from "../streams/session-door.ts";
 import { findSession, ownerOf, type Owned } from "./find-session.ts";
 import { answer, type Arrived } from "./endpoint.ts";
+import { failureOf } from "./on-error.ts";
 import { respondAccepted, respondAnswer, respondFailure } from "./respond.ts";
 import { runCall } from "./call-2025.ts";
 import { mintSession, type Session, type SessionOwner } from "./session.ts";
@@ -28,10 +30,18 @@ function idOf(classified: Classified) {
   return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
 }
 
-export async function answer2025(
-  arrived: Arrived,
-  classified: Classified & { kind: "message2025" | "batch2025" },
-): Promise<Response> {
+type Classified2025 = Classified & { kind: "message2025" | "batch2025" };
+
+export async function answer2025(arrived: Arrived, classified: Classified2025): Promise<Response> {
+  try {
+    return await answerClassified(arrived, classified);
+  } catch (error) {
+    arrived.onError(error);
+    return respondFailure("2025", idOf(classified), failureOf(error, arrived.request));
+  }
+}
+
+async function answerClassified(arrived: Arrived, classified: Classified2025): Promise<Response> {
   const { inbound } = arrived;
   const owner = ownerOf(arrived);
   if (classified.kind === "message2025" && isInitialize(classified.message)) {
@@ -124,12 +134,14 @@ export async function hear(
   if (message.kind === "notification") {
     const requestId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
     if (isRequestId(requestId)) {
-      await (await arrived.doors.remembered(session)).cancel(JSON.stringify(requestId), session.expires);
+      const request = JSON.stringify(requestId);
+      await persistently(async () => (await arrived.doors.remembered(session)).cancel(request, session.expires));
     }
     return respondAccepted();
   }
   // What nobody asked, or knows already, is taken too, and changes nothing.
-  await arrived.doors.sessionObject(session).answer(String(message.id), JSON.stringify(responseOf(message)));
+  const response = JSON.stringify(responseOf(message));
+  await persistently(() => arrived.doors.sessionObject(session).answer(String(message.id), response));
   return respondAccepted();
 }
 

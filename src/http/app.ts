@@ -267,5 +267,8 @@ export function runOrder(
     const known = tenant ?? failure("unknownTenant");
     return createEndpoint(options, { request, env, ctx, target }, target, { known, token });
   };
-  return runStored(order, () => sessionStub(env, order.session, order.jurisdiction), endpointOf);
+  const running = runStored(order, () => sessionStub(env, order.session, order.jurisdiction), endpointOf);
+  // The object that started it may be reset meanwhile; its next instance finds the run at it.
+  ctx.waitUntil(running);
+  return running;
 }

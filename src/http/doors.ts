@@ -4,7 +4,7 @@ import { AppError } from "../protocol/app-error.ts";
 import type { SessionPort } from "../protocol/backend.ts";
 import type { HubObject } from "../streams/hub-object.ts";
 import { openSocket, type Opened } from "../streams/held-socket.ts";
-import { sessionName, sessionStub, type SessionEnv, type SessionStub } from "../streams/session-door.ts";
+import { persistently, sessionName, sessionStub, type SessionEnv, type SessionStub } from "../streams/session-door.ts";
 import type { Listener } from "../streams/wire.ts";
 import { remoteChanges, type ChangeMethods } from "../tenants/change-tables.ts";
 import { hubName, shardsOf } from "../tenants/changes.ts";
@@ -69,17 +69,19 @@ export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction
     remembered,
     sessionPort: (session) => ({
       unofficial: session.unofficial,
-      logLevel: () => sessionObject(session).logLevel(),
-      setLogLevel: async (level) => (await remembered(session)).setLogLevel(level, session.expires),
-      subscribe: async (uri, asked) => {
-        const added = await (await remembered(session)).subscribe(uri, asked, session.expires);
-        if (added) await hubOf(session).resubscribe(session.nonce);
-        return added;
-      },
-      unsubscribe: async (uri) => {
-        await sessionObject(session).unsubscribe(uri);
-        await hubOf(session).resubscribe(session.nonce);
-      },
+      logLevel: () => persistently(async () => sessionObject(session).logLevel()),
+      setLogLevel: (level) => persistently(async () => (await remembered(session)).setLogLevel(level, session.expires)),
+      subscribe: (uri, asked) =>
+        persistently(async () => {
+          const added = await (await remembered(session)).subscribe(uri, asked, session.expires);
+          if (added) await hubOf(session).resubscribe(session.nonce);
+          return added;
+        }),
+      unsubscribe: (uri) =>
+        persistently(async () => {
+          await sessionObject(session).unsubscribe(uri);
+          await hubOf(session).resubscribe(session.nonce);
+        }),
     }),
   };
 }

@@ -149,8 +149,9 @@ export class Holder {
     const { dialect, unofficial } = negotiated;
     const agreed: Agreed = { revision: dialect.revision, unofficial, capabilities };
     this.#session = { ...this.#session, dialect, unofficial, capabilities };
-    await arrived.doors.remembered(this.#session);
-    await persistently(async () => this.#object().agree(JSON.stringify(agreed), this.#session.expires));
+    const agree = async () =>
+      (await arrived.doors.remembered(this.#session)).agree(JSON.stringify(agreed), this.#session.expires);
+    await persistently(agree);
     this.#host.events.event(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
   }
 

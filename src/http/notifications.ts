@@ -9,6 +9,7 @@ import { notification, resultResponse, type RequestId } from "../protocol/jsonrp
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
+import { persistently } from "../streams/session-door.ts";
 import type { Admitted } from "./admit.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Doors } from "./doors.ts";
@@ -73,8 +74,8 @@ export async function answerStandalone(
 
 /** Everything that is served may be told, and what the session subscribed to. */
 export async function sessionFilter(doors: Doors, session: Session): ReturnType<FeedHost["filter"]> {
-  const uris = (await doors.sessionObject(session).subscriptions()) as [string, string][];
-  return { tools: true, prompts: true, resources: true, uris: new Map(uris) };
+  const uris = await persistently(() => doors.sessionObject(session).subscriptions());
+  return { tools: true, prompts: true, resources: true, uris: new Map(uris as [string, string][]) };
 }
 
 export function refuse(events: EventStream, status: number): Failure {

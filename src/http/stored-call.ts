@@ -9,6 +9,7 @@ import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { CallRunner, newCallKey } from "../streams/call-runner.ts";
 import type { NewCall } from "../streams/call-tables.ts";
+import { persistently } from "../streams/session-door.ts";
 import type { Arrived } from "./endpoint.ts";
 import type { Session } from "./session.ts";
 
@@ -52,7 +53,7 @@ export function createRunner(arrived: Arrived, running: Running, hooks: RunnerHo
     expires: session.expires,
     request: JSON.stringify(call.id),
     describe: async () => {
-      await arrived.doors.remembered(session);
+      await persistently(() => arrived.doors.remembered(session));
       return { ...(await describe(arrived, running)), said: hooks.said() };
     },
     stored: (key) => {
@@ -82,7 +83,8 @@ export async function storeCall(arrived: Arrived, running: Running): Promise<str
   const { call, session } = running;
   const key = newCallKey();
   const stored = { key, request: JSON.stringify(call.id), said: 0, ...(await describe(arrived, running)) };
-  const started = await (await arrived.doors.remembered(session)).start(stored, session.expires);
+  const start = async () => (await arrived.doors.remembered(session)).start(stored, session.expires);
+  const started = await persistently(start);
   return started ? key : undefined;
 }
 

@@ -62,6 +62,8 @@ export class CallDesk {
 
   /** false: the session has as many as it may. */
   start(call: NewCall): boolean {
+    // Whoever gave it before may not have heard that it was taken.
+    if (this.#tables.find(call.key)) return true;
     if (!this.#host.storage.transactionSync(() => this.#tables.add(call))) return false;
     if (this.#tables.takeCancelled(call.request, Date.now())) this.#end(call.key);
     else this.#launch(call.key, 1);

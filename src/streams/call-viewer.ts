@@ -1,6 +1,7 @@
 // Owns showing a stored call's log to one connection: every event once, in order, from a place in the log on.
 
 import { HeldSocket, type Opened } from "./held-socket.ts";
+import { persistently } from "./session-door.ts";
 import type { ViewerMessage } from "./wire.ts";
 
 export interface ViewerHost {
@@ -39,7 +40,7 @@ export class CallViewer {
   /** undefined: it shows. A number: refused with that status. */
   async start(after: number): Promise<number | undefined> {
     this.#seq = after;
-    return this.#socket.start();
+    return persistently(() => this.#socket.start());
   }
 
   close(): void {

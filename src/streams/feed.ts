@@ -4,6 +4,7 @@
 
 import type { Changes, Section } from "../tenants/changes.ts";
 import { HeldSocket, type Opened } from "./held-socket.ts";
+import { persistently } from "./session-door.ts";
 import { CLOSE, type HubMessage } from "./wire.ts";
 
 /** A burst of changes is told once. */
@@ -86,10 +87,10 @@ export class Feed {
 
   /** Listens first and looks then, so that nothing falls between. A number: refused with that status. */
   async start(from: FeedState | undefined): Promise<number | FeedState> {
-    const refused = await this.#socket.start();
+    const refused = await persistently(() => this.#socket.start());
     if (refused !== undefined) return refused;
     const [changes, sight, filter] = await Promise.all([
-      this.#host.listen(from?.version ?? null),
+      persistently(() => this.#host.listen(from?.version ?? null)),
       this.#host.look(from ? Infinity : 0),
       this.#host.filter(),
     ]).catch((error: unknown) => {

@@ -73,7 +73,7 @@ export class SessionObject extends DurableObject {
     this.#subscriptions?.remove(uri);
   }
 
-  /** Stores a call and has it run. false: the session has as many as it may. */
+  /** Stores a call and has it run. false: the session has as many as it may. What is stored already is not begun again. */
   async start(call: NewCall, expires: number): Promise<boolean> {
     return this.#begin(expires).start(call);
   }

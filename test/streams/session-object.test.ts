@@ -431,3 +431,11 @@ describe("the end of a session", () => {
     expect((await storedIn(session)).alarm).toBe(expires);
   });
 });
+
+it("takes a call that it is given twice for one: whoever gave it may not have heard that it has it", async () => {
+  const session = freshSession();
+  // Nobody's, so that its run ends at once.
+  const record = JSON.stringify({ tenant: "nobody", profile: null, keyHash: null, call: { id: 1 } });
+  const call = { key: "0123456789abcdef", request: "1", record, fallback: "{}", said: 0 };
+  expect([await session.start(call, later()), await session.start(call, later())]).toEqual([true, true]);
+});

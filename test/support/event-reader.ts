@@ -11,6 +11,8 @@ export interface EventReader {
   next(): Promise<EventSourceMessage | undefined>;
   /** The next JSON-RPC message that fits; throws when the stream ends before it. */
   message(fits?: (message: Json) => boolean): Promise<Json>;
+  /** The next comment that comes while somebody waits for an event. */
+  comment(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -19,9 +21,13 @@ export async function openEvents(url: string, init: RequestInit = {}): Promise<E
   const headers = { accept: "text/event-stream", ...(init.headers as Record<string, string> | undefined) };
   const response = await fetch(url, { ...init, headers, signal: abort.signal });
   if (!response.body) throw new Error(`${response.status} without a body`);
+  const waiting: ((comment: string) => void)[] = [];
+  const onComment = (comment: string) => {
+    for (const resolve of waiting.splice(0)) resolve(comment);
+  };
   const reader = response.body
     .pipeThrough(new TextDecoderStream())
-    .pipeThrough(new EventSourceParserStream())
+    .pipeThrough(new EventSourceParserStream({ onComment }))
     .getReader();
   const next = async () => (await reader.read()).value;
   return {
@@ -36,6 +42,10 @@ export async function openEvents(url: string, init: RequestInit = {}): Promise<E
       }
       throw new Error("the stream ended");
     },
+    comment: () =>
+      new Promise((resolve) => {
+        waiting.push(resolve);
+      }),
     close: async () => {
       await reader.cancel().catch(() => {});
       abort.abort();

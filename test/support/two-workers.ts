@@ -33,17 +33,22 @@ export interface WatchedWorker {
   admin(method: string, path: string, json?: unknown): Promise<Json>;
   /** Every call to a Durable Object, KV or a limiter since the last `reset`, in order: `TENANTS policy.lease`. */
   calls(): Promise<readonly string[]>;
+  /** The Durable Objects that came to life in this Worker since then, in order: `HUBS`. All of them live in Worker one. */
+  lives(): Promise<readonly string[]>;
   reset(): Promise<void>;
-  /** From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's. */
+  /**
+   * From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's; no object of a
+   * binding that is named in its place, such as `SESSIONS`.
+   */
   cutOff(tenant?: string): Promise<void>;
-  /** Ends what `cutOff` began with the same tenant, or without one. */
+  /** Ends what `cutOff` began with the same name, or without one. */
   reconnect(tenant?: string): Promise<void>;
 }
 
 export interface Evicted {
   /** Only this tenant's authority; all objects of all classes without one. */
   readonly tenant?: string;
-  /** What becomes of accepted sockets; a deployment closes them, which is the default. */
+  /** What becomes of accepted sockets; closed by default. */
   readonly webSockets?: "close" | "hibernate";
 }
 
@@ -51,18 +56,26 @@ export interface TwoWorkers {
   readonly one: WatchedWorker;
   readonly two: WatchedWorker;
   readonly both: readonly [WatchedWorker, WatchedWorker];
-  /** Ends what Durable Objects have in memory, as a deployment does; what they store stays. */
+  /** Ends what Durable Objects have in memory, once they have nothing to do; what they store stays. */
   evict(which?: Evicted): Promise<void>;
+  /** The same for all of them, in the middle of whatever they do, as a deployment does. */
+  crash(): Promise<void>;
+  /** Kills the process of both, in the middle of whatever they do. */
   stop(): Promise<void>;
 }
 
-export async function startTwoWorkers(vars: Readonly<Record<string, string>> = {}): Promise<TwoWorkers> {
+/** `storage`: a folder for what is stored, to start over it again; without one it goes with them. */
+export async function startTwoWorkers(
+  vars: Readonly<Record<string, string>> = {},
+  storage?: string,
+): Promise<TwoWorkers> {
   const modules = await bundle();
   const settings = { compatibilityDate: dateOf(CONFIG), bindings: { ADMIN_TOKEN, ...vars }, kvNamespaces: ["BODIES"] };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
       handleStructuredLogs: () => {},
+      ...(storage === undefined ? {} : { resourcePersistencePath: storage }),
       workers: NAMES.map((name) => ({
         name,
         modules,
@@ -83,6 +96,9 @@ export async function startTwoWorkers(vars: Readonly<Record<string, string>> = {
       two,
       both: [one, two],
       evict: (which = {}) => evict(miniflare, which),
+      crash: async () => {
+        await fetch(`${one.origin}/__watch`, { method: "POST", body: '{"crash":true}' });
+      },
       stop: () => miniflare.dispose(),
     };
   } catch (error) {
@@ -125,7 +141,7 @@ function watchedWorker(origin: string): WatchedWorker {
   const control = async (change?: { cut?: string; reconnect?: string; reset?: boolean }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
-    return (await response.json()) as { calls: string[] };
+    return (await response.json()) as { calls: string[]; lives: string[] };
   };
   return {
     origin,
@@ -143,6 +159,7 @@ function watchedWorker(origin: string): WatchedWorker {
       return JSON.parse(text) as Json;
     },
     calls: async () => (await control()).calls,
+    lives: async () => (await control()).lives,
     reset: async () => {
       await control({ reset: true });
     },
