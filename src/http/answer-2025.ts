@@ -16,6 +16,7 @@ import {
 import { isFailure } from "../protocol/methods/params.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { progressTokenOf } from "../protocol/meta.ts";
+import { requestKey } from "../streams/call-runner.ts";
 import { persistently } from "../streams/session-door.ts";
 import { findSession, ownerOf, type Owned } from "./find-session.ts";
 import { answer, type Arrived } from "./endpoint.ts";
@@ -134,7 +135,7 @@ export async function hear(
   if (message.kind === "notification") {
     const requestId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
     if (isRequestId(requestId)) {
-      const request = JSON.stringify(requestId);
+      const request = requestKey(requestId);
       await persistently(async () => (await arrived.doors.remembered(session)).cancel(request, session.expires));
     }
     return respondAccepted();

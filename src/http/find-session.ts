@@ -3,6 +3,7 @@
 
 import type { Failure } from "../protocol/errors.ts";
 import { failure } from "../protocol/errors.ts";
+import { persistently } from "../streams/session-door.ts";
 import { lastSnapshot, type Snapshot } from "../tenants/snapshot.ts";
 import type { Admitted } from "./admit.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -36,13 +37,14 @@ export async function endSession(owned: Owned, id: string): Promise<Failure | un
   if (!session) return failure("sessionNotFound");
   const { nonce, expires } = session;
   (lastSnapshot(owned.tenant)?.ended ?? owned.held.ended).end(nonce);
-  await owned.doors.ended().endSession(nonce, expires);
+  const remembered = await persistently(() => owned.doors.ended().endSession(nonce, expires));
+  const ending = [owned.doors.hubOf(session).endSession(nonce)];
+  // An object that remembers nothing is not woken for it.
+  if (remembered) ending.push(owned.doors.sessionObject(session).end());
   owned.waitUntil(
-    Promise.all([owned.doors.sessionObject(session).end(), owned.doors.hubOf(session).endSession(nonce)]).catch(
-      (error: unknown) => {
-        owned.onError(error);
-      },
-    ),
+    Promise.all(ending).catch((error: unknown) => {
+      owned.onError(error);
+    }),
   );
   return undefined;
 }

@@ -8,7 +8,7 @@ import { DIALECTS } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { progressTokenOf } from "../protocol/meta.ts";
-import { CallRunner } from "../streams/call-runner.ts";
+import { CallRunner, requestKey } from "../streams/call-runner.ts";
 import { persistently, type SessionStub } from "../streams/session-door.ts";
 import type { StoredRun } from "../streams/call-desk.ts";
 import type { RunOrder } from "../streams/session-object.ts";
@@ -40,7 +40,7 @@ export async function runStored(
     {
       object,
       expires: record.session.expires,
-      request: JSON.stringify(record.call.id),
+      request: requestKey(record.call.id),
       describe: () => Promise.reject(new Error("it is stored")),
       stored: () => {},
       cancelled: () => {

@@ -7,7 +7,7 @@ import { encodeFailure } from "../protocol/dispatch.ts";
 import type { Revision } from "../protocol/era.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { CallRunner, newCallKey } from "../streams/call-runner.ts";
+import { CallRunner, newCallKey, requestKey } from "../streams/call-runner.ts";
 import type { NewCall } from "../streams/call-tables.ts";
 import { persistently } from "../streams/session-door.ts";
 import type { Arrived } from "./endpoint.ts";
@@ -51,7 +51,7 @@ export function createRunner(arrived: Arrived, running: Running, hooks: RunnerHo
   return new CallRunner({
     object: () => arrived.doors.sessionObject(session),
     expires: session.expires,
-    request: JSON.stringify(call.id),
+    request: requestKey(call.id),
     describe: async () => {
       await persistently(() => arrived.doors.remembered(session));
       return { ...(await describe(arrived, running)), said: hooks.said() };
@@ -82,7 +82,7 @@ export function watch(runner: CallRunner, settled: Promise<unknown>, arrived: Ar
 export async function storeCall(arrived: Arrived, running: Running): Promise<string | undefined> {
   const { call, session } = running;
   const key = newCallKey();
-  const stored = { key, request: JSON.stringify(call.id), said: 0, ...(await describe(arrived, running)) };
+  const stored = { key, request: requestKey(call.id), said: 0, ...(await describe(arrived, running)) };
   const start = async () => (await arrived.doors.remembered(session)).start(stored, session.expires);
   const started = await persistently(start);
   return started ? key : undefined;

@@ -3,7 +3,7 @@
 // stream's log, answers come back from whichever isolate they reached.
 
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/backend.ts";
-import { notification } from "../protocol/jsonrpc.ts";
+import { notification, type RequestId } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-tables.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { openSessionSocket, persistently, type SessionStub } from "./session-door.ts";
@@ -15,13 +15,21 @@ export interface RunnerHost {
   object(): SessionStub;
   /** When the session's id ends. */
   readonly expires: number;
-  /** The JSON of the JSON-RPC id. */
+  /** As `requestKey` makes it. */
   readonly request: string;
   /** What is stored when the call has to outlive this invocation. */
   describe(): Promise<Pick<NewCall, "record" | "fallback" | "said">>;
   /** The call is stored now: its stream is the log's. */
   stored(key: string): void;
   cancelled(): void;
+}
+
+const MAX_REQUEST_CHARACTERS = 256;
+
+/** What a session knows a request by: its JSON-RPC id, of which a socket's attachment has room for so much. */
+export function requestKey(id: RequestId): string {
+  const json = JSON.stringify(id);
+  return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${json.length}`;
 }
 
 export function newCallKey(): string {

@@ -28,7 +28,7 @@ export const CALL_MIGRATIONS: readonly string[] = [
 
 export interface NewCall {
   readonly key: string;
-  /** The JSON of its JSON-RPC id. */
+  /** As `requestKey` makes it of the JSON-RPC id. */
   readonly request: string;
   /** Everything that is needed to run it again. */
   readonly record: string;
@@ -89,12 +89,7 @@ export class CallTables {
 
   /** false: the session has no room for it. */
   add({ key, request, record, fallback, said }: NewCall): boolean {
-    const { calls, characters } = this.#sql
-      .exec<{ calls: number; characters: number | null }>(
-        "SELECT count(*) AS calls, sum(characters) AS characters FROM calls",
-      )
-      .one();
-    if (calls >= MAX_CALLS || (characters ?? 0) + record.length > MAX_SESSION_CHARACTERS) return false;
+    while (!this.#hasRoom(record.length)) if (!this.#dropOldest()) return false;
     this.#sql.exec(
       "INSERT INTO calls (key, request, fallback, attempt, memos, over, said, seq, characters) VALUES (?, ?, ?, 1, '{}', NULL, ?, ?, ?)",
       key,
@@ -106,6 +101,31 @@ export class CallTables {
     );
     this.#write(key, RECORD_SEQ, record);
     return true;
+  }
+
+  #hasRoom(more: number): boolean {
+    const { calls, characters } = this.#sql
+      .exec<{ calls: number; characters: number | null }>(
+        "SELECT count(*) AS calls, sum(characters) AS characters FROM calls",
+      )
+      .one();
+    return calls < MAX_CALLS && (characters ?? 0) + more <= MAX_SESSION_CHARACTERS;
+  }
+
+  /** Calls that are over make room: first those whose end was seen. */
+  #dropOldest(): boolean {
+    const [gone] = this.#sql
+      .exec<{ key: string }>(
+        "DELETE FROM calls WHERE key = (SELECT key FROM calls WHERE over IS NOT NULL ORDER BY shown IS NULL, over LIMIT 1) RETURNING key",
+      )
+      .toArray();
+    if (gone) this.#forget(gone.key);
+    return gone !== undefined;
+  }
+
+  #forget(key: string): void {
+    this.#sql.exec("DELETE FROM events WHERE call = ?", key);
+    this.#sql.exec("DELETE FROM questions WHERE call = ?", key);
   }
 
   record(key: string): string {
@@ -246,10 +266,7 @@ export class CallTables {
     const gone = this.#sql
       .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - OVER_KEPT_MS)
       .toArray();
-    for (const { key } of gone) {
-      this.#sql.exec("DELETE FROM events WHERE call = ?", key);
-      this.#sql.exec("DELETE FROM questions WHERE call = ?", key);
-    }
+    for (const { key } of gone) this.#forget(key);
     const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(over) AS next FROM calls").one();
     return next === null ? undefined : next + OVER_KEPT_MS;
   }

@@ -13,9 +13,9 @@ export class HubObject extends DurableObject implements HubStub {
     if (this.ctx.getWebSockets().length >= MAX_STREAMS) return new Response("too many streams", { status: 503 });
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
     // One standalone stream for each session: the newest.
-    if (listener.session !== null) this.#close((other) => other.session === listener.session, CLOSE.replaced);
+    if (listener.session !== null) this.#closeSession(listener.session, CLOSE.replaced);
     const { 0: near, 1: far } = new WebSocketPair();
-    this.ctx.acceptWebSocket(far);
+    this.ctx.acceptWebSocket(far, listener.session === null ? [] : [listener.session]);
     far.serializeAttachment(listener);
     return new Response(null, { status: 101, webSocket: near });
   }
@@ -34,13 +34,16 @@ export class HubObject extends DurableObject implements HubStub {
 
   /** The session's subscriptions are others now: whoever holds its stream reads them anew. */
   async resubscribe(session: string): Promise<void> {
-    for (const socket of this.ctx.getWebSockets()) {
-      if (listenerOf(socket).session === session) send(socket, '{"resubscribe":true}');
-    }
+    for (const socket of this.ctx.getWebSockets(session)) send(socket, '{"resubscribe":true}');
   }
 
   async endSession(session: string): Promise<void> {
-    this.#close((listener) => listener.session === session, CLOSE.ended);
+    this.#closeSession(session, CLOSE.ended);
+  }
+
+  /** Found by its tag: however many streams there are. */
+  #closeSession(session: string, code: number): void {
+    for (const socket of this.ctx.getWebSockets(session)) socket.close(code);
   }
 
   #close(matches: (listener: Listener) => boolean, code: number): void {

@@ -105,7 +105,7 @@ export class SessionObject extends DurableObject {
     return this.#desk?.answer(id, response) ?? "unknown";
   }
 
-  /** `request`: the JSON of the JSON-RPC id. */
+  /** `request`: as `requestKey` makes it. */
   async cancel(request: string, expires: number): Promise<void> {
     this.#begin(expires).cancel(request);
   }

@@ -5,7 +5,7 @@ import type { RunnerMessage, ViewerMessage } from "./wire.ts";
 export type Attachment =
   /** Shows a stored call to its client. */
   | { readonly as: "viewer"; readonly call: string }
-  /** Runs a call; `request` is the JSON of its JSON-RPC id. */
+  /** Runs a call; `request`: as `requestKey` makes it. */
   | { readonly as: "runner"; readonly request: string; readonly call: string }
   /** Holds the client's HTTP+SSE stream, and runs what it posts. */
   | { readonly as: "holder" };

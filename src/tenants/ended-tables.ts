@@ -2,6 +2,7 @@
 // stored, so its end has to be. Bounded: an id that is forgotten again grants nothing but what its owner has anyway.
 
 import type { Ended } from "./policy-records.ts";
+import { takeRemembered } from "./session-register.ts";
 import type { TableHost, Tables } from "./tables.ts";
 
 const KEPT = 500_000;
@@ -11,8 +12,8 @@ const TRIM_EVERY = 1000;
 const PRUNED_AT_ONCE = 5000;
 
 export interface EndedMethods {
-  /** `expires`: when the id does, milliseconds since the epoch. */
-  endSession(nonce: string, expires: number): void;
+  /** `expires`: when the id does, milliseconds since the epoch. Whether its object remembered anything. */
+  endSession(nonce: string, expires: number): boolean;
   hasEnded(nonce: string): boolean;
 }
 
@@ -29,7 +30,8 @@ function methodsOf(host: TableHost): EndedMethods {
   const { sql } = host;
   return {
     endSession: (nonce, expires) => {
-      if (expires <= host.now() || host.closure.isClosed()) return;
+      if (expires <= host.now() || host.closure.isClosed()) return true;
+      const remembered = takeRemembered(sql, nonce);
       const [row] = sql
         .exec<{
           sequence: number;
@@ -40,10 +42,11 @@ function methodsOf(host: TableHost): EndedMethods {
           expires,
         )
         .toArray();
-      if (!row) return;
+      if (!row) return remembered;
       if (row.sequence % TRIM_EVERY === 0)
         sql.exec("DELETE FROM ended_sessions WHERE sequence <= ?", row.sequence - KEPT);
       host.wakeAt(expires);
+      return remembered;
     },
     hasEnded: (nonce) => sql.exec("SELECT 1 FROM ended_sessions WHERE nonce = ?", nonce).toArray().length > 0,
   };

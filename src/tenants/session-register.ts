@@ -22,6 +22,11 @@ export const sessionRegister: Tables<RegisterMethods> = {
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 
+/** Whether it was in there. */
+export function takeRemembered(sql: SqlStorage, nonce: string): boolean {
+  return sql.exec("DELETE FROM remembered_sessions WHERE nonce = ? RETURNING nonce", nonce).toArray().length > 0;
+}
+
 function methodsOf(host: TableHost): RegisterMethods {
   const { sql } = host;
   return {

@@ -7,6 +7,7 @@ import {
   StreamableHTTPClientTransport as HttpV2,
 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport as TransportV1 } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
@@ -69,6 +70,8 @@ export interface Way<Made extends Connected = Connected> {
   readonly era: "2025" | "2026";
   /** Whether what a broken connection was told can be fetched after it: era 2026 has no sessions and no event ids. */
   readonly resumes: boolean;
+  /** It does not say which event it had last: an open question is put again, and progress made meanwhile is not told. */
+  readonly namesNoEvent?: true;
   readonly isPrivate?: true;
   connect(place: Place, person?: Person): Promise<Made>;
 }
@@ -277,12 +280,19 @@ export function overStdioV2(title: string, era: Way["era"], argumentsOf: (place:
   };
 }
 
-/**
- * HTTP+SSE of 2024-11-05 becomes a row here when it is served: `overHttpV1("v1 over HTTP+SSE", ...)`, and does not resume,
- * because its session ends with its stream.
- */
+/** The client sends no Last-Event-ID and never initializes again: its stream has a name of its own, and goes on by that. */
+const overSse = {
+  ...overHttpV1("v1 over HTTP+SSE", (place) => {
+    const url = urlOf(place);
+    url.searchParams.set("stream", crypto.randomUUID());
+    return new SSEClientTransport(url, { requestInit: httpOptions(place).requestInit });
+  }),
+  namesNoEvent: true,
+} as const;
+
 export const WAYS: readonly Way[] = [
   overHttpV1("v1 over Streamable HTTP", (place) => new HttpV1(urlOf(place), httpOptions(place))),
+  overSse,
   overHttpV2("v2 over Streamable HTTP in era 2026", "2026"),
   overHttpV2("v2 over Streamable HTTP in era 2025", "2025"),
   overStdioV1("v1 over stdio", byUrl),

@@ -2,6 +2,7 @@
 // Refuses to repeat a call that may have run: only what the server never took is sent a second time.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
+import { pause } from "../backoff.ts";
 import { isObject, sendMcp, type McpAnswer, type Received } from "../mcp-http.ts";
 import type { Call } from "./calls.ts";
 import { Remembered } from "./remembered.ts";
@@ -13,6 +14,7 @@ import { answering, reasonOf, refusalOf, type Wiring } from "./wiring.ts";
 
 const AFTER_ANSWER_MS = 1000;
 const GOODBYE_MS = 2000;
+const RETRY_MS = [100, 500, 2000] as const;
 
 export class Session2025 {
   readonly #wiring: Wiring;
@@ -45,10 +47,23 @@ export class Session2025 {
     if (sent.kind === "response" && !this.#remembered.takeQuestion(sent.message.id)) {
       return this.#wiring.log(`a response to ${JSON.stringify(sent.message.id)}, which nobody asks any more`);
     }
-    const answer = await this.#post(sent, this.#wiring.signal);
+    const answer = sent.kind === "response" ? await this.#insist(sent) : await this.#post(sent, this.#wiring.signal);
     if (answer.status >= 400) this.#wiring.log(`${sent.method || "response"}: ${refusalOf(this.#wiring, answer)}`);
     for await (const received of answer.messages) await this.#pass(received);
     if (sent.method === "notifications/initialized" && this.#life) this.#listen(this.#life);
+  }
+
+  /** Somebody waits for it, and a server takes it twice: sent again when it may not have arrived. */
+  async #insist(sent: Sent): Promise<McpAnswer> {
+    const { signal } = this.#wiring;
+    for (const wait of RETRY_MS) {
+      try {
+        return await this.#post(sent, signal);
+      } catch (error) {
+        if (!(await pause(wait, signal))) throw error;
+      }
+    }
+    return this.#post(sent, signal);
   }
 
   /** Best effort: a server forgets sessions by itself too. */
