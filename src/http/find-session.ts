@@ -26,7 +26,7 @@ export async function findSession(owned: Owned, id: string): Promise<Session | u
   const { ended } = owned.held;
   const known = ended.hasEnded(session.nonce, session.expires - SESSION_LIFETIME_MS);
   if (known !== undefined) return known ? undefined : session;
-  const over = await owned.doors.ended().hasEnded(session.nonce);
+  const over = await persistently(() => owned.doors.ended().hasEnded(session.nonce));
   ended.settle(session.nonce, over);
   return over ? undefined : session;
 }

@@ -10,6 +10,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
 import { persistently } from "../streams/session-door.ts";
+import { validSnapshot, type Snapshot } from "../tenants/snapshot.ts";
 import type { Admitted } from "./admit.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Doors } from "./doors.ts";
@@ -146,11 +147,33 @@ export function openNotifications(endpoint: Endpoint, options: StreamOptions): N
 
 /** null: whoever listens is admitted no more. */
 async function look(endpoint: Endpoint, revision: number): Promise<StreamSight | null> {
-  const snapshot = await endpoint.snapshot(revision);
+  const snapshot = await snapshotOf(endpoint, revision);
   const admitted = isFailure(snapshot) ? snapshot : endpoint.admit(snapshot);
   if (isFailure(admitted)) return null;
   const { view } = admitted;
   return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
+}
+
+/** Tenants whose authority a stream of this isolate asks right now, and until when the others leave that to it. */
+const asked = new Map<string, number>();
+const ASKED_FOR_MS = 200;
+const LOOK_AGAIN_MS = 8;
+
+/** One change finds a thousand streams without a lease at once: one of them asks. */
+async function snapshotOf(endpoint: Endpoint, revision: number): Promise<Snapshot | Failure> {
+  const { tenant } = endpoint;
+  const holds = () => (validSnapshot(tenant)?.version ?? -1) >= revision;
+  if (revision === Infinity || holds()) return endpoint.snapshot(revision);
+  while (!holds() && (asked.get(tenant) ?? 0) > Date.now()) {
+    await scheduler.wait(LOOK_AGAIN_MS * (0.5 + Math.random()));
+  }
+  if (holds()) return endpoint.snapshot(revision);
+  asked.set(tenant, Date.now() + ASKED_FOR_MS);
+  try {
+    return await endpoint.snapshot(revision);
+  } finally {
+    asked.delete(tenant);
+  }
 }
 
 const digests = new WeakMap<View, StreamSight["digests"]>();

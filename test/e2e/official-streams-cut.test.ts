@@ -54,7 +54,7 @@ const onprogress = () => {};
 
 function expectSteps({ namesNoEvent }: Way, received: Heard): void {
   const steps = stepsIn(received);
-  expect(steps).toEqual(namesNoEvent ? [...new Set(steps)].toSorted() : [1, 2, 3, 4, 5, 6]);
+  expect(steps).toEqual(namesNoEvent ? [1, 2, 3, 4, 5, 6].filter((step) => steps.includes(step)) : [1, 2, 3, 4, 5, 6]);
 }
 
 describe.each(OPEN.filter(({ resumes }) => resumes))("$title", (way) => {

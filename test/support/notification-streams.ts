@@ -3,7 +3,7 @@
 
 import type { EventSourceMessage } from "eventsource-parser/stream";
 import { openEvents, type EventReader } from "./event-reader.ts";
-import { client2025, client2026, type Client, type Json } from "./mcp.ts";
+import { client2025, client2026, post, type Client, type Json } from "./mcp.ts";
 import { expectOfficial } from "./official-schema.ts";
 import { write } from "./raw-http.ts";
 
@@ -71,8 +71,24 @@ export const listen2026: Listen = async (url, uris) => {
   return opened;
 };
 
+/** Its client reads in a session of its own: what is asked for on this transport is answered among what is told. */
+export const listenHttpSse: Listen = async (url, uris) => {
+  const client = await client2025(url, "2024-11-05");
+  const events = await openEvents(url);
+  const first = await events.next();
+  if (first?.event !== "endpoint") throw new Error("the stream does not begin with its endpoint");
+  const endpoint = new URL(first.data, url).href;
+  const request = async (id: number, method: string, params: Json) => {
+    await post(endpoint, { jsonrpc: "2.0", id, method, params });
+    await events.message((message) => message.id === id);
+  };
+  for (const [at, uri] of uris.entries()) await request(at, "resources/subscribe", { uri });
+  return listening(client, events, first.id);
+};
+
 /** Every kind of notification stream that there is; one more is one more row. */
 export const STREAM_KINDS: readonly { readonly kind: string; readonly listen: Listen }[] = [
   { kind: "GET streams of era 2025", listen: listen2025 },
   { kind: "listen streams of era 2026", listen: listen2026 },
+  { kind: "HTTP+SSE streams of 2024-11-05", listen: listenHttpSse },
 ];
