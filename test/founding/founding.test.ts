@@ -18,7 +18,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   gateway: `${origin}/gateway/founding`,
   federated: `${origin}/mcp/federated`,
 };
-const CAPABILITIES = ["streams", "gateway", "tenants"];
+const CAPABILITIES = ["gateway", "tenants"];
 
 const exchanges = new Map(Object.entries(TARGETS).map(([to, url]) => [to, createExchange(url)]));
 const replayed = VECTORS.filter((vector) => vector.assert && vector.to in TARGETS);
@@ -80,7 +80,7 @@ describe("later.json", () => {
 interface Row {
   readonly title: string;
   readonly rule: string;
-  /** `replay`, `later: streams`, or a test: its file and its title. */
+  /** `replay`, `later: gateway`, or a test: its file and its title. */
   readonly shownBy: readonly string[];
 }
 
@@ -109,7 +109,7 @@ describe("docs/founding-documents.md", () => {
   test("says of every row by which rule, and what shows it", () => {
     for (const { title, rule, shownBy } of rows) {
       expect(rule, title).toMatch(/\w{2}/);
-      for (const shown of shownBy) expect(shown, title).toMatch(/^replay$|^later: (streams|gateway|tenants)$|^`test\//);
+      for (const shown of shownBy) expect(shown, title).toMatch(/^replay$|^later: (gateway|tenants)$|^`test\//);
     }
   });
 
