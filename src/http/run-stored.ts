@@ -17,6 +17,9 @@ import type { Session } from "./session.ts";
 import { RequestSink } from "./sse.ts";
 import type { CallRecord } from "./stored-call.ts";
 
+/** The object that started the run is awake until it ends: a person is not waited for there. */
+const PARKS_AFTER_MS = 1000;
+
 /** `endpointOf`: as for a request that brings this credential. */
 export async function runStored(
   order: RunOrder,
@@ -43,6 +46,7 @@ export async function runStored(
       request: requestKey(record.call.id),
       describe: () => Promise.reject(new Error("it is stored")),
       stored: () => {},
+      parksAfterMs: PARKS_AFTER_MS,
       cancelled: () => {
         sink.cancel();
       },

@@ -22,6 +22,8 @@ export interface RunnerHost {
   /** The call is stored now: its stream is the log's. */
   stored(key: string): void;
   cancelled(): void;
+  /** How long a run waits for its client before it leaves the answer to another; absent: while its client is there. */
+  readonly parksAfterMs?: number;
 }
 
 const MAX_REQUEST_CHARACTERS = 256;
@@ -152,10 +154,20 @@ export class CallRunner implements QuestionPort {
       if (first) this.#becomeStored();
       const answers = this.#answersIn(result.known, wanted);
       if (answers) return answers;
-      await nudged;
+      await this.#nudgedOrParked(nudged);
     }
     this.left = true;
     return undefined;
+  }
+
+  async #nudgedOrParked(nudged: Promise<void>): Promise<void> {
+    const { parksAfterMs } = this.#host;
+    if (parksAfterMs === undefined) return nudged;
+    const timer = setTimeout(() => {
+      this.leave();
+    }, parksAfterMs);
+    await nudged;
+    clearTimeout(timer);
   }
 
   async #describe(): Promise<NewCall> {
