@@ -28,7 +28,15 @@ export {
   type ResourceTemplate,
   type TemplateOptions,
 } from "./content/resource.ts";
-export type { Announcement, Context, ElicitAnswer, ElicitOptions, Root } from "./content/context.ts";
+export type {
+  Announcement,
+  ClientProgress,
+  Context,
+  ElicitAnswer,
+  ElicitOptions,
+  Root,
+  SampleOptions,
+} from "./content/context.ts";
 export type { CallEnd, CallEvent, Hooks } from "./content/host.ts";
 export type { Question } from "./content/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./content/store.ts";

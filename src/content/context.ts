@@ -25,6 +25,17 @@ export type ElicitAnswer =
   | { readonly action: "accept"; readonly content: Record<string, unknown> }
   | { readonly action: "decline" | "cancel" };
 
+/** What a client says of a question that it works on. */
+export interface ClientProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface SampleOptions {
+  readonly onProgress?: (progress: ClientProgress) => void;
+}
+
 export interface Root {
   readonly uri: string;
   readonly name?: string;
@@ -193,9 +204,9 @@ export class Context {
     return (await this.#askOne(name, { method: "elicitation/create", params })) as unknown as ElicitAnswer;
   }
 
-  /** Asks the client's model; `params` as in sampling/createMessage. */
-  sample(name: string, params: JsonObject): Promise<JsonObject> {
-    return this.#askOne(name, { method: "sampling/createMessage", params });
+  /** Asks the client's model; `params` as in sampling/createMessage. In era 2025 a client may say how it gets on. */
+  sample(name: string, params: JsonObject, { onProgress }: SampleOptions = {}): Promise<JsonObject> {
+    return this.#askOne(name, { method: "sampling/createMessage", params }, onProgress);
   }
 
   async roots(name = "roots"): Promise<readonly Root[]> {
@@ -208,9 +219,19 @@ export class Context {
     return this.#interview.ask(questions);
   }
 
-  async #askOne(name: string, question: Question): Promise<JsonObject> {
-    const answers = await this.#interview.ask({ [name]: question });
+  async #askOne(name: string, question: Question, onProgress?: SampleOptions["onProgress"]): Promise<JsonObject> {
+    const heard = onProgress && ((progress: JsonObject) => this.#tell(onProgress, progress));
+    const answers = await this.#interview.ask({ [name]: question }, heard);
     return answers[name] as JsonObject;
+  }
+
+  /** What it throws is the author's to see: the call goes on. */
+  #tell(listener: NonNullable<SampleOptions["onProgress"]>, progress: JsonObject): void {
+    try {
+      listener(progress as unknown as ClientProgress);
+    } catch (error) {
+      this.#host.hooks.onError?.(error, undefined);
+    }
   }
 
   /** Work whose JSON result is kept while the call waits for answers; done at least once. */

@@ -30,7 +30,11 @@ export class MissingCapability extends Error {
 /** How a handler asks. Both eras implement it; a tool cannot tell them apart. */
 export interface Interview {
   can(capability: ClientCapability): boolean;
-  ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>>;
+  /** `heard`: what the client says of its progress, where it can. */
+  ask(
+    questions: Readonly<Record<string, Question>>,
+    heard?: (progress: JsonObject) => void,
+  ): Promise<Record<string, JsonObject>>;
   memo(name: string, make: () => unknown): Promise<unknown>;
   once(name: string, act: () => unknown): Promise<unknown>;
   /** The handler waits for something that this request cannot bring. */

@@ -43,13 +43,16 @@ export class StreamInterview implements Interview {
     else this.#listeners.push(listener);
   }
 
-  async ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
+  async ask(
+    questions: Readonly<Record<string, Question>>,
+    heard?: (progress: JsonObject) => void,
+  ): Promise<Record<string, JsonObject>> {
     for (const question of Object.values(questions)) this.#require(capabilityOf(question));
     const answers = bare<JsonObject>({});
     let open = Object.entries(questions);
     for (let tries = 0; open.length > 0; tries += 1) {
       if (tries === MAX_TRIES) throw new Error(`the client's answer to "${open[0]?.[0]}" does not fit the question`);
-      const put = await Promise.all(open.map(([name, question]) => putOf(name, question, tries)));
+      const put = await Promise.all(open.map(([name, question]) => putOf(name, question, { tries, heard })));
       const responses = await this.#wait(put);
       if (!responses) return this.#suspend();
       open = open.filter(([name, question], at) => {
@@ -108,10 +111,14 @@ export class StreamInterview implements Interview {
 }
 
 /** A question that is put again is another one: its answer must not be taken for the first one's. */
-async function putOf(name: string, question: Question, tries: number): Promise<PutQuestion> {
+async function putOf(
+  name: string,
+  question: Question,
+  { tries, heard }: { readonly tries: number; readonly heard: PutQuestion["heard"] },
+): Promise<PutQuestion> {
   const { method, params } = question;
   const key = await digest(canonicalJson([name, tries, question]));
-  return { name, digest: key, method, ...(params === undefined ? {} : { params: wireOf(params) }) };
+  return { name, digest: key, method, heard, ...(params === undefined ? {} : { params: wireOf(params) }) };
 }
 
 /** Era 2025 alone names what happens behind a URL: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation */

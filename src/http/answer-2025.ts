@@ -16,7 +16,7 @@ import {
 import { isFailure } from "../protocol/methods/params.ts";
 import { initialize } from "../protocol/methods/lifecycle.ts";
 import { progressTokenOf } from "../protocol/meta.ts";
-import { requestKey } from "../streams/call-runner.ts";
+import { isQuestionId, requestKey } from "../streams/call-runner.ts";
 import { persistently } from "../streams/session-door.ts";
 import { findSession, ownerOf, type Owned } from "./find-session.ts";
 import { answer, type Arrived } from "./endpoint.ts";
@@ -25,6 +25,8 @@ import { respondAccepted, respondAnswer, respondFailure } from "./respond.ts";
 import { runCall } from "./call-2025.ts";
 import { mintSession, type Session, type SessionOwner } from "./session.ts";
 import { NO_SINK } from "./sse.ts";
+
+const MAX_MESSAGE_CHARACTERS = 1000;
 
 function idOf(classified: Classified) {
   if (classified.kind === "request2026") return classified.message.id;
@@ -132,18 +134,31 @@ export async function hear(
   session: Session | null,
 ): Promise<Response> {
   if (!session) return respondAccepted();
-  if (message.kind === "notification") {
-    const requestId = message.method === "notifications/cancelled" ? message.params?.requestId : undefined;
-    if (isRequestId(requestId)) {
-      const request = requestKey(requestId);
-      await persistently(async () => (await arrived.doors.remembered(session)).cancel(request, session.expires));
-    }
-    return respondAccepted();
-  }
+  if (message.kind === "notification") await hearNotification(arrived, message, session);
   // What nobody asked, or knows already, is taken too, and changes nothing.
-  const response = JSON.stringify(responseOf(message));
-  await persistently(() => arrived.doors.sessionObject(session).answer(String(message.id), response));
+  else if (isQuestionId(message.id)) {
+    const { id } = message;
+    const response = JSON.stringify(responseOf(message));
+    await persistently(() => arrived.doors.sessionObject(session).answer(id, response));
+  }
   return respondAccepted();
+}
+
+async function hearNotification({ doors }: Owned, { method, params = {} }: RpcNotification, session: Session) {
+  const { requestId, progressToken } = params;
+  if (method === "notifications/cancelled" && isRequestId(requestId)) {
+    const request = requestKey(requestId);
+    await persistently(async () => (await doors.remembered(session)).cancel(request, session.expires));
+  }
+  if (method === "notifications/progress" && isQuestionId(progressToken) && typeof params.progress === "number") {
+    const { progress, total, message } = params;
+    const said = JSON.stringify({
+      progress,
+      ...(typeof total === "number" ? { total } : {}),
+      ...(typeof message === "string" ? { message: message.slice(0, MAX_MESSAGE_CHARACTERS) } : {}),
+    });
+    await doors.sessionObject(session).progress(progressToken, said);
+  }
 }
 
 function responseOf({ result, error }: RpcResponse): ClientResponse {
@@ -152,7 +167,7 @@ function responseOf({ result, error }: RpcResponse): ClientResponse {
   return {
     error: {
       code: typeof code === "number" ? code : 0,
-      message: typeof message === "string" ? message.slice(0, 1000) : "without a word",
+      message: typeof message === "string" ? message.slice(0, MAX_MESSAGE_CHARACTERS) : "without a word",
     },
   };
 }

@@ -124,6 +124,8 @@ export interface PutQuestion {
   readonly digest: string;
   readonly method: string;
   readonly params?: JsonObject;
+  /** Called with what the client says of its progress; absent: it is not asked to. */
+  readonly heard?: ((progress: JsonObject) => void) | undefined;
 }
 
 export type ClientResponse =

@@ -124,6 +124,14 @@ export class CallDesk {
     return "taken";
   }
 
+  /** Only for who runs the call now: it is not kept. */
+  progress(id: string, params: string): void {
+    const question = this.#tables.question(id);
+    if (!question || question.answer !== null) return;
+    const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === question.call);
+    for (const runner of runners) tell(runner, { progress: { id, params } });
+  }
+
   cancel(request: string): void {
     const stored = this.#tables.unfinished().filter((call) => call.request === request);
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.request === request);

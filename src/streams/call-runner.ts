@@ -3,7 +3,7 @@
 // stream's log, answers come back from whichever isolate they reached.
 
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/backend.ts";
-import { notification, type RequestId } from "../protocol/jsonrpc.ts";
+import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-tables.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { openSessionSocket, persistently, type SessionStub } from "./session-door.ts";
@@ -34,6 +34,13 @@ export function requestKey(id: RequestId): string {
   return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${json.length}`;
 }
 
+/** How the ids of questions begin, and so their progress tokens. */
+const QUESTION = "q-";
+
+export function isQuestionId(token: unknown): token is string {
+  return typeof token === "string" && token.startsWith(QUESTION);
+}
+
 export function newCallKey(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(0, 16);
 }
@@ -50,6 +57,8 @@ export class CallRunner implements QuestionPort {
   #chain: Promise<unknown> = Promise.resolve();
   #asked = 0;
   readonly #open = new Map<string, string>();
+  /** By the digest of a question: who wants to know how the client gets on. */
+  readonly #listeners = new Map<string, (progress: JsonObject) => void>();
   readonly #waiting = new Set<() => void>();
   /** Somebody else goes on with the call: nothing is said here any more. */
   left = false;
@@ -112,6 +121,12 @@ export class CallRunner implements QuestionPort {
   #hear(message: RunnerMessage): void {
     if ("cancel" in message) this.#cancel();
     if ("answered" in message) this.#nudge();
+    if ("progress" in message) this.#hearProgress(message.progress);
+  }
+
+  #hearProgress({ id, params }: { readonly id: string; readonly params: string }): void {
+    const [digest] = [...this.#open].find(([, open]) => open === id) ?? [];
+    if (digest !== undefined) this.#listeners.get(digest)?.(JSON.parse(params) as JsonObject);
   }
 
   #nudge(): void {
@@ -176,10 +191,12 @@ export class CallRunner implements QuestionPort {
     return { key: this.key, request: this.#host.request, ...described };
   }
 
-  #wire({ name, digest, method, params }: PutQuestion) {
+  #wire({ name, digest, method, params, heard }: PutQuestion) {
     this.#asked += 1;
-    const id = `q-${this.key}-${this.#attempt}.${this.#asked}`;
-    const json = JSON.stringify({ jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) });
+    const id = `${QUESTION}${this.key}-${this.#attempt}.${this.#asked}`;
+    if (heard) this.#listeners.set(digest, heard);
+    const asked = heard ? { ...params, _meta: { ...(params?._meta as JsonObject), progressToken: id } } : params;
+    const json = JSON.stringify({ jsonrpc: "2.0", id, method, ...(asked === undefined ? {} : { params: asked }) });
     return { id, name, digest, json };
   }
 

@@ -105,6 +105,11 @@ export class SessionObject extends DurableObject {
     return this.#desk?.answer(id, response) ?? "unknown";
   }
 
+  /** `id`: of a question; `params`: the JSON of what the client says of it. */
+  async progress(id: string, params: string): Promise<void> {
+    this.#desk?.progress(id, params);
+  }
+
   /** `request`: as `requestKey` makes it. */
   async cancel(request: string, expires: number): Promise<void> {
     this.#begin(expires).cancel(request);

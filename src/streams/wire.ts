@@ -36,5 +36,7 @@ export type RunnerMessage =
   | { readonly cancel: true }
   /** A question was answered: ask again for what is known. */
   | { readonly answered: true }
+  /** The client got on with a question. */
+  | { readonly progress: { readonly id: string; readonly params: string } }
   /** What the client posted. */
   | { readonly posted: string };

@@ -250,10 +250,7 @@ describe("from elsewhere", () => {
         headers: { ...headers, accept: "text/event-stream", "last-event-id": asked.eventId.replace(/\d+$/, "0") },
       });
       const text = await response.text();
-      expect([response.status, text.includes("elicitation/create")]).toEqual([
-        "mcp-session-id" in headers ? 400 : 405,
-        false,
-      ]);
+      expect([response.status, text.includes("elicitation/create")]).toEqual([400, false]);
     }
     await expectOpen(asked);
   });
@@ -327,6 +324,31 @@ describe("a cancellation", () => {
     await expectTaken(say(client, cancellation({ requestId: "one" })));
     expect(await one.stream.next()).toBeUndefined();
     await expectOpen(two);
+  });
+});
+
+describe("progress of a question", () => {
+  const progress = (params: Json) => ({ jsonrpc: "2.0", method: "notifications/progress", params });
+
+  test("reaches the tool that asked, in order, until the answer", async () => {
+    const { client, stream, done } = await start("lab_patient", {});
+    const asked = await stream.message((message) => message["method"] === "sampling/createMessage");
+    expectOfficial(REVISION, asked, { direction: "server", method: "sampling/createMessage" });
+    const { progressToken } = (asked["params"] as { _meta: Json })._meta;
+    await expectTaken(say(client, progress({ progressToken, progress: 1, total: 3, message: "thinking" })));
+    await expectTaken(say(client, progress({ progressToken, progress: 2, message: "trip" })));
+    await expectTaken(say(await connect(), progress({ progressToken, progress: 2.5 })));
+    await expectTaken(say(client, progress({ progressToken, progress: "3" })));
+    await expectTaken(say(client, progress({ progressToken, progress: 3, total: "many", more: {} })));
+    await expectTaken(
+      say(client, answer(asked["id"], { role: "assistant", model: "m", content: { type: "text", text: "blue" } })),
+    );
+    await expectTaken(say(client, progress({ progressToken, progress: 4 })));
+    expect(JSON.parse(await done())).toEqual([
+      { progress: 1, total: 3, message: "thinking" },
+      { progress: 2, message: "trip" },
+      { progress: 3 },
+    ]);
   });
 });
 
