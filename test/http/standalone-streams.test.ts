@@ -253,8 +253,9 @@ describe("a session's subscriptions", () => {
 
   test("to what a key may not see are taken like those to what is not there, and told nothing of", async () => {
     const tenant = await admin.tenant({ ...DOCUMENT, scopes: { end: { resources: [END] } } });
-    for (const uri of [ONE, END]) await put(tenant, uri);
+    // Before anybody holds a lease, so that it is in force at once, and nothing is due when the stream begins.
     const { token } = await admin.key(tenant, { scopes: ["end"] });
+    for (const uri of [ONE, END]) await put(tenant, uri);
     const client = await client2025(urlOf(tenant), REVISION, {}, bearer(token));
     await subscribe(client, ONE, "lab://never-was", END);
     const stream = await open(tenant, client);
