@@ -95,7 +95,7 @@ interface Looking {
 function toolsSeen({ catalog, tenant, policy, document, eyes, profile }: Looking): Pick<View, "tools" | "tool"> {
   const withSearch = eyes.profile?.search ?? document.search ?? false;
   const inCode = catalog.tools.filter((tool) => matchesAny(tool.name, tenant.definition?.tools));
-  const all = withSearch ? [...inCode, ...searchTools] : inCode;
+  const all = withSearch ? withBuiltIn(inCode) : inCode;
   const listed = listTools(all, document, eyes);
   const notes = new Map(
     policy.suspensions.filter((entry) => entry.kind === "tool").map((entry) => [entry.name, entry.note]),
@@ -105,6 +105,11 @@ function toolsSeen({ catalog, tenant, policy, document, eyes, profile }: Looking
     tools: listed.filter((tool) => !notes.has(tool.target.name)),
     tool: lookUp(listed, { what: "tool", targets: callable(all, eyes), retired, notes, list: asIs }),
   };
+}
+
+/** An author's own tool of the same name stands in the built-in one's place. */
+function withBuiltIn(inCode: readonly Tool[]): readonly Tool[] {
+  return [...inCode, ...searchTools.filter(({ name }) => !inCode.some((tool) => tool.name === name))];
 }
 
 /** What a retired name may lead to: also the built-in tools that were switched off, and never past the scopes. */

@@ -388,6 +388,13 @@ describe("search", () => {
     expect(namesOf(look({ ...on, scopes: { s: { tools: ["search"] } } }, { scopes: ["s"] }).tools)).toEqual(["search"]);
   });
 
+  it("gives way to an author's own tool of the same name", () => {
+    const mine = defineTool({ name: "search", description: "Mine.", handler: () => "mine" });
+    const view = look({ search: true }, { catalog: { tools: [mine] } });
+    expect(namesOf(view.tools)).toEqual(SEARCH);
+    expect(view.tools.find(({ wire }) => wire.name === "search")?.wire.description).toBe("Mine.");
+  });
+
   it("is there though the tenant in code names other tools", () => {
     expect(namesOf(look({ search: true }, { definition: { tools: ["add"] } }).tools)).toEqual(["add", ...SEARCH]);
   });
