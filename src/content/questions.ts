@@ -6,6 +6,7 @@ import { canonicalJson, digest } from "../auth/seal.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
+import { claimed, toJson, type ClaimBook } from "./claims.ts";
 
 /** What is sealed into `requestState`, apart from what binds it to its request. */
 export interface Progress {
@@ -42,12 +43,6 @@ export interface Interview {
   /** Milliseconds it has waited for its client: a person's time is not the tool's. */
   waited(): number;
   onSuspend(listener: () => void): void;
-}
-
-/** The authority's half of `once`. */
-export interface ClaimBook {
-  claim(nonce: string, name: string): Promise<{ state: "claimed" | "unknown" } | { state: "settled"; value: string }>;
-  settle(nonce: string, name: string, value: string): Promise<void>;
 }
 
 export class ReplayInterview implements Interview {
@@ -128,18 +123,8 @@ export class ReplayInterview implements Interview {
     // Without a state there is nothing to claim under: the client comes back with one, at once.
     if (!this.#before) return this.#suspend();
     const { nonce } = this.#before;
-    const claim = await this.#claims.claim(nonce, name);
-    if (claim.state === "unknown") {
-      throw new Error(`"${name}" was begun by an earlier try of this call; whether it was done is not known`);
-    }
-    if (claim.state === "settled") {
-      this.#memos[key] = JSON.parse(claim.value);
-      return this.#memos[key];
-    }
-    const value = toJson(await act());
-    await this.#claims.settle(nonce, name, JSON.stringify(value));
-    this.#memos[key] = value;
-    return value;
+    this.#memos[key] = await claimed(this.#claims, { nonce, name }, act);
+    return this.#memos[key];
   }
 
   #suspend(): Promise<never> {
@@ -171,8 +156,4 @@ export class ReplayInterview implements Interview {
 /** A copy without a prototype: any text is a name here, `__proto__` too. */
 export function bare<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, entries);
-}
-
-export function toJson(value: unknown): unknown {
-  return value === undefined ? null : JSON.parse(JSON.stringify(value));
 }

@@ -6,7 +6,8 @@ import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/back
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
-import { bare, MissingCapability, toJson, type ClaimBook, type Interview } from "./questions.ts";
+import { claimed, toJson, type ClaimBook } from "./claims.ts";
+import { bare, MissingCapability, type Interview } from "./questions.ts";
 
 /** How often a question is put whose answers do not fit it. */
 const MAX_TRIES = 3;
@@ -131,19 +132,4 @@ function answerOf(question: Question, response: ClientResponse | undefined, name
   if (!response) return undefined;
   if ("error" in response) throw new Error(`the client refused "${name}": ${response.error.message}`);
   return isUsableAnswer(question, response.result) ? response.result : undefined;
-}
-
-async function claimed(
-  claims: ClaimBook,
-  { nonce, name }: { readonly nonce: string; readonly name: string },
-  act: () => unknown,
-): Promise<unknown> {
-  const claim = await claims.claim(nonce, name);
-  if (claim.state === "settled") return JSON.parse(claim.value) as unknown;
-  if (claim.state === "unknown") {
-    throw new Error(`"${name}" was begun by an earlier try of this call; whether it was done is not known`);
-  }
-  const value = toJson(await act());
-  await claims.settle(nonce, name, JSON.stringify(value));
-  return value;
 }
