@@ -1,7 +1,8 @@
 // Questions by replay: the handler runs again with the answers so far, and nobody can answer for another question.
 
 import { describe, expect, it } from "vitest";
-import { MissingCapability, ReplayInterview, type ClaimBook, type Progress } from "../../src/content/questions.ts";
+import type { ClaimBook } from "../../src/content/claims.ts";
+import { MissingCapability, ReplayInterview, type Progress } from "../../src/content/questions.ts";
 import { StreamInterview } from "../../src/content/stream-questions.ts";
 import type { Question } from "../../src/content/answers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";

@@ -3,7 +3,8 @@
 
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Question } from "../../src/content/answers.ts";
-import { MissingCapability, type ClaimBook } from "../../src/content/questions.ts";
+import type { ClaimBook } from "../../src/content/claims.ts";
+import { MissingCapability } from "../../src/content/questions.ts";
 import { StreamInterview } from "../../src/content/stream-questions.ts";
 import type { ClientResponse, PutQuestion, QuestionPort } from "../../src/protocol/backend.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
