@@ -5,7 +5,8 @@ import { CallTables, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredC
 import { CLOSE, type ViewerMessage } from "./wire.ts";
 import { tell, type Sockets } from "./session-sockets.ts";
 
-const MAX_ATTEMPTS = 5;
+/** Runs of a call that may be lost one after the other, without an answer in between. */
+const MAX_LOST = 5;
 /** How long a run whose socket closed may take to come back, before another is started. */
 const RECOVERY_MS = 3000;
 /** A connection may be gone for so long before whoever writes to it finds out. */
@@ -117,7 +118,7 @@ export class CallDesk {
     if (!question) return "unknown";
     const call = this.#tables.find(question.call);
     if (question.answer !== null || !call || call.over !== null) return "over";
-    this.#tables.keepAnswer(id, response);
+    this.#tables.keepAnswer(id, call.key, response);
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === call.key);
     if (runners.length > 0) for (const runner of runners) tell(runner, { answered: true });
     else if (!this.#launched.has(call.key)) this.#launch(call.key, this.#tables.nextAttempt(call.key));
@@ -173,38 +174,42 @@ export class CallDesk {
     });
   }
 
-  runnerLeft(key: string): void {
+  /** `parked`: of its own accord, because it waits for its client. */
+  runnerLeft(key: string, parked: boolean): void {
+    if (parked) this.#tables.park(key);
     if (this.#isLost(key)) this.#recoverSoon();
   }
 
   /** Starts what was lost, and drops what was kept long enough. Says when to come again. */
   tend(now: number): number | undefined {
     for (const { key } of this.#tables.unfinished()) {
-      if (this.#isLost(key)) this.#launch(key, this.#tables.nextAttempt(key));
+      if (this.#isLost(key)) this.#recover(key);
     }
     return this.#tables.prune(now);
+  }
+
+  #recover(key: string): void {
+    if (this.#tables.lose(key) < MAX_LOST) return this.#launch(key, this.#tables.nextAttempt(key));
+    const call = this.#tables.find(key);
+    if (call) this.#append(key, call.fallback, true);
+    this.#end(key);
   }
 
   #recoverSoon(): void {
     this.#host.wakeAt(Date.now() + RECOVERY_MS);
   }
 
-  /** Nobody runs it, and it does not wait for its client either. */
+  /** Nobody runs it, and it was not left to the answer of its client either. */
   #isLost(key: string): boolean {
     const call = this.#tables.find(key);
     if (!call || call.over !== null || this.#launched.has(key)) return false;
     const running = this.#host.sockets((socket) => socket.as === "runner" && socket.call === key);
-    return running.length === 0 && !this.#tables.waits(key);
+    return running.length === 0 && !(call.parked === 1 && this.#tables.waits(key));
   }
 
   #launch(key: string, attempt: number): void {
     const call = this.#tables.find(key);
     if (!call || call.over !== null) return;
-    if (attempt > MAX_ATTEMPTS) {
-      this.#append(key, call.fallback, true);
-      this.#end(key);
-      return;
-    }
     this.#launched.add(key);
     this.#host.waitUntil(this.#run(key, attempt));
   }
@@ -216,7 +221,7 @@ export class CallDesk {
       // The run ended with the Worker that ran it; the alarm starts another.
     }
     this.#launched.delete(key);
-    this.runnerLeft(key);
+    this.runnerLeft(key, false);
   }
 
   #current(key: string, attempt: number): StoredCall | undefined {

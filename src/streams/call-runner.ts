@@ -8,7 +8,7 @@ import type { NewCall } from "./call-tables.ts";
 import { HeldSocket } from "./held-socket.ts";
 import { openSessionSocket, persistently, type SessionStub } from "./session-door.ts";
 import type { AskResult, Known, StoredRun } from "./call-desk.ts";
-import type { RunnerMessage } from "./wire.ts";
+import { CLOSE, type RunnerMessage } from "./wire.ts";
 
 export interface RunnerHost {
   /** A stub made for one use. */
@@ -145,7 +145,7 @@ export class CallRunner implements QuestionPort {
     if (this.#open.size === 0) return;
     this.left = true;
     this.#nudge();
-    this.close();
+    this.#socket?.close(CLOSE.parked);
   }
 
   async ask(

@@ -19,7 +19,7 @@ const RECORD_SEQ = 0;
 
 export const CALL_MIGRATIONS: readonly string[] = [
   `CREATE TABLE calls (key TEXT PRIMARY KEY, request TEXT NOT NULL, fallback TEXT NOT NULL, attempt INTEGER NOT NULL,
-     memos TEXT NOT NULL, over INTEGER, shown INTEGER, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL) WITHOUT ROWID`,
+     memos TEXT NOT NULL, over INTEGER, shown INTEGER, parked INTEGER NOT NULL DEFAULT 0, lost INTEGER NOT NULL DEFAULT 0, said INTEGER NOT NULL, seq INTEGER NOT NULL, characters INTEGER NOT NULL) WITHOUT ROWID`,
   "CREATE TABLE events (call TEXT NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, part TEXT NOT NULL, PRIMARY KEY (call, seq, at)) WITHOUT ROWID",
   "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, seq INTEGER, answer TEXT) WITHOUT ROWID",
   "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
@@ -56,6 +56,10 @@ export interface StoredCall {
   over: number | null;
   /** When its end was last sent to a viewer; null: nobody was there. */
   shown: number | null;
+  /** 1: its last run left it to the answer of its client. */
+  parked: number;
+  /** Runs that were lost since something was answered. */
+  lost: number;
   /** Notifications of the call that were sent, counted from its beginning whichever run sent them. */
   said: number;
   seq: number;
@@ -174,8 +178,21 @@ export class CallTables {
 
   nextAttempt(key: string): number {
     return this.#sql
-      .exec<{ attempt: number }>("UPDATE calls SET attempt = attempt + 1 WHERE key = ? RETURNING attempt", key)
+      .exec<{ attempt: number }>(
+        "UPDATE calls SET attempt = attempt + 1, parked = 0 WHERE key = ? RETURNING attempt",
+        key,
+      )
       .one().attempt;
+  }
+
+  park(key: string): void {
+    this.#sql.exec("UPDATE calls SET parked = 1 WHERE key = ?", key);
+  }
+
+  /** How many in a row, this one included. */
+  lose(key: string): number {
+    return this.#sql.exec<{ lost: number }>("UPDATE calls SET lost = lost + 1 WHERE key = ? RETURNING lost", key).one()
+      .lost;
   }
 
   keepMemos(key: string, memos: string): void {
@@ -227,8 +244,9 @@ export class CallTables {
       .toArray()[0];
   }
 
-  keepAnswer(id: string, answer: string): void {
+  keepAnswer(id: string, call: string, answer: string): void {
     this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer, id);
+    this.#sql.exec("UPDATE calls SET lost = 0 WHERE key = ?", call);
   }
 
   /** Every question of the call that was put, with its answer when there is one. */

@@ -47,9 +47,9 @@ export class HeldSocket {
     return undefined;
   }
 
-  close(): void {
+  close(code = 1000): void {
     this.#closed = true;
-    this.#socket?.close(1000);
+    this.#socket?.close(code);
   }
 
   #listen(socket: WebSocket): void {

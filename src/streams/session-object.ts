@@ -157,9 +157,9 @@ export class SessionObject extends DurableObject {
     return new Response(null, { status: 101, webSocket: near });
   }
 
-  override async webSocketClose(socket: WebSocket): Promise<void> {
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     const attachment = attachmentOf(socket);
-    if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call);
+    if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call, code === CLOSE.parked);
     if (attachment.as === "holder") this.#detach();
   }
 

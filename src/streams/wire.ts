@@ -10,6 +10,8 @@ export const CLOSE = {
   withdrawn: 4001,
   /** The session, or the call, is over. */
   ended: 4002,
+  /** Said by a run: it leaves the answer of its client to another run. */
+  parked: 4003,
 } as const;
 
 export function isFinal(code: number): boolean {

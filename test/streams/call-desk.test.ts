@@ -3,6 +3,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
+import { CLOSE } from "../../src/streams/wire.ts";
 import { attachmentOf } from "../../src/streams/session-sockets.ts";
 import { openSessionSocket, type SessionStub } from "../../src/streams/session-door.ts";
 import {
@@ -262,6 +263,9 @@ describe("a run", () => {
     await session.ask(askOf("waits", [questionOf("q")]), later());
     await session.ask(askOf("runs", []), later());
     await runnerOf(session, "runs");
+    const parked = await runnerOf(session, "waits");
+    parked.close(CLOSE.parked);
+    await expect.poll(() => rowsIn(session, "SELECT key FROM calls WHERE parked = 1")).toEqual([{ key: "waits" }]);
     await evictDurableObject(session, { webSockets: "hibernate" });
     await runDurableObjectAlarm(session);
     expect(await rowsIn(session, "SELECT key, attempt FROM calls ORDER BY key")).toEqual([
@@ -283,15 +287,37 @@ describe("a run", () => {
     expect(await rowsIn(session, "SELECT attempt FROM calls WHERE key = 'lost'")).toEqual([{ attempt: 2 }]);
   });
 
-  it("is given up after five attempts, with the answer that was kept for it", async () => {
+  it("is given up when five were lost in a row, with the answer that was kept for it", async () => {
     const session = freshSession();
     await session.ask(askOf("a", []), later());
     await runInDurableObject(session, (_instance, { storage }) => {
-      storage.sql.exec("UPDATE calls SET attempt = 5");
+      storage.sql.exec("UPDATE calls SET lost = 4");
     });
     const viewer = await viewerOf(session, "a");
     await runDurableObjectAlarm(session);
     expect(await viewer.until((message) => "over" in message)).toEqual([eventOf(1, '{"fallback":true}'), OVER]);
+  });
+
+  it("may be started by many answers: those are no losses", async () => {
+    const session = freshSession();
+    const questions = Array.from({ length: 8 }, (_, at) => questionOf(`q${at}`));
+    await session.ask(askOf("a", questions), later());
+    await runInDurableObject(session, (_instance, { storage }) => {
+      storage.sql.exec("UPDATE calls SET attempt = 7, lost = 4");
+    });
+    await session.answer("q0", "{}");
+    expect(await rowsIn(session, "SELECT attempt, lost FROM calls")).toEqual([{ attempt: 8, lost: 0 }]);
+  });
+
+  it("that asked and was lost is begun anew, for nobody may be waiting there for the answer", async () => {
+    const session = freshSession();
+    await session.ask(askOf("a", [questionOf("q")]), later());
+    const runner = await runnerOf(session, "a");
+    const before = (await storedIn(session)).alarm;
+    runner.close();
+    await expect.poll(async () => (await storedIn(session)).alarm).toBeLessThan(before ?? 0);
+    await runDurableObjectAlarm(session);
+    expect(await rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
   });
 });
 

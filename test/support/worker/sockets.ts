@@ -10,7 +10,7 @@ export interface Listening<Message> {
   until(fits: (message: Message) => boolean): Promise<Message[]>;
   /** The code with which the object ended it. */
   readonly ended: Promise<number>;
-  close(): void;
+  close(code?: number): void;
 }
 
 export async function listening<Message>(opening: Promise<Opened>): Promise<Listening<Message>> {
@@ -50,8 +50,8 @@ export async function listening<Message>(opening: Promise<Opened>): Promise<List
       return seen;
     },
     ended,
-    close: () => {
-      socket.close(1000);
+    close: (code = 1000) => {
+      socket.close(code);
     },
   };
 }
