@@ -117,7 +117,7 @@ it("a reader that never reads is given up after some megabytes, and its socket w
   const uris = Array.from({ length: 250 }, (_none, at) => `docs://${at}/${"x".repeat(1500)}`);
   const bytes = JSON.stringify(uris).length;
   const { body } = await listen(tenant, uris);
-  const changes = { listed: [], announced: [], policy: false, check: null, close: null };
+  const changes = { listed: [], announced: [], policy: false, due: false, check: null, close: null };
   let published = 0;
   const publishOne = async () => {
     published += 1;
