@@ -192,7 +192,8 @@ export class CallDesk {
   #launch(key: string, attempt: number): void {
     const call = this.#tables.find(key);
     if (!call || call.over !== null) return;
-    if (attempt > MAX_ATTEMPTS) {
+    // A run that an answer starts is none that was lost.
+    if (attempt > MAX_ATTEMPTS + this.#tables.answered(key)) {
       this.#append(key, call.fallback, true);
       this.#end(key);
       return;

@@ -125,7 +125,11 @@ export class CallRunner implements QuestionPort {
 
   /** The client of this connection is gone: an answer will find another run. */
   leave(): void {
-    if (this.#open.size === 0) return;
+    if (this.#open.size > 0) this.abandon();
+  }
+
+  /** This invocation ends before the call does: the object starts another run, or an answer does. */
+  abandon(): void {
     this.left = true;
     this.#nudge();
     this.close();

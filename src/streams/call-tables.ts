@@ -124,7 +124,7 @@ export class CallTables {
   }
 
   #forget(key: string): void {
-    this.#sql.exec("DELETE FROM events WHERE call = ?", key);
+    this.#sql.exec("DELETE FROM events WHERE call = ? OR call IN (SELECT id FROM questions WHERE call = ?)", key, key);
     this.#sql.exec("DELETE FROM questions WHERE call = ?", key);
   }
 
@@ -227,8 +227,16 @@ export class CallTables {
       .toArray()[0];
   }
 
+  /** What a row has no room for is stored as a record is. */
   keepAnswer(id: string, answer: string): void {
-    this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer, id);
+    const end = cut(answer, PART_CHARACTERS);
+    this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer.slice(0, end), id);
+    if (end < answer.length) this.#write(id, RECORD_SEQ, answer.slice(end));
+  }
+
+  answered(call: string): number {
+    return this.#sql.exec<{ many: number }>("SELECT count(answer) AS many FROM questions WHERE call = ?", call).one()
+      .many;
   }
 
   /** Every question of the call that was put, with its answer when there is one. */
@@ -238,7 +246,8 @@ export class CallTables {
         "SELECT digest, id, answer FROM questions WHERE call = ?",
         call,
       )
-      .toArray();
+      .toArray()
+      .map(({ answer, ...row }) => ({ ...row, answer: answer && answer + this.record(row.id) }));
   }
 
   waits(call: string): boolean {

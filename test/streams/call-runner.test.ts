@@ -1,7 +1,7 @@
 // A call while it runs: put into its session's object by its first question, answered from anywhere, and left to another
 // run when whoever waits for it is gone.
 
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { PutQuestion } from "../../src/protocol/backend.ts";
 import { CallRunner, newCallKey } from "../../src/streams/call-runner.ts";
@@ -172,6 +172,18 @@ describe("a run that is left", () => {
     runner.leave();
     await runner.finish('{"result":true}');
     expect((await logOf(session)).at(-1)).toEqual({ result: true });
+  });
+
+  it("by its connection for too long, though it does not wait, is lost: the object has another run bring the result", async () => {
+    const { session, runner, ask } = running();
+    const { answers } = await ask("who");
+    await session.answer("q-a-1.1", answerTo("who"));
+    await answers;
+    runner.abandon();
+    await runner.finish(null);
+    expect(await rowsIn(session, "SELECT over FROM calls")).toEqual([{ over: null }]);
+    await expect.poll(() => runDurableObjectAlarm(session)).toBe(true);
+    await expect.poll(async () => rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
   });
 
   it("because a newer one runs the call is told so, and says nothing more", async () => {

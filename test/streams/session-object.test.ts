@@ -233,6 +233,25 @@ describe("a question", () => {
     expect(await session.answer("other", '"late"')).toBe("over");
   });
 
+  it("may be answered with as much as a client may post, which is kept whole and goes with its call", async () => {
+    const session = freshSession();
+    await session.ask(askOf("a", [questionOf("q")]), later());
+    await runnerOf(session, "a");
+    const answer = JSON.stringify({ result: { picture: "é".repeat(2_000_000) } });
+    expect(await session.answer("q", answer)).toBe("taken");
+    const { known } = (await session.take("a", 1)) ?? {};
+    expect(known?.map((one) => [one.id, one.answer === answer])).toEqual([["q", true]]);
+    const longest = "SELECT max(length(answer)) < 500000 AND (SELECT max(length(part)) FROM events) < 500000 AS fits";
+    expect(await rowsIn(session, `${longest} FROM questions`)).toEqual([{ fits: 1 }]);
+    await session.finish("a", 1, "{}");
+    await within(session, async (instance) => {
+      for (let at = 0; at < 50; at += 1) await instance.ask(askOf(`other ${at}`, []), later());
+    });
+    expect(await rowsIn(session, "SELECT count(*) AS many FROM events WHERE seq > 0 OR call IN ('a', 'q')")).toEqual([
+      { many: 0 },
+    ]);
+  });
+
   it("keeps what its run remembered, for the next one", async () => {
     const session = freshSession();
     await session.ask(askOf("a", [questionOf("q")], { memos: '{"memo m":1}' }), later());
@@ -328,6 +347,18 @@ describe("a run", () => {
     const viewer = await viewerOf(session, "a");
     await runDurableObjectAlarm(session);
     expect(await viewer.until((message) => "over" in message)).toEqual([eventOf(1, '{"fallback":true}'), OVER]);
+  });
+
+  it("is not given up because its client took its time over many questions: each answer has it run once more", async () => {
+    const session = freshSession();
+    await session.ask(askOf("a", [questionOf("q")]), later());
+    await runInDurableObject(session, (_instance, { storage }) => {
+      storage.sql.exec("UPDATE calls SET attempt = 5");
+    });
+    const viewer = await viewerOf(session, "a", 1);
+    await session.answer("q", "{}");
+    // Of the run that was started: there is no such tenant.
+    expect(await viewer.next()).toMatchObject({ part: expect.stringContaining('"error"') });
   });
 });
 
