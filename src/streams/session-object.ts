@@ -158,6 +158,11 @@ export class SessionObject extends DurableObject {
     if (attachment.as === "holder") this.#detach();
   }
 
+  /** A broken socket is as gone as a closed one, and no other event says so. */
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.webSocketClose(socket);
+  }
+
   override async alarm(): Promise<void> {
     this.#wake.clear();
     const now = Date.now();

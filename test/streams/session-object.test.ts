@@ -3,6 +3,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { openSessionSocket, type SessionStub } from "../../src/streams/session-door.ts";
+import type { SessionObject } from "../../src/streams/session-object.ts";
 import {
   askOf,
   freshSession,
@@ -310,6 +311,20 @@ describe("a run", () => {
     expect(await session.finish("a", 1, '"from the lost run"')).toBe(false);
     const seen = await viewer.until((message) => "over" in message);
     expect(seen).toMatchObject([eventOf(1, '"one"'), { seq: 2, part: expect.stringContaining('"error"') }, OVER]);
+  });
+
+  it("is missed at once when its socket breaks", async () => {
+    const session = freshSession();
+    await session.ask(askOf("a", []), later());
+    await runnerOf(session, "a");
+    const alarm = await runInDurableObject<SessionObject, number | null>(session, async (instance, ctx) => {
+      const [socket] = ctx.getWebSockets();
+      if (!socket) throw new Error("there is a runner");
+      socket.close(1011);
+      await instance.webSocketError(socket);
+      return ctx.storage.getAlarm();
+    });
+    expect(alarm).toBeLessThan(Date.now() + 60_000);
   });
 
   it("is not begun anew while the call waits for its client, or is run", async () => {
