@@ -15,7 +15,7 @@ import type { RunOrder } from "../streams/session-object.ts";
 import { answer, type Endpoint } from "./endpoint.ts";
 import type { Session } from "./session.ts";
 import { RequestSink } from "./sse.ts";
-import type { CallRecord } from "./stored-call.ts";
+import { isUnchanged, type CallRecord } from "./stored-call.ts";
 
 /** `endpointOf`: as for a request that brings this credential. */
 export async function runStored(
@@ -43,6 +43,7 @@ export async function runStored(
       request: requestKey(record.call.id),
       describe: () => Promise.reject(new Error("it is stored")),
       stored: () => {},
+      unchanged: () => isUnchanged(endpoint, admission.snapshot),
       cancelled: () => {
         sink.cancel();
       },

@@ -21,6 +21,8 @@ export interface RunnerHost {
   describe(): Promise<Pick<NewCall, "record" | "fallback" | "said">>;
   /** The call is stored now: its stream is the log's. */
   stored(key: string): void;
+  /** Whether what the call was admitted under still holds. */
+  unchanged(): Promise<boolean>;
   cancelled(): void;
 }
 
@@ -155,10 +157,15 @@ export class CallRunner implements QuestionPort {
       if (result.state === "stale") break;
       if (first) this.#becomeStored();
       const answers = this.#answersIn(result.known, wanted);
-      if (answers) return answers;
+      // Who waited may have fewer rights by now: whatever changed, another run is admitted anew, or refused.
+      if (answers && (first || (await this.#host.unchanged().catch(() => false)))) return answers;
+      if (answers) {
+        await persistently(() => this.#host.object().handOver(this.key, this.#attempt));
+        break;
+      }
       await nudged;
     }
-    this.left = true;
+    this.abandon();
     return undefined;
   }
 

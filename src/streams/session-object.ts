@@ -95,6 +95,11 @@ export class SessionObject extends DurableObject {
     return this.#desk?.finish(key, attempt, json) ?? false;
   }
 
+  /** Whoever runs the call must not go on with it: another run does. */
+  async handOver(key: string, attempt: number): Promise<void> {
+    this.#desk?.handOver(key, attempt);
+  }
+
   /** What a run begins with; undefined: it is not wanted any more. */
   async take(key: string, attempt: number): Promise<StoredRun | undefined> {
     return this.#desk?.take(key, attempt);
