@@ -1,4 +1,5 @@
 // Puts measured ratios next to their budgets: one aligned table for people, one JSON document for programs.
+import type { FanOut } from "./fan-out.ts";
 import type { Comparison, Spread } from "./measure.ts";
 
 export interface Row extends Comparison {
@@ -17,6 +18,8 @@ export interface Report {
   rows: Row[];
   /** Against tenants that store little, instead of bare Hono. */
   scaling: Row[];
+  /** Wall time. */
+  fanOut: FanOut[];
   failures: Failure[];
 }
 
@@ -36,6 +39,18 @@ export function table(rows: Row[], yardstick = "bare Hono"): string {
     row.budget === undefined ? "–" : `≤ ${row.budget}`,
     mark(row),
     row.gzipBytes === undefined ? "" : kibibytes(row.gzipBytes),
+  ]);
+  return aligned([head, ...cells]);
+}
+
+export function fanOutTable(rows: FanOut[]): string {
+  const head = ["scenario", "ms", "min–max", "budget", ""];
+  const cells = rows.map(({ name, millis: { median, min, max }, budgetMs }) => [
+    name,
+    median.toFixed(0),
+    `${min.toFixed(0)}–${max.toFixed(0)}`,
+    `≤ ${budgetMs}`,
+    median > budgetMs ? "OVER" : "ok",
   ]);
   return aligned([head, ...cells]);
 }
@@ -85,7 +100,12 @@ export function document(report: Report): string {
     requests: row.requests,
     gzipBytes: row.gzipBytes ?? null,
   }));
-  return `${JSON.stringify({ ...report, rows, scaling }, null, 2)}\n`;
+  const fanOut = report.fanOut.map((row) => ({
+    ...row,
+    millis: rounded(row.millis, 1),
+    over: row.millis.median > row.budgetMs,
+  }));
+  return `${JSON.stringify({ ...report, rows, scaling, fanOut }, null, 2)}\n`;
 }
 
 function rounded({ median, min, max }: Spread, digits: number): Spread {

@@ -7,10 +7,12 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
+import type { FanOut } from "./fan-out.ts";
 import { compare, CONNECTIONS, exchange, warmUp } from "./measure.ts";
 import type { Pace, Side } from "./measure.ts";
 import { PEERS } from "./peers/peers.ts";
-import { document, kibibytes, table } from "./report.ts";
+import { document, fanOutTable, kibibytes, table } from "./report.ts";
 import type { Failure, Row } from "./report.ts";
 import { bundle, start } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
@@ -24,6 +26,7 @@ const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
 /** Its two sides share one process, heap and all: shorter rounds will do. */
 const FULL_SCALING: Pace = { ...FULL, rounds: 5, roundMs: 1200 };
 const BUNDLE_BUDGET_KIB = 120;
+const FAN_OUT = `fan-out to ${STREAMS.toLocaleString("en")} streams`;
 const OUR_BINDINGS: Bindings = {
   durableObjects: {
     TENANTS: "TenantObject",
@@ -39,7 +42,7 @@ const INSTALL_PEERS = "npm ci --prefix bench/peers";
 const USAGE = `npm run bench -- [--quick] [--only NAME] [--peers] [--json FILE]
 
   --quick      shorter slices and smaller tenants: two minutes instead of seven
-  --only NAME  only the scenarios (and peers) whose name contains NAME; "scaling" for that table
+  --only NAME  only the scenarios (and peers) whose name contains NAME; "scaling" or "fan-out" for these
   --peers      also measure other MCP servers; they are installed by: ${INSTALL_PEERS}
   --json FILE  also write the figures to FILE
 `;
@@ -56,6 +59,7 @@ interface Run {
   bare: Running;
   rows: Row[];
   scaling: Row[];
+  fanOut: FanOut[];
   failures: Failure[];
 }
 
@@ -90,19 +94,21 @@ async function main(): Promise<number> {
   const peers = flags.peers ? wantedPeers() : [];
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
-  if (ours.scenarios.length + peers.length + cases.length === 0) {
+  const fansOut = isWanted({ name: FAN_OUT });
+  if (ours.scenarios.length + peers.length + cases.length === 0 && !fansOut) {
     process.stderr.write(
-      `nothing is called "${flags.only}"; there is: ${SCENARIOS.map(({ name }) => name).join(", ")}, scaling\n`,
+      `nothing is called "${flags.only}"; there is: ${SCENARIOS.map(({ name }) => name).join(", ")}, scaling, ${FAN_OUT}\n`,
     );
     return 1;
   }
   const scratch = await mkdtemp(join(tmpdir(), "tenantry-bench-"));
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
-  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, rows: [], scaling: [], failures: [] };
+  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, rows: [], scaling: [], fanOut: [], failures: [] };
   try {
     print(heading(run.pace));
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
     const size = await measureOurs(run, ours);
+    if (fansOut) await measureStreams(run);
     await measurePeers(run, peers);
     await measureTenants(run, cases, scale);
     await report(run, size);
@@ -120,6 +126,25 @@ async function measureOurs(run: Run, ours: Subject): Promise<number | undefined>
   if (run.rows.length > 0) print(table(run.rows));
   print(sizeLine(bundled.gzipBytes));
   return bundled.gzipBytes;
+}
+
+/** In wall time: whoever listens waits for the last of it. */
+async function measureStreams(run: Run): Promise<void> {
+  const running = await start(await bundle("workers/ours.ts", run.scratch), OUR_BINDINGS);
+  try {
+    for (const one of FAN_OUT_CASES) {
+      progress(`${FAN_OUT}: ${one.name}`);
+      const measured = await measureFanOut(running, one, run.pace.rounds).catch((error: unknown) =>
+        noteFailure(run, { name: `${FAN_OUT}: ${one.name}` }, error),
+      );
+      if (measured !== undefined) run.fanOut.push(measured);
+    }
+  } finally {
+    progress("");
+    await running.stop();
+  }
+  if (run.fanOut.length > 0)
+    print(`\n${FAN_OUT} of one isolate, until the last was told\n\n${fanOutTable(run.fanOut)}`);
 }
 
 /** Each peer answers the same call in a workerd of its own, one after the other. */
@@ -216,8 +241,9 @@ function isWanted({ name }: { name: string }): boolean {
 async function report(run: Run, gzipBytes: number | undefined): Promise<void> {
   for (const { name, reason } of run.failures) print(`\nWRONG  ${name}: ${reason}`);
   if (flags.json === undefined) return;
-  const { rows, scaling, failures, pace } = run;
-  const text = document({ machine: { ...machine(), ...pace, gzipBytes: gzipBytes ?? 0 }, rows, scaling, failures });
+  const { rows, scaling, fanOut, failures, pace } = run;
+  const about = { ...machine(), ...pace, gzipBytes: gzipBytes ?? 0 };
+  const text = document({ machine: about, rows, scaling, fanOut, failures });
   await writeFile(flags.json, text);
 }
 

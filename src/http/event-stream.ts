@@ -23,6 +23,8 @@ export interface EventStreamOptions {
   readonly keepaliveMs: number;
   /** Whether its age is bounded; what is bounded by a call's time limit needs no other. */
   readonly ages: boolean;
+  /** How much a reader may leave unread; 4 MiB when unset. */
+  readonly unreadBytes?: number;
   /** The reader is gone, or does not read. */
   gone(): void;
   /** It is old: whoever feeds it ends it. */
@@ -81,7 +83,7 @@ export class EventStream {
   write(text: string): void {
     const controller = this.#controller;
     if (!controller || this.#closed) return;
-    if ((controller.desiredSize ?? 0) < -MAX_UNREAD_BYTES) {
+    if ((controller.desiredSize ?? 0) < -(this.#options.unreadBytes ?? MAX_UNREAD_BYTES)) {
       controller.error(new Error("the reader does not read"));
       this.#gone();
       return;

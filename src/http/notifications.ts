@@ -19,6 +19,8 @@ import type { Session } from "./session.ts";
 
 const KEEPALIVE_MS = 22_000;
 const RETRY_MS = 1000;
+/** Of short texts that a client can come back for: many streams share the memory of one isolate. */
+const UNREAD_BYTES = 256 * 1024;
 /** A listening client that left is seen when something is written to it, and costs a socket until then. */
 const ENDED = { resultType: "complete" } as const;
 
@@ -32,6 +34,7 @@ export async function answerListen(
   const stream = openNotifications(endpoint, {
     listener: { session: null, profile: endpoint.profile, principal: principal.id },
     ages: true,
+    unreadBytes: UNREAD_BYTES,
     filter: async () => filter,
     tell: (events, method, params) => {
       events.event(notification(method, { ...params, _meta }));
@@ -57,6 +60,7 @@ export async function answerStandalone(
   const stream = openNotifications(endpoint, {
     listener: { session: session.nonce, profile: endpoint.profile, principal: session.principal },
     ages: true,
+    unreadBytes: UNREAD_BYTES,
     filter: () => sessionFilter(doors, session),
     tell: (events, method, params, state) => {
       events.event(notification(method, params), eventIdOf(state));
@@ -89,6 +93,7 @@ export interface StreamOptions {
   readonly listener: { readonly session: string | null; readonly profile: string | null; readonly principal: string };
   /** false: it lives as long as its client wants it. */
   readonly ages: boolean;
+  readonly unreadBytes?: number;
   filter: FeedHost["filter"];
   tell(events: EventStream, method: string, params: Record<string, unknown>, state: FeedState): void;
   /** Said before the server ends the stream of its own accord. */
@@ -111,6 +116,7 @@ export function openNotifications(endpoint: Endpoint, options: StreamOptions): N
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
     ages: options.ages,
+    ...(options.unreadBytes === undefined ? {} : { unreadBytes: options.unreadBytes }),
     gone: () => {
       feed.close();
       options.over?.();

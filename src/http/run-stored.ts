@@ -15,7 +15,7 @@ import type { RunOrder } from "../streams/session-object.ts";
 import { answer, type Endpoint } from "./endpoint.ts";
 import type { Session } from "./session.ts";
 import { RequestSink } from "./sse.ts";
-import type { CallRecord } from "./stored-call.ts";
+import { isUnchanged, type CallRecord } from "./stored-call.ts";
 
 /** The object that started the run is awake until it ends: a person is not waited for there. */
 const PARKS_AFTER_MS = 1000;
@@ -47,6 +47,7 @@ export async function runStored(
       describe: () => Promise.reject(new Error("it is stored")),
       stored: () => {},
       parksAfterMs: PARKS_AFTER_MS,
+      unchanged: () => isUnchanged(endpoint, admission.snapshot),
       cancelled: () => {
         sink.cancel();
       },

@@ -15,6 +15,8 @@ const ORPHAN_MS = 30_000;
 export interface Outlet {
   append(json: string): void;
   finish(json: string | null): Promise<void>;
+  /** Nothing more comes from here, and the call is not over. */
+  abandon(): void;
 }
 
 export class RequestSink implements EventSink {
@@ -130,6 +132,7 @@ export class RequestSink implements EventSink {
     else {
       this.#onGone?.();
       setTimeout(() => {
+        this.#outlet?.abandon();
         this.cancel();
       }, ORPHAN_MS);
     }

@@ -10,7 +10,8 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { CallRunner, newCallKey, requestKey } from "../streams/call-runner.ts";
 import type { NewCall } from "../streams/call-tables.ts";
 import { persistently } from "../streams/session-door.ts";
-import type { Arrived } from "./endpoint.ts";
+import type { Snapshot } from "../tenants/snapshot.ts";
+import type { Arrived, Endpoint } from "./endpoint.ts";
 import type { Session } from "./session.ts";
 
 /** From then on a call can be cancelled from anywhere; an earlier cancellation is found then. */
@@ -59,10 +60,18 @@ export function createRunner(arrived: Arrived, running: Running, hooks: RunnerHo
     stored: (key) => {
       hooks.stored(key);
     },
+    unchanged: () => isUnchanged(arrived, arrived.held),
     cancelled: () => {
       hooks.cancelled();
     },
   });
+}
+
+/** Whether a call may go on as it was admitted under this snapshot. */
+export async function isUnchanged(endpoint: Endpoint, { version, created }: Snapshot): Promise<boolean> {
+  const now = await endpoint.snapshot();
+  if (isFailure(now) || now.version !== version || now.created !== created) return false;
+  return !isFailure(endpoint.admit(now));
 }
 
 /** A quick call costs the session's object nothing. */

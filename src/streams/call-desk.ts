@@ -107,6 +107,10 @@ export class CallDesk {
     return true;
   }
 
+  handOver(key: string, attempt: number): void {
+    if (this.#current(key, attempt)) this.#launch(key, this.#tables.nextAttempt(key));
+  }
+
   take(key: string, attempt: number): StoredRun | undefined {
     const call = this.#current(key, attempt);
     if (!call) return undefined;

@@ -21,6 +21,8 @@ export interface RunnerHost {
   describe(): Promise<Pick<NewCall, "record" | "fallback" | "said">>;
   /** The call is stored now: its stream is the log's. */
   stored(key: string): void;
+  /** Whether what the call was admitted under still holds. */
+  unchanged(): Promise<boolean>;
   cancelled(): void;
   /** How long a run waits for its client before it leaves the answer to another; absent: while its client is there. */
   readonly parksAfterMs?: number;
@@ -142,10 +144,19 @@ export class CallRunner implements QuestionPort {
 
   /** The client of this connection is gone: an answer will find another run. */
   leave(): void {
-    if (this.#open.size === 0) return;
+    if (this.#open.size > 0) this.#depart(CLOSE.parked);
+  }
+
+  /** This invocation ends before the call does: the object starts another run. */
+  abandon(): void {
+    this.#depart();
+  }
+
+  #depart(code?: number): void {
+    if (this.left) return;
     this.left = true;
     this.#nudge();
-    this.#socket?.close(CLOSE.parked);
+    this.#socket?.close(code);
   }
 
   async ask(
@@ -168,10 +179,15 @@ export class CallRunner implements QuestionPort {
       if (result.state === "stale") break;
       if (first) this.#becomeStored();
       const answers = this.#answersIn(result.known, wanted);
-      if (answers) return answers;
+      // Who waited may have fewer rights by now: whatever changed, another run is admitted anew, or refused.
+      if (answers && (first || (await this.#host.unchanged().catch(() => false)))) return answers;
+      if (answers) {
+        await persistently(() => this.#host.object().handOver(this.key, this.#attempt));
+        break;
+      }
       await this.#nudgedOrParked(nudged);
     }
-    this.left = true;
+    this.abandon();
     return undefined;
   }
 

@@ -128,7 +128,7 @@ export class CallTables {
   }
 
   #forget(key: string): void {
-    this.#sql.exec("DELETE FROM events WHERE call = ?", key);
+    this.#sql.exec("DELETE FROM events WHERE call = ? OR call IN (SELECT id FROM questions WHERE call = ?)", key, key);
     this.#sql.exec("DELETE FROM questions WHERE call = ?", key);
   }
 
@@ -244,8 +244,11 @@ export class CallTables {
       .toArray()[0];
   }
 
+  /** What a row has no room for is stored as a record is. */
   keepAnswer(id: string, call: string, answer: string): void {
-    this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer, id);
+    const end = cut(answer, PART_CHARACTERS);
+    this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer.slice(0, end), id);
+    if (end < answer.length) this.#write(id, RECORD_SEQ, answer.slice(end));
     this.#sql.exec("UPDATE calls SET lost = 0 WHERE key = ?", call);
   }
 
@@ -256,7 +259,8 @@ export class CallTables {
         "SELECT digest, id, answer FROM questions WHERE call = ?",
         call,
       )
-      .toArray();
+      .toArray()
+      .map(({ answer, ...row }) => ({ ...row, answer: answer && answer + this.record(row.id) }));
   }
 
   waits(call: string): boolean {

@@ -53,6 +53,7 @@ const METHODS: Readonly<Record<Section, string>> = {
   prompts: "notifications/prompts/list_changed",
   resources: "notifications/resources/list_changed",
 };
+const UPDATED = "notifications/resources/updated";
 const SECTIONS: readonly Section[] = ["tools", "prompts", "resources"];
 
 const UNKNOWN: Digests = { tools: "", prompts: "", resources: "" };
@@ -65,6 +66,8 @@ export class Feed {
   #pending: Pending = nothing();
   /** The version of the last event; who knows less than the next one's `after` missed something. */
   #heard = 0;
+  /** The version of the event that was taken last: a hub is sent it again when another hub did not get it. */
+  #taken = 0;
   #work: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
@@ -145,7 +148,9 @@ export class Feed {
     // Before the stream has begun nothing is missed: what it begins with is newer.
     if (this.#state && this.#heard < after) this.#pending.missed = true;
     this.#heard = Math.max(this.#heard, message.version);
-    this.#take({ ...message, all: false, due: false });
+    const isRepeated = message.version > after && message.version === this.#taken;
+    if (!isRepeated) this.#take({ ...message, all: false });
+    this.#taken = message.version;
     return this.#soon(check === null ? COALESCE_MS : Math.random() * SPREAD_MS);
   }
 
@@ -156,6 +161,7 @@ export class Feed {
     for (const section of changes.announced) pending.announced.add(section);
     pending.policy ||= changes.policy || changes.all;
     pending.all ||= changes.all;
+    pending.due ||= changes.due;
     pending.version = Math.max(pending.version, changes.version);
   }
 
@@ -199,13 +205,20 @@ export class Feed {
     if (this.#closed || !before || !filter) return;
     if (!sight) return this.#end("withdrawn");
     const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, sight));
-    this.#state = {
+    // What was seen may already be what comes into force next, and the client may read what is from before it.
+    const seen = pending.due ? UNKNOWN : sight.digests;
+    const after = {
       version: Math.max(before.version, pending.version),
-      digests: pending.policy ? sight.digests : before.digests,
+      digests: pending.policy ? seen : before.digests,
     };
-    for (const section of changed) this.#host.tell(METHODS[section], {}, this.#state);
-    for (const uri of updatedIn(pending, filter, sight)) {
-      this.#host.tell("notifications/resources/updated", { uri }, this.#state);
+    const told = [
+      ...changed.map((section) => ({ method: METHODS[section], params: {} })),
+      ...updatedIn(pending, filter, sight).map((uri) => ({ method: UPDATED, params: { uri } })),
+    ];
+    this.#state = after;
+    // A stream that is cut in between goes on from before all of it.
+    for (const [at, { method, params }] of told.entries()) {
+      this.#host.tell(method, params, at === told.length - 1 ? after : before);
     }
   }
 }
@@ -216,6 +229,7 @@ interface Pending {
   announced: Set<Section>;
   policy: boolean;
   all: boolean;
+  due: boolean;
   missed: boolean;
   resubscribe: boolean;
   /** Of the policy: what the view must at least be computed on. */
@@ -230,6 +244,7 @@ function nothing(): Pending {
     announced: new Set(),
     policy: false,
     all: false,
+    due: false,
     missed: false,
     resubscribe: false,
     revision: 0,
@@ -244,6 +259,7 @@ function merged(a: Pending, b: Pending): Pending {
     announced: new Set([...a.announced, ...b.announced]),
     policy: a.policy || b.policy,
     all: a.all || b.all,
+    due: a.due || b.due,
     missed: a.missed || b.missed,
     resubscribe: a.resubscribe || b.resubscribe,
     revision: Math.max(a.revision, b.revision),

@@ -95,6 +95,11 @@ export class SessionObject extends DurableObject {
     return this.#desk?.finish(key, attempt, json) ?? false;
   }
 
+  /** Whoever runs the call must not go on with it: another run does. */
+  async handOver(key: string, attempt: number): Promise<void> {
+    this.#desk?.handOver(key, attempt);
+  }
+
   /** What a run begins with; undefined: it is not wanted any more. */
   async take(key: string, attempt: number): Promise<StoredRun | undefined> {
     return this.#desk?.take(key, attempt);
@@ -161,6 +166,11 @@ export class SessionObject extends DurableObject {
     const attachment = attachmentOf(socket);
     if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call, code === CLOSE.parked);
     if (attachment.as === "holder") this.#detach();
+  }
+
+  /** A broken socket is as gone as a closed one, and no other event says so. */
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.webSocketClose(socket, 1006);
   }
 
   override async alarm(): Promise<void> {

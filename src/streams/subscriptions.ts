@@ -1,6 +1,8 @@
 // Owns which resources a 2025 session subscribed to, as its object stores them.
 
 export const MAX_SUBSCRIPTIONS = 1000;
+/** Of all URIs: whoever holds the session's stream has them in memory. */
+const MAX_CHARACTERS = 131_072;
 
 export type Subscription = readonly [uri: string, asked: string];
 
@@ -20,11 +22,13 @@ export function createSubscriptions(sql: SqlStorage): Subscriptions {
         .map(({ uri, asked }) => [uri, asked] as const),
     add: (uri, asked) => {
       sql.exec(
-        "INSERT OR REPLACE INTO subscriptions (uri, asked) SELECT ?, ? WHERE (SELECT count(*) FROM subscriptions WHERE uri <> ?) < ?",
+        `INSERT OR REPLACE INTO subscriptions (uri, asked) SELECT ?1, ?2 FROM
+           (SELECT count(*) AS many, total(length(uri)) AS characters FROM subscriptions WHERE uri <> ?1)
+           WHERE many < ?3 AND characters + length(?1) <= ?4`,
         uri,
         asked,
-        uri,
         MAX_SUBSCRIPTIONS,
+        MAX_CHARACTERS,
       );
       return sql.exec("SELECT 1 FROM subscriptions WHERE uri = ?", uri).toArray().length > 0;
     },

@@ -142,7 +142,7 @@ class Sender {
 
   async #sendNext(): Promise<void> {
     const [first] = this.#waiting;
-    const { all, due: _due, ...changes } = this.#record.since(this.#sent);
+    const { all, ...changes } = this.#record.since(this.#sent);
     // What is not known any more was missed by every stream: each asks for what differs for it.
     const after = all ? changes.version : this.#sent;
     const event: ChangeEvent = { ...changes, after, check: null, close: null, ...first };

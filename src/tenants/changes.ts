@@ -22,7 +22,7 @@ export interface Changes {
 }
 
 /** From the authority to the hub. */
-export interface ChangeEvent extends Omit<Changes, "all" | "due"> {
+export interface ChangeEvent extends Omit<Changes, "all"> {
   /** The version of the event before: who knows less missed something. */
   readonly after: number;
   /** The policy's revision, when it was just written: who holds a stream looks whether it may go on. */

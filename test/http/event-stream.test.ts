@@ -111,6 +111,14 @@ describe("a reader", () => {
     await expect(textOf(stream)).rejects.toThrow("does not read");
   });
 
+  test("is given up sooner where little is written that could not be asked for again", () => {
+    const { stream, gone } = open({ unreadBytes: 256 * 1024 });
+    let written = 0;
+    for (; !stream.closed; written += event.length) stream.event(event);
+    expect(written).toBeLessThan(256 * 1024 + 4 * event.length);
+    expect(gone).toHaveBeenCalledOnce();
+  });
+
   test("that reads gets far more than may lie unread", async () => {
     const { stream, gone } = open();
     const reader = stream.body.getReader();

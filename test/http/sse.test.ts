@@ -27,7 +27,8 @@ async function toldBy(sink: RequestSink): Promise<string[]> {
 function outlet() {
   const append = vi.fn<Outlet["append"]>();
   const finish = vi.fn<Outlet["finish"]>(() => Promise.resolve());
-  return { append, finish };
+  const abandon = vi.fn<Outlet["abandon"]>();
+  return { append, finish, abandon };
 }
 
 describe.each(ERAS)("in era %s", (era) => {
@@ -97,6 +98,20 @@ describe("a client that leaves", () => {
     expect([gone.mock.calls.length, sink.cancelled.aborted]).toEqual([1, false]);
     vi.advanceTimersByTime(1);
     expect(sink.cancelled.aborted).toBe(true);
+  });
+});
+
+describe("a stored request whose client left", () => {
+  test("is left to another run when half a minute is over: its result is not lost", async () => {
+    const sink = sinkOf("2025");
+    sink.start();
+    const log = outlet();
+    sink.divert(log);
+    await sink.stream?.body.cancel();
+    vi.advanceTimersByTime(ORPHAN_MS - 1);
+    expect(log.abandon).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect([log.abandon.mock.calls.length, sink.cancelled.aborted]).toEqual([1, true]);
   });
 });
 

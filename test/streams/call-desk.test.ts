@@ -5,6 +5,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { describe, expect, it } from "vitest";
 import { CLOSE } from "../../src/streams/wire.ts";
 import { attachmentOf } from "../../src/streams/session-sockets.ts";
+import type { SessionObject } from "../../src/streams/session-object.ts";
 import { openSessionSocket, type SessionStub } from "../../src/streams/session-door.ts";
 import {
   askOf,
@@ -179,6 +180,25 @@ describe("a question", () => {
     expect(await session.answer("other", '"late"')).toBe("over");
   });
 
+  it("may be answered with as much as a client may post, which is kept whole and goes with its call", async () => {
+    const session = freshSession();
+    await session.ask(askOf("a", [questionOf("q")]), later());
+    await runnerOf(session, "a");
+    const answer = JSON.stringify({ result: { picture: "é".repeat(2_000_000) } });
+    expect(await session.answer("q", answer)).toBe("taken");
+    const { known } = (await session.take("a", 1)) ?? {};
+    expect(known?.map((one) => [one.id, one.answer === answer])).toEqual([["q", true]]);
+    const longest = "SELECT max(length(answer)) < 500000 AND (SELECT max(length(part)) FROM events) < 500000 AS fits";
+    expect(await rowsIn(session, `${longest} FROM questions`)).toEqual([{ fits: 1 }]);
+    await session.finish("a", 1, "{}");
+    await within(session, async (instance) => {
+      for (let at = 0; at < 50; at += 1) await instance.ask(askOf(`other ${at}`, []), later());
+    });
+    expect(await rowsIn(session, "SELECT count(*) AS many FROM events WHERE seq > 0 OR call IN ('a', 'q')")).toEqual([
+      { many: 0 },
+    ]);
+  });
+
   it("keeps what its run remembered, for the next one", async () => {
     const session = freshSession();
     await session.ask(askOf("a", [questionOf("q")], { memos: '{"memo m":1}' }), later());
@@ -296,6 +316,20 @@ describe("a run", () => {
     const viewer = await viewerOf(session, "a");
     await runDurableObjectAlarm(session);
     expect(await viewer.until((message) => "over" in message)).toEqual([eventOf(1, '{"fallback":true}'), OVER]);
+  });
+
+  it("is missed at once when its socket breaks", async () => {
+    const session = freshSession();
+    await session.ask(askOf("a", []), later());
+    await runnerOf(session, "a");
+    const alarm = await runInDurableObject<SessionObject, number | null>(session, async (instance, ctx) => {
+      const [socket] = ctx.getWebSockets();
+      if (!socket) throw new Error("there is a runner");
+      socket.close(1011);
+      await instance.webSocketError(socket);
+      return ctx.storage.getAlarm();
+    });
+    expect(alarm).toBeLessThan(Date.now() + 60_000);
   });
 
   it("may be started by many answers: those are no losses", async () => {

@@ -1,7 +1,7 @@
 // A call while it runs: put into its session's object by its first question, answered from anywhere, and left to another
 // run when whoever waits for it is gone.
 
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { PutQuestion } from "../../src/protocol/backend.ts";
 import { CallRunner, newCallKey } from "../../src/streams/call-runner.ts";
@@ -13,6 +13,7 @@ const answerTo = (name: string) => JSON.stringify({ result: { name } });
 
 function running(session: SessionStub = freshSession()) {
   const happened: string[] = [];
+  const world = { unchanged: true };
   const stored = Promise.withResolvers<void>();
   const cancelled = Promise.withResolvers<void>();
   const host = {
@@ -24,6 +25,7 @@ function running(session: SessionStub = freshSession()) {
       happened.push(`stored ${key}`);
       stored.resolve();
     },
+    unchanged: async () => world.unchanged,
     cancelled: () => {
       happened.push("cancelled");
       cancelled.resolve();
@@ -36,7 +38,7 @@ function running(session: SessionStub = freshSession()) {
     await stored.promise;
     return { answers };
   };
-  return { session, host, runner, ask, happened, cancelled: cancelled.promise };
+  return { session, host, runner, world, ask, happened, cancelled: cancelled.promise };
 }
 
 /** Of the call, as its client sees it, without what numbers it. */
@@ -172,6 +174,30 @@ describe("a run that is left", () => {
     runner.leave();
     await runner.finish('{"result":true}');
     expect((await logOf(session)).at(-1)).toEqual({ result: true });
+  });
+
+  it("by its connection for too long, though it does not wait, is lost: the object has another run bring the result", async () => {
+    const { session, runner, ask } = running();
+    const { answers } = await ask("who");
+    await session.answer("q-a-1.1", answerTo("who"));
+    await answers;
+    runner.abandon();
+    await runner.finish(null);
+    expect(await rowsIn(session, "SELECT over FROM calls")).toEqual([{ over: null }]);
+    await expect.poll(() => runDurableObjectAlarm(session)).toBe(true);
+    await expect.poll(async () => rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
+  });
+
+  it("because the policy changed while it waited goes no further: the object has it admitted anew", async () => {
+    const { session, runner, world, ask, happened } = running();
+    const { answers } = await ask("who");
+    world.unchanged = false;
+    await session.answer("q-a-1.1", answerTo("who"));
+    expect(await answers).toBeUndefined();
+    await runner.finish('"with rights that there are no more"');
+    // Of a tenant that is not there: the run that was started is refused.
+    await expect.poll(async () => (await logOf(session)).at(-1)).toMatchObject({ error: {} });
+    expect([await rowsIn(session, "SELECT attempt FROM calls"), happened]).toEqual([[{ attempt: 2 }], ["stored a"]]);
   });
 
   it("because a newer one runs the call is told so, and says nothing more", async () => {

@@ -136,6 +136,7 @@ const event = (about: Partial<ChangeEvent>): ChangeEvent => ({
   listed: [],
   announced: [],
   policy: false,
+  due: false,
   check: null,
   close: null,
   ...about,
@@ -214,6 +215,16 @@ describe("a stream", () => {
     expect(await next()).toBe("resources/updated NOTE:NEW");
   });
 
+  it("hears of an event once that its hub was sent again, because another hub was away", async () => {
+    const { feed, hub, next, untilEnd } = streaming();
+    await feed.start(undefined);
+    const sent = event({ version: 3, updated: ["note:a"] });
+    await hub.publish(sent);
+    expect(await next()).toBe("resources/updated NOTE:A");
+    await hub.publish(sent);
+    expect(await untilEnd()).toEqual([]);
+  });
+
   it("says nothing once it is closed, and its hub has no stream then", async () => {
     const { feed, hub, update, changes, told } = streaming();
     await feed.start(undefined);
@@ -248,6 +259,22 @@ describe("a change of policy", () => {
     await feed.start(undefined);
     await hub.publish(event({ policy: true }));
     expect(await next()).toBe(LIST("tools"));
+  });
+
+  it("is told again when the one that came after it is in force: what its client read meanwhile may be from before that", async () => {
+    const { tenant, feed, world, next } = streaming({ filter: { ...filterOf(), prompts: false, resources: false } });
+    const policy = remote(tenant.stub, policyTables);
+    const actor = { name: "ann" };
+    const lease = { version: null, inCode: false, keyHash: null };
+    await policy.create({ own: {}, effective: {}, actor, action: "create" });
+    await feed.start(undefined);
+    for (const maxStalenessMs of [50, 600]) {
+      await policy.lease({ ...lease, maxStalenessMs });
+      await policy.suspend({ kind: "tool", name: `tool ${maxStalenessMs}`, note: "n" }, actor);
+    }
+    // An isolate that asks by now knows both, one that asked in between does not.
+    world.sight = sightOf({ tools: "without both" });
+    expect([await next(), await next()]).toEqual([LIST("tools"), LIST("tools")]);
   });
 
   it("that forbids whoever listens ends the stream before anything is told", async () => {
@@ -340,6 +367,20 @@ describe("what a stream missed", () => {
     await first.next();
     expect(from).toEqual({ version: 1, digests: DIGESTS });
     expect(await first.changes.listen(from?.version ?? null)).toMatchObject({ updated: ["note:b"] });
+  });
+});
+
+describe("what is told at once", () => {
+  it("is known to have been told only with the last of it: a stream that was cut in between is told the rest", async () => {
+    const { feed, hub, states, next } = streaming();
+    await feed.start(undefined);
+    await hub.publish(event({ version: 3, listed: ["note:a"], updated: ["note:a", "note:b"] }));
+    expect([await next(), await next(), await next()]).toEqual([
+      LIST("resources"),
+      "resources/updated NOTE:A",
+      "resources/updated NOTE:B",
+    ]);
+    expect(states.map(({ version }) => version)).toEqual([0, 0, 3]);
   });
 });
 

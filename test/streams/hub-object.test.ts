@@ -23,6 +23,7 @@ const event = (version: number, about: Partial<ChangeEvent> = {}): ChangeEvent =
   listed: [],
   announced: [],
   policy: false,
+  due: false,
   check: null,
   close: null,
   ...about,

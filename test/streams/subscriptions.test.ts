@@ -39,6 +39,17 @@ it("has room for so many, where one that is there may be made again", async () =
   expect([kept.size, kept.get("note:7"), kept.get("note:8")]).toEqual([MAX_SUBSCRIPTIONS, "NOTE:7", undefined]);
 });
 
+it("has a bound in characters too: whoever holds the stream has them in memory", async () => {
+  const session = freshSession();
+  const uriOf = (at: number) => `note:${String(at).padEnd(2043, "x")}`;
+  await within(session, async (instance) => {
+    for (let at = 0; at < 64; at += 1) await instance.subscribe(uriOf(at), uriOf(at), later());
+  });
+  expect(await session.subscribe("note:a", "note:a", later())).toBe(false);
+  expect(await session.subscribe(uriOf(7), "NOTE:7", later())).toBe(true);
+  expect(await session.subscriptions()).toHaveLength(64);
+});
+
 it("is gone with the session", async () => {
   const session = freshSession();
   await session.subscribe("note:a", "note:a", later());

@@ -35,6 +35,7 @@ const event = (about: Partial<ChangeEvent>): ChangeEvent => ({
   listed: [],
   announced: [],
   policy: false,
+  due: false,
   check: null,
   close: null,
   ...about,
@@ -262,13 +263,13 @@ describe("a change of policy", () => {
       methods.listen(null);
       const effectiveAt = clock.now + 5100;
       log.policy(7, effectiveAt);
-      expect(await listener.next()).toEqual(event({ check: 7 }));
+      expect(await listener.next()).toEqual(event({ check: 7, due: true }));
       expect(wakes).toEqual([effectiveAt]);
       expect(methods.listen(0)).toMatchObject({ version: 0, policy: false, due: true });
       clock.now = effectiveAt - 1;
       expect(await ring()).toBe(effectiveAt);
       log.updated("note:a", false);
-      expect(await listener.next()).toEqual(event({ version: 1, updated: ["note:a"] }));
+      expect(await listener.next()).toEqual(event({ version: 1, updated: ["note:a"], due: true }));
       clock.now = effectiveAt;
       expect(await ring()).toBeUndefined();
       expect(await listener.next()).toEqual(event({ version: 2, after: 1, policy: true }));
@@ -294,10 +295,13 @@ describe("a change of policy", () => {
       const start = clock.now;
       log.policy(1, start + 100);
       log.policy(2, start + 300);
-      expect([await listener.next(), await listener.next()]).toEqual([event({ check: 1 }), event({ check: 2 })]);
+      expect([await listener.next(), await listener.next()]).toEqual([
+        event({ check: 1, due: true }),
+        event({ check: 2, due: true }),
+      ]);
       clock.now = start + 100;
       expect(await ring()).toBe(start + 300);
-      expect(await listener.next()).toEqual(event({ version: 1, policy: true }));
+      expect(await listener.next()).toEqual(event({ version: 1, policy: true, due: true }));
       expect(methods.listen(0).due).toBe(true);
       clock.now = start + 300;
       expect(await ring()).toBeUndefined();
@@ -342,7 +346,10 @@ describe("a change of policy", () => {
       await ring();
       expect(await ann.ended).toBe(4001);
       const close = { principal: "ann" };
-      expect([await bob.next(), await bob.next()]).toEqual([event({ check: 3, close }), event({ check: 4 })]);
+      expect([await bob.next(), await bob.next()]).toEqual([
+        event({ check: 3, due: true, close }),
+        event({ check: 4, due: true }),
+      ]);
     });
   });
 });

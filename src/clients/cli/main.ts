@@ -8,6 +8,8 @@ const interrupt = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => interrupt.abort());
 // Whoever reads our output may stop reading: `tenantry tenant list | head -1`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+// What nobody wants to be told about is no reason to stop.
+process.stderr.on("error", () => {});
 
 process.exitCode = await run(process.argv.slice(2), {
   stdout: process.stdout,
@@ -17,5 +19,9 @@ process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   signal: interrupt.signal,
 });
+// What was written and is not read yet is waited for, but not by somebody who wants us gone.
+const leave = () => process.exit();
+interrupt.signal.addEventListener("abort", leave);
+if (interrupt.signal.aborted) leave();
 // A stdin that nobody reads to its end must not keep the process alive.
 process.stdin.unref?.();

@@ -10,6 +10,8 @@ import { parseUri } from "../uri.ts";
 import { invalid, isFailure, readString } from "./params.ts";
 
 const MAX_LISTENED_URIS = 1000;
+/** Of all URIs of one stream: they are held for as long as it is open, by an isolate that is not this tenant's alone. */
+const MAX_LISTENED_CHARACTERS = 131_072;
 
 /** Whether there is such a resource is not said: what a view hides looks like what is not there yet. */
 export async function subscribe(call: Call): Promise<CallOutcome> {
@@ -69,9 +71,12 @@ function readUris(list: unknown): ReadonlyMap<string, string> | Failure {
   if (!Array.isArray(list)) return invalid(path, "must be an array of URIs");
   if (list.length > MAX_LISTENED_URIS) return invalid(path, `has at most ${MAX_LISTENED_URIS} URIs`);
   const uris = new Map<string, string>();
+  let characters = 0;
   for (const [at, uri] of list.entries()) {
     const parsed = typeof uri === "string" ? parseUri(uri) : { broken: "must be a string" };
     if ("broken" in parsed) return invalid(`${path}.${at}`, parsed.broken);
+    characters += parsed.uri.length;
+    if (characters > MAX_LISTENED_CHARACTERS) return invalid(path, `has at most ${MAX_LISTENED_CHARACTERS} characters`);
     uris.set(parsed.uri, uri as string);
   }
   return uris;

@@ -114,6 +114,37 @@ test.each([
   await exchange.closed;
 });
 
+test("SIGTERM ends the process with 130 though its client does not read what it was told", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  const bridge = spawn(process.execPath, [MAIN, "stdio", endpoint.url], { stdio: ["pipe", "pipe", "ignore"] });
+  onTestFinished(() => void bridge.kill("SIGKILL"));
+  bridge.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}\n');
+  const [first, second] = [await endpoint.next("ping"), await endpoint.next("ping")];
+  // More than a pipe holds.
+  first.json({ jsonrpc: "2.0", id: 1, result: { data: "x".repeat(8 * 1024 * 1024) } });
+  // It begins to come, and is not read on.
+  await once(bridge.stdout, "readable");
+  bridge.kill("SIGTERM");
+  const [code] = (await once(bridge, "exit")) as [number | null];
+  expect(code).toBe(130);
+  await second.closed;
+});
+
+test("a client that closes stderr is served all the same", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  const bridge = spawn(process.execPath, [MAIN, "stdio", endpoint.url], { stdio: ["pipe", "pipe", "pipe"] });
+  onTestFinished(() => void bridge.kill("SIGKILL"));
+  await once(bridge.stderr, "data");
+  bridge.stderr.destroy();
+  // Each is a word on stderr, and an answer.
+  bridge.stdin.end("no JSON\n".repeat(3));
+  const lines = (await text(bridge.stdout)).trimEnd().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as { error: object }).error)).toMatchObject(
+    Array.from({ length: 3 }, () => ({ code: -32700 })),
+  );
+  expect(bridge.exitCode ?? (await once(bridge, "exit"))[0]).toBe(0);
+});
+
 test("a client that reads late gets all of what came meanwhile", async () => {
   const count = 400;
   const endpoint = await ScriptedEndpoint.start();

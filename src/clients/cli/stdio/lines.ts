@@ -1,7 +1,5 @@
 // Owns cutting what a local client writes into lines. Refuses lines without end and what is not UTF-8, and goes on after them.
 
-import { deferred } from "../deferred.ts";
-
 export type Line = { readonly text: string } | { readonly broken: string };
 
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
@@ -59,14 +57,17 @@ function decode(pieces: readonly Uint8Array[]): string | undefined {
 /** Nobody can interrupt a read, so it is left where it is. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, void> {
   const reader = input[Symbol.asyncIterator]();
-  const { promise: aborted, resolve } = deferred<{ done: true; value: undefined }>();
-  const abort = () => resolve({ done: true, value: undefined });
+  let stop = () => {};
+  const abort = () => stop();
   signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
   try {
-    for (;;) {
-      const next = await Promise.race([reader.next(), aborted]);
-      if (next.done === true) return;
+    while (!signal.aborted) {
+      // Not a race with one promise for all reads: that would keep whatever was read.
+      const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
+        stop = () => resolve(undefined);
+        reader.next().then(resolve, reject);
+      });
+      if (next === undefined || next.done === true) return;
       yield next.value;
     }
   } finally {
