@@ -38,6 +38,8 @@ interface Loopback {
 export class SessionObject extends DurableObject {
   readonly #wake: Wake;
   readonly #sockets: Sockets;
+  /** What was handed to a holder that has not taken it yet. */
+  readonly #posts = new Map<string, { readonly holder: WebSocket; settle(isTaken: boolean): void }>();
   #desk: CallDesk | undefined;
   #subscriptions: Subscriptions | undefined;
 
@@ -110,11 +112,21 @@ export class SessionObject extends DurableObject {
     this.#begin(expires).cancel(request);
   }
 
-  /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody does. */
-  async deliver(text: string): Promise<boolean> {
+  /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody took it. `id`: the same when said again. */
+  async deliver(id: string, text: string): Promise<boolean> {
     const holder = this.#sockets(({ as }) => as === "holder").at(-1);
-    if (holder) tell(holder, { posted: text });
-    return holder !== undefined;
+    if (!holder) return false;
+    // What is sent may be lost with its socket: until its holder says so, it was not taken.
+    return new Promise((settle) => {
+      this.#posts.set(id, { holder, settle });
+      tell(holder, { posted: text, id });
+      if (holder.readyState !== WebSocket.OPEN) this.#settle(id, false);
+    });
+  }
+
+  #settle(id: string, isTaken: boolean): void {
+    this.#posts.get(id)?.settle(isTaken);
+    this.#posts.delete(id);
   }
 
   async holding(): Promise<Holding> {
@@ -122,7 +134,9 @@ export class SessionObject extends DurableObject {
   }
 
   async agree(agreed: string, expires: number): Promise<void> {
-    this.#begin(expires);
+    const desk = this.#begin(expires);
+    // A client that begins anew numbers its requests anew.
+    if (this.ctx.storage.kv.get("agreed") !== undefined) desk.forget();
     this.ctx.storage.kv.put("agreed", agreed);
   }
 
@@ -152,7 +166,13 @@ export class SessionObject extends DurableObject {
     return new Response(null, { status: 101, webSocket: near });
   }
 
+  /** A holder took what was posted under this id. */
+  override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
+    this.#settle(String(id), true);
+  }
+
   override async webSocketClose(socket: WebSocket): Promise<void> {
+    for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settle(id, false);
     const attachment = attachmentOf(socket);
     if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call);
     if (attachment.as === "holder") this.#detach();

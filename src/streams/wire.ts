@@ -36,5 +36,7 @@ export type RunnerMessage =
   | { readonly cancel: true }
   /** A question was answered: ask again for what is known. */
   | { readonly answered: true }
-  /** What the client posted. */
-  | { readonly posted: string };
+  /** What the client posted; `id` is its own, for it may come twice. */
+  | { readonly posted: string; readonly id: string }
+  /** To the holder alone: a call is stored, and nobody shows it yet. */
+  | { readonly stored: string };
