@@ -182,13 +182,16 @@ class HeldStream {
 
   /** Calls that were stored while the object could not say so. */
   #catchUp(): void {
-    const { onError } = this.#owned;
-    this.#holding().then(({ calls }) => {
-      for (const { key, from } of calls) {
-        const shown = this.#shown.get(key) ?? 0;
-        if (shown <= from) void this.#holder.show(key, shown);
-      }
-    }, onError);
+    this.#holding()
+      .then(({ calls }) => {
+        for (const { key, from } of calls) {
+          const shown = this.#shown.get(key) ?? 0;
+          if (shown <= from) void this.#holder.show(key, shown);
+        }
+      })
+      .catch((error: unknown) => {
+        this.#owned.onError(error);
+      });
   }
 
   #holding(): Promise<Holding> {

@@ -168,7 +168,7 @@ export class SessionObject extends DurableObject {
 
   /** A holder took what was posted under this id. */
   override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
-    this.#settle(String(id), true);
+    if (typeof id === "string") this.#settle(id, true);
   }
 
   override async webSocketClose(socket: WebSocket): Promise<void> {
