@@ -10,6 +10,7 @@ export class HeldSink implements EventSink {
   readonly #events: EventStream;
   readonly #cancel = new AbortController();
   #outlet: Outlet | undefined;
+  #closed = false;
   /** Notifications that went to the client directly. */
   said = 0;
 
@@ -36,12 +37,14 @@ export class HeldSink implements EventSink {
       this.#outlet.append(json);
       return;
     }
+    if (this.#closed) return;
     this.said += 1;
     this.#events.event(json);
   }
 
   /** A cancelled request gets no answer. */
   async finish(json: string): Promise<void> {
+    this.#closed = true;
     const told = this.#cancel.signal.aborted ? null : json;
     if (this.#outlet) await this.#outlet.finish(told);
     else if (told !== null) this.#events.event(told);

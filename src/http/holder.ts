@@ -3,7 +3,7 @@
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import type { Call } from "../protocol/backend.ts";
-import { classify } from "../protocol/classify.ts";
+import { classify, type Classified } from "../protocol/classify.ts";
 import { encodeAnswer, encodeFailure } from "../protocol/dispatch.ts";
 import { DIALECTS, type Revision } from "../protocol/era.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -13,23 +13,33 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { CallViewer } from "../streams/call-viewer.ts";
 import type { CallRunner } from "../streams/call-runner.ts";
 import { openSessionSocket, persistently } from "../streams/session-door.ts";
+import type { RunnerMessage } from "../streams/wire.ts";
 import { call2025, isInitialize, runBatch } from "./answer-2025.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
 import type { EventStream } from "./event-stream.ts";
 import { HeldSink } from "./held-sink.ts";
+import { failureOf } from "./on-error.ts";
 import { NO_HEADERS } from "./posted.ts";
 import type { Session } from "./session.ts";
 import { createRunner, resumableOf, storeCall, watch } from "./stored-call.ts";
 
 const MAX_RUNNING = 100;
+const MAX_POSTS = 1000;
 /** How long a call goes on when its client is gone. */
 const ORPHAN_MS = 30_000;
+
+/** As the session's object hands it on. */
+type Posted = Extract<RunnerMessage, { posted: string }>;
 
 export interface HolderHost {
   readonly endpoint: Endpoint;
   readonly events: EventStream;
   /** An event of a stored call: `seq` of `key` was shown. */
   shown(key: string, seq: number, json: string): void;
+  /** This post arrived; it may be said again. */
+  taken(post: string): void;
+  /** Something cannot be shown here: the client shall come back for it. */
+  lost(): void;
 }
 
 /** What `initialize` agreed on, as the session's object keeps it. */
@@ -44,12 +54,19 @@ interface Running {
   readonly runner: CallRunner;
 }
 
+function idOf(classified: Classified): RequestId | undefined {
+  return classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
+}
+
 export class Holder {
   readonly #host: HolderHost;
   readonly #running = new Set<Running>();
   readonly #viewers = new Map<string, CallViewer>();
+  /** What was posted of late: an object that was reset in the middle hands it on again. */
+  readonly #posts = new Set<string>();
   #session: Session;
   #taken = 0;
+  #left = false;
 
   constructor(host: HolderHost, session: Session) {
     this.#host = host;
@@ -63,11 +80,18 @@ export class Holder {
   }
 
   /** What a client posted. It ends here: whatever goes wrong becomes an answer. */
-  take(text: string): void {
+  take({ posted, id: post }: Posted): void {
+    this.#host.taken(post);
+    if (this.#posts.has(post)) return;
+    this.#posts.add(post);
+    const [oldest] = this.#posts;
+    if (this.#posts.size > MAX_POSTS && oldest !== undefined) this.#posts.delete(oldest);
     this.#taken += 1;
     const { endpoint } = this.#host;
-    const work = this.#run(JSON.parse(text)).catch((error: unknown) => {
+    const classified = classify(JSON.parse(posted), NO_HEADERS);
+    const work = this.#run(classified).catch((error: unknown) => {
       endpoint.onError(error);
+      this.#refuse(idOf(classified), failureOf(error, endpoint.request));
     });
     endpoint.waitUntil(
       work.then(() => {
@@ -76,8 +100,13 @@ export class Holder {
     );
   }
 
+  shows(key: string): boolean {
+    return this.#viewers.has(key);
+  }
+
   /** Shows a stored call after `after`. */
   async show(key: string, after: number): Promise<void> {
+    if (this.#left || this.#viewers.has(key)) return;
     const viewer = new CallViewer({
       connect: (from) => openSessionSocket(this.#object(), { as: "viewer", call: key }, from),
       event: (seq, json) => {
@@ -88,16 +117,27 @@ export class Holder {
       },
     });
     this.#viewers.set(key, viewer);
-    if ((await viewer.start(after)) !== undefined) this.#viewers.delete(key);
+    try {
+      if ((await viewer.start(after)) !== undefined) this.#viewers.delete(key);
+    } catch (error) {
+      this.#host.endpoint.onError(error);
+      this.#host.lost();
+    }
   }
 
   /** The client is gone: questions are for whoever it comes back to, and the rest has little time left. */
   leave(): void {
+    if (this.#left) return;
+    this.#left = true;
     for (const viewer of this.#viewers.values()) viewer.close();
     for (const { runner } of this.#running) runner.leave();
-    if (this.#running.size === 0) return;
+    if (this.#taken === 0) return;
     setTimeout(() => {
-      for (const { sink } of this.#running) sink.cancel();
+      for (const { sink, runner } of this.#running) {
+        // What is stored goes on elsewhere; the rest ends.
+        if (runner.isStored) runner.abandon();
+        sink.cancel();
+      }
     }, ORPHAN_MS);
   }
 
@@ -105,13 +145,10 @@ export class Holder {
     return this.#host.endpoint.doors.sessionObject(this.#session);
   }
 
-  async #run(body: unknown): Promise<void> {
-    const classified = classify(body, NO_HEADERS);
-    const id =
-      classified.kind === "message2025" && classified.message.kind === "request" ? classified.message.id : undefined;
+  async #run(classified: Classified): Promise<void> {
     const arrived =
       this.#taken > MAX_RUNNING ? failure("refused", "Refused: too many calls at once") : await this.#arrive();
-    if (isFailure(arrived)) return this.#refuse(id, arrived);
+    if (isFailure(arrived)) return this.#refuse(idOf(classified), arrived);
     if (classified.kind === "batch2025") {
       const session = this.#session;
       const json = await runBatch(arrived, classified.messages, { session, dialect: session.dialect });
@@ -148,30 +185,26 @@ export class Holder {
     const { negotiated, capabilities, result } = initialized;
     const { dialect, unofficial } = negotiated;
     const agreed: Agreed = { revision: dialect.revision, unofficial, capabilities };
-    this.#session = { ...this.#session, dialect, unofficial, capabilities };
     const agree = async () =>
       (await arrived.doors.remembered(this.#session)).agree(JSON.stringify(agreed), this.#session.expires);
     await persistently(agree);
+    this.#session = { ...this.#session, dialect, unofficial, capabilities };
     this.#host.events.event(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
   }
 
   async #call(arrived: Arrived, call: Call): Promise<void> {
     const session = this.#session;
-    if (resumableOf(arrived, call)) {
-      const key = await storeCall(arrived, { call, session });
-      if (key !== undefined) return this.show(key, 0);
-    }
+    // Its object tells whoever holds the stream by then to show it.
+    if (resumableOf(arrived, call) && (await storeCall(arrived, { call, session })) !== undefined) return;
     const sink = new HeldSink(this.#host.events);
     const runner = createRunner(
       arrived,
       { call, session },
       {
         said: () => sink.said,
-        stored: (key) => {
+        stored: () => {
           sink.divert(runner);
-          this.show(key, 0).catch((error: unknown) => {
-            arrived.onError(error);
-          });
+          if (this.#left) runner.leave();
         },
         cancelled: () => {
           sink.cancel();
@@ -183,7 +216,13 @@ export class Holder {
     const settled = answer(arrived, { ...call, sink, questions: runner });
     watch(runner, settled, arrived);
     const { json } = await settled;
-    await sink.finish(json);
-    this.#running.delete(running);
+    try {
+      await sink.finish(json);
+    } catch (error) {
+      // Of a stored call: another run brings its result.
+      arrived.onError(error);
+    } finally {
+      this.#running.delete(running);
+    }
   }
 }

@@ -8,11 +8,13 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { notification } from "../protocol/jsonrpc.ts";
 import { HeldSocket } from "../streams/held-socket.ts";
 import type { FeedState } from "../streams/feed.ts";
-import { openSessionSocket } from "../streams/session-door.ts";
+import { openSessionSocket, persistently } from "../streams/session-door.ts";
+import type { Holding } from "../streams/session-object.ts";
 import type { RunnerMessage } from "../streams/wire.ts";
 import { findSession, ownerOf, type Owned } from "./find-session.ts";
 import { Holder } from "./holder.ts";
 import { eventIdOf, openNotifications, refuse, sessionFilter, stateOf } from "./notifications.ts";
+import { UNAVAILABLE } from "./posted.ts";
 import { mintSession, type Session } from "./session.ts";
 
 const RETRY_MS = 1000;
@@ -29,8 +31,13 @@ interface Position {
 }
 
 export async function holdStream(owned: Owned): Promise<Response | Failure> {
-  const found = await sessionOf(owned);
-  return isSession(found) ? new HeldStream(owned, found).open() : found;
+  try {
+    const found = await sessionOf(owned);
+    return isSession(found) ? await new HeldStream(owned, found).open() : found;
+  } catch (error) {
+    owned.onError(error);
+    return UNAVAILABLE;
+  }
 }
 
 interface Found {
@@ -90,6 +97,8 @@ class HeldStream {
   readonly #holder: Holder;
   readonly #socket: HeldSocket;
   #state: FeedState = NOTHING_TOLD;
+  /** What comes before the stream has begun: nothing is answered before that, or without what was agreed. */
+  #early: (() => void)[] | undefined = [];
 
   constructor(owned: Owned, found: Found) {
     const { session, position } = found;
@@ -106,11 +115,10 @@ class HeldStream {
       },
       bye: () => {},
       over: () => {
-        this.#socket.close();
-        this.#holder.leave();
+        this.#over();
       },
     });
-    const { events, feed } = this.#stream;
+    const { events } = this.#stream;
     this.#holder = new Holder(
       {
         endpoint: owned,
@@ -119,41 +127,96 @@ class HeldStream {
           this.#note(key, seq);
           events.event(json, this.#eventId());
         },
+        taken: (post) => {
+          this.#socket.send(post);
+        },
+        lost: () => {
+          this.#over();
+        },
       },
       session,
     );
     this.#socket = new HeldSocket(() => openSessionSocket(owned.doors.sessionObject(session), { as: "holder" }), {
       message: (message) => {
-        if ("posted" in (message as RunnerMessage)) this.#holder.take((message as { posted: string }).posted);
+        this.#whenBegun(() => {
+          this.#hear(message as RunnerMessage);
+        });
       },
-      reopened: () => {},
+      reopened: () => {
+        this.#whenBegun(() => {
+          this.#catchUp();
+        });
+      },
       // Replaced by a newer stream, or the session is over.
       ended: () => {
-        feed.close();
-        events.end();
-        this.#holder.leave();
+        this.#over();
       },
     });
   }
 
   async open(): Promise<Response | Failure> {
-    const { session, position } = this.#found;
+    try {
+      return await this.#begin();
+    } catch (error) {
+      this.#over();
+      throw error;
+    }
+  }
+
+  #over(): void {
+    this.#stream.feed.close();
+    this.#stream.events.end();
+    this.#socket.close();
+    this.#holder.leave();
+  }
+
+  #whenBegun(work: () => void): void {
+    if (this.#early) this.#early.push(work);
+    else work();
+  }
+
+  #hear(message: RunnerMessage): void {
+    if ("stored" in message) void this.#holder.show(message.stored, this.#shown.get(message.stored) ?? 0);
+    if ("posted" in message) this.#holder.take(message);
+  }
+
+  /** Calls that were stored while the object could not say so. */
+  #catchUp(): void {
+    this.#holding()
+      .then(({ calls }) => {
+        for (const { key, from } of calls) {
+          const shown = this.#shown.get(key) ?? 0;
+          if (shown <= from) void this.#holder.show(key, shown);
+        }
+      })
+      .catch((error: unknown) => {
+        this.#owned.onError(error);
+      });
+  }
+
+  #holding(): Promise<Holding> {
+    return persistently(async () => this.#owned.doors.sessionObject(this.#found.session).holding());
+  }
+
+  async #begin(): Promise<Response | Failure> {
+    const { position } = this.#found;
     const { events, feed } = this.#stream;
-    await this.#socket.start();
-    const { agreed, calls } = await this.#owned.doors.sessionObject(session).holding();
+    await persistently(() => this.#socket.start());
+    const { agreed, calls } = await this.#holding();
     if (agreed !== null) this.#holder.recall(agreed);
     const started = await feed.start(position?.state ?? (agreed === null ? undefined : NOTHING_TOLD));
     if (typeof started === "number") {
-      this.#socket.close();
+      this.#over();
       return refuse(events, started);
     }
     this.#state = started;
     events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);
     // A client that says where it was is shown what follows; one that does not, what it cannot do without.
-    await Promise.all(
-      calls.map(({ key, from }) => this.#holder.show(key, position ? (this.#shown.get(key) ?? 0) : from)),
-    );
+    for (const { key, from } of calls) if (!position) this.#note(key, from);
+    await Promise.all(calls.map(({ key }) => this.#holder.show(key, this.#shown.get(key) ?? 0)));
     this.#stream.begin();
+    for (const work of this.#early ?? []) work();
+    this.#early = undefined;
     return events.respond();
   }
 
@@ -168,7 +231,8 @@ class HeldStream {
   #note(key: string, seq: number): void {
     this.#shown.delete(key);
     this.#shown.set(key, seq);
-    const [oldest] = this.#shown.keys();
+    // Those that are over first: one that waits for long must not be shown from its beginning again.
+    const oldest = [...this.#shown.keys()].find((one) => !this.#holder.shows(one));
     if (this.#shown.size > MAX_SHOWN && oldest !== undefined) this.#shown.delete(oldest);
   }
 

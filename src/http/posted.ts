@@ -3,7 +3,7 @@
 
 import { classify, type InboundHeaders } from "../protocol/classify.ts";
 import type { Era } from "../protocol/era.ts";
-import { failure } from "../protocol/errors.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 import { persistently } from "../streams/session-door.ts";
 import { hear } from "./answer-2025.ts";
 import { findSession, type Owned } from "./find-session.ts";
@@ -13,6 +13,11 @@ import { respondAccepted, respondFailure } from "./respond.ts";
 export const NO_HEADERS: InboundHeaders = { version: null, session: null, method: null, name: null };
 /** Whoever holds the stream may be coming back after an accident. */
 const HOLDER_RETRY_MS = [50, 250, 700, 1500] as const;
+
+export const UNAVAILABLE: Failure = {
+  ...failure("unavailable", "Service unavailable: this session cannot be reached right now"),
+  retryAfter: 5,
+};
 
 /** The session that the URL names; null: none, as in every other request. */
 export function postedTo({ url }: Request, era: Era): string | null {
@@ -28,11 +33,20 @@ export async function answerPosted(
   if (classified.kind === "rejected") return respondFailure(classified.era, classified.id, classified.failure);
   if (classified.kind === "ignored") return respondAccepted();
   const message = classified.kind === "message2025" ? classified.message : undefined;
-  const session = await findSession(owned, id);
-  if (session && message && message.kind !== "request") return hear(owned, message, session);
-  const object = session && owned.doors.sessionObject(session);
-  if (object && (await delivered(() => object.deliver(text)))) return respondAccepted();
-  return respondFailure("2025", message?.kind === "request" ? message.id : undefined, failure("sessionNotFound"));
+  const asked = message?.kind === "request" ? message.id : undefined;
+  try {
+    const session = await findSession(owned, id);
+    if (session && message && message.kind !== "request") return await hear(owned, message, session);
+    const post = crypto.randomUUID();
+    if (session && (await delivered(() => owned.doors.sessionObject(session).deliver(post, text)))) {
+      return respondAccepted();
+    }
+    return respondFailure("2025", asked, failure("sessionNotFound"));
+  } catch (error) {
+    owned.onError(error);
+    // With any status of success its client would wait for an answer on the stream.
+    return respondFailure("2025", asked, UNAVAILABLE);
+  }
 }
 
 async function delivered(deliver: () => Promise<boolean>): Promise<boolean> {

@@ -66,13 +66,16 @@ export class CallDesk {
     // Whoever gave it before may not have heard that it was taken.
     if (this.#tables.find(call.key)) return true;
     if (!this.#host.storage.transactionSync(() => this.#tables.add(call))) return false;
+    this.#tellHolder(call.key);
     if (this.#tables.takeCancelled(call.request, Date.now())) this.#end(call.key);
     else this.#launch(call.key, 1);
     return true;
   }
 
   ask(ask: AskQuestions): AskResult {
+    const isNew = ask.call !== null && !this.#tables.find(ask.key);
     const state = this.#host.storage.transactionSync(() => this.#put(ask));
+    if (isNew && state === "asked") this.#tellHolder(ask.key);
     return state === "asked" ? { state, known: this.#tables.answers(ask.key) } : { state };
   }
 
@@ -174,8 +177,16 @@ export class CallDesk {
     const certain = Date.now() - UNCERTAIN_MS;
     return this.#tables.all().map(({ key, over, shown, seq }) => {
       if (over === null) return { key, from: Math.max((this.#tables.firstOpen(key) ?? seq + 1) - 1, 0) };
-      return { key, from: shown !== null && shown < certain ? seq : Math.max(seq - 1, 0) };
+      // What ended without a word ends with a question that nobody may answer any more.
+      const isSeen = (shown !== null && shown < certain) || this.#tables.isQuestion(key, seq);
+      return { key, from: isSeen ? seq : Math.max(seq - 1, 0) };
     });
+  }
+
+  /** Whoever asked for them is gone for good: nothing of them may be shown, or answer a request of the same id. */
+  forget(): void {
+    for (const { request } of this.#tables.unfinished()) this.cancel(request);
+    this.#tables.clear();
   }
 
   /** `parked`: of its own accord, because it waits for its client. */
@@ -201,6 +212,11 @@ export class CallDesk {
 
   #recoverSoon(): void {
     this.#host.wakeAt(Date.now() + RECOVERY_MS);
+  }
+
+  /** Whoever holds the client's one stream shows the call there. */
+  #tellHolder(key: string): void {
+    for (const holder of this.#host.sockets(({ as }) => as === "holder")) tell(holder, { stored: key });
   }
 
   /** Nobody runs it, and it was not left to the answer of its client either. */

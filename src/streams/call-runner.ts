@@ -252,8 +252,12 @@ export class CallRunner implements QuestionPort {
   /** `json`: the answer; null: the call ends without one. */
   async finish(json: string | null): Promise<void> {
     await this.#chain;
-    if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json));
-    this.close();
+    try {
+      if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json));
+    } finally {
+      // A result that could not be stored: without its socket the call is lost, and another run is started.
+      this.close();
+    }
   }
 
   withdraw(reason: string): void {

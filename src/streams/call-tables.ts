@@ -230,6 +230,10 @@ export class CallTables {
     this.#sql.exec("UPDATE questions SET seq = ? WHERE id = ?", seq, id);
   }
 
+  isQuestion(call: string, seq: number): boolean {
+    return this.#sql.exec("SELECT 1 FROM questions WHERE call = ? AND seq = ? LIMIT 1", call, seq).toArray().length > 0;
+  }
+
   /** The event that puts the first question without an answer. */
   firstOpen(call: string): number | undefined {
     const { seq } = this.#sql
@@ -267,6 +271,10 @@ export class CallTables {
     return (
       this.#sql.exec("SELECT 1 FROM questions WHERE call = ? AND answer IS NULL LIMIT 1", call).toArray().length > 0
     );
+  }
+
+  clear(): void {
+    for (const table of ["calls", "events", "questions", "cancelled"]) this.#sql.exec(`DELETE FROM ${table}`);
   }
 
   addCancelled(request: string, now: number): void {

@@ -47,6 +47,11 @@ export class HeldSocket {
     return undefined;
   }
 
+  /** What is said while the socket is lost is lost with it. */
+  send(text: string): void {
+    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
+  }
+
   close(code = 1000): void {
     this.#closed = true;
     this.#socket?.close(code);

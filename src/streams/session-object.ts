@@ -38,6 +38,8 @@ interface Loopback {
 export class SessionObject extends DurableObject {
   readonly #wake: Wake;
   readonly #sockets: Sockets;
+  /** What was handed to a holder that has not taken it yet. */
+  readonly #posts = new Map<string, { readonly holder: WebSocket; settle(isTaken: boolean): void }>();
   #desk: CallDesk | undefined;
   #subscriptions: Subscriptions | undefined;
 
@@ -120,11 +122,26 @@ export class SessionObject extends DurableObject {
     this.#begin(expires).cancel(request);
   }
 
-  /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody does. */
-  async deliver(text: string): Promise<boolean> {
+  /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody took it. `id`: the same when said again. */
+  async deliver(id: string, text: string): Promise<boolean> {
     const holder = this.#sockets(({ as }) => as === "holder").at(-1);
-    if (holder) tell(holder, { posted: text });
-    return holder !== undefined;
+    if (!holder) return false;
+    // What is sent may be lost with its socket: until its holder says so, it was not taken.
+    return new Promise((settle) => {
+      this.#posts.set(id, { holder, settle });
+      tell(holder, { posted: text, id });
+      if (holder.readyState !== WebSocket.OPEN) this.#settle(id, false);
+    });
+  }
+
+  #settle(id: string, isTaken: boolean): void {
+    this.#posts.get(id)?.settle(isTaken);
+    this.#posts.delete(id);
+  }
+
+  /** Nobody will say any more whether it was taken there. */
+  #settlePostsAt(socket: WebSocket): void {
+    for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settle(id, false);
   }
 
   async holding(): Promise<Holding> {
@@ -132,7 +149,9 @@ export class SessionObject extends DurableObject {
   }
 
   async agree(agreed: string, expires: number): Promise<void> {
-    this.#begin(expires);
+    const desk = this.#begin(expires);
+    // A client that begins anew numbers its requests anew.
+    if (this.ctx.storage.kv.get("agreed") !== undefined) desk.forget();
     this.ctx.storage.kv.put("agreed", agreed);
   }
 
@@ -162,7 +181,13 @@ export class SessionObject extends DurableObject {
     return new Response(null, { status: 101, webSocket: near });
   }
 
+  /** A holder took what was posted under this id. */
+  override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
+    if (typeof id === "string") this.#settle(id, true);
+  }
+
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    this.#settlePostsAt(socket);
     const attachment = attachmentOf(socket);
     if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call, code === CLOSE.parked);
     if (attachment.as === "holder") this.#detach();
@@ -190,7 +215,10 @@ export class SessionObject extends DurableObject {
 
   #attach(): void {
     if (this.#detachedUntil() !== undefined) this.ctx.storage.kv.delete("detachedUntil");
-    for (const other of this.#sockets(({ as }) => as === "holder")) other.close(CLOSE.replaced);
+    for (const other of this.#sockets(({ as }) => as === "holder")) {
+      other.close(CLOSE.replaced);
+      this.#settlePostsAt(other);
+    }
   }
 
   /** Nobody holds the stream. What there is to remember waits for the client, but not for days. */

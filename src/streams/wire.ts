@@ -40,5 +40,7 @@ export type RunnerMessage =
   | { readonly answered: true }
   /** The client got on with a question. */
   | { readonly progress: { readonly id: string; readonly params: string } }
-  /** What the client posted. */
-  | { readonly posted: string };
+  /** What the client posted; `id` is its own, for it may come twice. */
+  | { readonly posted: string; readonly id: string }
+  /** To the holder alone: a call is stored, and nobody shows it yet. */
+  | { readonly stored: string };

@@ -1,59 +1,13 @@
 // The HTTP+SSE transport of 2024-11-05: one GET stream for everything the server says, POSTs for what the client says.
 
-import { afterEach, describe, expect, inject, test } from "vitest";
-import { openEvents, type EventReader } from "../support/event-reader.ts";
+import { describe, expect, inject, test } from "vitest";
 import { clientOf, post, type Json } from "../support/mcp.ts";
-import { expectOfficial } from "../support/official-schema.ts";
+import { connectSse, HELLO, initializeSse as begin } from "../support/sse-connection.ts";
 
 const origin = inject("fixtureOrigin");
 const lab = `${origin}/mcp/lab`;
-const open: EventReader[] = [];
 
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((stream) => stream.close()));
-});
-
-interface Connection {
-  readonly stream: EventReader;
-  readonly endpoint: string;
-  readonly endpointId: string;
-  send(message: Json): ReturnType<typeof post>;
-  request(id: unknown, method: string, params?: Json): Promise<Json>;
-}
-
-async function connect(url = lab, headers: Record<string, string> = {}): Promise<Connection> {
-  const stream = await openEvents(url, { headers });
-  open.push(stream);
-  const first = await stream.next();
-  expect(first?.event).toBe("endpoint");
-  const endpoint = new URL(first?.data ?? "", url).href;
-  const send = (message: Json) => post(endpoint, message, { headers });
-  return {
-    stream,
-    endpoint,
-    endpointId: first?.id ?? "",
-    send,
-    request: async (id, method, params) => {
-      const { status } = await send({ jsonrpc: "2.0", id, method, ...(params ? { params } : {}) });
-      expect(status).toBe(202);
-      const message = await stream.message((one) => one.id === id);
-      expectOfficial("2024-11-05", message, { direction: "server", method });
-      return message;
-    },
-  };
-}
-
-const HELLO = {
-  protocolVersion: "2024-11-05",
-  capabilities: { roots: {} },
-  clientInfo: { name: "test", version: "1" },
-};
-
-async function begin(connection: Connection): Promise<void> {
-  const { result } = await connection.request("hello", "initialize", HELLO);
-  expect(result).toMatchObject({ protocolVersion: "2024-11-05" });
-  await connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
-}
+const connect = (url = lab, headers: Record<string, string> = {}) => connectSse(url, { headers });
 
 describe("a stream", () => {
   test("begins with its endpoint, which keeps what else the URL says", async () => {
@@ -96,22 +50,6 @@ describe("a stream", () => {
   });
 });
 
-/** Everything a resumed stream says until nothing is said for as long as a ping takes. */
-async function messagesUntilPing(connection: Connection): Promise<Json[]> {
-  const id = crypto.randomUUID();
-  await connection.send({ jsonrpc: "2.0", id, method: "ping" });
-  const messages: Json[] = [];
-  for (
-    let message = await connection.stream.message();
-    message.id !== id;
-    message = await connection.stream.message()
-  ) {
-    messages.push(message);
-  }
-  return messages;
-}
-
-const ASKED = { ...HELLO, capabilities: { elicitation: {}, sampling: {}, roots: {} } };
 const YES = { action: "accept", content: { yes: true } };
 
 const uriOf = (key: string) => `lab://ends/${key}/began`;
@@ -127,7 +65,7 @@ const change = (key: string) =>
 describe("a client that comes back", () => {
   test("with the id of the last event goes on in its session: what it subscribed to, what it missed", async () => {
     const before = await connect();
-    await before.request("hello", "initialize", ASKED);
+    await before.request("hello", "initialize", HELLO);
     const key = crypto.randomUUID();
     const uri = uriOf(key);
     await before.request(1, "resources/subscribe", { uri });
@@ -147,38 +85,38 @@ describe("a client that comes back", () => {
     await before.send({ jsonrpc: "2.0", id: "long", method: "tools/call", params: { name: "test_reconnection" } });
     await before.stream.close();
     const after = await connect(url, { "last-event-id": before.endpointId });
-    const event = await eventOf(after.stream, "long");
+    const event = await after.event("long");
     expect(event.message.result).toMatchObject({ content: [{ text: "The answer survived the reconnection." }] });
     await after.stream.close();
     const later = await connect(url, { "last-event-id": event.id });
-    expect((await messagesUntilPing(later)).filter(({ id }) => id === "long")).toEqual([]);
+    expect((await later.soFar()).filter(({ id }) => id === "long")).toEqual([]);
     const twice = await connect(url, { "last-event-id": before.endpointId });
-    expect((await messagesUntilPing(twice)).filter(({ id }) => id === "long")).toHaveLength(1);
+    expect((await twice.soFar()).filter(({ id }) => id === "long")).toHaveLength(1);
   });
 
   test("answers a question that was asked before; the call goes on and what was done once stays done", async () => {
     const before = await connect();
-    await before.request("hello", "initialize", ASKED);
+    await before.request("hello", "initialize", HELLO);
     const key = crypto.randomUUID();
     const params = { name: "lab_pay", arguments: { key } };
     await before.send({ jsonrpc: "2.0", id: "pay", method: "tools/call", params });
-    const sure = await eventOf(before.stream, "elicitation/create");
+    const sure = await before.event("elicitation/create");
     await before.stream.close();
     const after = await connect(lab, { "last-event-id": sure.id });
     await after.send({ jsonrpc: "2.0", id: sure.message.id, result: YES });
     await after.send({ jsonrpc: "2.0", id: sure.message.id, result: { action: "decline" } });
-    const thanks = await eventOf(after.stream, "elicitation/create");
+    const thanks = await after.event("elicitation/create");
     expect(thanks.message.id).not.toBe(sure.message.id);
     await after.send({ jsonrpc: "2.0", id: thanks.message.id, result: YES });
-    const paid = await eventOf(after.stream, "pay");
+    const paid = await after.event("pay");
     expect(JSON.stringify(paid.message.result)).toContain("receipt");
-    expect((await messagesUntilPing(after)).filter(({ method }) => method === "elicitation/create")).toEqual([]);
+    expect((await after.soFar()).filter(({ method }) => method === "elicitation/create")).toEqual([]);
   });
 
   test("under the name it gave its stream needs no event id: it is asked again what is still open", async () => {
     const url = `${lab}?stream=${crypto.randomUUID()}`;
     const before = await connect(url);
-    await before.request("hello", "initialize", ASKED);
+    await before.request("hello", "initialize", HELLO);
     await before.send({
       jsonrpc: "2.0",
       id: "ask",
@@ -204,14 +142,6 @@ describe("a client that comes back", () => {
     expect((await after.request(1, "ping")).id).toBe(1);
   });
 });
-
-async function eventOf(stream: EventReader, idOrMethod: string): Promise<{ id: string; message: Json }> {
-  for (let event = await stream.next(); event; event = await stream.next()) {
-    const message = JSON.parse(event.data) as Json;
-    if (message.id === idOrMethod || message.method === idOrMethod) return { id: event.id ?? "", message };
-  }
-  throw new Error("the stream ended");
-}
 
 describe("what is refused", () => {
   test.each([
@@ -262,7 +192,7 @@ describe("what is refused", () => {
   test("a batch in a revision that has none, on the stream", async () => {
     const connection = await connect();
     await begin(connection);
-    await connection.send([{ jsonrpc: "2.0", id: 1, method: "ping" }] as unknown as Json);
+    await connection.send([{ jsonrpc: "2.0", id: 1, method: "ping" }]);
     expect((await connection.stream.message()).error).toMatchObject({ code: -32600 });
   });
 });

@@ -53,7 +53,7 @@ export class FakeBackend implements Backend {
     return this.prompts.find((prompt) => prompt.wire.name === name);
   }
 
-  async callTool(tool: ToolDefinition, args: JsonObject): Promise<CallOutcome | InvalidArguments> {
+  async callTool(tool: ToolDefinition, args: JsonObject, _call: Call): Promise<CallOutcome | InvalidArguments> {
     this.asked.push(["callTool", tool.wire.name, args]);
     return this.onTool();
   }

@@ -84,3 +84,7 @@ export function rowsIn(session: SessionStub, query: string): Promise<Record<stri
 export function within<R>(session: SessionStub, work: (instance: SessionObject) => Promise<R>): Promise<R> {
   return runInDurableObject<SessionObject, R>(session, work);
 }
+
+export function holderOf(session: SessionStub) {
+  return listening<RunnerMessage>(openSessionSocket(session, { as: "holder" }));
+}

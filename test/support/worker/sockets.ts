@@ -10,6 +10,7 @@ export interface Listening<Message> {
   until(fits: (message: Message) => boolean): Promise<Message[]>;
   /** The code with which the object ended it. */
   readonly ended: Promise<number>;
+  send(text: string): void;
   close(code?: number): void;
 }
 
@@ -50,6 +51,9 @@ export async function listening<Message>(opening: Promise<Opened>): Promise<List
       return seen;
     },
     ended,
+    send: (text) => {
+      socket.send(text);
+    },
     close: (code = 1000) => {
       socket.close(code);
     },
