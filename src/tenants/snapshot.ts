@@ -87,19 +87,25 @@ function renewed(
   // The same keys stay the same objects, because imported keys and opened sessions hang on them.
   const ring = before && sameKeys(before.ring, answer.ring) ? before.ring : answer.ring;
   const { version, created, seeded } = answer;
-  const kept = answer.policy === null ? before : fresh(answer.policy);
-  if (!kept) throw new Error("the authority sent no policy and none is held");
-  const { policy, keys, derived } = kept;
-  const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
   const ended = before?.ended ?? new EndedSessions();
   if (answer.ended) ended.learn(answer.ended);
-  const bytes = kept === before ? before.bytes : kept.bytes + ended.bytes;
+  const kept = answer.policy === null ? before : (sameAs(answer, tenant) ?? fresh(answer.policy, ended));
+  if (!kept) throw new Error("the authority sent no policy and none is held");
+  const { policy, keys, derived, bytes } = kept;
+  const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
   const { placement } = ask;
   return { tenant, version, created, policy, ring, seeded, validUntil, keys, derived, ended, bytes, placement };
 }
 
-function fresh(policy: Policy): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {
-  return { policy, keys: new Map(), derived: new Map(), bytes: BASE_BYTES + 2 * JSON.stringify(policy).length };
+/** Somebody asked at the same time and was answered before: keys and views are found and computed once for a version. */
+function sameAs({ version, created }: LeaseGranted, tenant: string): Snapshot | undefined {
+  const current = held.get(tenant);
+  return current?.version === version && current.created === created ? current : undefined;
+}
+
+function fresh(policy: Policy, ended: EndedSessions): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {
+  const bytes = BASE_BYTES + 2 * JSON.stringify(policy).length + ended.bytes;
+  return { policy, keys: new Map(), derived: new Map(), bytes };
 }
 
 function sameKeys(a: KeyRing, b: KeyRing): boolean {
@@ -107,8 +113,10 @@ function sameKeys(a: KeyRing, b: KeyRing): boolean {
 }
 
 function rememberKey(snapshot: Snapshot, token: string, grant: KeyGrant | null): void {
-  if (snapshot.keys.size >= MAX_TOKENS) snapshot.keys.clear();
-  snapshot.keys.set(token, grant);
+  const { keys } = snapshot;
+  const [oldest] = keys.keys();
+  if (keys.size >= MAX_TOKENS && !keys.has(token) && oldest !== undefined) keys.delete(oldest);
+  keys.set(token, grant);
 }
 
 function hold(snapshot: Snapshot): void {

@@ -242,8 +242,26 @@ describe("keys in a snapshot", () => {
     for (let guess = 0; guess < 999; guess += 1) snapshot.keys.set(`guess ${guess}`, null);
     await take(tenant, { key: KEY });
     expect(snapshot.keys.size).toBe(1000);
+    // One that is known takes nobody's place, one more takes the oldest one's.
+    await take(tenant, { key: KEY });
+    expect([snapshot.keys.size, snapshot.keys.has("guess 0")]).toEqual([1000, true]);
     await take(tenant, { key: { token: "one more", hash: "h" } });
-    expect([...snapshot.keys]).toEqual([["one more", null]]);
+    expect([snapshot.keys.size, snapshot.keys.has("guess 0"), snapshot.keys.has("guess 1")]).toEqual([
+      1000,
+      false,
+      true,
+    ]);
+  });
+
+  it("are known together though each was asked for at the same time, just after the version changed", async () => {
+    const tenant = await made();
+    await take(tenant);
+    await write(tenant, { title: "another" });
+    const [one, two] = await Promise.all(
+      ["one", "two"].map((token) => take(tenant, { key: { token, hash: `hash of ${token}` } })),
+    );
+    expect([...(lastSnapshot(tenant.id)?.keys.keys() ?? [])].toSorted()).toEqual(["one", "two"]);
+    expect(one?.derived).toBe(two?.derived);
   });
 
   it("are never the authority's tokens: only a hash leaves the isolate", async () => {

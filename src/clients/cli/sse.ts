@@ -12,6 +12,7 @@ interface Pending {
   event: string;
   id: string | undefined;
   data: string[];
+  size: number;
 }
 
 const MAX_EVENT_CHARACTERS = 64 * 1024 * 1024;
@@ -22,25 +23,33 @@ export async function* readSse(
   body: AsyncIterable<Uint8Array>,
   cursor: SseCursor = {},
 ): AsyncGenerator<string, void, void> {
-  let pending: Pending = { event: "", id: undefined, data: [] };
+  let pending = nothing();
   for await (const line of linesOf(body)) {
     if (line !== "") {
       readField(line, pending, cursor);
       continue;
     }
     const { event, id, data } = pending;
-    pending = { event: "", id: undefined, data: [] };
+    pending = nothing();
     if (id !== undefined) cursor.lastEventId = id;
     const text = data.join("\n");
     if (text !== "" && (event === "" || event === "message")) yield text;
   }
 }
 
+function nothing(): Pending {
+  return { event: "", id: undefined, data: [], size: 0 };
+}
+
 function readField(line: string, pending: Pending, cursor: SseCursor): void {
   const colon = line.indexOf(":");
   const field = colon < 0 ? line : line.slice(0, colon);
   const value = colon < 0 ? "" : line.slice(colon + 1).replace(/^ /, "");
-  if (field === "data") pending.data.push(value);
+  if (field === "data") {
+    pending.data.push(value);
+    pending.size += value.length + 1;
+    if (pending.size > MAX_EVENT_CHARACTERS) throw tooLong();
+  }
   if (field === "event") pending.event = value;
   if (field === "id" && !value.includes("\0")) pending.id = value;
   if (field === "retry" && /^\d{1,9}$/.test(value)) cursor.retryMs = Math.min(Number(value), MAX_RETRY_MS);
@@ -66,6 +75,10 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string,
     }
     pieces.push(last);
     size += last.length;
-    if (size > MAX_EVENT_CHARACTERS) throw new Error(`an event is longer than ${MAX_EVENT_CHARACTERS} characters`);
+    if (size > MAX_EVENT_CHARACTERS) throw tooLong();
   }
+}
+
+function tooLong(): Error {
+  return new Error(`an event is longer than ${MAX_EVENT_CHARACTERS} characters`);
 }

@@ -41,6 +41,16 @@ test("a line of 10 MB in small pieces is one event", async () => {
   expect(data).toHaveLength(10_000_000);
 });
 
+test("an event that would not end is refused, in one line and in many", async () => {
+  async function* endless(line: string): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < 200; at += 1) yield Buffer.from(line);
+  }
+  const mebibyte = "x".repeat(1024 * 1024);
+  for (const line of [mebibyte, `data: ${mebibyte}\n`]) {
+    await expect(all(readSse(endless(line)))).rejects.toThrow("longer than");
+  }
+});
+
 test("nothing more is written until a full stdout is drained", async () => {
   const written: string[] = [];
   const drain = new EventEmitter();
