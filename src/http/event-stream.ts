@@ -2,6 +2,10 @@
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+/** Of events that wait for their turn. */
+const MAX_WAITING_CHARACTERS = 32 * 1024 * 1024;
+/** How long a reader may read nothing at all while something waits for it. */
+const MAX_PAUSE_MS = 30_000;
 const MAX_AGE_MS = 30 * 60_000;
 /** So that streams that began together do not end together. */
 const JITTER = 0.1;
@@ -38,6 +42,9 @@ export class EventStream {
   readonly #keepalive: ReturnType<typeof setInterval>;
   readonly #age: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
+  #turn: Promise<void> = Promise.resolve();
+  #waiting = 0;
+  #wake = () => {};
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
@@ -45,6 +52,9 @@ export class EventStream {
       {
         start: (controller) => {
           this.#controller = controller;
+        },
+        pull: () => {
+          this.#wake();
         },
         cancel: () => {
           this.#gone();
@@ -83,12 +93,42 @@ export class EventStream {
   write(text: string): void {
     const controller = this.#controller;
     if (!controller || this.#closed) return;
-    if ((controller.desiredSize ?? 0) < -(this.#options.unreadBytes ?? MAX_UNREAD_BYTES)) {
-      controller.error(new Error("the reader does not read"));
-      this.#gone();
-      return;
+    if ((controller.desiredSize ?? 0) < -(this.#options.unreadBytes ?? MAX_UNREAD_BYTES)) this.#giveUp();
+    else controller.enqueue(encoder.encode(text));
+  }
+
+  /**
+   * Writes when what was written before is read: answers of many calls may be large and come at once, and who reads one
+   * after the other is not somebody who does not read. `characters`: about what it will write.
+   */
+  inTurn(characters: number, write: () => void): Promise<void> {
+    if (this.#waiting > MAX_WAITING_CHARACTERS) this.#giveUp();
+    this.#waiting += characters;
+    this.#turn = this.#turn.then(async () => {
+      await this.#read();
+      this.#waiting -= characters;
+      write();
+    });
+    return this.#turn;
+  }
+
+  /** Resolves when there is room again, or nobody reads any more. */
+  async #read(): Promise<void> {
+    while (!this.#closed && (this.#controller?.desiredSize ?? 0) <= 0) {
+      const timer = setTimeout(() => {
+        this.#giveUp();
+      }, MAX_PAUSE_MS);
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      clearTimeout(timer);
     }
-    controller.enqueue(encoder.encode(text));
+  }
+
+  #giveUp(): void {
+    if (this.#closed) return;
+    this.#controller?.error(new Error("the reader does not read"));
+    this.#gone();
   }
 
   end(): void {
@@ -103,6 +143,7 @@ export class EventStream {
   #stop(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
+    this.#wake();
     clearInterval(this.#keepalive);
     if (this.#age !== undefined) clearTimeout(this.#age);
     return true;

@@ -47,6 +47,10 @@ export class HeldSink implements EventSink {
     this.#closed = true;
     const told = this.#cancel.signal.aborted ? null : json;
     if (this.#outlet) await this.#outlet.finish(told);
-    else if (told !== null) this.#events.event(told);
+    else if (told !== null) {
+      await this.#events.inTurn(told.length, () => {
+        this.#events.event(told);
+      });
+    }
   }
 }

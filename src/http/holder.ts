@@ -86,16 +86,17 @@ export class Holder {
     this.#posts.add(post);
     const [oldest] = this.#posts;
     if (this.#posts.size > MAX_POSTS && oldest !== undefined) this.#posts.delete(oldest);
-    this.#taken += 1;
     const { endpoint } = this.#host;
     const classified = classify(JSON.parse(posted), NO_HEADERS);
+    const many = classified.kind === "batch2025" ? classified.messages.length : 1;
+    this.#taken += many;
     const work = this.#run(classified).catch((error: unknown) => {
       endpoint.onError(error);
       this.#refuse(idOf(classified), failureOf(error, endpoint.request));
     });
     endpoint.waitUntil(
       work.then(() => {
-        this.#taken -= 1;
+        this.#taken -= many;
       }),
     );
   }
@@ -153,7 +154,7 @@ export class Holder {
       const session = this.#session;
       const json = await runBatch(arrived, classified.messages, { session, dialect: session.dialect });
       if (isFailure(json)) return this.#refuse(undefined, json);
-      if (json !== undefined) this.#host.events.event(json);
+      if (json !== undefined) await this.#say(json);
     }
     if (classified.kind !== "message2025" || classified.message.kind !== "request") return;
     if (isInitialize(classified.message)) await this.#initialize(arrived, classified.message);
@@ -161,7 +162,14 @@ export class Holder {
   }
 
   #refuse(id: RequestId | undefined, why: Failure): void {
-    this.#host.events.event(encodeFailure(id, why, "2025").json);
+    void this.#say(encodeFailure(id, why, "2025").json);
+  }
+
+  #say(json: string): Promise<void> {
+    const { events } = this.#host;
+    return events.inTurn(json.length, () => {
+      events.event(json);
+    });
   }
 
   /** Admitted anew for every message, as every other request is. */
@@ -189,7 +197,7 @@ export class Holder {
       (await arrived.doors.remembered(this.#session)).agree(JSON.stringify(agreed), this.#session.expires);
     await persistently(agree);
     this.#session = { ...this.#session, dialect, unofficial, capabilities };
-    this.#host.events.event(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
+    await this.#say(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
   }
 
   async #call(arrived: Arrived, call: Call): Promise<void> {

@@ -93,6 +93,8 @@ class HeldStream {
   readonly #owned: Owned;
   readonly #found: Found;
   readonly #shown: Map<string, number>;
+  /** Events that wait to be written: what event ids may not name yet, and nobody needs to be shown again. */
+  readonly #heard = new Map<string, number>();
   readonly #stream: ReturnType<typeof openNotifications>;
   readonly #holder: Holder;
   readonly #socket: HeldSocket;
@@ -124,8 +126,12 @@ class HeldStream {
         endpoint: owned,
         events,
         shown: (key, seq, json) => {
-          this.#note(key, seq);
-          events.event(json, this.#eventId());
+          this.#heard.set(key, seq);
+          void events.inTurn(json.length, () => {
+            if (this.#heard.get(key) === seq) this.#heard.delete(key);
+            this.#note(key, seq);
+            events.event(json, this.#eventId());
+          });
         },
         taken: (post) => {
           this.#socket.send(post);
@@ -176,8 +182,12 @@ class HeldStream {
   }
 
   #hear(message: RunnerMessage): void {
-    if ("stored" in message) void this.#holder.show(message.stored, this.#shown.get(message.stored) ?? 0);
+    if ("stored" in message) void this.#holder.show(message.stored, this.#placeIn(message.stored));
     if ("posted" in message) this.#holder.take(message);
+  }
+
+  #placeIn(key: string): number {
+    return this.#heard.get(key) ?? this.#shown.get(key) ?? 0;
   }
 
   /** Calls that were stored while the object could not say so. */
@@ -185,7 +195,7 @@ class HeldStream {
     this.#holding()
       .then(({ calls }) => {
         for (const { key, from } of calls) {
-          const shown = this.#shown.get(key) ?? 0;
+          const shown = this.#placeIn(key);
           if (shown <= from) void this.#holder.show(key, shown);
         }
       })

@@ -140,6 +140,39 @@ describe("a reader", () => {
     expect((await textOf(stream)).length).toBeGreaterThan(large.length);
   });
 
+  test("that is slow gets every event that waits for its turn, however many, in order", async () => {
+    const { stream, gone } = open();
+    const written = Array.from({ length: 100 }, (_none, at) =>
+      stream.inTurn(event.length, () => {
+        stream.event(event, String(at));
+      }),
+    );
+    const text = textOf(stream);
+    await Promise.all(written);
+    stream.end();
+    const ids = [...(await text).matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+    expect(ids).toEqual(Array.from({ length: 100 }, (_none, at) => at));
+    expect(gone.mock.calls.length).toBe(0);
+  });
+
+  test("that pauses while events wait for it is given up after half a minute, and nothing waits any longer", async () => {
+    const { stream, gone } = open();
+    const waiting = [1, 2, 3].map((n) => stream.inTurn(event.length, () => stream.event(event, String(n))));
+    await vi.advanceTimersByTimeAsync(29_999);
+    expect([stream.closed, gone.mock.calls.length]).toEqual([false, 0]);
+    await vi.advanceTimersByTimeAsync(1);
+    await Promise.all(waiting);
+    expect([stream.closed, gone.mock.calls.length, vi.getTimerCount()]).toEqual([true, 1, 0]);
+  });
+
+  test("may have one event waiting of any size, but not without end", async () => {
+    const { stream, gone } = open();
+    void stream.inTurn(100 * UNREAD_BYTES, () => stream.event(event));
+    expect([stream.closed, gone.mock.calls.length]).toEqual([false, 0]);
+    void stream.inTurn(1, () => stream.event(event));
+    expect([stream.closed, gone.mock.calls.length]).toEqual([true, 1]);
+  });
+
   test("that leaves is noticed at once, once, and nothing goes on", async () => {
     const { stream, gone, aged } = open();
     await stream.body.cancel();
