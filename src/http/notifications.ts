@@ -19,8 +19,8 @@ import type { Session } from "./session.ts";
 
 const KEEPALIVE_MS = 22_000;
 const RETRY_MS = 1000;
-/** Of short texts that a client can come back for: many streams share the memory of one isolate. */
-const UNREAD_BYTES = 256 * 1024;
+/** Many streams share an isolate's memory; what is told at once, of all that a stream may subscribe to, is half of it. */
+const UNREAD_BYTES = 1024 * 1024;
 /** A listening client that left is seen when something is written to it, and costs a socket until then. */
 const ENDED = { resultType: "complete" } as const;
 

@@ -68,6 +68,8 @@ export class Feed {
   #heard = 0;
   /** The version of the event that was taken last: a hub is sent it again when another hub did not get it. */
   #taken = 0;
+  /** A change of policy is written and not in force, as far as is known. */
+  #due = false;
   #work: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
@@ -161,7 +163,7 @@ export class Feed {
     for (const section of changes.announced) pending.announced.add(section);
     pending.policy ||= changes.policy || changes.all;
     pending.all ||= changes.all;
-    pending.due ||= changes.due;
+    this.#due = changes.due;
     pending.version = Math.max(pending.version, changes.version);
   }
 
@@ -205,11 +207,11 @@ export class Feed {
     if (this.#closed || !before || !filter) return;
     if (!sight) return this.#end("withdrawn");
     const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, sight));
-    // What was seen may already be what comes into force next, and the client may read what is from before it.
-    const seen = pending.due ? UNKNOWN : sight.digests;
+    // What was seen may be what comes into force next, while the client reads what is from before that: told again then.
+    const unsure = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
     const after = {
       version: Math.max(before.version, pending.version),
-      digests: pending.policy ? seen : before.digests,
+      digests: pending.policy ? { ...sight.digests, ...unsure } : before.digests,
     };
     const told = [
       ...changed.map((section) => ({ method: METHODS[section], params: {} })),
@@ -229,7 +231,6 @@ interface Pending {
   announced: Set<Section>;
   policy: boolean;
   all: boolean;
-  due: boolean;
   missed: boolean;
   resubscribe: boolean;
   /** Of the policy: what the view must at least be computed on. */
@@ -244,7 +245,6 @@ function nothing(): Pending {
     announced: new Set(),
     policy: false,
     all: false,
-    due: false,
     missed: false,
     resubscribe: false,
     revision: 0,
@@ -259,7 +259,6 @@ function merged(a: Pending, b: Pending): Pending {
     announced: new Set([...a.announced, ...b.announced]),
     policy: a.policy || b.policy,
     all: a.all || b.all,
-    due: a.due || b.due,
     missed: a.missed || b.missed,
     resubscribe: a.resubscribe || b.resubscribe,
     revision: Math.max(a.revision, b.revision),
