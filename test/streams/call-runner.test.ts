@@ -1,7 +1,7 @@
 // A call while it runs: put into its session's object by its first question, answered from anywhere, and left to another
 // run when whoever waits for it is gone.
 
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { PutQuestion } from "../../src/protocol/backend.ts";
 import { CallRunner, newCallKey } from "../../src/streams/call-runner.ts";
@@ -172,6 +172,32 @@ describe("a run that is left", () => {
     runner.leave();
     await runner.finish('{"result":true}');
     expect((await logOf(session)).at(-1)).toEqual({ result: true });
+  });
+
+  it("because its result could not be stored goes away, so that another one is started", async () => {
+    const session = freshSession();
+    const way = { isCut: false };
+    const { host } = running(session);
+    const runner = new CallRunner(
+      {
+        ...host,
+        object: () => {
+          if (way.isCut) throw new Error("the object cannot be reached");
+          return session;
+        },
+      },
+      "a",
+    );
+    const answers = runner.ask([question("who")], {});
+    await expect.poll(async () => (await rowsIn(session, "SELECT 1 FROM questions").catch(() => [])).length).toBe(1);
+    await session.answer("q-a-1.1", answerTo("who"));
+    await answers;
+    way.isCut = true;
+    await expect(runner.finish('{"result":true}')).rejects.toThrow("cannot be reached");
+    const sockets = () => runInDurableObject(session, (_instance, ctx) => ctx.getWebSockets().length);
+    await expect.poll(sockets).toBe(0);
+    await runDurableObjectAlarm(session);
+    expect(await rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
   });
 
   it("because a newer one runs the call is told so, and says nothing more", async () => {
