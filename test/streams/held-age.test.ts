@@ -3,7 +3,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, expect, it, vi } from "vitest";
-import type { Env } from "../../src/tenantry.ts";
 import worker from "../fixtures/worker.ts";
 
 afterEach(() => {
@@ -13,7 +12,7 @@ afterEach(() => {
 it("is kept alive at least every 25 seconds, for a day", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   const request = new Request("https://x.example/mcp/lab", { headers: { accept: "text/event-stream" } });
-  const response = await worker.fetch(request, env as unknown as Env, createExecutionContext());
+  const response = await worker.fetch(request, env, createExecutionContext());
   const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   while (!text.includes("event: endpoint")) text += (await reader.read()).value ?? "";
