@@ -33,6 +33,16 @@ async function connect(query = "", headers: Record<string, string> = {}): Promis
   return connectSse(urlOf(query), { headers, postsTo: `${workers.two.origin}/mcp/lab` });
 }
 
+/** As an EventSource does it: a stream that ends before it said anything is asked for again. */
+async function comeBack(lastEventId: string): Promise<SseConnection> {
+  for (;;) {
+    const connection = await connect("", { "last-event-id": lastEventId }).catch((error: unknown) => {
+      if (!String(error).includes("answered 200")) throw error;
+    });
+    if (connection) return connection;
+  }
+}
+
 /** Resets every object, again and again, until the work is done. */
 async function duringCrashes(work: Promise<unknown>): Promise<void> {
   const over = work.then(() => true);
@@ -97,6 +107,33 @@ describe("while every object is reset all the time", () => {
     await duringCrashes(shown);
     const progress = (await shown).slice(0, -1).map(({ params }) => (params as Json)["progress"]);
     expect(progress).toEqual(Array.from({ length: 20 }, (_none, at) => at + 1));
+  });
+
+  test("a client that loses its stream again and again goes on by its last event's id, with every event once", async () => {
+    const reports = 20;
+    const ids = Array.from({ length: 5 }, (_none, at) => `report-${at}`);
+    const said: Json[] = [];
+    let connection = await connect();
+    let last = connection.endpointId;
+    await initializeSse(connection);
+    for (const id of ids) await connection.call(id, "lab_report", { reports, everyMs: 50 }, { progressToken: id });
+    const isOver = () => said.filter(({ id }) => ids.includes(String(id))).length === ids.length;
+    const followAll = async () => {
+      for (let seen = 0; !isOver(); seen += 1) {
+        const event = await connection.stream.next().catch(() => undefined);
+        if (event?.id !== undefined) last = event.id;
+        if (event && event.event !== "endpoint") said.push(JSON.parse(event.data) as Json);
+        if (event && seen % 12 < 11) continue;
+        await connection.stream.close();
+        connection = await comeBack(last);
+      }
+    };
+    await duringCrashes(followAll());
+    for (const id of ids) {
+      const own = said.filter((one) => one.id === id || (one.params as Json | undefined)?.["progressToken"] === id);
+      const progress = own.map(({ params }) => (params as Json | undefined)?.["progress"]);
+      expect(progress).toEqual([...Array.from({ length: reports }, (_none, at) => at + 1), undefined]);
+    }
   });
 });
 

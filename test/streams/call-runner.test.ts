@@ -200,6 +200,32 @@ describe("a run that is left", () => {
     expect([await rowsIn(session, "SELECT attempt FROM calls"), happened]).toEqual([[{ attempt: 2 }], ["stored a"]]);
   });
 
+  it("because its result could not be stored goes away, so that another one is started", async () => {
+    const session = freshSession();
+    const way = { isCut: false };
+    const { host } = running(session);
+    const runner = new CallRunner(
+      {
+        ...host,
+        object: () => {
+          if (way.isCut) throw new Error("the object cannot be reached");
+          return session;
+        },
+      },
+      "a",
+    );
+    const answers = runner.ask([question("who")], {});
+    await expect.poll(async () => (await rowsIn(session, "SELECT 1 FROM questions").catch(() => [])).length).toBe(1);
+    await session.answer("q-a-1.1", answerTo("who"));
+    await answers;
+    way.isCut = true;
+    await expect(runner.finish('{"result":true}')).rejects.toThrow("cannot be reached");
+    const sockets = () => runInDurableObject(session, (_instance, ctx) => ctx.getWebSockets().length);
+    await expect.poll(sockets).toBe(0);
+    await runDurableObjectAlarm(session);
+    expect(await rowsIn(session, "SELECT attempt FROM calls")).toEqual([{ attempt: 2 }]);
+  });
+
   it("because a newer one runs the call is told so, and says nothing more", async () => {
     const { session, runner, ask, happened, cancelled } = running();
     const { answers } = await ask("who");

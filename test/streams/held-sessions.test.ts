@@ -74,6 +74,19 @@ describe("what is posted", () => {
     expect(await Promise.all([one, two])).toEqual([true, false]);
   });
 
+  it("was not taken by a holder that was replaced before it could say so: whoever posts goes to the next one", async () => {
+    const session = freshSession();
+    const older = await holderOf(session);
+    const delivered = session.deliver("a", "{}");
+    await older.next();
+    const newer = await holderOf(session);
+    expect(await older.ended).toBe(4000);
+    expect(await delivered).toBe(false);
+    const again = session.deliver("a", "{}");
+    expect(await take(newer)).toMatchObject({ id: "a" });
+    expect(await again).toBe(true);
+  });
+
   it("is not waited for by anybody else: an id that nobody posted is heard and forgotten", async () => {
     const session = freshSession();
     const holder = await holderOf(session);
