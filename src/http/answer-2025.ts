@@ -148,7 +148,7 @@ async function hearNotification({ doors }: Owned, { method, params = {} }: RpcNo
   const { requestId, progressToken } = params;
   if (method === "notifications/cancelled" && isRequestId(requestId)) {
     const request = requestKey(requestId);
-    await persistently(async () => (await doors.remembered(session)).cancel(request, session.expires));
+    await persistently(() => doors.sessionObject(session).cancel(request, session.expires));
   }
   if (method === "notifications/progress" && isQuestionId(progressToken) && typeof params.progress === "number") {
     const { progress, total, message } = params;

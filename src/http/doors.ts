@@ -21,7 +21,7 @@ export interface StreamEnv extends SessionEnv {
 
 export interface Doors {
   /** Opens a socket at the hub that this listener belongs to. */
-  listenAt(listener: Listener): Promise<Opened>;
+  listenAt(listener: Listener, again: boolean): Promise<Opened>;
   hubOf(session: Session): DurableObjectStub<HubObject>;
   changes(): Remote<ChangeMethods>;
   ended(): Remote<EndedMethods>;
@@ -57,10 +57,10 @@ export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction
     return sessionObject(session);
   };
   return {
-    listenAt: (listener) => {
+    listenAt: (listener, again) => {
       const { session } = listener;
       const at = session === null ? hub(Math.floor(Math.random() * shardsOf(env))) : hubOf({ nonce: session });
-      return openSocket(at, { listener: JSON.stringify(listener) });
+      return openSocket(at, { listener: JSON.stringify({ ...listener, again }) });
     },
     hubOf,
     changes: () => remoteChanges(stub()),

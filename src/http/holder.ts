@@ -25,6 +25,8 @@ import { createRunner, resumableOf, storeCall, watch } from "./stored-call.ts";
 
 const MAX_RUNNING = 100;
 const MAX_POSTS = 1000;
+/** An invocation may do only so much: the client comes back to another one when nothing runs. */
+const POSTS_FOR_ONE_INVOCATION = 3000;
 /** How long a call goes on when its client is gone. */
 const ORPHAN_MS = 30_000;
 
@@ -66,6 +68,7 @@ export class Holder {
   readonly #posts = new Set<string>();
   #session: Session;
   #taken = 0;
+  #served = 0;
   #left = false;
 
   constructor(host: HolderHost, session: Session) {
@@ -97,6 +100,8 @@ export class Holder {
     endpoint.waitUntil(
       work.then(() => {
         this.#taken -= many;
+        this.#served += many;
+        if (this.#taken === 0 && this.#served >= POSTS_FOR_ONE_INVOCATION) this.#host.lost();
       }),
     );
   }

@@ -142,7 +142,10 @@ class HeldStream {
       },
       session,
     );
-    this.#socket = new HeldSocket(() => openSessionSocket(owned.doors.sessionObject(session), { as: "holder" }), {
+    const since = Date.now();
+    const open = (again: boolean) =>
+      openSessionSocket(owned.doors.sessionObject(session), { as: "holder", since, again });
+    this.#socket = new HeldSocket(open, {
       message: (message) => {
         this.#whenBegun(() => {
           this.#hear(message as RunnerMessage);

@@ -111,6 +111,7 @@ export interface NotificationStream {
 
 export function openNotifications(endpoint: Endpoint, options: StreamOptions): NotificationStream {
   const { doors } = endpoint;
+  const listener = { ...options.listener, since: Date.now() };
   // What happens before the stream has begun is told after what it begins with.
   let early: (() => void)[] | undefined = [];
   const events = new EventStream({
@@ -127,7 +128,7 @@ export function openNotifications(endpoint: Endpoint, options: StreamOptions): N
     },
   });
   const feed: Feed = new Feed({
-    connect: () => doors.listenAt(options.listener),
+    connect: (again) => doors.listenAt(listener, again),
     listen: (since) => doors.changes().listen(since),
     look: (revision) => look(endpoint, revision),
     filter: options.filter,

@@ -12,7 +12,7 @@ const MAX_SESSION_CHARACTERS = 32_000_000;
 /** How long a call that is over can be caught up with. */
 export const OVER_KEPT_MS = 600_000;
 /** A cancellation may overtake what it cancels. */
-const CANCELLED_KEPT_MS = 60_000;
+export const CANCELLED_KEPT_MS = 60_000;
 const MAX_CANCELLED = 1000;
 /** The record is stored with the events, in front of them. */
 const RECORD_SEQ = 0;

@@ -31,7 +31,8 @@ export interface StreamSight {
 }
 
 export interface FeedHost {
-  connect(): Promise<Opened>;
+  /** `again`: after an accident; whoever took this stream's place meanwhile keeps it. */
+  connect(again: boolean): Promise<Opened>;
   /** Somebody listens from now on; what differs since this version, null: since now. */
   listen(since: number | null): Promise<Changes>;
   /** null: whoever listens is admitted no more. `revision`: of the policy, at least; Infinity: the newest there is. */
@@ -76,7 +77,7 @@ export class Feed {
 
   constructor(host: FeedHost) {
     this.#host = host;
-    this.#socket = new HeldSocket(() => host.connect(), {
+    this.#socket = new HeldSocket((again) => host.connect(again), {
       message: (message) => {
         this.#hear(message as HubMessage);
       },

@@ -28,20 +28,21 @@ export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<str
 }
 
 export class HeldSocket {
-  readonly #open: () => Promise<Opened>;
+  readonly #open: (again: boolean) => Promise<Opened>;
   readonly #hooks: SocketHooks;
   #socket: WebSocket | undefined;
   #failures = 0;
   #closed = false;
 
-  constructor(open: () => Promise<Opened>, hooks: SocketHooks) {
+  /** `again`: it was open before. */
+  constructor(open: (again: boolean) => Promise<Opened>, hooks: SocketHooks) {
     this.#open = open;
     this.#hooks = hooks;
   }
 
   /** undefined: it is open. A number: the object refused it with that status. */
   async start(): Promise<number | undefined> {
-    const opened = await this.#open();
+    const opened = await this.#open(false);
     if ("refused" in opened) return opened.refused;
     this.#listen(opened.socket);
     return undefined;
@@ -89,7 +90,7 @@ export class HeldSocket {
       if (this.#failures >= MAX_FAILURES) return this.#end(UNREACHABLE);
       const wait = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0;
       await scheduler.wait(wait * (0.5 + Math.random()));
-      const opened = await this.#open().catch(() => undefined);
+      const opened = await this.#open(true).catch(() => undefined);
       if (opened && "socket" in opened) {
         this.#failures = 0;
         this.#listen(opened.socket);

@@ -3,7 +3,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/changes.ts";
-import { CLOSE, type Listener } from "./wire.ts";
+import { CLOSE, isOutdated, type Listener } from "./wire.ts";
 
 /** Cloudflare's own limit is 32,768 sockets for an object. */
 export const MAX_STREAMS = 20_000;
@@ -15,10 +15,14 @@ export class HubObject extends DurableObject implements HubStub {
   override async fetch(request: Request): Promise<Response> {
     if (this.#room <= 0) this.#room = MAX_STREAMS - this.ctx.getWebSockets().length;
     if (this.#room <= 0) return new Response("too many streams", { status: 503 });
-    this.#room -= 1;
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
     // One standalone stream for each session: the newest.
-    if (listener.session !== null) this.#closeSession(listener.session, CLOSE.replaced);
+    if (listener.session !== null) {
+      const others = this.ctx.getWebSockets(listener.session).map(listenerOf);
+      if (isOutdated(listener, others)) return new Response(null, { status: 410 });
+      this.#closeSession(listener.session, CLOSE.replaced);
+    }
+    this.#room -= 1;
     const { 0: near, 1: far } = new WebSocketPair();
     this.ctx.acceptWebSocket(far, listener.session === null ? [] : [listener.session]);
     far.serializeAttachment(listener);

@@ -7,10 +7,10 @@ import type { LogLevel } from "../protocol/meta.ts";
 import { migrate } from "../tenants/tables.ts";
 import { createWake, type Wake } from "../tenants/wake.ts";
 import { CallDesk, type AskQuestions, type AskResult, type StoredRun } from "./call-desk.ts";
-import { CALL_MIGRATIONS, type NewCall } from "./call-tables.ts";
+import { CALL_MIGRATIONS, CANCELLED_KEPT_MS, type NewCall } from "./call-tables.ts";
 import { attachmentOf, socketsOf, tell, type Attachment, type Sockets } from "./session-sockets.ts";
 import { createSubscriptions, type Subscription, type Subscriptions } from "./subscriptions.ts";
-import { CLOSE } from "./wire.ts";
+import { CLOSE, isOutdated } from "./wire.ts";
 
 /** How long an HTTP+SSE session waits for its client to come back. */
 const DETACHED_MS = 600_000;
@@ -119,7 +119,8 @@ export class SessionObject extends DurableObject {
 
   /** `request`: as `requestKey` makes it. */
   async cancel(request: string, expires: number): Promise<void> {
-    this.#begin(expires).cancel(request);
+    // A session that knows nothing else need not be remembered for long.
+    this.#begin(Math.min(expires, Date.now() + CANCELLED_KEPT_MS)).cancel(request);
   }
 
   /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody took it. `id`: the same when said again. */
@@ -171,9 +172,9 @@ export class SessionObject extends DurableObject {
     const after = Number(searchParams.get("after") ?? 0);
     const refused = attachment.as === "viewer" ? this.#refuseViewer(attachment.call, after) : undefined;
     if (refused !== undefined) return new Response(null, { status: refused });
-    const { 0: near, 1: far } = new WebSocketPair();
     // The newest holder has the client: an earlier one only does not know yet that it is gone.
-    if (attachment.as === "holder") this.#attach();
+    if (attachment.as === "holder" && !this.#attach(attachment)) return new Response(null, { status: 410 });
+    const { 0: near, 1: far } = new WebSocketPair();
     this.ctx.acceptWebSocket(far);
     far.serializeAttachment(attachment);
     if (attachment.as === "viewer") this.#desk?.view(far, attachment.call, after);
@@ -213,12 +214,16 @@ export class SessionObject extends DurableObject {
     return this.#desk ? this.#desk.refuseViewer(key, after) : 404;
   }
 
-  #attach(): void {
+  /** false: it comes back too late, and a newer one is there. */
+  #attach(holder: Extract<Attachment, { as: "holder" }>): boolean {
+    const others = this.#sockets(({ as }) => as === "holder");
+    if (isOutdated(holder, others.map(attachmentOf) as (typeof holder)[])) return false;
     if (this.#detachedUntil() !== undefined) this.ctx.storage.kv.delete("detachedUntil");
-    for (const other of this.#sockets(({ as }) => as === "holder")) {
+    for (const other of others) {
       other.close(CLOSE.replaced);
       this.#settlePostsAt(other);
     }
+    return true;
   }
 
   /** Nobody holds the stream. What there is to remember waits for the client, but not for days. */
@@ -238,7 +243,7 @@ export class SessionObject extends DurableObject {
   }
 
   #begin(expires: number): CallDesk {
-    if (this.#expires() === undefined) {
+    if ((this.#expires() ?? 0) < expires) {
       this.ctx.storage.kv.put("expires", expires);
       this.#wake.at(expires);
     }

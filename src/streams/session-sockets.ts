@@ -8,7 +8,7 @@ export type Attachment =
   /** Runs a call; `request`: as `requestKey` makes it. */
   | { readonly as: "runner"; readonly request: string; readonly call: string }
   /** Holds the client's HTTP+SSE stream, and runs what it posts. */
-  | { readonly as: "holder" };
+  | { readonly as: "holder"; readonly since: number; readonly again: boolean };
 
 /** Those that are open and fit. */
 export type Sockets = (fits: (attachment: Attachment) => boolean) => WebSocket[];

@@ -23,6 +23,18 @@ export interface Listener {
   readonly session: string | null;
   readonly profile: string | null;
   readonly principal: string;
+  /** When the stream began, by the clock of who holds it. */
+  readonly since?: number;
+  /** It was lost and comes again. */
+  readonly again?: boolean;
+}
+
+/** Whether a stream that comes again lost its place: a newer one is there, of the same session. */
+export function isOutdated(
+  { since = 0, again = false }: Pick<Listener, "since" | "again">,
+  others: readonly Pick<Listener, "since">[],
+): boolean {
+  return again && others.some((other) => (other.since ?? 0) > since);
 }
 
 /** From the hub to who holds a notification stream. */

@@ -74,6 +74,20 @@ describe("what is posted", () => {
     expect(await Promise.all([one, two])).toEqual([true, false]);
   });
 
+  it("does not take the place of a newer one when it comes back after an accident", async () => {
+    const session = freshSession();
+    await session.setLogLevel("info", later());
+    const newer = await holderOf(session, { since: 2 });
+    await expect(holderOf(session, { since: 1, again: true })).rejects.toThrow("refused with 410");
+    const taking = session.deliver("post", "text");
+    expect(await newer.next()).toEqual({ posted: "text", id: "post" });
+    newer.send("post");
+    expect(await taking).toBe(true);
+    const back = await holderOf(session, { since: 2, again: true });
+    expect(await newer.ended).toBe(4000);
+    back.close();
+  });
+
   it("was not taken by a holder that was replaced before it could say so: whoever posts goes to the next one", async () => {
     const session = freshSession();
     const older = await holderOf(session);

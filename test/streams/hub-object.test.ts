@@ -51,6 +51,16 @@ describe("a change", () => {
     expect(await hub.publish(event(2))).toBe(0);
   });
 
+  it("reaches the newest stream of a session, though an older one comes back after an accident", async () => {
+    const { name, hub } = freshHub();
+    const newer = await listenAt(name, { session: "s", since: 2 });
+    await expect(listenAt(name, { session: "s", since: 1, again: true })).rejects.toThrow("refused with 410");
+    expect(await hub.publish(event(1))).toBe(1);
+    expect(await newer.next()).toEqual(event(1));
+    await listenAt(name, { session: "s", since: 1 });
+    expect(await newer.ended).toBe(4000);
+  });
+
   it("is not stored: a hub keeps nothing and sets no alarm", async () => {
     const { name, hub } = freshHub();
     await listenAt(name, { session: "s" });

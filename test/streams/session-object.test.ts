@@ -49,6 +49,16 @@ it("leaves nothing behind for a session that only asked", async () => {
   expect(await storedIn(session)).toEqual(NOTHING);
 });
 
+it("is forgotten soon when it only cancelled something, and not when more is to be remembered", async () => {
+  const session = freshSession();
+  await session.cancel('"request"', later());
+  const { alarm } = await storedIn(session);
+  expect(alarm).toBeLessThan(Date.now() + 120_000);
+  await session.setLogLevel("info", later());
+  await runDurableObjectAlarm(session);
+  expect(await session.logLevel()).toBe("info");
+});
+
 it("deletes everything at its alarm", async () => {
   const session = freshSession();
   await session.setLogLevel("info", later());

@@ -85,6 +85,7 @@ export function within<R>(session: SessionStub, work: (instance: SessionObject) 
   return runInDurableObject<SessionObject, R>(session, work);
 }
 
-export function holderOf(session: SessionStub) {
-  return listening<RunnerMessage>(openSessionSocket(session, { as: "holder" }));
+/** `since`: when its stream began; `again`: it comes back after an accident. */
+export function holderOf(session: SessionStub, { since = 0, again = false } = {}) {
+  return listening<RunnerMessage>(openSessionSocket(session, { as: "holder", since, again }));
 }
