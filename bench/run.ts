@@ -124,8 +124,9 @@ async function measureOurs(run: Run, ours: Subject): Promise<number | undefined>
   const bundled = await bundle(ours.entry, run.scratch);
   run.rows.push(...(await measure(run, ours, bundled)));
   if (run.rows.length > 0) print(table(run.rows));
-  print(sizeLine(bundled.gzipBytes));
-  return bundled.gzipBytes;
+  const { gzipBytes } = await bundle("../src/worker.ts", run.scratch);
+  print(sizeLine(gzipBytes, bundled.gzipBytes));
+  return gzipBytes;
 }
 
 /** In wall time: whoever listens waits for the last of it. */
@@ -255,9 +256,10 @@ function heading({ rounds, roundMs }: Pace): string {
   );
 }
 
-function sizeLine(gzipBytes: number): string {
+/** The Worker that this repository deploys, and one whose author writes tools in zod itself. */
+function sizeLine(gzipBytes: number, withZod: number): string {
   const over = gzipBytes > BUNDLE_BUDGET_KIB * 1024;
-  return `\nWorker bundle ${kibibytes(gzipBytes)} KiB gzip, budget ≤ ${BUNDLE_BUDGET_KIB}  ${over ? "OVER" : "ok"}`;
+  return `\nWorker bundle ${kibibytes(gzipBytes)} KiB gzip, budget ≤ ${BUNDLE_BUDGET_KIB}  ${over ? "OVER" : "ok"}; with tools in zod itself ${kibibytes(withZod)}`;
 }
 
 function machine(): { cpu: string; node: string; workerd: string } {
