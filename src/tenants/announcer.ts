@@ -121,6 +121,8 @@ class Sender {
   /** After the transaction that is under way, which may yet be rolled back. */
   soon(): void {
     if (!this.#listening) return;
+    // Should this instance end between the commit and the sending, the next one is woken for it.
+    this.#record.wakeAt(this.#record.now() + RETRY_MS);
     queueMicrotask(() => void this.flush());
   }
 
