@@ -1,7 +1,12 @@
-// Three runtimes, three projects: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker.
+// Three runtimes: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker. What starts Workers
+// of its own is a project apart: it disturbs nobody and mostly waits, so it runs beside the others.
 
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
+
+/** These ask for the one Worker that they share. */
+const SHARED = "test/e2e/{official-streams*,property,stdio,watch}.test.ts";
+const E2E = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
@@ -27,12 +32,14 @@ export default defineConfig({
       {
         test: {
           name: "e2e",
-          include: ["test/{http,e2e,founding,regression}/**/*.test.ts", "test/conformance/conformance.test.ts"],
+          include: ["test/{http,founding,regression}/**/*.test.ts", "test/conformance/conformance.test.ts", SHARED],
           globalSetup: ["test/support/fixture-setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          ...E2E,
           fileParallelism: false,
         },
+      },
+      {
+        test: { name: "own", include: ["test/e2e/**/*.test.ts"], exclude: [SHARED], ...E2E },
       },
     ],
   },
