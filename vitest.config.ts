@@ -10,6 +10,8 @@ const E2E = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 export default defineConfig({
   test: {
+    // As many as the smallest machine has cores; what may not run beside another says so itself.
+    maxWorkers: 2,
     projects: [
       {
         test: {
