@@ -256,10 +256,13 @@ function heading({ rounds, roundMs }: Pace): string {
   );
 }
 
-/** The Worker that this repository deploys, and one whose author writes tools in zod itself. */
-function sizeLine(gzipBytes: number, withZod: number): string {
-  const over = gzipBytes > BUNDLE_BUDGET_KIB * 1024;
-  return `\nWorker bundle ${kibibytes(gzipBytes)} KiB gzip, budget ≤ ${BUNDLE_BUDGET_KIB}  ${over ? "OVER" : "ok"}; with tools in zod itself ${kibibytes(withZod)}`;
+/** The Worker that this repository deploys, and one whose author writes tools in zod itself: one budget for both. */
+function sizeLine(deployed: number, withZod: number): string {
+  const line = (what: string, gzipBytes: number) => {
+    const over = gzipBytes > BUNDLE_BUDGET_KIB * 1024;
+    return `${what} ${kibibytes(gzipBytes)} KiB gzip, budget ≤ ${BUNDLE_BUDGET_KIB}  ${over ? "OVER" : "ok"}`;
+  };
+  return `\n${line("Worker bundle, as deployed", deployed)}\n${line("with tools in zod itself", withZod)}`;
 }
 
 function machine(): { cpu: string; node: string; workerd: string } {
