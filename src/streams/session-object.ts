@@ -7,7 +7,8 @@ import type { LogLevel } from "../protocol/meta.ts";
 import { migrate } from "../tenants/tables.ts";
 import { createWake, type Wake } from "../tenants/wake.ts";
 import { CallDesk, type AskQuestions, type AskResult, type StoredRun } from "./call-desk.ts";
-import { CALL_MIGRATIONS, CANCELLED_KEPT_MS, type NewCall } from "./call-tables.ts";
+import { CANCELLED_KEPT_MS, type NewCall } from "./call-tables.ts";
+import { SESSION_MIGRATIONS } from "./session-schema.ts";
 import { attachmentOf, socketsOf, tell, type Attachment, type Sockets } from "./session-sockets.ts";
 import { createSubscriptions, type Subscription, type Subscriptions } from "./subscriptions.ts";
 import { CLOSE, isOutdated } from "./wire.ts";
@@ -252,7 +253,7 @@ export class SessionObject extends DurableObject {
 
   #open(): CallDesk {
     if (this.#desk) return this.#desk;
-    migrate(this.ctx.storage.sql, [{ name: "calls", migrations: CALL_MIGRATIONS }]);
+    migrate(this.ctx.storage.sql, [{ name: "calls", migrations: SESSION_MIGRATIONS }]);
     this.#subscriptions = createSubscriptions(this.ctx.storage.sql);
     this.#desk = new CallDesk({
       storage: this.ctx.storage,
