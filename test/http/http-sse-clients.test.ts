@@ -5,20 +5,10 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, inject, test } from "vitest";
-import { post } from "../support/mcp.ts";
+import { change, changedUri } from "../support/sse-connection.ts";
 
 const origin = inject("fixtureOrigin");
 const lab = `${origin}/mcp/lab`;
-const uriOf = (key: string) => `lab://ends/${key}/began`;
-
-const change = (key: string) =>
-  post(lab, {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "tools/call",
-    params: { name: "lab_watch", arguments: { key, forMs: 0, talk: false } },
-  });
-
 /** What the official client opens its stream with; `cut` ends the connection under it, until another one has begun. */
 function cuttable() {
   const connections = new Set<AbortController>();
@@ -71,7 +61,7 @@ describe("the official client over its SSE transport", () => {
     const line = cuttable();
     const client = new Client({ name: "test", version: "1" });
     const key = crypto.randomUUID();
-    const uri = uriOf(key);
+    const uri = changedUri(key);
     const told = new Promise<string>((resolve) => {
       client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => {
         resolve(params.uri);
@@ -81,7 +71,7 @@ describe("the official client over its SSE transport", () => {
     await client.connect(new SSEClientTransport(url, { eventSourceInit: { fetch: line.fetch } }));
     await client.subscribeResource({ uri });
     await line.cut();
-    await change(key);
+    await change(lab, key);
     expect(await told).toBe(uri);
     await client.close();
   });

@@ -2,7 +2,7 @@
 
 import { describe, expect, inject, test } from "vitest";
 import { clientOf, post, type Json } from "../support/mcp.ts";
-import { connectSse, HELLO, initializeSse as begin } from "../support/sse-connection.ts";
+import { change, changedUri, connectSse, HELLO, initializeSse as begin } from "../support/sse-connection.ts";
 
 const origin = inject("fixtureOrigin");
 const lab = `${origin}/mcp/lab`;
@@ -52,25 +52,15 @@ describe("a stream", () => {
 
 const YES = { action: "accept", content: { yes: true } };
 
-const uriOf = (key: string) => `lab://ends/${key}/began`;
-
-const change = (key: string) =>
-  post(lab, {
-    jsonrpc: "2.0",
-    id: 1,
-    method: "tools/call",
-    params: { name: "lab_watch", arguments: { key, forMs: 0, talk: false } },
-  });
-
 describe("a client that comes back", () => {
   test("with the id of the last event goes on in its session: what it subscribed to, what it missed", async () => {
     const before = await connect();
     await before.request("hello", "initialize", HELLO);
     const key = crypto.randomUUID();
-    const uri = uriOf(key);
+    const uri = changedUri(key);
     await before.request(1, "resources/subscribe", { uri });
     await before.stream.close();
-    await change(key);
+    await change(lab, key);
     const after = await connect(lab, { "last-event-id": before.endpointId });
     expect(after.endpoint).toBe(before.endpoint);
     const told = await after.stream.message((message) => message.method === "notifications/resources/updated");

@@ -11,7 +11,7 @@ import { remoteChanges } from "../../src/tenants/change-tables.ts";
 import type { ChangeEvent } from "../../src/tenants/changes.ts";
 import { policyTables } from "../../src/tenants/policy-tables.ts";
 import { remote } from "../../src/tenants/tables.ts";
-import { LISTENER } from "../support/worker/hubs.ts";
+import { changeEvent as event, LISTENER } from "../support/worker/hubs.ts";
 import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
 
 const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
@@ -128,19 +128,6 @@ function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?
   };
   return { tenant, changes, hub, feed, world, looks, listens, states, next, holdLook, hears, update, untilEnd, told };
 }
-
-const event = (about: Partial<ChangeEvent>): ChangeEvent => ({
-  version: 0,
-  after: 0,
-  updated: [],
-  listed: [],
-  announced: [],
-  policy: false,
-  due: false,
-  check: null,
-  close: null,
-  ...about,
-});
 
 /** A tool is forbidden, which is in force a minute later. */
 async function suspendLater({ stub }: FreshTenant): Promise<void> {

@@ -7,7 +7,7 @@ import { openSocket } from "../../src/streams/held-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
 import type { Listener } from "../../src/streams/wire.ts";
 import type { ChangeEvent } from "../../src/tenants/changes.ts";
-import { LISTENER, listenAt } from "../support/worker/hubs.ts";
+import { changeEvent, LISTENER, listenAt } from "../support/worker/hubs.ts";
 
 let made = 0;
 function freshHub() {
@@ -16,18 +16,8 @@ function freshHub() {
   return { name, hub: env.HUBS.getByName(name) };
 }
 
-const event = (version: number, about: Partial<ChangeEvent> = {}): ChangeEvent => ({
-  version,
-  after: version - 1,
-  updated: [`note:${version}`],
-  listed: [],
-  announced: [],
-  policy: false,
-  due: false,
-  check: null,
-  close: null,
-  ...about,
-});
+const event = (version: number, about: Partial<ChangeEvent> = {}): ChangeEvent =>
+  changeEvent({ version, after: version - 1, updated: [`note:${version}`], ...about });
 
 describe("a change", () => {
   it("reaches every stream, in order, and who sent it hears how many there are", async () => {

@@ -103,3 +103,12 @@ export async function initializeSse(connection: SseConnection, about: Json = {})
   await connection.send({ jsonrpc: "2.0", method: "notifications/initialized" });
   return result as Json;
 }
+
+/** What `change` writes in the tenant `lab`. */
+export const changedUri = (key: string) => `lab://ends/${key}/began`;
+
+/** Somebody else, without a session, changes a resource. */
+export function change(lab: string, key: string): Promise<Reply> {
+  const params = { name: "lab_watch", arguments: { key, forMs: 0, talk: false } };
+  return post(lab, { jsonrpc: "2.0", id: 1, method: "tools/call", params });
+}

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { createChanges, type ChangeMethods } from "../../src/tenants/change-tables.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../src/tenants/changes.ts";
-import { listenAt, waysToHubs, type Ways } from "../support/worker/hubs.ts";
+import { changeEvent as event, listenAt, waysToHubs, type Ways } from "../support/worker/hubs.ts";
 import { freshTenant, onBench, type Bench, type FreshTenant } from "../support/worker/tenant.ts";
 
 interface Announcing extends Bench<ChangeMethods> {
@@ -28,19 +28,6 @@ function announcing(
 }
 
 const RETRY_MS = 1000;
-const event = (about: Partial<ChangeEvent>): ChangeEvent => ({
-  version: 0,
-  after: 0,
-  updated: [],
-  listed: [],
-  announced: [],
-  policy: false,
-  due: false,
-  check: null,
-  close: null,
-  ...about,
-});
-
 describe("while nobody listens", () => {
   it("sends nothing, and remembers what changed for whoever comes", async () => {
     await announcing(async ({ methods, log, ways, wakes }) => {

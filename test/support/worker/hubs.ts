@@ -9,6 +9,20 @@ import { listening } from "./sockets.ts";
 
 export const LISTENER: Listener = { session: null, profile: null, principal: "anonymous" };
 
+/** An event that says nothing but what it is told to. */
+export const changeEvent = (about: Partial<ChangeEvent>): ChangeEvent => ({
+  version: 0,
+  after: 0,
+  updated: [],
+  listed: [],
+  announced: [],
+  policy: false,
+  due: false,
+  check: null,
+  close: null,
+  ...about,
+});
+
 export function listenAt(tenant: string, about: Partial<Listener> = {}, shard = 0) {
   const hub = env.HUBS.getByName(hubName(tenant, shard));
   return listening<HubMessage>(openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about }) }));
