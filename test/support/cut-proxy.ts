@@ -8,6 +8,8 @@ import { onTestFinished } from "vitest";
 export class CutProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** Those on which the last request was a GET. */
+  readonly #streams = new Set<Socket>();
   #isOut = false;
   #opened = 0;
   #waiting: (() => void)[] = [];
@@ -51,9 +53,10 @@ export class CutProxy {
   }
 
   /** A cut that its client has noticed: until it has come back with a GET. What it sends before may be lost with the cable. */
-  async cutAndReturn(): Promise<void> {
+  async cutAndReturn(what: "everything" | "streams" = "everything"): Promise<void> {
     const before = this.#opened;
-    this.cut();
+    if (what === "everything") this.cut();
+    else for (const stream of this.#streams) stream.resetAndDestroy();
     await this.opened(before + 1);
   }
 
@@ -66,6 +69,8 @@ export class CutProxy {
     let asked = "";
     near.on("data", (chunk) => {
       asked = chunk.toString("latin1", 0, 4);
+      if (asked === "GET ") this.#streams.add(near);
+      else this.#streams.delete(near);
     });
     far.on("data", () => {
       if (asked === "GET ") this.#open();
@@ -79,6 +84,7 @@ export class CutProxy {
       one.on("error", () => other.destroy());
       one.on("close", () => {
         this.#sockets.delete(one);
+        this.#streams.delete(one);
         other.destroy();
       });
       one.pipe(other);
