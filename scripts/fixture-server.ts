@@ -15,7 +15,6 @@ const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
 export const ADMIN_TOKEN = "admin-token-of-the-fixtures";
 /** `{tenant}.mcp.test` is that tenant's. */
 export const TENANT_HOST = "mcp.test";
-const VARS = [`--var=ADMIN_TOKEN:${ADMIN_TOKEN}`, `--var=TENANT_HOST:${TENANT_HOST}`];
 const READY_WITHIN_MS = 90_000;
 const STOPPED_WITHIN_MS = 5_000;
 const OUTPUT_KEPT = 8_000;
@@ -35,10 +34,17 @@ export interface FixtureProcess {
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
+export interface FixtureOptions {
+  port?: number;
+  /** A folder with what an earlier Worker stored; it is removed afterwards. */
+  storage?: string;
+  vars?: Readonly<Record<string, string>>;
+}
+
 /** Starts the fixture Worker on a free port (or the given one) and waits until it answers. */
-export async function startFixtureServer({ port }: { port?: number } = {}): Promise<FixtureServer> {
-  const chosen = port ?? (await freePort());
-  const server = await spawnFixtureServer(chosen, ["ignore", "pipe", "pipe"]);
+export async function startFixtureServer(options: FixtureOptions = {}): Promise<FixtureServer> {
+  const chosen = options.port ?? (await freePort());
+  const server = await spawnFixtureServer(chosen, ["ignore", "pipe", "pipe"], options);
   const output = keepOutput(server.child);
   const url = `http://localhost:${chosen}`;
   try {
@@ -51,8 +57,13 @@ export async function startFixtureServer({ port }: { port?: number } = {}): Prom
 }
 
 /** Starts `wrangler dev` and returns at once; `startFixtureServer` is this plus waiting. */
-export async function spawnFixtureServer(port: number, stdio: StdioOptions): Promise<FixtureProcess> {
-  const storage = await mkdtemp(join(tmpdir(), "tenantry-fixtures-"));
+export async function spawnFixtureServer(
+  port: number,
+  stdio: StdioOptions,
+  options: Pick<FixtureOptions, "storage" | "vars"> = {},
+): Promise<FixtureProcess> {
+  const storage = options.storage ?? (await mkdtemp(join(tmpdir(), "tenantry-fixtures-")));
+  const vars = { ADMIN_TOKEN, TENANT_HOST, ...options.vars };
   const args = [
     "dev",
     "--config",
@@ -63,7 +74,7 @@ export async function spawnFixtureServer(port: number, stdio: StdioOptions): Pro
     String(port),
     "--persist-to",
     storage,
-    ...VARS,
+    ...Object.entries(vars).map(([name, value]) => `--var=${name}:${value}`),
   ];
   // A process group of its own, because wrangler starts workerd: whatever happens, the whole group can be ended.
   const child = spawn(
