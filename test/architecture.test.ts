@@ -29,8 +29,8 @@ test.each(TITLES)("%s", (title) => {
 const GOOD: Record<string, string> = {
   "README.md": "# readme",
   "AGENTS.md":
-    "`protocol` < `telemetry` < `auth` < `tenants` < `content` < `streams` < `gateway` < `admin` < `http` < " +
-    "`tenantry.ts` <\n`demo` < `worker.ts` < `clients`",
+    "`protocol` < `mcp-client` < `telemetry` < `auth` < `tenants` < `calls` < `content` < `streams` < `sessions` < `gateway` < " +
+    "`admin` <\n`http` < `tenantry.ts` < `demo` < `worker.ts` < `clients`",
   "package.json": '{ "version": "1.2.3" }',
   ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",
   "src/worker.ts": code('import { demo } from "./demo/pages.ts";', "export default demo;"),
@@ -263,7 +263,7 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     {
       what: "another order and too many lines",
       tree: { "AGENTS.md": "`protocol` < `http`\n".repeat(61) },
-      says: ["AGENTS.md has 61 lines", expect.stringContaining("AGENTS.md does not show `protocol` < `telemetry` <")],
+      says: ["AGENTS.md has 61 lines", expect.stringContaining("AGENTS.md does not show `protocol` < `mcp-client` <")],
     },
   ],
 };

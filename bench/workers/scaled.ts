@@ -2,10 +2,10 @@
 // Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
 // are ended by the method that DELETE ends in.
 import * as z from "zod";
-import { SESSION_LIFETIME_MS } from "../../src/http/session.ts";
-import { bodyKey } from "../../src/content/resource-row.ts";
-import { sha256 } from "../../src/content/store.ts";
-import type { PutResource } from "../../src/content/tables.ts";
+import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
+import { bodyKey } from "../../src/content/store/resource-row.ts";
+import { sha256 } from "../../src/content/store/open-store.ts";
+import type { PutResource } from "../../src/content/store/content-tables.ts";
 import {
   createWorker,
   defineTool,

@@ -2,7 +2,7 @@
 // command line's types come. Refuses logic. Clients import this file and nothing else of the server.
 
 import * as z from "zod/mini";
-import { SECRET_NAME_RULE, secretNameOf } from "../tenants/secret-name.ts";
+import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import {
   BaseDocument,
   described,

@@ -2,11 +2,11 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { authenticate, authorize } from "./authenticate.ts";
+import { authenticate, authorize } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
 import { notFound, ProblemError, respondProblem } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
-import { ROUTES } from "./routes.ts";
+import { ROUTES } from "./routes/all-routes.ts";
 
 interface Bindings {
   Bindings: AdminEnv;

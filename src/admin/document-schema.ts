@@ -2,7 +2,7 @@
 // checked where a document meets its bases and the Worker's tools.
 
 import * as z from "zod/mini";
-import type { TenantDocument } from "../tenants/document.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
 /** Ids and descriptions of schemas. zod's global registry belongs to the author of the Worker. */
 export const described = z.registry<{ id?: string; description?: string; example?: string }>();

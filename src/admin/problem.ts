@@ -3,7 +3,7 @@
 
 import type * as z from "zod/mini";
 import { AppError } from "../protocol/app-error.ts";
-import { isOverloaded } from "../tenants/outage.ts";
+import { isOverloaded } from "../tenants/isolate/outage.ts";
 
 const PROBLEMS = {
   "bad-request": { status: 400, title: "The request cannot be read" },

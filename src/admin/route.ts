@@ -3,15 +3,15 @@
 
 import * as z from "zod/mini";
 import { en } from "zod/locales";
-import type { Catalog } from "../content/view.ts";
-import type { NewResource } from "../content/store.ts";
-import type { SessionEnv } from "../streams/session-door.ts";
-import type { Tenant } from "../tenants/definition.ts";
-import type { DirectoryEnv } from "../tenants/directory.ts";
+import type { Catalog } from "../content/serve/view.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import type { SessionEnv } from "../sessions/session-door.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { readJson } from "./json-body.ts";
-import type { OperatorRole } from "./operator-tables.ts";
-import type { PlatformEnv } from "./platform-object.ts";
+import type { OperatorRole } from "./platform/operator-tables.ts";
+import type { PlatformEnv } from "./platform/platform-object.ts";
 import { ProblemError, rulesOf, type FieldRule } from "./problem.ts";
 
 /** What the admin API needs of a Worker's bindings. */

@@ -3,15 +3,15 @@
 
 import { isKey } from "../auth/api-key.ts";
 import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
-import { documentOf, viewOf, type Catalog, type View } from "../content/view.ts";
-import type { NewResource } from "../content/store.ts";
+import { documentOf, viewOf, type Catalog, type View } from "../content/serve/view.ts";
+import type { NewResource } from "../calls/resource-store.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import type { Tenant } from "../tenants/definition.ts";
-import type { TenantDocument } from "../tenants/document.ts";
-import type { KeyGrant, Policy } from "../tenants/policy-records.ts";
-import type { Snapshot } from "../tenants/snapshot.ts";
-import type { Suspension } from "../tenants/visibility.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
+import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import type { Suspension } from "../tenants/document/visibility.ts";
 
 export interface Admitted {
   readonly kind: "admitted";

@@ -4,30 +4,31 @@ import { Hono } from "hono/tiny";
 import { createAdmin } from "../admin/create-admin.ts";
 import type { AdminEnv } from "../admin/route.ts";
 import { bearerOf } from "../auth/principal.ts";
-import { ContentBackend } from "../content/backend.ts";
-import type { Hooks } from "../content/host.ts";
-import type { NewResource } from "../content/store.ts";
-import type { Catalog } from "../content/view.ts";
+import { resourcesUnder } from "../content/store/view-store.ts";
+import { ContentBackend } from "../content/serve/backend.ts";
+import type { Hooks } from "../calls/call-host.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import type { Catalog } from "../content/serve/view.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { sessionStub } from "../streams/session-door.ts";
-import type { RunOrder } from "../streams/session-object.ts";
-import type { Tenant } from "../tenants/definition.ts";
-import { lookUp } from "../tenants/directory.ts";
-import { readSecret } from "../tenants/secrets.ts";
-import { validSnapshot, type Snapshot } from "../tenants/snapshot.ts";
-import { ANYWHERE, stubOf } from "../tenants/stub.ts";
+import { sessionStub } from "../sessions/session-door.ts";
+import type { RunOrder } from "../sessions/session-object.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import { lookUp } from "../tenants/directory/directory.ts";
+import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
+import { validSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { ANYWHERE, stubOf } from "../tenants/directory/placement.ts";
 import { admit, unauthorized, type Admitted } from "./admit.ts";
 import { DEFAULT_MAX_BODY_BYTES, sizeRead } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
-import { answerStreams } from "./get-delete.ts";
-import { createDoors, type StreamEnv } from "./doors.ts";
+import { answerStreams } from "./era-2025/streams.ts";
+import { createDoors, type StreamEnv } from "../sessions/doors.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { eraOf, handlePost, respondRefused } from "./mcp.ts";
 import { failureOf } from "./on-error.ts";
 import { hostAllowed, originAllowed, preflight, withOrigin, type OriginVars } from "./origin.ts";
 import { respondFailure } from "./respond.ts";
-import { runStored } from "./run-stored.ts";
+import { runStored } from "./era-2025/stored-run.ts";
 import { findTenant, holdSnapshot, tenantOfHost, type TenantEnv, type Tenants } from "./tenant.ts";
 
 /** What a Worker must bind; see wrangler.toml. */
@@ -233,9 +234,9 @@ function createEndpoint(
         profile,
         principal,
         env,
-        bodies: env.BODIES,
         ring: snapshot.ring,
         hooks,
+        resources: () => resourcesUnder({ tenant: id, sight: view, bodies: env.BODIES }, stub()),
         secret: (name) => readSecret({ env, snapshot, stub }, name),
         stub,
         waitUntil,

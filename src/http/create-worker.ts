@@ -1,13 +1,13 @@
 // Owns `createWorker`: from what an author writes to the Worker's entry. Mistakes in definitions are found here, at once.
 
-import type { Hooks } from "../content/host.ts";
-import type { Prompt } from "../content/prompt.ts";
-import type { Resource, ResourceTemplate } from "../content/resource.ts";
-import type { NewResource } from "../content/store.ts";
-import type { Tool } from "../content/tool.ts";
+import type { Hooks } from "../calls/call-host.ts";
+import type { Prompt } from "../content/define/prompt.ts";
+import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import type { Tool } from "../content/define/tool.ts";
 import type { ServerInfo } from "../protocol/backend.ts";
-import { defineTenants, type TenantDefinition } from "../tenants/definition.ts";
-import type { RunOrder } from "../streams/session-object.ts";
+import { defineTenants, type TenantDefinition } from "../tenants/document/tenant-definition.ts";
+import type { RunOrder } from "../sessions/session-object.ts";
 import { createApp, runOrder, type Env } from "./app.ts";
 import { VERSION } from "./version.ts";
 

@@ -4,9 +4,9 @@ import type { Backend, Call } from "../protocol/backend.ts";
 import type { InboundHeaders } from "../protocol/classify.ts";
 import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/dispatch.ts";
 import type { Failure } from "../protocol/errors.ts";
-import type { Snapshot } from "../tenants/snapshot.ts";
+import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { Admitted } from "./admit.ts";
-import type { Doors } from "./doors.ts";
+import type { Doors } from "../sessions/doors.ts";
 import { failureOf } from "./on-error.ts";
 
 /** What the steps before this one found out, and the doors to what lies behind it. */

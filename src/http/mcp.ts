@@ -8,16 +8,16 @@ import type { JsonObject, RpcRequest } from "../protocol/jsonrpc.ts";
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
-import { isStale } from "../tenants/outage.ts";
-import type { Snapshot } from "../tenants/snapshot.ts";
-import { answer2025 } from "./answer-2025.ts";
+import { isStale } from "../tenants/isolate/outage.ts";
+import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import { answer2025 } from "./era-2025/answers.ts";
 import { isJsonType, parseAccept, type Accepted, parseJson, readBody } from "./body.ts";
 import { answer, type Arrived, type Endpoint } from "./endpoint.ts";
-import { answerPosted, postedTo } from "./posted.ts";
+import { answerPosted, postedTo } from "./era-2025/posted.ts";
 import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
 import { respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
-import { RequestSink } from "./sse.ts";
+import { RequestSink } from "./call-sink.ts";
 
 export async function handlePost(endpoint: Endpoint): Promise<Response> {
   const { headers } = endpoint.request;

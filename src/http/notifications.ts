@@ -3,19 +3,19 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { digest } from "../auth/seal.ts";
-import type { View } from "../content/view.ts";
+import type { View } from "../content/serve/view.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { notification, resultResponse, type RequestId } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
-import { persistently } from "../streams/session-door.ts";
-import { validSnapshot, type Snapshot } from "../tenants/snapshot.ts";
+import { persistently } from "../streams/persistently.ts";
+import { validSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { Admitted } from "./admit.ts";
 import { EventStream } from "./event-stream.ts";
-import type { Doors } from "./doors.ts";
+import type { Doors } from "../sessions/doors.ts";
 import type { Endpoint } from "./endpoint.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "../sessions/session-id.ts";
 
 const KEEPALIVE_MS = 22_000;
 const RETRY_MS = 1000;

@@ -7,7 +7,7 @@ import type { Failure } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
 import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
-import type { RequestSink } from "./sse.ts";
+import type { RequestSink } from "./call-sink.ts";
 
 /** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
 const STREAM_AFTER_MS = 2000;

@@ -2,12 +2,13 @@
 // tenant has to itself. Unknown names wake nothing.
 
 import { hashToken, isKey, keptHash } from "../auth/api-key.ts";
-import { openStore, type NewResource } from "../content/store.ts";
-import { contentTables } from "../content/tables.ts";
-import { authorityTables } from "../tenants/authority.ts";
-import { isTenantId, managedTenant, type Tenant } from "../tenants/definition.ts";
-import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory.ts";
-import { isOverloaded, keepCopy, staleSnapshot } from "../tenants/outage.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import { openStore } from "../content/store/open-store.ts";
+import { contentTables } from "../content/store/content-tables.ts";
+import { authorityTables } from "../tenants/authority/authority-tables.ts";
+import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
+import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
+import { isOverloaded, keepCopy, staleSnapshot } from "../tenants/isolate/outage.ts";
 import {
   askSnapshot,
   dropSnapshot,
@@ -15,9 +16,9 @@ import {
   validSnapshot,
   type Snapshot,
   type SnapshotAsk,
-} from "../tenants/snapshot.ts";
-import { stubOf } from "../tenants/stub.ts";
-import { remote, type TenantStub } from "../tenants/tables.ts";
+} from "../tenants/isolate/snapshot.ts";
+import { stubOf } from "../tenants/directory/placement.ts";
+import { remote, type TenantStub } from "../tenants/authority/tables.ts";
 
 export interface TenantEnv extends DirectoryEnv {
   readonly TENANTS: DurableObjectNamespace;

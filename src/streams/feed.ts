@@ -2,9 +2,9 @@
 // for it and its view sees it. Before anything is told, whoever listens must still be admitted.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
-import type { Changes, Section } from "../tenants/changes.ts";
+import type { Changes, Section } from "../tenants/authority/changes.ts";
 import { HeldSocket, type Opened } from "./held-socket.ts";
-import { persistently } from "./session-door.ts";
+import { persistently } from "./persistently.ts";
 import { CLOSE, type HubMessage } from "./wire.ts";
 
 /** A burst of changes is told once. */

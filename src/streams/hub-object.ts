@@ -2,7 +2,7 @@
 // Keeps nothing but the sockets themselves. Refuses to decide what a stream's view may be told: its holder does.
 
 import { DurableObject } from "cloudflare:workers";
-import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/changes.ts";
+import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/authority/changes.ts";
 import { CLOSE, isOutdated, type Listener } from "./wire.ts";
 
 /** Cloudflare's own limit is 32,768 sockets for an object. */

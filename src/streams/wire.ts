@@ -1,6 +1,6 @@
 // Owns what travels on the sockets between a Worker that holds a stream and the objects that feed it.
 
-import type { ChangeEvent } from "../tenants/changes.ts";
+import type { ChangeEvent } from "../tenants/authority/changes.ts";
 
 /** Why an object closes a socket; any other end is an accident, and the socket is opened again. */
 export const CLOSE = {

@@ -5,8 +5,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type * as z from "zod/mini";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Explained, Suspension } from "../../src/admin/contract.ts";
-import { policyTables } from "../../src/tenants/policy-tables.ts";
-import { remote } from "../../src/tenants/tables.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules, type Answered } from "../support/worker/admin.ts";
 
 type Made = z.output<typeof CreatedKey>;

@@ -2,7 +2,7 @@
 
 import { Validator } from "@cfworker/json-schema";
 import { expect, it } from "vitest";
-import { ROUTES } from "../../src/admin/routes.ts";
+import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import { adminEnv, appOf, ask, newTenant, ORIGIN } from "../support/worker/admin.ts";
 
 interface Media {

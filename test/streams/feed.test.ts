@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 import { Feed, type Digests, type FeedState, type Filter, type StreamSight } from "../../src/streams/feed.ts";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import type { Listener } from "../../src/streams/wire.ts";
-import { remoteChanges } from "../../src/tenants/change-tables.ts";
-import type { ChangeEvent } from "../../src/tenants/changes.ts";
-import { policyTables } from "../../src/tenants/policy-tables.ts";
-import { remote } from "../../src/tenants/tables.ts";
+import { remoteChanges } from "../../src/tenants/authority/change-tables.ts";
+import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
 import { changeEvent as event, LISTENER } from "../support/worker/hubs.ts";
 import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
 

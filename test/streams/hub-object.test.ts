@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { openSocket } from "../../src/streams/held-socket.ts";
 import { MAX_STREAMS, type HubObject } from "../../src/streams/hub-object.ts";
 import type { Listener } from "../../src/streams/wire.ts";
-import type { ChangeEvent } from "../../src/tenants/changes.ts";
+import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
 import { changeEvent, LISTENER, listenAt } from "../support/worker/hubs.ts";
 
 let made = 0;

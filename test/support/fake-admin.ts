@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { en } from "zod/locales";
 import * as z from "zod/mini";
 import * as contract from "../../src/admin/contract.ts";
-import { diffDocuments, mergeDocuments, type TenantDocument } from "../../src/tenants/document.ts";
+import { diffDocuments, mergeDocuments, type TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 
 export const TOKEN = "fake-owner-token";
 const CREATED = "2026-11-21T10:00:00.000Z";

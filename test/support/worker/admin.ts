@@ -6,10 +6,10 @@ import type * as z from "zod/mini";
 import { Problem } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
-import { ROUTES } from "../../../src/admin/routes.ts";
-import { definePrompt } from "../../../src/content/prompt.ts";
-import { defineTool } from "../../../src/content/tool.ts";
-import { defineTenants } from "../../../src/tenants/definition.ts";
+import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
+import { definePrompt } from "../../../src/content/define/prompt.ts";
+import { defineTool } from "../../../src/content/define/tool.ts";
+import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 
 export const ROOT = "root-token-of-the-tests";
 export const ORIGIN = "https://mcp.example.com";

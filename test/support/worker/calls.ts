@@ -2,8 +2,9 @@
 
 import { env } from "cloudflare:workers";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import type { ContentHost } from "../../../src/content/host.ts";
+import type { CallHost } from "../../../src/calls/call-host.ts";
 import type { Call, EventSink } from "../../../src/protocol/backend.ts";
+import { resourcesUnder } from "../../../src/content/store/view-store.ts";
 import { DIALECT_2026 } from "../../../src/protocol/era.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import type { FreshTenant } from "./tenant.ts";
@@ -44,16 +45,17 @@ export function callOf(about: Partial<Call> = {}): Call {
   };
 }
 
-export function hostOf({ id, stub }: FreshTenant, about: Partial<ContentHost> = {}): ContentHost {
+export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
+  const sight = about.sight ?? { seesAll: true, sees: () => true, limits: {}, configOf: () => undefined };
   return {
     tenant: id,
-    sight: { seesAll: true, sees: () => true, limits: {}, configOf: () => undefined },
+    sight,
     profile: null,
     principal: ANONYMOUS,
     env,
-    bodies: env.BODIES,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
+    resources: () => resourcesUnder({ tenant: id, sight, bodies: env.BODIES }, stub),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
     waitUntil: () => {},

@@ -4,7 +4,7 @@
 import { env } from "cloudflare:workers";
 import { openSocket } from "../../../src/streams/held-socket.ts";
 import type { HubMessage, Listener } from "../../../src/streams/wire.ts";
-import { hubName, type ChangeEvent } from "../../../src/tenants/changes.ts";
+import { hubName, type ChangeEvent } from "../../../src/tenants/authority/changes.ts";
 import { listening } from "./sockets.ts";
 
 export const LISTENER: Listener = { session: null, profile: null, principal: "anonymous" };

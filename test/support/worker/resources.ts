@@ -1,6 +1,6 @@
 // Owns rows as a store would send them to the authority. Refuses assertions.
 
-import type { PutResource } from "../../../src/content/tables.ts";
+import type { PutResource } from "../../../src/content/store/content-tables.ts";
 
 /** A resource to put; what is said about its row overrides, the rest is plain. */
 export function putOf(

@@ -3,10 +3,10 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { NewCall, NewQuestion } from "../../../src/streams/call-tables.ts";
-import { openSessionSocket, type SessionStub } from "../../../src/streams/session-door.ts";
-import type { AskQuestions } from "../../../src/streams/call-desk.ts";
-import type { SessionObject } from "../../../src/streams/session-object.ts";
+import type { NewCall, NewQuestion } from "../../../src/sessions/call-tables.ts";
+import { openSessionSocket, type SessionStub } from "../../../src/sessions/session-door.ts";
+import type { AskQuestions } from "../../../src/sessions/call-desk.ts";
+import type { SessionObject } from "../../../src/sessions/session-object.ts";
 import type { RunnerMessage, ViewerMessage } from "../../../src/streams/wire.ts";
 import { listening } from "./sockets.ts";
 

@@ -4,8 +4,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { TenantObject } from "../../../src/tenantry.ts";
-import type { ChangeLog } from "../../../src/tenants/changes.ts";
-import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/tables.ts";
+import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
+import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/authority/tables.ts";
 
 let made = 0;
 

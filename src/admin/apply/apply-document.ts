@@ -1,0 +1,190 @@
+// Owns making a tenant what a document says: resolving its bases, checking it as a whole, computing what retires, and the
+// one write that does it. Nothing is written before everything is known to hold; a write that lost a race begins again.
+
+import {
+  diffDocuments,
+  mergeDocuments,
+  type Change,
+  type TenantDocument,
+} from "../../tenants/document/tenant-document.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { retiredNames } from "../../tenants/document/retirement.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { baseTables, type BasesFound } from "../platform/base-tables.ts";
+import { catalogNames } from "./catalog-names.ts";
+import { brokenRules, tooLarge } from "./document-rules.ts";
+import { changedMeanwhile } from "../etag.ts";
+import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
+import { untilInForce } from "./in-force.ts";
+import { platformOf } from "../platform/platform-object.ts";
+import { invalid, ProblemError } from "../problem.ts";
+import type { Desk } from "../route.ts";
+import { readRecord, type Managed } from "./tenant-access.ts";
+import { takesAway } from "./withdrawal.ts";
+
+export interface Intent {
+  /** From what there is to what there shall be. */
+  readonly edit: (own: TenantDocument) => TenantDocument;
+  /** Revisions, one of which must be current; null for no condition. */
+  readonly ifMatch: readonly string[] | null;
+  readonly dryRun: boolean;
+  /** Whether the answer waits until the change is in force: only where something is taken away, always, or never. */
+  readonly wait: "withdrawals" | "always" | "never";
+  readonly action: string;
+  /** A base as it might be, for a dry run. */
+  readonly supposing?: { readonly base: string; readonly document: TenantDocument };
+}
+
+export interface Outcome {
+  readonly revision: number;
+  readonly changed: boolean;
+  readonly dryRun: boolean;
+  /** Milliseconds since the epoch; null: nothing that was before can be served. */
+  readonly effectiveAt: number | null;
+  readonly changes: readonly Change[];
+  /** As it is now, or would be. */
+  readonly own: TenantDocument;
+}
+
+const TRIES = 5;
+
+export async function applyDocument(desk: Desk, managed: Managed, intent: Intent): Promise<Outcome> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const outcome = await applyOnce(desk, managed, intent);
+    if (outcome) return outcome;
+  }
+  throw new ProblemError("busy", { detail: "Others keep changing this tenant", headers: { "retry-after": "1" } });
+}
+
+/** undefined: somebody else wrote in between. */
+async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<Outcome | undefined> {
+  const record = await readRecord(managed);
+  const { ifMatch, dryRun } = intent;
+  if (ifMatch !== null && !ifMatch.includes("*") && !ifMatch.includes(String(record.revision))) {
+    throw changedMeanwhile(record.revision);
+  }
+  const plan = await planApply(desk, managed, record, intent);
+  const { own, changes } = plan;
+  const outcome = { revision: record.revision, changed: changes.length > 0, dryRun, effectiveAt: null, changes, own };
+  if (dryRun) {
+    await checkNames(desk, managed, plan.whole);
+    return outcome;
+  }
+  const claimed = await claimNames(desk, managed, plan.whole);
+  if (changes.length === 0) return { ...outcome, effectiveAt: await confirm(desk, managed, record, { plan, intent }) };
+  const written = await write(desk, managed, record, { plan, intent });
+  if (written) return { ...outcome, ...written };
+  await releaseNames(desk, managed, claimed);
+  return undefined;
+}
+
+interface Planned {
+  readonly plan: Plan;
+  readonly intent: Intent;
+}
+
+async function write(
+  desk: Desk,
+  managed: Managed,
+  record: TenantRecord,
+  { plan, intent }: Planned,
+): Promise<Pick<Outcome, "revision" | "effectiveAt"> | undefined> {
+  const written = await managed.policy.write({
+    own: plan.own,
+    effective: plan.effective,
+    retired: plan.retired,
+    ifRevision: record.revision,
+    actor: desk.caller,
+    action: intent.action,
+  });
+  // An absent tenant is found to be absent by the next try.
+  if (written.state === "conflict" || written.state === "absent") return undefined;
+  const inForceAt = written.state === "written" ? written.effectiveAt : 0;
+  const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, plan));
+  if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
+  return { revision: written.revision, effectiveAt };
+}
+
+/** An earlier try may have written this and not been heard of: what it took away may still be served. */
+async function confirm(
+  desk: Desk,
+  managed: Managed,
+  record: TenantRecord,
+  { plan, intent }: Planned,
+): Promise<number | null> {
+  const inForceAt = Math.max(await managed.policy.inForceAt(), await settle(desk, managed, record, plan));
+  if (intent.wait === "always") await untilInForce(inForceAt);
+  return inForceAt > Date.now() ? inForceAt : null;
+}
+
+export interface Plan {
+  readonly own: TenantDocument;
+  readonly effective: TenantDocument;
+  readonly retired: ReturnType<typeof retiredNames>;
+  readonly changes: readonly Change[];
+  readonly withdraws: boolean;
+  /** With what the tenant's code says under it. */
+  readonly whole: TenantDocument;
+}
+
+async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
+  const own = intent.edit(record.own);
+  const { effective, whole } = await resolveDocument(desk, managed, own, intent);
+  const before = mergeDocuments([managed.tenant.base, record.effective]);
+  const names = catalogNames(desk.options.catalog, managed.tenant);
+  const retired = retiredNames(before, whole, names, Date.now());
+  const ownChanges = diffDocuments(record.own, own);
+  return {
+    own,
+    effective,
+    whole,
+    retired,
+    withdraws: takesAway(before, whole, retired),
+    // Where only a base has changed, what it changes.
+    changes: ownChanges.length > 0 ? ownChanges : diffDocuments(record.effective, effective),
+  };
+}
+
+export async function resolveDocument(
+  desk: Desk,
+  managed: Managed,
+  own: TenantDocument,
+  about: Pick<Intent, "dryRun" | "supposing">,
+): Promise<{ readonly effective: TenantDocument; readonly whole: TenantDocument }> {
+  const large = tooLarge(own);
+  if (large.length > 0) throw new ProblemError("invalid-input", { errors: large });
+  const effective = mergeDocuments([...(await basesOf(desk, managed, own, about)), own]);
+  const whole = mergeDocuments([managed.tenant.base, effective]);
+  const errors = brokenRules(whole, catalogNames(desk.options.catalog, managed.tenant));
+  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
+  return { effective, whole };
+}
+
+async function basesOf(
+  { env }: Desk,
+  { id }: Managed,
+  { extends: names = [] }: TenantDocument,
+  { dryRun, supposing }: Pick<Intent, "dryRun" | "supposing">,
+): Promise<readonly TenantDocument[]> {
+  const asked = names.filter((name) => name !== supposing?.base);
+  if (asked.length === 0 && supposing === undefined) return [];
+  const platform = remote(platformOf(env), baseTables);
+  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take(id, asked);
+  if (!found.bases) {
+    const { missing } = found;
+    throw invalid(
+      ...missing.map((name) => [`extends.${names.indexOf(name)}`, `there is no base document ${name}`] as const),
+    );
+  }
+  const documents = new Map(asked.map((name, at) => [name, found.bases[at] as TenantDocument]));
+  if (supposing) documents.set(supposing.base, supposing.document);
+  return names.map((name) => documents.get(name) as TenantDocument);
+}
+
+/** What lies outside of the tenant's object follows it. Says until when what was before may still be served. */
+async function settle(desk: Desk, managed: Managed, before: TenantRecord, { own, whole }: Plan): Promise<number> {
+  const was = before.own.extends ?? [];
+  const is = own.extends ?? [];
+  if (was.some((name) => !is.includes(name))) await remote(platformOf(desk.env), baseTables).settle(managed.id, is);
+  return announceNames(desk, managed, before.effective.hostnames ?? [], whole);
+}

@@ -1,0 +1,76 @@
+// Owns what the members of a whole document say about each other, and about what the Worker has: what a schema of one
+// member cannot see. Pure.
+
+import {
+  renamingOf,
+  type ProfileDocument,
+  type PromptDocument,
+  type TenantDocument,
+} from "../../tenants/document/tenant-document.ts";
+import { targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
+import { isVisible } from "../../tenants/document/visibility.ts";
+import { parseUri } from "../../protocol/uri.ts";
+import type { FieldRule } from "../problem.ts";
+
+/** A row of the object holds a document twice, and the audit log another two; a row has at most 2 MB. */
+export const MAX_DOCUMENT_BYTES = 900_000;
+const KINDS = ["tools", "prompts"] as const;
+
+export function brokenRules(document: TenantDocument, catalog: CatalogNames): FieldRule[] {
+  const profiles = Object.entries(document.profiles ?? {});
+  return [
+    ...tooLarge(document),
+    ...profiles.flatMap(([name, profile]) => sameNames(document, name, profile, catalog)),
+    ...Object.entries(document.prompts ?? {}).flatMap(([name, prompt]) => promptRules(`prompts.${name}`, prompt)),
+  ];
+}
+
+export function tooLarge(document: TenantDocument): FieldRule[] {
+  const { byteLength } = new TextEncoder().encode(JSON.stringify(document));
+  return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
+}
+
+/** Two things under one name: a client could only ever reach one of them. */
+function sameNames(
+  document: TenantDocument,
+  name: string,
+  profile: ProfileDocument,
+  catalog: CatalogNames,
+): FieldRule[] {
+  return KINDS.flatMap((kind) => {
+    const seen = targetsOf(document, profile, kind, catalog).filter((target) =>
+      isVisible(document, { profile, scopes: undefined }, kind, target),
+    );
+    const owners = new Map<string, string>();
+    return seen.flatMap((target): FieldRule[] => {
+      const listed = renamingOf(profile[kind], target)?.name ?? target;
+      const other = owners.get(listed);
+      owners.set(listed, target);
+      if (other === undefined) return [];
+      const renamed = renamingOf(profile[kind], target)?.name === undefined ? other : target;
+      return [
+        { field: `profiles.${name}.${kind}.rename.${renamed}.name`, rule: `"${listed}" is the name of another here` },
+      ];
+    });
+  });
+}
+
+const PLACEHOLDER = /\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}/g;
+
+function promptRules(field: string, { arguments: declared = [], messages }: PromptDocument): FieldRule[] {
+  const names = new Set(declared.map((argument) => argument.name));
+  return messages.flatMap(({ content }, at): FieldRule[] => {
+    if (content.type === "image") return [];
+    const member = content.type === "text" ? "text" : "uri";
+    const text = content.type === "text" ? content.text : content.uri;
+    const place = `${field}.messages.${at}.content.${member}`;
+    const unknown = [...text.matchAll(PLACEHOLDER)].map((match) => match[1] ?? "").filter((name) => !names.has(name));
+    const rules = unknown.map((name) => ({ field: place, rule: `{{${name}}} is not an argument of this prompt` }));
+    return content.type === "text" ? rules : [...rules, ...uriRules(place, text)];
+  });
+}
+
+function uriRules(field: string, template: string): FieldRule[] {
+  const parsed = parseUri(template.replaceAll(PLACEHOLDER, "x"));
+  return "broken" in parsed ? [{ field, rule: parsed.broken }] : [];
+}

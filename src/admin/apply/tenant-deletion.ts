@@ -1,0 +1,63 @@
+// Owns the end of a tenant, in an order in which every step can be repeated: nobody is served any more, then everything
+// it stored goes, then its name.
+
+import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
+import { sessionName, sessionStub } from "../../sessions/session-door.ts";
+import { sessionRegister } from "../../tenants/authority/session-register.ts";
+import { dropSnapshot } from "../../tenants/isolate/snapshot.ts";
+import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { baseTables } from "../platform/base-tables.ts";
+import { untilInForce } from "./in-force.ts";
+import { releaseNames } from "./hostnames.ts";
+import { operatorTables } from "../platform/operator-tables.ts";
+import { platformOf } from "../platform/platform-object.ts";
+import { ProblemError } from "../problem.ts";
+import type { Desk } from "../route.ts";
+import type { Managed } from "./tenant-access.ts";
+
+/** An invocation of the object may ask KV a thousand things. */
+const BODIES_AT_ONCE = 500;
+const SESSIONS_AT_ONCE = 100;
+
+export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
+  const { id, entry, policy, content } = managed;
+  if (entry === null) {
+    throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
+  }
+  const { env, caller } = desk;
+  const directory = directoryOf(env);
+  const operators = remote(platformOf(env), operatorTables);
+  // 1. No isolate that does not know it yet finds it, by id or hostname.
+  await directory.mark(id, { state: "deleting" });
+  const record = await policy.read(false);
+  if (record) {
+    await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });
+    await releaseNames(desk, managed, record.effective.hostnames ?? []);
+  }
+  // 2. No lease is given any more, and those that were given end.
+  await untilInForce(await policy.close());
+  dropSnapshot(id);
+  // 3. What it stored.
+  while (!(await content.purge(BODIES_AT_ONCE)).done);
+  await endSessions(desk, managed);
+  await env.BODIES.delete(`outage/${id}`);
+  await policy.erase();
+  // 4. What others say about it, and its name.
+  await remote(platformOf(env), baseTables).settle(id, []);
+  await operators.forgetTenant(id);
+  await directory.remove(id);
+  forgetName(id);
+}
+
+/** What 2025 sessions remembered goes with their tenant: their calls hold its data. */
+async function endSessions({ env }: Desk, { id, entry }: Managed): Promise<void> {
+  const placement = entry ?? ANYWHERE;
+  const register = remote(stubOf(env, id, placement), sessionRegister);
+  for (;;) {
+    const nonces = await register.list(SESSIONS_AT_ONCE);
+    if (nonces.length === 0) return;
+    await Promise.all(nonces.map((nonce) => sessionStub(env, sessionName(id, nonce), placement.jurisdiction).end()));
+    await register.forget(nonces);
+  }
+}

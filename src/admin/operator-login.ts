@@ -1,0 +1,53 @@
+// Owns who calls the admin API and what they may: from a token to a caller, and from a caller's role to a route. An
+// operator is looked up at every request, so that one who was removed is out at once.
+
+import { hashToken, keyIdOf } from "../auth/api-key.ts";
+import { bearerOf } from "../auth/principal.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import { operatorTables } from "./platform/operator-tables.ts";
+import { platformOf } from "./platform/platform-object.ts";
+import { ProblemError } from "./problem.ts";
+import type { AdminEnv, Caller, Route } from "./route.ts";
+
+const ROOT: Caller = { name: "root", role: "owner", tenants: null };
+const DEVELOPMENT: Caller = { name: "development", role: "owner", tenants: null };
+/** Names in the audit log that nobody may take. */
+export const RESERVED_NAMES: readonly string[] = [ROOT.name, DEVELOPMENT.name, "code"];
+
+export async function authenticate(request: Request, env: AdminEnv): Promise<Caller> {
+  const token = bearerOf(request.headers.get("authorization"));
+  if (token === null) throw refused("Authorization: Bearer TOKEN is missing");
+  const hash = await hashToken(token);
+  if (await isSecret(hash, env.ADMIN_TOKEN)) return ROOT;
+  if (await isSecret(hash, env.DEV_ADMIN_TOKEN)) return DEVELOPMENT;
+  const operator =
+    keyIdOf(token, "operator") === undefined
+      ? null
+      : await remote(platformOf(env), operatorTables).operatorByHash(hash);
+  if (!operator) throw refused("The token is not known");
+  if (operator.expires !== null && Date.parse(operator.expires) <= Date.now()) throw refused("The token has expired");
+  return {
+    name: operator.name,
+    role: operator.role,
+    tenants: operator.role === "tenant-admin" ? (operator.tenants ?? []) : null,
+  };
+}
+
+/** Hashes are compared, so that time tells nothing about the secret. */
+async function isSecret(hash: string, secret: string | undefined): Promise<boolean> {
+  return secret !== undefined && secret !== "" && hash === (await hashToken(secret));
+}
+
+function refused(detail: string): ProblemError {
+  return new ProblemError("unauthorized", { detail, headers: { "www-authenticate": 'Bearer realm="tenantry admin"' } });
+}
+
+export function authorize(caller: Caller, route: Route, params: Readonly<Record<string, string>>): void {
+  if (!route.roles.includes(caller.role)) {
+    throw new ProblemError("forbidden", { detail: `This takes one of the roles ${route.roles.join(", ")}` });
+  }
+  // Whether there is such a tenant is none of their business.
+  if (caller.tenants !== null && params["id"] !== undefined && !caller.tenants.includes(params["id"])) {
+    throw new ProblemError("forbidden", { detail: "This tenant is not one of yours" });
+  }
+}

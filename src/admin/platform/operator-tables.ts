@@ -1,0 +1,112 @@
+// Owns the platform's operators and its own audit log, in the platform's object. Of a token only a hash is kept.
+
+import { auditPage, recordAudit } from "../../tenants/authority/audit-log.ts";
+import type { Actor, AuditEntry } from "../../tenants/authority/policy-records.ts";
+import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+
+export type OperatorRole = "owner" | "operator" | "auditor" | "tenant-admin";
+
+export interface OperatorRecord {
+  readonly name: string;
+  readonly role: OperatorRole;
+  /** Only for a tenant-admin. */
+  readonly tenants: readonly string[] | null;
+  /** ISO 8601. */
+  readonly created: string;
+  readonly expires: string | null;
+}
+
+export interface OperatorMethods {
+  operators(): readonly OperatorRecord[];
+  operatorByHash(hash: string): OperatorRecord | null;
+  /** null: the name is taken. */
+  addOperator(operator: Omit<OperatorRecord, "created">, hash: string, actor: Actor): OperatorRecord | null;
+  /** false: there was none. */
+  removeOperator(name: string, actor: Actor): boolean;
+  /** A tenant made later under the same name is not theirs. */
+  forgetTenant(tenant: string): void;
+  record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
+  audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
+}
+
+interface OperatorRow {
+  [column: string]: SqlStorageValue;
+  name: string;
+  role: string;
+  tenants: string | null;
+  hash: string;
+  created: string;
+  expires: string | null;
+}
+
+export const operatorTables: Tables<OperatorMethods> = {
+  name: "operators",
+  migrations: [
+    `CREATE TABLE operators (name TEXT PRIMARY KEY, role TEXT NOT NULL, tenants TEXT, hash TEXT NOT NULL UNIQUE,
+       created TEXT NOT NULL, expires TEXT) WITHOUT ROWID`,
+    `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+  ],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+function fromRow({ name, role, tenants, created, expires }: OperatorRow): OperatorRecord {
+  return {
+    name,
+    role: role as OperatorRole,
+    tenants: tenants === null ? null : (JSON.parse(tenants) as string[]),
+    created,
+    expires,
+  };
+}
+
+function methodsOf(host: TableHost): OperatorMethods {
+  const { sql } = host;
+  const all = () => sql.exec<OperatorRow>("SELECT * FROM operators ORDER BY name").toArray().map(fromRow);
+  const find = (name: string) => all().find((operator) => operator.name === name);
+  return {
+    operators: all,
+    operatorByHash: (hash) => {
+      const [row] = sql.exec<OperatorRow>("SELECT * FROM operators WHERE hash = ?", hash).toArray();
+      return row ? fromRow(row) : null;
+    },
+    addOperator: (operator, hash, actor) =>
+      host.transaction(() => {
+        if (find(operator.name)) return null;
+        const { name, role, tenants, expires } = operator;
+        const added: OperatorRecord = { name, role, tenants, created: new Date(host.now()).toISOString(), expires };
+        sql.exec(
+          "INSERT INTO operators (name, role, tenants, hash, created, expires) VALUES (?, ?, ?, ?, ?, ?)",
+          name,
+          role,
+          tenants === null ? null : JSON.stringify(tenants),
+          hash,
+          added.created,
+          expires,
+        );
+        recordAudit(host, actor, ["operator.create", `operator ${name}`], { before: null, after: added });
+        return added;
+      }),
+    removeOperator: (name, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (!before) return false;
+        sql.exec("DELETE FROM operators WHERE name = ?", name);
+        recordAudit(host, actor, ["operator.delete", `operator ${name}`], { before, after: null });
+        return true;
+      }),
+    forgetTenant: (tenant) => {
+      host.transaction(() => {
+        for (const { name, tenants } of all()) {
+          if (!tenants?.includes(tenant)) continue;
+          const left = JSON.stringify(tenants.filter((id) => id !== tenant));
+          sql.exec("UPDATE operators SET tenants = ? WHERE name = ?", left, name);
+        }
+      });
+    },
+    record: (actor, action, target, change) => {
+      recordAudit(host, actor, [action, target], change);
+    },
+    audit: ({ before, limit }) => auditPage(sql, before, limit),
+  };
+}

@@ -1,0 +1,32 @@
+// Owns the list of every route of the admin API: what is not here cannot be called, and is in no description.
+
+import { auditRoutes } from "./audit-routes.ts";
+import { baseRoutes } from "./base-routes.ts";
+import { blockRoutes } from "./block-routes.ts";
+import { documentRoutes } from "./document-routes.ts";
+import { explainRoutes } from "./explain-routes.ts";
+import { exportRoutes } from "./export-routes.ts";
+import { fleetRoutes } from "./fleet-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
+import { operatorRoutes } from "./operator-routes.ts";
+import { resourceRoutes } from "./resource-routes.ts";
+import type { Route } from "../route.ts";
+import { secretRoutes } from "./secret-routes.ts";
+import { suspensionRoutes } from "./suspension-routes.ts";
+import { tenantRoutes } from "./tenant-routes.ts";
+
+export const ROUTES: readonly Route[] = [
+  ...tenantRoutes,
+  ...documentRoutes,
+  ...resourceRoutes,
+  ...keyRoutes,
+  ...secretRoutes,
+  ...suspensionRoutes,
+  ...explainRoutes,
+  ...exportRoutes,
+  ...auditRoutes,
+  ...baseRoutes,
+  ...fleetRoutes,
+  ...blockRoutes,
+  ...operatorRoutes,
+];

@@ -1,0 +1,68 @@
+// Owns the routes that look back: who changed what, and how much there is.
+
+import * as z from "zod/mini";
+import type { AuditEntry } from "../../tenants/authority/policy-records.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import { AuditRow, pageOf, Usage } from "../contract.ts";
+import { operatorTables } from "../platform/operator-tables.ts";
+import { pageFrom, positionOf, type PageAsk } from "../page.ts";
+import { platformOf } from "../platform/platform-object.ts";
+import { PageQuery, ROLES, route, type Route } from "../route.ts";
+import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+/** What the object answers with at most; entries may be large. */
+const MAX_ENTRIES = 100;
+
+type ReadAudit = (page: { before: number | null; limit: number }) => Promise<readonly AuditEntry[]>;
+
+async function auditPage(list: string, query: PageAsk, read: ReadAudit) {
+  const before = positionOf(list, query);
+  const limit = Math.min(query.limit, MAX_ENTRIES - 1);
+  const rows = await read({ before: before === undefined ? null : Number(before), limit: limit + 1 });
+  return pageFrom(list, rows, limit, ({ sequence }) => String(sequence));
+}
+
+export const auditRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/audit",
+    summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
+    roles: ROLES.platformRead,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(AuditRow), about: "Entries, newest first" }],
+    handle: async ({ env, query }) => ({
+      body: await auditPage("platform", query, (page) => remote(platformOf(env), operatorTables).audit(page)),
+    }),
+  }),
+  route({
+    method: "get",
+    path: "/tenants/{id}/audit",
+    summary: "A tenant's audit log",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(AuditRow), about: "Entries, newest first" }],
+    handle: async (call) => {
+      const { policy } = await findTenant(call, call.params.id);
+      return { body: await auditPage("audit", call.query, (page) => policy.audit(page)) };
+    },
+  }),
+  route({
+    method: "get",
+    path: "/tenants/{id}/usage",
+    summary: "How much a tenant has",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    replies: [{ status: 200, schema: Usage, about: "Counts, and the limits that hold" }],
+    handle: async (call) => {
+      const managed = await findTenant(call, call.params.id);
+      const { effective, suspensions } = await readRecord(managed);
+      const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.keys()]);
+      const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);
+      const counts = { resources, resourceBytes: bytes, keys: keys.length, suspensions: suspensions.length };
+      return { body: { ...counts, limits } };
+    },
+  }),
+];

@@ -1,0 +1,116 @@
+// Owns the routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied
+// next, or all of them by a fleet run.
+
+import * as z from "zod/mini";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { baseTables } from "../platform/base-tables.ts";
+import { Acknowledged, BaseDocument, BaseSummary, Name, pageOf } from "../contract.ts";
+import { tooLarge } from "../apply/document-rules.ts";
+import { changedMeanwhile, ifMatchOf, quoted } from "../etag.ts";
+import { pageFrom, positionOf } from "../page.ts";
+import { platformOf } from "../platform/platform-object.ts";
+import { notFound, ProblemError } from "../problem.ts";
+import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
+import { lookUpTenant } from "../apply/tenant-access.ts";
+
+const BaseParams = z.strictObject({ name: Name });
+const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
+
+export const baseRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/bases",
+    summary: "List base documents",
+    roles: ROLES.platformRead,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(BaseSummary), about: "Bases, by name" }],
+    handle: async ({ env, query }) => {
+      const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);
+      return { body: pageFrom("bases", rows, query.limit, ({ name }) => name) };
+    },
+  }),
+  route({
+    method: "get",
+    path: "/bases/{name}",
+    summary: "Get a base document",
+    roles: ROLES.platformRead,
+    params: BaseParams,
+    replies: [{ status: 200, schema: BaseDocument, about: "The document; the ETag is its revision" }],
+    handle: async ({ env, params }) => {
+      const base = await basesOf(env).base(params.name);
+      if (!base) throw notFound(`base ${params.name}`);
+      return { body: base.document, headers: { etag: quoted(base.revision) } };
+    },
+  }),
+  route({
+    method: "put",
+    path: "/bases/{name}",
+    summary: "Write a base document, which changes no tenant yet",
+    roles: ROLES.platform,
+    params: BaseParams,
+    body: BaseDocument,
+    conditions: ["If-Match"],
+    replies: [
+      { status: 200, schema: Acknowledged, about: "Written, or as it was already" },
+      { status: 201, schema: Acknowledged, about: "Made" },
+    ],
+    handle: async (call) => {
+      const { env, caller, request } = call;
+      const { name } = call.params;
+      const document = call.body as TenantDocument;
+      const errors = tooLarge(document);
+      if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
+      const expected = await expectedRevision(env, name, ifMatchOf(request));
+      const done = await basesOf(env).putBase(name, document, expected, caller);
+      if (done.state === "conflict") throw changedMeanwhile(done.revision === 0 ? null : done.revision);
+      const created = done.state === "written" && done.created;
+      return {
+        status: created ? 201 : 200,
+        body: { revision: done.revision, changed: done.state === "written", effectiveAt: null },
+        headers: { etag: quoted(done.revision) },
+      };
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/bases/{name}",
+    summary: "Delete a base document that no tenant extends",
+    roles: ROLES.platform,
+    params: BaseParams,
+    replies: [{ status: 204, about: "Deleted" }],
+    handle: async (call) => {
+      const { name } = call.params;
+      await forgetUses(call, name);
+      const left = await basesOf(call.env).removeBase(name, call.caller);
+      if (left === null) throw notFound(`base ${name}`);
+      if (left > 0) throw new ProblemError("conflict", { detail: `Tenants extend it still: ${left}` });
+      return {};
+    },
+  }),
+];
+
+/** null: no condition. */
+async function expectedRevision(
+  env: AdminEnv,
+  name: string,
+  ifMatch: readonly string[] | null,
+): Promise<number | null> {
+  if (ifMatch === null) return null;
+  const revision = (await basesOf(env).base(name))?.revision;
+  if (revision === undefined) throw changedMeanwhile(null);
+  if (!ifMatch.includes("*") && !ifMatch.includes(String(revision))) throw changedMeanwhile(revision);
+  return revision;
+}
+
+const CHECKED = 20;
+
+/** A write that was cut off leaves a use that its tenant does not have. */
+async function forgetUses(desk: Desk, base: string): Promise<void> {
+  const bases = basesOf(desk.env);
+  for (const id of await bases.uses(base, CHECKED)) {
+    const { entry, policy } = await lookUpTenant(desk, id);
+    const own = (await policy.read(entry === null))?.own.extends ?? [];
+    if (!own.includes(base)) await bases.settle(id, own);
+  }
+}

@@ -1,0 +1,111 @@
+// Owns blocking a tool in every tenant at once: each tenant's object is told, and the answer comes when the last lease
+// that could contradict it has ended. Repeating it finishes what was cut off.
+
+import * as z from "zod/mini";
+import { directoryOf } from "../../tenants/directory/directory.ts";
+import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
+import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { searchTools } from "../../content/serve/search-tools.ts";
+import { baseTables } from "../platform/base-tables.ts";
+import { Block, BlockDone, NewBlock, pageOf, ToolName } from "../contract.ts";
+import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { inLanes } from "../apply/lanes.ts";
+import { pageOfAll } from "../page.ts";
+import { platformOf } from "../platform/platform-object.ts";
+import { invalid, ProblemError } from "../problem.ts";
+import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { managedOf, type Managed } from "../apply/tenant-access.ts";
+
+const ToolParams = z.strictObject({ name: ToolName });
+const DONE = { status: 200, schema: BlockDone, about: "In force in every tenant" };
+const DIRECTORY_PAGE = 500;
+
+export const blockRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tools/blocked",
+    summary: "List the tools that are blocked in every tenant",
+    roles: ROLES.platformRead,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(Block), about: "Blocked tools, by name" }],
+    handle: async ({ env, query }) => ({
+      body: pageOfAll("blocks", await remote(platformOf(env), baseTables).blocks(), query),
+    }),
+  }),
+  route({
+    method: "post",
+    path: "/tools/{name}/block",
+    summary: "Block a tool in every tenant; callers are told the note",
+    roles: ROLES.platform,
+    params: ToolParams,
+    body: NewBlock,
+    replies: [DONE],
+    handle: async (call) => {
+      const { params, body, env, caller, options } = call;
+      const { name } = params;
+      const known = [...options.catalog.tools, ...searchTools].some((tool) => tool.name === name);
+      if (!known) throw invalid(["name", `there is no tool ${name} in the code`]);
+      const changed = await remote(platformOf(env), baseTables).block(name, body.note, caller);
+      const told = await tellAll(call, ({ policy }) => policy.blockTool(name, body.note, caller));
+      return { body: { name, changed, ...told } };
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tools/{name}/block",
+    summary: "Let a tool be called again where its tenant allows it",
+    roles: ROLES.platform,
+    params: ToolParams,
+    replies: [DONE],
+    handle: async (call) => {
+      const { name } = call.params;
+      const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
+      const told = await tellAll(call, ({ policy }) => policy.unblockTool(name, call.caller));
+      return { body: { name, changed, ...told } };
+    },
+  }),
+];
+
+/** Acknowledged is only what every tenant knows. */
+async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrite>) {
+  let tenants = 0;
+  let effectiveAt = 0;
+  const failed: string[] = [];
+  for await (const page of allTenants(desk)) {
+    tenants += page.length;
+    await inLanes(page, async (managed) => {
+      try {
+        // A tenant in code has no policy until it is asked for.
+        if (managed.entry === null) await managed.policy.read(true);
+        const told = await tell(managed);
+        effectiveAt = Math.max(effectiveAt, told.effectiveAt);
+      } catch (error) {
+        desk.options.onError?.(error);
+        failed.push(managed.id);
+      }
+    });
+  }
+  if (failed.length > 0) {
+    const some = failed.slice(0, 20).join(", ");
+    throw new ProblemError("busy", {
+      detail: `Not every tenant could be told; ask again. Missing: ${some}`,
+      headers: { "retry-after": "1" },
+    });
+  }
+  await untilInForce(effectiveAt);
+  return { tenants, effectiveAt: isoTime(effectiveAt === 0 ? null : effectiveAt) };
+}
+
+async function* allTenants(desk: Desk): AsyncGenerator<readonly Managed[]> {
+  const { options, env } = desk;
+  yield [...options.tenants.keys()].map((id) => managedOf(desk, id, null));
+  let after: string | null = null;
+  do {
+    const entries: readonly DirectoryEntry[] = await directoryOf(env).list(after, DIRECTORY_PAGE);
+    yield entries
+      .filter(({ id, state }) => state === "active" && !options.tenants.has(id))
+      .map((entry) => managedOf(desk, entry.id, entry));
+    after = entries.length < DIRECTORY_PAGE ? null : (entries.at(-1)?.id ?? null);
+  } while (after !== null);
+}

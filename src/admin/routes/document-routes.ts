@@ -1,0 +1,161 @@
+// Owns the routes for a tenant's document and the prompts in it. Both are writes of the one document, so that nothing is
+// ever applied halfway.
+
+import * as z from "zod/mini";
+import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { applyDocument, type Intent, type Outcome } from "../apply/apply-document.ts";
+import { Applied, Document, NamedPrompt, pageOf, Prompt, ToolName } from "../contract.ts";
+import { ifMatchOf, isKnown, quoted } from "../etag.ts";
+import { isoTime } from "../apply/in-force.ts";
+import { pageOfAll } from "../page.ts";
+import { notFound, ProblemError } from "../problem.ts";
+import { Flag, PageQuery, ROLES, route, type Answer, type Desk, type Route } from "../route.ts";
+import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const PromptParams = z.extend(TenantParams, { name: ToolName });
+const WriteQuery = z.strictObject({ dryRun: Flag, wait: Flag });
+const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
+
+export const documentRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/document",
+    summary: "Get a tenant's own document",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    conditions: ["If-None-Match"],
+    replies: [
+      { status: 200, schema: Document, about: "As its operators wrote it; the ETag is its revision" },
+      { status: 304, about: "Not changed since" },
+    ],
+    handle: async (call) => {
+      const { own, revision } = await readRecord(await findTenant(call, call.params.id));
+      const headers = { etag: quoted(revision) };
+      return isKnown(call.request, String(revision)) ? { status: 304, headers } : { body: own, headers };
+    },
+  }),
+  route({
+    method: "put",
+    path: "/tenants/{id}/document",
+    summary: "Apply a whole document; dryRun says what would change",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    query: WriteQuery,
+    body: Document,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { dryRun, wait } = call.query;
+      const next = call.body as TenantDocument;
+      const edit = (own: TenantDocument) => {
+        checkMembers(call, own, next);
+        return next;
+      };
+      return applied(call, call.params.id, { edit, action: "apply", dryRun, wait });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/tenants/{id}/prompts",
+    summary: "List the prompts of a tenant's document",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(NamedPrompt), about: "Prompts, by name" }],
+    handle: async (call) => {
+      const { own } = await readRecord(await findTenant(call, call.params.id));
+      const prompts = Object.entries(own.prompts ?? {}).map(([name, prompt]) => ({ name, ...prompt }));
+      const sorted = prompts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      return { body: pageOfAll("prompts", sorted, call.query) };
+    },
+  }),
+  route({
+    method: "get",
+    path: "/tenants/{id}/prompts/{name}",
+    summary: "Get a prompt",
+    roles: ROLES.tenantRead,
+    params: PromptParams,
+    replies: [{ status: 200, schema: NamedPrompt, about: "The prompt; the ETag is the document's" }],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      const { own, revision } = await readRecord(await findTenant(call, id));
+      return { body: { name, ...promptOf(own, name) }, headers: { etag: quoted(revision) } };
+    },
+  }),
+  route({
+    method: "put",
+    path: "/tenants/{id}/prompts/{name}",
+    summary: "Write a prompt",
+    roles: ROLES.tenant,
+    params: PromptParams,
+    query: WriteQuery,
+    body: Prompt,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      const prompt = call.body as PromptDocument;
+      const edit = (own: TenantDocument) => ({ ...own, prompts: { ...own.prompts, [name]: prompt } });
+      return applied(call, id, { edit, action: "prompt.write", ...call.query });
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/prompts/{name}",
+    summary: "Delete a prompt",
+    roles: ROLES.tenant,
+    params: PromptParams,
+    query: WriteQuery,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      const edit = (own: TenantDocument) => {
+        promptOf(own, name);
+        const { [name]: _, ...left } = own.prompts ?? {};
+        return { ...own, prompts: left };
+      };
+      return applied(call, id, { edit, action: "prompt.delete", ...call.query });
+    },
+  }),
+];
+
+function promptOf({ prompts = {} }: TenantDocument, name: string): PromptDocument {
+  const prompt = Object.hasOwn(prompts, name) ? prompts[name] : undefined;
+  if (!prompt) throw notFound(`prompt ${name}`);
+  return prompt;
+}
+
+interface Edit {
+  readonly edit: Intent["edit"];
+  readonly action: string;
+  readonly dryRun?: boolean | undefined;
+  readonly wait?: boolean | undefined;
+}
+
+async function applied(desk: Desk, id: string, { edit, action, dryRun = false, wait = false }: Edit): Promise<Answer> {
+  const outcome = await applyDocument(desk, await findTenant(desk, id), {
+    edit,
+    action,
+    dryRun,
+    ifMatch: ifMatchOf(desk.request),
+    wait: wait ? "always" : "withdrawals",
+  });
+  return { body: shown(outcome), headers: { etag: quoted(outcome.revision) } };
+}
+
+function shown({ revision, changed, dryRun, effectiveAt, changes }: Outcome): z.input<typeof Applied> {
+  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), changes: [...changes] };
+}
+
+/** What a customer pays for, and what could be another's. */
+const OPERATORS_ONLY = ["extends", "limits", "hostnames"] as const;
+
+function checkMembers({ caller }: Desk, before: TenantDocument, after: TenantDocument): void {
+  if (caller.role !== "tenant-admin") return;
+  const changed = OPERATORS_ONLY.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
+  if (changed.length === 0) return;
+  const errors = changed.map((field) => ({ field, rule: "only an operator may change it" }));
+  throw new ProblemError("forbidden", { errors });
+}

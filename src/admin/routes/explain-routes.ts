@@ -1,0 +1,163 @@
+// Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed, and
+// every rule that had a say is named. Decides nothing itself.
+
+import * as z from "zod/mini";
+import { ANONYMOUS } from "../../auth/principal.ts";
+import { documentOf, viewOf, type View } from "../../content/serve/view.ts";
+import { parseUri } from "../../protocol/uri.ts";
+import type { KeyRecord, Policy, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { judge, type Eyes } from "../../tenants/document/visibility.ts";
+import { described, Explained } from "../contract.ts";
+import { notFound } from "../problem.ts";
+import { ROLES, route, type Desk, type Route } from "../route.ts";
+import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const ExplainQuery = z.strictObject({
+  kind: z.enum(["tools", "prompts", "resources"]),
+  name: z
+    .string()
+    .check(z.minLength(1), z.maxLength(2048))
+    .register(described, { description: "In code or as it is listed; a URI for resources." }),
+  profile: z.optional(z.string().check(z.maxLength(40))),
+  key: z
+    .optional(z.string().check(z.maxLength(40)))
+    .register(described, { description: "A key's id; nobody in particular when absent." }),
+});
+type Ask = z.output<typeof ExplainQuery>;
+
+export const explainRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/explain",
+    summary: "Why is this visible or not, in this profile and with this key?",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: ExplainQuery,
+    replies: [{ status: 200, schema: Explained, about: "The verdict, and each rule that had a say" }],
+    handle: async (call) => ({ body: await explain(call, await findTenant(call, call.params.id), call.query) }),
+  }),
+];
+
+async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<z.output<typeof Explained>> {
+  const record = await readRecord(managed);
+  const policy: Policy = { document: record.effective, suspensions: record.suspensions, retired: record.retired };
+  const document = documentOf(managed.tenant, policy);
+  const { profile = null } = ask;
+  if (profile !== null && !Object.hasOwn(document.profiles ?? {}, profile)) throw notFound(`profile ${profile}`);
+  const key = ask.key === undefined ? undefined : await keyOf(managed, ask.key);
+  const barred = [...barredBy(document.mode ?? "open", key, profile), ...suspendedBy(record, key, profile)];
+  const scopes = key?.scopes ?? undefined;
+  const view = viewOf(desk.options.catalog, managed.tenant, policy, { profile, scopes });
+  const found =
+    ask.kind === "resources"
+      ? await lookForResource(view, managed, ask.name)
+      : lookForName(view, { ...ask, kind: ask.kind }, record.retired);
+  const { reasons } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
+  const isLetIn = barred.length === 0;
+  return {
+    visible: isLetIn && found.listedAs !== null,
+    callable: isLetIn && found.callable,
+    listedAs: found.listedAs,
+    reasons: [...barred, ...found.reasons, ...reasons],
+  };
+}
+
+function eyesOf(document: TenantDocument, profile: string | null, scopes: readonly string[] | undefined): Eyes {
+  return {
+    profile: profile === null ? undefined : document.profiles?.[profile],
+    scopes: scopes?.flatMap((name) => document.scopes?.[name] ?? []),
+  };
+}
+
+async function keyOf({ policy }: Managed, id: string): Promise<KeyRecord> {
+  const key = (await policy.keys()).find((one) => one.id === id);
+  if (!key) throw notFound(`key ${id}`);
+  return key;
+}
+
+function barredBy(mode: string, key: KeyRecord | undefined, profile: string | null): string[] {
+  if (!key) return mode === "open" ? [] : ["tenant: takes a key"];
+  const ends = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
+  return [
+    ...(ends <= Date.now() ? ["key: has ended"] : []),
+    ...(key.profile !== null && key.profile !== profile ? [`key: is for the profile ${key.profile} only`] : []),
+  ];
+}
+
+function suspendedBy({ suspensions }: TenantRecord, key: KeyRecord | undefined, profile: string | null): string[] {
+  const principal = key ? `key ${key.id}` : ANONYMOUS.id;
+  return suspensions
+    .filter(
+      ({ kind, name }) =>
+        kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal),
+    )
+    .map(({ kind, note }) => `${kind}: suspended, ${note}`);
+}
+
+interface Found {
+  /** In code. */
+  readonly target: string;
+  readonly listedAs: string | null;
+  readonly callable: boolean;
+  readonly reasons: readonly string[];
+}
+
+type NameAsk = Ask & { readonly kind: "tools" | "prompts" };
+
+function lookForName(view: View, ask: NameAsk, retired: readonly RetiredName[]): Found {
+  const { kind, name, profile = null } = ask;
+  const left = retired.find((one) => one.kind === kind && one.profile === profile && one.name === name);
+  const there = findListed(view[kind], name, left);
+  const answered = callOf(view, kind, name) ?? (there && callOf(view, kind, there.wire.name));
+  return {
+    target: there?.target.name ?? left?.target ?? name,
+    listedAs: there?.wire.name ?? null,
+    callable: answered !== undefined && "target" in answered,
+    reasons: [
+      ...renamedText(there, name),
+      ...(left ? [retiredText(left)] : []),
+      ...refusalText(answered, `${kind}: nothing is listed or callable as ${name}`),
+    ],
+  };
+}
+
+type Listing = View["tools"] | View["prompts"];
+
+/** Under the name that is asked for, else whatever that name meant. */
+function findListed(listing: Listing, name: string, left: RetiredName | undefined): Listing[number] | undefined {
+  const target = left?.target ?? name;
+  return listing.find((entry) => entry.wire.name === name) ?? listing.find((entry) => entry.target.name === target);
+}
+
+function callOf(view: View, kind: NameAsk["kind"], name: string) {
+  return kind === "tools" ? view.tool(name, Date.now()) : view.prompt(name, Date.now());
+}
+
+function renamedText(there: Listing[number] | undefined, name: string): string[] {
+  return there && there.wire.name !== name ? [`profile: listed as ${there.wire.name}`] : [];
+}
+
+function refusalText(answered: ReturnType<typeof callOf>, nothing: string): string[] {
+  if (answered === undefined) return [nothing];
+  return "target" in answered ? [] : [`call: ${answered.message ?? answered.error}`];
+}
+
+function retiredText({ name, successor, until }: RetiredName): string {
+  const next = successor === null ? "withdrawn" : `now ${successor}`;
+  return `${name}: ${next}, callable until ${new Date(until).toISOString()}`;
+}
+
+async function lookForResource(view: View, { content }: Managed, name: string): Promise<Found> {
+  const parsed = parseUri(name);
+  const uri = "uri" in parsed ? parsed.uri : name;
+  const there = view.resourcesByUri.has(uri) || (await content.get(uri)) !== undefined;
+  const seen = view.sees(uri);
+  return {
+    target: uri,
+    listedAs: there && seen ? uri : null,
+    callable: there && seen,
+    reasons: there ? [] : [`resources: nothing is stored as ${uri}`],
+  };
+}

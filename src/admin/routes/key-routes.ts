@@ -1,0 +1,129 @@
+// Owns the routes for a tenant's API keys: shown once, rotated with overlap, revoked by the lease rule.
+
+import * as z from "zod/mini";
+import { createKey } from "../../auth/api-key.ts";
+import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
+import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageOf, RotateKey } from "../contract.ts";
+import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { pageOfAll } from "../page.ts";
+import { invalid, notFound, ProblemError } from "../problem.ts";
+import { PageQuery, ROLES, route, type Route } from "../route.ts";
+import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const KeyParams = z.extend(TenantParams, {
+  key: z.string().check(z.regex(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z")),
+});
+const DEFAULT_OVERLAP_SECONDS = 86_400;
+
+export const keyRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/keys",
+    summary: "List API keys",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(ApiKey), about: "Keys, oldest first" }],
+    handle: async (call) => {
+      const managed = await findTenant(call, call.params.id);
+      return { body: pageOfAll("keys", (await managed.policy.keys()).map(shown), call.query) };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/tenants/{id}/keys",
+    summary: "Make an API key",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    body: NewApiKey,
+    replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
+    handle: async (call) => {
+      const managed = await findTenant(call, call.params.id);
+      const most = await check(managed, call.body);
+      const { name, scopes = null, profile = null, expires } = call.body;
+      const { id, token, hash } = await createKey();
+      const ends = expires === undefined ? null : Date.parse(expires);
+      const key = { id, hash, name, scopes, profile, expires: ends };
+      const done = await managed.policy.addKey(key, call.caller, most);
+      if (done.state === "full") {
+        const errors = [{ field: "limits.keys", rule: `the tenant has its ${most} keys` }];
+        throw new ProblemError("conflict", { errors });
+      }
+      return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/tenants/{id}/keys/{key}/rotate",
+    summary: "Make a key anew; the old one works on for the overlap, a day unless it says otherwise",
+    roles: ROLES.tenant,
+    params: KeyParams,
+    body: RotateKey,
+    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
+    handle: async (call) => {
+      const managed = await findTenant(call, call.params.id);
+      const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = call.body;
+      const { id, token, hash } = await createKey();
+      const { key } = call.params;
+      const { retires } = await findKey(managed, key);
+      if (retires !== null) throw new ProblemError("conflict", { detail: `The key ${key} was rotated already` });
+      const done = await managed.policy.rotateKey(key, { id, hash }, overlapSeconds * 1000, call.caller);
+      if (done.state === "absent") throw notFound(`key ${key}`);
+      // With an overlap nothing is withdrawn now; without, the old key ends like a revoked one.
+      if (overlapSeconds === 0) await untilInForce(await managed.policy.inForceAt());
+      return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/keys/{key}",
+    summary: "Revoke a key: when this answers, no request with it succeeds anywhere",
+    roles: ROLES.tenant,
+    params: KeyParams,
+    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was no such key any more" }],
+    handle: async (call) => {
+      const { id, key } = call.params;
+      const managed = await findTenant(call, id);
+      const { revision } = await readRecord(managed);
+      const done = await managed.policy.revokeKey(key, call.caller);
+      // Also where it is gone already: an earlier try may not have been heard of.
+      const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
+      await untilInForce(effectiveAt);
+      const body = {
+        revision: done.state === "written" ? done.revision : revision,
+        changed: done.state === "written",
+        effectiveAt: isoTime(effectiveAt),
+      };
+      return { body };
+    },
+  }),
+];
+
+/** Says how many keys the tenant may have; null for no limit. */
+async function check(
+  managed: Managed,
+  { scopes, profile, expires }: z.output<typeof NewApiKey>,
+): Promise<number | null> {
+  const { effective } = await readRecord(managed);
+  const document = mergeDocuments([managed.tenant.base, effective]);
+  const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
+  const errors = unknown.map((name) => [`scopes.${scopes?.indexOf(name)}`, `there is no scope ${name}`] as const);
+  if (errors.length > 0) throw invalid(...errors);
+  if (profile !== undefined && !Object.hasOwn(document.profiles ?? {}, profile)) {
+    throw invalid(["profile", `there is no profile ${profile}`]);
+  }
+  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalid(["expires", "lies in the past"]);
+  return document.limits?.keys ?? null;
+}
+
+async function findKey({ policy }: Managed, id: string): Promise<KeyRecord> {
+  const key = (await policy.keys()).find((one) => one.id === id);
+  if (!key) throw notFound(`key ${id}`);
+  return key;
+}
+
+function shown({ id, name, scopes, profile, created, expires, lastUsed, retires }: KeyRecord) {
+  return { id, name, scopes, profile, created, expires: isoTime(expires), lastUsed, retires: isoTime(retires) };
+}

@@ -1,0 +1,251 @@
+// Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
+// lose nothing.
+
+import * as z from "zod/mini";
+import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
+import { MAX_BODY_BYTES, openStore, sha256, storeBody, type StoreResult } from "../../content/store/open-store.ts";
+import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import { parseUri } from "../../protocol/uri.ts";
+import { described, pageOf, ResourceAbout } from "../contract.ts";
+import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
+import { pageFrom, positionOf } from "../page.ts";
+import { invalid, notFound, ProblemError } from "../problem.ts";
+import {
+  Flag,
+  PageQuery,
+  queryNumber,
+  ROLES,
+  route,
+  type AdminEnv,
+  type Answer,
+  type Desk,
+  type Route,
+} from "../route.ts";
+import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
+
+/** In its one normal form. */
+const Uri = z.pipe(
+  z.string(),
+  z.transform((text, context) => {
+    const parsed = parseUri(text);
+    if ("uri" in parsed) return parsed.uri;
+    context.issues.push({ code: "custom", input: text, message: parsed.broken });
+    return z.NEVER;
+  }),
+);
+const UriQuery = z.strictObject({ uri: Uri });
+const PutQuery = z.extend(UriQuery, {
+  name: z.optional(z.string().check(z.minLength(1), z.maxLength(500))),
+  title: z.optional(z.string().check(z.maxLength(2000))),
+  description: z.optional(z.string().check(z.maxLength(20_000))),
+  tag: z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(100))).check(z.maxLength(100))),
+  audience: z.optional(z.array(z.enum(["user", "assistant"])).check(z.maxLength(2))),
+  priority: z.optional(queryNumber().check(z.minimum(0), z.maximum(1))),
+  lastModified: z.optional(z.iso.datetime().check(z.maxLength(40))).register(described, {
+    description: "When its content last changed, as the source of a copy says; now when absent.",
+  }),
+  binary: z.clone(Flag).register(described, {
+    description: "Whether it is bytes rather than text; by Content-Type when absent.",
+  }),
+});
+const SEARCHED_BYTES = 1024 * 1024;
+
+export const resourceRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/resources",
+    summary: "List resources",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: z.strictObject({ ...PageQuery, prefix: z.optional(z.string().check(z.maxLength(2048))) }),
+    replies: [{ status: 200, schema: pageOf(ResourceAbout), about: "Resources, by URI" }],
+    handle: async (call) => {
+      const { content } = await findTenant(call, call.params.id);
+      const { limit, prefix = "" } = call.query;
+      const after = positionOf("resources", call.query) ?? null;
+      const rows = await content.list({ prefix, tag: null, after, limit: limit + 1 });
+      const { items, ...more } = pageFrom("resources", rows, limit, ({ uri }) => uri);
+      return { body: { items: items.map(aboutOf), ...more } };
+    },
+  }),
+  route({
+    method: "get",
+    path: "/tenants/{id}/resources/content",
+    summary: "Get a resource's body",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: UriQuery,
+    conditions: ["If-None-Match"],
+    replies: [
+      { status: 200, mediaType: "*/*", about: "The body, with the resource's own Content-Type, and its ETag" },
+      { status: 304, about: "Not changed since" },
+    ],
+    handle: async (call) => {
+      const managed = await findTenant(call, call.params.id);
+      const { uri } = call.query;
+      const row = await managed.content.get(uri);
+      if (!row) throw notFound(`resource ${uri}`);
+      if (isKnown(call.request, etagOf(row))) return { status: 304, headers: { etag: quoted(etagOf(row)) } };
+      return new Response(await bodyOf(call.env, managed, row), { headers: headersOf(row) });
+    },
+  }),
+  route({
+    method: "put",
+    path: "/tenants/{id}/resources/content",
+    summary: "Write a resource: the body as it is, everything else in the query",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    query: PutQuery,
+    body: "stream",
+    conditions: ["If-Match", "If-None-Match"],
+    replies: [
+      { status: 200, schema: ResourceAbout, about: "Written, or as it was already" },
+      { status: 201, schema: ResourceAbout, about: "Made" },
+    ],
+    handle: async (call) => putResource(call, await findTenant(call, call.params.id), call.query),
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/resources/content",
+    summary: "Delete a resource",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    query: UriQuery,
+    conditions: ["If-Match"],
+    replies: [{ status: 204, about: "Deleted" }],
+    handle: async (call) => {
+      const { content } = await findTenant(call, call.params.id);
+      const { uri } = call.query;
+      const done = await content.removeAs(uri, { actor: call.caller.name, ifMatch: ifMatchOf(call.request) });
+      if (done.state === "conflict") throw changedMeanwhile(done.etag);
+      if (done.state === "absent") throw notFound(`resource ${uri}`);
+      return {};
+    },
+  }),
+];
+
+export function aboutOf(row: ResourceRow): z.output<typeof ResourceAbout> {
+  const { uri, name, title, description, mimeType, binary, size, hash, lastModified, audience, priority, tags } = row;
+  return {
+    uri,
+    name,
+    ...(title === null ? {} : { title }),
+    ...(description === null ? {} : { description }),
+    mimeType,
+    binary,
+    size,
+    sha256: hash,
+    etag: quoted(etagOf(row)),
+    lastModified,
+    ...(audience === null ? {} : { audience: [...audience] as ("user" | "assistant")[] }),
+    ...(priority === null ? {} : { priority }),
+    tags: [...tags],
+  };
+}
+
+/** What somebody stored must not act as a page of this origin. */
+function headersOf(row: ResourceRow): Record<string, string> {
+  return {
+    etag: quoted(etagOf(row)),
+    "content-type": row.mimeType,
+    "content-length": String(row.size),
+    "last-modified": new Date(row.lastModified).toUTCString(),
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "sandbox; default-src 'none'",
+    "content-disposition": "attachment",
+  };
+}
+
+async function bodyOf(env: AdminEnv, { id, content }: Managed, row: ResourceRow): Promise<BodyInit> {
+  const stream = await env.BODIES.get(bodyKey(id, row.hash), "stream");
+  if (stream) return stream;
+  // Newer than KV shows here: the store knows where else to look.
+  const found = await openStore(id, content, env.BODIES).read(row.uri);
+  if (!found) throw notFound(`resource ${row.uri}`);
+  return found.text ?? found.blob;
+}
+
+async function putResource(desk: Desk, managed: Managed, query: z.output<typeof PutQuery>): Promise<Answer> {
+  const { request, env } = desk;
+  const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
+  const { effective } = await readRecord(managed);
+  const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);
+  const { uri } = query;
+  // A writer who is late is told before the body is read.
+  if (ifMatch !== null || ifAbsent) await checkEarly(managed, uri, { ifMatch, ifAbsent });
+  const upload = await readUpload(request, Math.min(MAX_BODY_BYTES, limits.resourceBytes ?? MAX_BODY_BYTES));
+  try {
+    const { bytes } = upload;
+    const binary = isBinary(mimeType, bytes, query.binary);
+    const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await sha256(bytes) };
+    const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
+    const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
+    const maxResources = limits.resources ?? null;
+    const to = { tenant: managed.id, content: managed.content, bodies: env.BODIES };
+    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, maxResources }), limits.resources);
+  } finally {
+    upload.release();
+  }
+}
+
+async function checkEarly(
+  { content }: Managed,
+  uri: string,
+  { ifMatch, ifAbsent }: { ifMatch: readonly string[] | null; ifAbsent: boolean },
+): Promise<void> {
+  const row = await content.get(uri);
+  const current = row ? etagOf(row) : null;
+  const matches = ifMatch === null || (current !== null && (ifMatch.includes("*") || ifMatch.includes(current)));
+  if (!matches || (ifAbsent && row)) throw changedMeanwhile(current);
+}
+
+function fieldsOf(query: z.output<typeof PutQuery>) {
+  const { uri, name, title, description, audience, priority, tag, lastModified } = query;
+  return {
+    uri,
+    name: name ?? lastPartOf(uri),
+    title: title ?? null,
+    description: description ?? null,
+    audience: audience === undefined || audience.length === 0 ? null : [...new Set(audience)],
+    priority: priority ?? null,
+    tags: [...new Set(tag)],
+    ...(lastModified === undefined ? {} : { lastModified }),
+  };
+}
+
+function lastPartOf(uri: string): string {
+  const part = /[^/:?#]+(?=\/*(?:[?#].*)?$)/.exec(uri)?.[0] ?? uri;
+  try {
+    return decodeURIComponent(part).slice(0, 500);
+  } catch {
+    return part.slice(0, 500);
+  }
+}
+
+type Written = Omit<ResourceRow, "lastModified" | "revision">;
+
+function answerOf(row: Written, done: StoreResult, most: number | undefined): Answer {
+  switch (done.state) {
+    case "stored": {
+      const { lastModified, revision, created } = done;
+      const stored = { ...row, lastModified, revision };
+      return { status: created ? 201 : 200, body: aboutOf(stored), headers: { etag: quoted(etagOf(stored)) } };
+    }
+    case "same":
+      return { body: aboutOf(done.row), headers: { etag: quoted(etagOf(done.row)) } };
+    case "present":
+      throw changedMeanwhile(null);
+    case "conflict":
+      throw changedMeanwhile(done.etag);
+    case "full":
+      throw new ProblemError("conflict", {
+        errors: [{ field: "limits.resources", rule: `the tenant has its ${most} resources` }],
+      });
+    case "closed":
+      throw notFound("such tenant any more");
+    default:
+      throw invalid(["body", "could not be stored"]);
+  }
+}

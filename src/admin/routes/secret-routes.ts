@@ -1,0 +1,95 @@
+// Owns the routes for a tenant's secrets: set, listed by name, deleted by the lease rule. Refuses to show a value, and to
+// keep one that it cannot seal.
+
+import * as z from "zod/mini";
+import { secretsRing } from "../../auth/secrets-key.ts";
+import type { KeyRing } from "../../auth/seal.ts";
+import { workerSecretOf } from "../../tenants/document/secret-name.ts";
+import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
+import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
+import { Acknowledged, NewSecret, pageOf, Secret, SecretName } from "../contract.ts";
+import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { pageOfAll } from "../page.ts";
+import { notFound, ProblemError } from "../problem.ts";
+import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
+import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const SecretParams = z.extend(TenantParams, { name: SecretName });
+
+export const secretRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/secrets",
+    summary: "List secrets, without their values, which nothing shows",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(Secret), about: "Secrets, by name" }],
+    handle: async (call) => {
+      const { policy } = await findTenant(call, call.params.id);
+      return { body: pageOfAll("secrets", await policy.secrets(), call.query) };
+    },
+  }),
+  route({
+    method: "put",
+    path: "/tenants/{id}/secrets/{name}",
+    summary: "Set a secret: when a replacement is answered, no tool anywhere gets what was there before",
+    roles: ROLES.tenant,
+    params: SecretParams,
+    query: z.strictObject({ wait: Flag }),
+    body: NewSecret,
+    replies: [{ status: 200, schema: Acknowledged, about: "Set; a new one is seen everywhere from effectiveAt on" }],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      const managed = await findTenant(call, id);
+      // A tenant in code exists without a row until it is asked for.
+      await readRecord(managed);
+      const sealed = await sealSecret(await ringOf(call.env), id, name, call.body.value);
+      const done = await managed.policy.setSecret(name, sealed, call.caller);
+      if (done === "full") {
+        throw new ProblemError("conflict", { detail: `The tenant ${id} has its ${MAX_SECRETS} secrets` });
+      }
+      if (done.state !== "written") throw notFound(`tenant ${id}`);
+      const { revision, effectiveAt } = done;
+      const replaces = done.replaced || workerSecretOf(call.env, id, name) !== undefined;
+      if (replaces || call.query.wait) await untilInForce(effectiveAt);
+      return { body: { revision, changed: true, effectiveAt: isoTime(effectiveAt) } };
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/secrets/{name}",
+    summary: "Delete a secret: when this answers, no tool anywhere gets it",
+    roles: ROLES.tenant,
+    params: SecretParams,
+    replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was none any more" }],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      const managed = await findTenant(call, id);
+      const { revision } = await readRecord(managed);
+      const done = await managed.policy.deleteSecret(name, call.caller);
+      const changed = done.state === "written";
+      // Also where it is gone already: an earlier try may not have been heard of.
+      const effectiveAt = changed ? done.effectiveAt : await managed.policy.inForceAt();
+      await untilInForce(effectiveAt);
+      const body = { revision: changed ? done.revision : revision, changed, effectiveAt: isoTime(effectiveAt) };
+      return { body };
+    },
+  }),
+];
+
+const MAKE_ONE =
+  "32 random bytes in base64url, such as `openssl rand 32 | basenc --base64url | tr -d =` prints; " +
+  "`npx wrangler secret put SECRETS_KEY` sets it";
+
+async function ringOf(env: AdminEnv): Promise<KeyRing> {
+  const ring = await secretsRing(env);
+  if (ring === "unset") {
+    throw new ProblemError("conflict", { detail: `This Worker cannot seal secrets: set SECRETS_KEY, ${MAKE_ONE}` });
+  }
+  if (ring === "broken") {
+    throw new ProblemError("conflict", { detail: `The Worker's SECRETS_KEY is not what it must be: ${MAKE_ONE}` });
+  }
+  return ring;
+}

@@ -1,0 +1,127 @@
+// Owns the routes for suspensions: of a tenant, or of a profile, a principal or a tool in it. In force when acknowledged.
+
+import * as z from "zod/mini";
+import { ANONYMOUS } from "../../auth/principal.ts";
+import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import type { WriteResult } from "../../tenants/authority/policy-records.ts";
+import { catalogNames } from "../apply/catalog-names.ts";
+import { Acknowledged, NewSuspension, pageOf, Suspension, SuspensionKind } from "../contract.ts";
+import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { pageOfAll } from "../page.ts";
+import { invalid, notFound, ProblemError } from "../problem.ts";
+import { PageQuery, ROLES, route, type Answer, type Desk, type Route } from "../route.ts";
+import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const KindParams = z.extend(TenantParams, { kind: SuspensionKind });
+const NameParams = z.extend(KindParams, { name: z.string().check(z.minLength(1), z.maxLength(128)) });
+type Kind = z.output<typeof SuspensionKind>;
+const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
+
+export const suspensionRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/suspensions",
+    summary: "List what is suspended, tools that are blocked in every tenant included",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(Suspension), about: "Suspensions" }],
+    handle: async (call) => {
+      const { suspensions } = await readRecord(await findTenant(call, call.params.id));
+      return { body: pageOfAll("suspensions", suspensions, call.query) };
+    },
+  }),
+  route({
+    method: "post",
+    path: "/tenants/{id}/suspensions",
+    summary: "Suspend; callers are told the note",
+    roles: ROLES.tenant,
+    params: TenantParams,
+    body: NewSuspension,
+    replies: [ACKNOWLEDGED],
+    handle: async (call) => {
+      const { kind, name = "", note } = call.body;
+      checkRole(call, kind);
+      if (kind === "tenant" && call.body.name !== undefined) throw invalid(["name", "a tenant has none here"]);
+      if (kind !== "tenant" && name === "") throw invalid(["name", `says which ${kind}`]);
+      const managed = await findTenant(call, call.params.id);
+      const of = await nameOf(call, managed, kind, name);
+      return acknowledge(managed, await managed.policy.suspend({ kind, name: of, note }, call.caller));
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/suspensions/{kind}",
+    summary: "Resume a tenant",
+    roles: ROLES.platform,
+    params: KindParams,
+    replies: [ACKNOWLEDGED],
+    handle: async (call) => {
+      const { id, kind } = call.params;
+      if (kind !== "tenant") throw invalid(["kind", `a ${kind} is resumed by its name`]);
+      return resume(call, id, kind, "");
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/suspensions/{kind}/{name}",
+    summary: "Resume a profile, a principal or a tool",
+    roles: ROLES.tenant,
+    params: NameParams,
+    replies: [ACKNOWLEDGED],
+    handle: async (call) => {
+      const { id, kind, name } = call.params;
+      if (kind === "tenant") throw invalid(["name", "a tenant has none here"]);
+      return resume(call, id, kind, kind === "principal" && KEY_ID.test(name) ? `key ${name}` : name);
+    },
+  }),
+];
+
+/** A customer who was suspended does not lift that. */
+function checkRole({ caller }: Desk, kind: Kind): void {
+  if (kind === "tenant" && caller.role === "tenant-admin") {
+    throw new ProblemError("forbidden", { detail: "Only an operator suspends a whole tenant" });
+  }
+}
+
+const KEY_ID = /^[0-9A-Za-z]{10}$/;
+
+/** A name that nothing has would be believed to be suspended. A key may be named by its id alone. */
+async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): Promise<string> {
+  const { effective } = await readRecord(managed);
+  switch (kind) {
+    case "tenant":
+      return "";
+    case "profile": {
+      const { profiles = {} } = mergeDocuments([managed.tenant.base, effective]);
+      if (!Object.hasOwn(profiles, name)) throw invalid(["name", `there is no profile ${name}`]);
+      return name;
+    }
+    case "tool": {
+      const { tools, search } = catalogNames(desk.options.catalog, managed.tenant);
+      if (![...tools, ...search].includes(name)) throw invalid(["name", `there is no tool ${name} in the code`]);
+      return name;
+    }
+    case "principal": {
+      const id = KEY_ID.test(name) ? `key ${name}` : name;
+      const keys = await managed.policy.keys();
+      if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
+      throw invalid(["name", `there is no principal ${name}: "${ANONYMOUS.id}", or a key's id`]);
+    }
+  }
+}
+
+async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<Answer> {
+  const managed = await findTenant(desk, id);
+  await readRecord(managed);
+  return acknowledge(managed, await managed.policy.resume(kind, name, desk.caller));
+}
+
+async function acknowledge(managed: Managed, done: WriteResult): Promise<Answer> {
+  if (done.state === "absent") throw notFound(`tenant ${managed.id}`);
+  const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
+  await untilInForce(effectiveAt);
+  const { revision, state } = done;
+  return { body: { revision, changed: state === "written", effectiveAt: isoTime(effectiveAt) } };
+}

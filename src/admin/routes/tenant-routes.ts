@@ -1,0 +1,181 @@
+// Owns the routes for tenants as a whole: which there are, making one, and its end.
+
+import * as z from "zod/mini";
+import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
+import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { resolveDocument } from "../apply/apply-document.ts";
+import { baseTables } from "../platform/base-tables.ts";
+import { Applied, NewTenant, pageOf, Tenant, TenantId, TenantSummary } from "../contract.ts";
+import { deleteTenant } from "../apply/tenant-deletion.ts";
+import { announceNames, checkNames, claimNames, releaseNames } from "../apply/hostnames.ts";
+import { pageFrom, positionOf, type PageAsk } from "../page.ts";
+import { platformOf } from "../platform/platform-object.ts";
+import { invalid, notFound, ProblemError } from "../problem.ts";
+import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
+
+export const TenantParams = z.strictObject({ id: TenantId });
+
+export const tenantRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants",
+    summary: "List tenants",
+    roles: ROLES.tenantRead,
+    query: z.strictObject(PageQuery),
+    replies: [{ status: 200, schema: pageOf(TenantSummary), about: "Tenants, by id; a tenant-admin sees its own" }],
+    handle: async (call) => ({ body: await listTenants(call, call.query) }),
+  }),
+  route({
+    method: "post",
+    path: "/tenants",
+    summary: "Make a tenant; dryRun says what would be made",
+    roles: ROLES.platform,
+    query: z.strictObject({ dryRun: Flag }),
+    body: NewTenant,
+    replies: [
+      { status: 200, schema: Applied, about: "Of a dry run: it could be made, and what would be in its document" },
+      { status: 201, schema: Tenant, about: "The tenant, which serves from now on" },
+    ],
+    handle: async (call) => {
+      if (call.query.dryRun) return { body: await supposeTenant(call, call.body) };
+      const made = await createTenant(call, call.body);
+      return { status: 201, body: made, headers: { location: `/admin/v1/tenants/${made.id}` } };
+    },
+  }),
+  route({
+    method: "get",
+    path: "/tenants/{id}",
+    summary: "Show a tenant",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    replies: [{ status: 200, schema: Tenant, about: "The tenant" }],
+    handle: async (call) => ({ body: await showTenant(call, call.params.id) }),
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}",
+    summary: "Delete a tenant and everything it has; a try that was cut off can be repeated",
+    roles: ROLES.platform,
+    params: TenantParams,
+    replies: [{ status: 204, about: "Nothing of it is left" }],
+    handle: async (call) => {
+      await deleteTenant(call, await lookUpTenant(call, call.params.id));
+      return {};
+    },
+  }),
+];
+
+type Summary = z.output<typeof TenantSummary>;
+
+async function listTenants(desk: Desk, query: PageAsk) {
+  const after = positionOf("tenants", query);
+  const { caller, options, env } = desk;
+  const inCode = [...options.tenants.keys()].map((id): Summary => ({ id, created: null, state: "code" }));
+  const directory = directoryOf(env);
+  const made = caller.tenants
+    ? (await Promise.all(caller.tenants.map((id) => directory.lookup(id)))).flatMap(({ entry }) => entry ?? [])
+    : await directory.list(after ?? null, query.limit + 1);
+  const visible = [...inCode, ...made.filter(({ id }) => !options.tenants.has(id)).map(summaryOf)]
+    .filter(({ id }) => (after === undefined || id > after) && (caller.tenants?.includes(id) ?? true))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return pageFrom("tenants", visible, query.limit, ({ id }) => id);
+}
+
+function summaryOf({ id, created, state }: DirectoryEntry): Summary {
+  return { id, created, state };
+}
+
+async function showTenant(desk: Desk, id: string) {
+  const managed = await lookUpTenant(desk, id);
+  const record = await managed.policy.read(managed.entry === null);
+  if (record) return tenantOf(desk, managed, record);
+  const { entry } = managed;
+  if (entry?.state !== "deleting") throw notFound(`tenant ${id}`);
+  return tenantOf(desk, managed, { created: entry.created, revision: 0, own: {}, effective: {}, suspensions: [] });
+}
+
+type Shown = Pick<TenantRecord, "created" | "revision" | "own" | "effective" | "suspensions">;
+
+function tenantOf(desk: Desk, managed: Managed, record: Shown) {
+  const { id, entry, tenant } = managed;
+  const { created, revision, own, effective, suspensions } = record;
+  return {
+    id,
+    created,
+    state: entry === null ? ("code" as const) : entry.state,
+    ...placementOf(managed),
+    url: `${new URL(desk.request.url).origin}/mcp/${id}`,
+    revision,
+    own,
+    effective: mergeDocuments([tenant.base, effective]),
+    suspended: suspensions.find(({ kind }) => kind === "tenant")?.note ?? null,
+  };
+}
+
+type Asked = z.output<typeof NewTenant>;
+
+/** Refused like the real one, and nothing is written. */
+async function supposeTenant(desk: Desk, asked: Asked) {
+  const { id, region = null, jurisdiction = null, document = {} } = asked;
+  const own = document as TenantDocument;
+  const managed = await findPlace(desk, { id, region, jurisdiction });
+  const { whole } = await resolveDocument(desk, managed, own, { dryRun: true });
+  await checkNames(desk, managed, whole);
+  return { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes: [...diffDocuments({}, own)] };
+}
+
+async function createTenant(desk: Desk, asked: Asked) {
+  const { id, region = null, jurisdiction = null, document = {} } = asked;
+  const own = document as TenantDocument;
+  const managed = await findPlace(desk, { id, region, jurisdiction });
+  // 1. Everything is checked, before anything is written.
+  const { effective, whole } = await resolveDocument(desk, managed, own, { dryRun: false });
+  const claimed = await claimNames(desk, managed, whole);
+  // 2. The directory knows it, then the tenant's own object.
+  const directory = directoryOf(desk.env);
+  await directory.add(id, { region, jurisdiction });
+  await directory.mark(id, { isPrivate: whole.mode !== "open" });
+  const written = await managed.policy.create({ own, effective, actor: desk.caller, action: "create" });
+  if (written.state !== "written") {
+    await releaseNames(desk, managed, claimed);
+    throw taken(id);
+  }
+  // 3. What is blocked everywhere is blocked here: a block that comes in now finds the tenant in the directory.
+  for (const { name, note } of await remote(platformOf(desk.env), baseTables).blocks()) {
+    await managed.policy.blockTool(name, note, desk.caller);
+  }
+  forgetName(id);
+  await announceNames(desk, managed, [], whole);
+  const record = await readRecord(managed);
+  return tenantOf(desk, managed, record);
+}
+
+type Place = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
+
+/** A try that was cut off between the directory and the object is finished by the next one. */
+async function findPlace(desk: Desk, place: Place): Promise<Managed> {
+  const { id, jurisdiction } = place;
+  if (desk.options.tenants.has(id)) throw taken(id);
+  const { entry } = await directoryOf(desk.env).lookup(id);
+  if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
+  const managed = birthOf(desk, id, entry ?? { ...place, created: "", state: "active", isPrivate: true });
+  if (entry && (await managed.policy.read(false))) throw taken(id);
+  return managed;
+}
+
+function taken(id: string): ProblemError {
+  return new ProblemError("conflict", { errors: [{ field: "id", rule: `${id} is taken` }] });
+}
+
+function birthOf(desk: Desk, id: string, entry: DirectoryEntry): Managed {
+  try {
+    return managedOf(desk, id, entry);
+  } catch (error) {
+    if (entry.jurisdiction === null) throw error;
+    throw invalid(["jurisdiction", `${entry.jurisdiction} is not available here`]);
+  }
+}

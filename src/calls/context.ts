@@ -1,0 +1,251 @@
+// Owns `ctx`: everything a handler may use. What it does not offer, a tool cannot reach.
+// Members are made when first used, so that a tool that only computes pays for none of them.
+
+import type { Principal } from "../auth/principal.ts";
+import type { Call } from "../protocol/backend.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
+import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { remoteChanges } from "../tenants/authority/change-tables.ts";
+import type { CallHost } from "./call-host.ts";
+import type { Question } from "./answers.ts";
+import type { Interview } from "./interview.ts";
+import { compileSchema, type AnySchema } from "./schema.ts";
+import type { ResourceStore } from "./resource-store.ts";
+
+export type ElicitOptions =
+  | {
+      readonly message: string;
+      /** zod or JSON Schema: a flat object of primitive members. */ readonly schema: AnySchema;
+    }
+  | { readonly message: string; readonly url: string };
+
+export type ElicitAnswer =
+  | { readonly action: "accept"; readonly content: Record<string, unknown> }
+  | { readonly action: "decline" | "cancel" };
+
+/** What a client says of a question that it works on. */
+export interface ClientProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface SampleOptions {
+  readonly onProgress?: (progress: ClientProgress) => void;
+}
+
+export interface Root {
+  readonly uri: string;
+  readonly name?: string;
+}
+
+/** What changed: lists, and URIs of resources. */
+export interface Announcement {
+  readonly tools?: boolean;
+  readonly prompts?: boolean;
+  readonly resources?: boolean;
+  readonly updated?: readonly string[];
+}
+
+interface LogEntry {
+  readonly level: LogLevel;
+  readonly params: JsonObject;
+}
+
+export class Context {
+  readonly #call: Call;
+  readonly #host: CallHost;
+  readonly #interview: Interview;
+  readonly #name: string;
+  #store: ResourceStore | undefined;
+  #abort: AbortController | undefined;
+  #abortReason: unknown;
+  #progress = Number.NEGATIVE_INFINITY;
+  #sessionLevel: LogLevel | undefined | null = null;
+  #asking: Promise<void> | undefined;
+  readonly #waiting: LogEntry[] = [];
+
+  /** Made by the server for each call. */
+  constructor(call: Call, host: CallHost, interview: Interview, name: string) {
+    this.#call = call;
+    this.#host = host;
+    this.#interview = interview;
+    this.#name = name;
+  }
+
+  get tenant(): { readonly id: string; readonly profile: string | null } {
+    return { id: this.#host.tenant, profile: this.#host.profile };
+  }
+
+  get principal(): Principal {
+    return this.#host.principal;
+  }
+
+  /** This tenant's configuration of this tool. */
+  get config(): unknown {
+    return this.#host.sight.configOf(this.#name);
+  }
+
+  /** The Worker's bindings. */
+  get env(): unknown {
+    return this.#host.env;
+  }
+
+  /**
+   * The tenant's own secret of this name, else the Worker's named `TENANT__NAME` in upper case: never another tenant's.
+   * Ask for it where it is used: one that is replaced or deleted is then not used any longer.
+   */
+  async secret(name: string): Promise<string> {
+    const secret = secretNameOf(name);
+    if (secret === undefined) throw new TypeError(`"${name}" is no name of a secret`);
+    const { env, tenant } = this.#host;
+    const value = (await this.#host.secret(secret)) ?? workerSecretOf(env, tenant, secret);
+    if (value === undefined) throw new Error(`no secret "${name}" is set for this tenant`);
+    return value;
+  }
+
+  /** What this tenant stores. */
+  get resources(): ResourceStore {
+    return (this.#store ??= this.#host.resources());
+  }
+
+  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    return fetch(input, { signal: this.signal, ...init });
+  }
+
+  /** Aborts when the call is cancelled or its time is over, and when it is left to wait for an answer. */
+  get signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#abortReason !== undefined) this.#abort.abort(this.#abortReason);
+    }
+    return this.#abort.signal;
+  }
+
+  /** For the server: ends `signal`. */
+  abort(reason: unknown): void {
+    this.#abortReason ??= reason;
+    this.#abort?.abort(reason);
+  }
+
+  /** Sent only to a client that asked for progress; a value that does not grow is dropped. */
+  progress(progress: number, total?: number, message?: string): void {
+    const { progressToken } = this.#call;
+    if (progressToken === undefined || !(progress > this.#progress)) return;
+    this.#progress = progress;
+    this.#call.sink.notify("notifications/progress", {
+      progressToken,
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    });
+  }
+
+  /** Sent only to a client that asked for this level; `data` is any JSON. */
+  log(level: LogLevel, data: unknown, logger?: string): void {
+    if (!LOG_LEVELS.includes(level)) throw new TypeError(`no log level ${level}`);
+    const entry = { level, params: { level, ...(logger === undefined ? {} : { logger }), data } };
+    if (this.#call.dialect.logging === "request") this.#send(entry, this.#call.logLevel);
+    else if (this.#call.session) this.#logInSession(entry, this.#call.session);
+  }
+
+  #logInSession(entry: LogEntry, session: NonNullable<Call["session"]>): void {
+    if (this.#sessionLevel !== null) {
+      this.#send(entry, this.#sessionLevel);
+      return;
+    }
+    this.#waiting.push(entry);
+    // A level that cannot be read must not cost the call its result: then nothing is sent.
+    const known = () => session.logLevel().catch(() => undefined);
+    this.#asking ??= known().then((level) => {
+      this.#sessionLevel = level;
+      for (const waiting of this.#waiting.splice(0)) this.#send(waiting, level);
+    });
+  }
+
+  #send(entry: LogEntry, minimum: LogLevel | undefined): void {
+    if (minimum === undefined || !reaches(entry.level, minimum)) return;
+    this.#call.sink.notify("notifications/message", entry.params);
+  }
+
+  /** For the server: resolves when nothing waits to be sent; undefined when nothing does. */
+  get unsent(): Promise<void> | undefined {
+    return this.#waiting.length === 0 ? undefined : this.#asking;
+  }
+
+  /**
+   * Tells whoever listens that a list is another one now, or that resources read differently. What is stored is told
+   * without it; this is for lists and resources in code that depend on something else.
+   */
+  async announce(changed: Announcement): Promise<void> {
+    const sections = (["tools", "prompts", "resources"] as const).filter((section) => changed[section]);
+    const uris = (changed.updated ?? []).map((uri) => {
+      const parsed = parseUri(uri);
+      if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
+      return parsed.uri;
+    });
+    await remoteChanges(this.#host.stub()).announce(sections, uris);
+  }
+
+  /** Whether this client can be asked. */
+  can(capability: ClientCapability): boolean {
+    return this.#interview.can(capability);
+  }
+
+  /** Asks the person. The name identifies the question when the call is continued: unique within the call. */
+  async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
+    const { message } = options;
+    const params =
+      "url" in options
+        ? { mode: "url", message, url: options.url }
+        : { message, requestedSchema: formSchema(options.schema) };
+    return (await this.#askOne(name, { method: "elicitation/create", params })) as unknown as ElicitAnswer;
+  }
+
+  /** Asks the client's model; `params` as in sampling/createMessage. In era 2025 a client may say how it gets on. */
+  sample(name: string, params: JsonObject, { onProgress }: SampleOptions = {}): Promise<JsonObject> {
+    return this.#askOne(name, { method: "sampling/createMessage", params }, onProgress);
+  }
+
+  async roots(name = "roots"): Promise<readonly Root[]> {
+    const { roots } = await this.#askOne(name, { method: "roots/list" });
+    return roots as Root[];
+  }
+
+  /** Several questions at once, in wire form, answered together. */
+  ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
+    return this.#interview.ask(questions);
+  }
+
+  async #askOne(name: string, question: Question, onProgress?: SampleOptions["onProgress"]): Promise<JsonObject> {
+    const heard = onProgress && ((progress: JsonObject) => this.#tell(onProgress, progress));
+    const answers = await this.#interview.ask({ [name]: question }, heard);
+    return answers[name] as JsonObject;
+  }
+
+  /** What it throws is the author's to see: the call goes on. */
+  #tell(listener: NonNullable<SampleOptions["onProgress"]>, progress: JsonObject): void {
+    try {
+      listener(progress as unknown as ClientProgress);
+    } catch (error) {
+      this.#host.hooks.onError?.(error, undefined);
+    }
+  }
+
+  /** Work whose JSON result is kept while the call waits for answers; done at least once. */
+  async memo<T>(name: string, make: () => T | Promise<T>): Promise<T> {
+    return (await this.#interview.memo(name, make)) as T;
+  }
+
+  /** Work that is done at most once however often the call is continued; its result is JSON. */
+  async once<T>(name: string, act: () => T | Promise<T>): Promise<T> {
+    return (await this.#interview.once(name, act)) as T;
+  }
+}
+
+function formSchema(schema: AnySchema): JsonObject {
+  const { $schema: _dialect, additionalProperties: _closed, ...form } = compileSchema(schema).json;
+  return form;
+}

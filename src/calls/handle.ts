@@ -1,0 +1,176 @@
+// Owns one call of a handler from start to outcome: hooks, interview, time limit, and what each end means to the client.
+
+import type { Call, CallOutcome } from "../protocol/backend.ts";
+import { AppError } from "../protocol/app-error.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { requiredCapabilities } from "../protocol/meta.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { authorityTables } from "../tenants/authority/authority-tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import { Context } from "./context.ts";
+import type { CallEnd, CallEvent, CallHost } from "./call-host.ts";
+import type { ClaimBook } from "./claims.ts";
+import { MissingCapability, ReplayInterview, type Interview } from "./interview.ts";
+import { StreamInterview } from "./stream-interview.ts";
+import { runHandler, type Ended } from "./run-handler.ts";
+import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
+
+/** `broken`: what the handler returned is nothing that a client could read, and why. */
+export type Finished = { readonly result: JsonObject } | { readonly broken: string };
+
+export interface Handling<T> {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly work: (ctx: Context) => T | Promise<T>;
+  readonly finish: (value: T) => Finished | Promise<Finished>;
+  /** What the client is told when the handler threw, or returned what cannot be sent. */
+  readonly fail: (error: unknown) => CallOutcome;
+}
+
+/** Runs the author's `beforeCall`; the text that refuses the call, if it does. */
+export async function refusalOf(name: string, call: Call, host: CallHost): Promise<string | undefined> {
+  return host.hooks.beforeCall?.(eventOf(name, call, host));
+}
+
+export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
+  const event = eventOf(handling.name, call, host);
+  const interview =
+    call.dialect.era === "2026"
+      ? openInterview(call, host)
+      : new StreamInterview(call.capabilities, call.questions, claimBook(call, host));
+  const opened = interview instanceof Promise ? await interview : interview;
+  if (isFailure(opened)) return opened;
+  const ctx = new Context(call, host, opened, handling.name);
+  let working: T | Promise<T> | undefined;
+  const ended = await runHandler(() => (working = handling.work(ctx)), {
+    timeoutMs: handling.timeoutMs,
+    interview: opened,
+    sink: call.sink,
+  });
+  if (ctx.unsent) await ctx.unsent;
+  const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
+  // The call is over; its handler, told by `ctx.signal`, may still clear up.
+  if (ended.kind === "cancelled" || ended.kind === "timedOut") host.waitUntil(Promise.resolve(working).catch(() => {}));
+  report(event, endOf(ended, outcome), host);
+  return outcome;
+}
+
+/** The call is over: a hook that fails now costs nobody the result. */
+function report(event: CallEvent, end: CallEnd, host: CallHost): void {
+  try {
+    host.hooks.afterCall?.(event, end);
+  } catch (error) {
+    host.hooks.onError?.(error, event);
+  }
+}
+
+/** For what is answered without a handler. */
+export function reportComplete(name: string, call: Call, host: CallHost): void {
+  if (host.hooks.afterCall) report(eventOf(name, call, host), "complete", host);
+}
+
+function eventOf(name: string, call: Call, host: CallHost): CallEvent {
+  const { tenant, profile, principal } = host;
+  return { tenant, profile, principal, method: call.method as CallEvent["method"], name };
+}
+
+function endOf(ended: Ended<unknown>, outcome: CallOutcome): CallEnd {
+  if (ended.kind === "timedOut") return "timeout";
+  if (ended.kind === "cancelled") return "cancelled";
+  if (outcome.kind === "inputRequired") return "input_required";
+  const isError = outcome.kind === "complete" && "isError" in outcome.result && outcome.result.isError === true;
+  return outcome.kind === "failure" || isError ? "error" : "complete";
+}
+
+/** The common case, a request without state and answers, needs no promise. */
+function openInterview(call: Call, host: CallHost): Interview | Failure | Promise<Interview | Failure> {
+  const read = readResponses(call.params);
+  if (isFailure(read)) return read;
+  const responses = read.value;
+  const { capabilities } = call;
+  if (call.params.requestState === undefined) {
+    return new ReplayInterview(capabilities, undefined, responses, claimBook(call, host));
+  }
+  return openProgress(bindingOf(host), call).then((before) =>
+    isFailure(before) ? before : new ReplayInterview(capabilities, before, responses, claimBook(call, host)),
+  );
+}
+
+function bindingOf({ tenant, profile, principal, ring }: CallHost): StateBinding {
+  return { tenant, profile, principal: principal.id, ring };
+}
+
+function claimBook(call: Call, host: CallHost): ClaimBook {
+  return {
+    claim: (nonce, name) => remote(host.stub(), authorityTables).claim(nonce, name, call.now() + CALL_LIFETIME_MS),
+    settle: (nonce, name, value) => remote(host.stub(), authorityTables).settle(nonce, name, value),
+  };
+}
+
+interface Running<T> {
+  readonly handling: Handling<T>;
+  readonly call: Call;
+  readonly host: CallHost;
+  readonly ctx: Context;
+  readonly interview: Interview;
+  readonly event: CallEvent;
+}
+
+async function conclude<T>(ended: Ended<T>, running: Running<T>): Promise<CallOutcome> {
+  const { handling, ctx } = running;
+  switch (ended.kind) {
+    case "returned": {
+      const finished = await finish(handling, ended.value);
+      if ("result" in finished) return { kind: "complete", result: finished.result };
+      return fault(new Error(`${handling.name}: ${finished.broken}`), running);
+    }
+    case "threw":
+      return fault(ended.error, running);
+    case "suspended":
+      ctx.abort(new Error("the call waits for an answer"));
+      // In era 2025 nobody hears this: another run of the call takes over.
+      return running.interview instanceof ReplayInterview
+        ? inputRequired(running, running.interview)
+        : failure("cancelled");
+    case "timedOut": {
+      const { timeoutMs } = handling;
+      ctx.abort(new Error(`no result within ${timeoutMs} ms`));
+      running.call.questions?.withdraw("the call took too long");
+      return failure("timeout", `Request timed out: ${handling.name} took longer than ${timeoutMs} ms`, { timeoutMs });
+    }
+    case "cancelled":
+      ctx.abort(new Error("the client cancelled the call"));
+      running.call.questions?.withdraw("the call was cancelled");
+      return failure("cancelled");
+  }
+}
+
+/** What cannot be written as JSON, such as a value that contains itself, is the handler's fault like any other. */
+async function finish<T>(handling: Handling<T>, value: T): Promise<Finished> {
+  try {
+    return await handling.finish(value);
+  } catch (error) {
+    return { broken: String(error) };
+  }
+}
+
+function fault<T>(error: unknown, { handling, host, event }: Running<T>): CallOutcome {
+  if (error instanceof MissingCapability) {
+    return failure("missingCapability", `${handling.name}: ${error.message}`, {
+      requiredCapabilities: requiredCapabilities(error.capability),
+    });
+  }
+  host.hooks.onError?.(error, event);
+  return error instanceof AppError ? error.toFailure() : handling.fail(error);
+}
+
+async function inputRequired<T>(
+  { handling, call, host }: Running<T>,
+  interview: ReplayInterview,
+): Promise<CallOutcome> {
+  const requestState = await sealProgress(bindingOf(host), call, interview.progress);
+  if (typeof requestState !== "string") return handling.fail(new Error(requestState.broken));
+  const { inputRequests } = interview;
+  return { kind: "inputRequired", requestState, ...(inputRequests === undefined ? {} : { inputRequests }) };
+}

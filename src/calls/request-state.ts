@@ -1,0 +1,71 @@
+// Owns `requestState`: sealing a call's progress to exactly the request that may continue it, and refusing all others.
+
+import { canonicalJson, digest, seal, unseal, type KeyRing } from "../auth/seal.ts";
+import type { Call } from "../protocol/backend.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { Read } from "../protocol/methods/params.ts";
+import type { Progress } from "./interview.ts";
+
+/** A person may think for this long. */
+export const STATE_LIFETIME_MS = 3_600_000;
+const MAX_ROUNDS = 20;
+/** Each round may take a lifetime: what is done once stays done for as long as any state of the call opens. */
+export const CALL_LIFETIME_MS = (MAX_ROUNDS + 1) * STATE_LIFETIME_MS;
+const MAX_STATE_CHARACTERS = 65_536;
+
+/** Who and what a state belongs to. */
+export interface StateBinding {
+  readonly tenant: string;
+  readonly profile: string | null;
+  readonly principal: string;
+  readonly ring: KeyRing;
+}
+
+const PURPOSE = "requestState";
+
+async function requestDigest(binding: StateBinding, call: Call): Promise<string> {
+  const { params, method } = call;
+  const subject = params.name ?? params.uri;
+  const { tenant, profile, principal } = binding;
+  return digest(canonicalJson([tenant, profile, principal, method, subject, params.arguments ?? {}]));
+}
+
+export async function sealProgress(
+  binding: StateBinding,
+  call: Call,
+  progress: Progress,
+): Promise<string | { readonly broken: string }> {
+  if (progress.round > MAX_ROUNDS) return { broken: `a call asks in at most ${MAX_ROUNDS} rounds` };
+  const payload = JSON.stringify({
+    request: await requestDigest(binding, call),
+    expires: call.now() + STATE_LIFETIME_MS,
+    progress,
+  });
+  const text = await seal(binding.ring, PURPOSE, payload);
+  return text.length <= MAX_STATE_CHARACTERS ? text : { broken: "the answers and memos of this call are too large" };
+}
+
+/** undefined: the request carries no state. */
+export async function openProgress(binding: StateBinding, call: Call): Promise<Progress | undefined | Failure> {
+  const { requestState } = call.params;
+  if (requestState === undefined) return undefined;
+  if (typeof requestState !== "string" || requestState.length > MAX_STATE_CHARACTERS)
+    return refuse("is not one of ours");
+  const payload = await unseal(binding.ring, PURPOSE, requestState);
+  if (payload === undefined) return refuse("is not one of ours");
+  const opened = JSON.parse(payload) as { request: string; expires: number; progress: Progress };
+  if (opened.request !== (await requestDigest(binding, call))) return refuse("belongs to another request");
+  return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened.progress;
+}
+
+export function readResponses(params: JsonObject): Read<JsonObject> | Failure {
+  const { inputResponses } = params;
+  if (inputResponses === undefined) return { value: {} };
+  if (isObject(inputResponses)) return { value: inputResponses };
+  return failure("invalidParams", "Invalid params: inputResponses must be an object", { path: "inputResponses" });
+}
+
+function refuse(why: string): Failure {
+  return failure("invalidParams", `Invalid params: requestState ${why}`, { path: "requestState" });
+}

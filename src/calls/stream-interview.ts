@@ -1,0 +1,135 @@
+// Owns the questions a handler asks its client in era 2025: they travel on the call's stream and the handler waits. When
+// whoever waited is gone, the handler runs again with what was answered and kept, as it does in era 2026.
+
+import { canonicalJson, digest } from "../auth/seal.ts";
+import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/backend.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
+import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
+import { claimed, toJson, type ClaimBook } from "./claims.ts";
+import { bare, MissingCapability, type Interview } from "./interview.ts";
+
+/** How often a question is put whose answers do not fit it. */
+const MAX_TRIES = 3;
+
+export class StreamInterview implements Interview {
+  readonly #capabilities: JsonObject;
+  readonly #port: QuestionPort | undefined;
+  readonly #claims: ClaimBook | undefined;
+  readonly #memos: Record<string, unknown>;
+  readonly #listeners: (() => void)[] = [];
+  #waited = 0;
+  #waiting = 0;
+  #waitingSince: number | undefined;
+  suspended = false;
+
+  /** Without a port nothing can be asked. */
+  constructor(capabilities: JsonObject, port: QuestionPort | undefined, claims: ClaimBook | undefined) {
+    this.#capabilities = capabilities;
+    this.#port = port;
+    this.#claims = claims;
+    this.#memos = bare(port?.memos ?? {});
+  }
+
+  can(capability: ClientCapability): boolean {
+    return this.#port !== undefined && hasCapability(this.#capabilities, capability);
+  }
+
+  waited(): number {
+    return this.#waited + (this.#waitingSince === undefined ? 0 : Date.now() - this.#waitingSince);
+  }
+
+  onSuspend(listener: () => void): void {
+    if (this.suspended) listener();
+    else this.#listeners.push(listener);
+  }
+
+  async ask(
+    questions: Readonly<Record<string, Question>>,
+    heard?: (progress: JsonObject) => void,
+  ): Promise<Record<string, JsonObject>> {
+    for (const question of Object.values(questions)) this.#require(capabilityOf(question));
+    const answers = bare<JsonObject>({});
+    let open = Object.entries(questions);
+    for (let tries = 0; open.length > 0; tries += 1) {
+      if (tries === MAX_TRIES) throw new Error(`the client's answer to "${open[0]?.[0]}" does not fit the question`);
+      const put = await Promise.all(open.map(([name, question]) => putOf(name, question, { tries, heard })));
+      const responses = await this.#wait(put);
+      if (!responses) return this.#suspend();
+      open = open.filter(([name, question], at) => {
+        const answer = answerOf(question, responses.get(put[at]?.digest ?? ""), name);
+        if (answer) answers[name] = answer;
+        return !answer;
+      });
+    }
+    return answers;
+  }
+
+  #require(capability: ClientCapability): void {
+    if (this.can(capability)) return;
+    const declared = hasCapability(this.#capabilities, capability);
+    // A question needs a stream to travel on, and a session for the answer to come back to.
+    throw new MissingCapability(capability, declared ? "this request can take no question to its client" : undefined);
+  }
+
+  async #wait(put: readonly PutQuestion[]): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
+    // Parts of a handler may wait at the same time: it waits until the last of them goes on.
+    if (this.#waiting === 0) this.#waitingSince = Date.now();
+    this.#waiting += 1;
+    try {
+      return await this.#port?.ask(put, this.#memos);
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) {
+        this.#waited = this.waited();
+        this.#waitingSince = undefined;
+      }
+    }
+  }
+
+  async memo(name: string, make: () => unknown): Promise<unknown> {
+    const key = `memo ${name}`;
+    if (!Object.hasOwn(this.#memos, key)) this.#memos[key] = toJson(await make());
+    return this.#memos[key];
+  }
+
+  async once(name: string, act: () => unknown): Promise<unknown> {
+    const key = `once ${name}`;
+    if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
+    const nonce = this.#port?.nonce;
+    // A call that cannot run again does what it does once.
+    const value =
+      nonce === undefined || !this.#claims ? toJson(await act()) : await claimed(this.#claims, { nonce, name }, act);
+    this.#memos[key] = value;
+    return value;
+  }
+
+  #suspend(): Promise<never> {
+    this.suspended = true;
+    for (const listener of this.#listeners.splice(0)) listener();
+    return new Promise<never>(() => {});
+  }
+}
+
+/** A question that is put again is another one: its answer must not be taken for the first one's. */
+async function putOf(
+  name: string,
+  question: Question,
+  { tries, heard }: { readonly tries: number; readonly heard: PutQuestion["heard"] },
+): Promise<PutQuestion> {
+  const { method, params } = question;
+  const key = await digest(canonicalJson([name, tries, question]));
+  return { name, digest: key, method, heard, ...(params === undefined ? {} : { params: wireOf(params) }) };
+}
+
+/** Era 2025 alone names what happens behind a URL: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation */
+function wireOf(params: JsonObject): JsonObject {
+  return params.mode === "url" ? { ...params, elicitationId: crypto.randomUUID() } : params;
+}
+
+/** undefined: it does not fit. Throws what the client refused with. */
+function answerOf(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
+  if (!response) return undefined;
+  if ("error" in response) throw new Error(`the client refused "${name}": ${response.error.message}`);
+  return isUsableAnswer(question, response.result) ? response.result : undefined;
+}

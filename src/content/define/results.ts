@@ -1,0 +1,105 @@
+// Owns turning what handlers return into results in wire form, and refusing what no client could read.
+
+import type { Finished } from "../../calls/handle.ts";
+import type { ContentBlock } from "../../protocol/backend.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { toBase64 } from "../../auth/seal.ts";
+import type { CompiledSchema } from "../../calls/schema.ts";
+import type { PromptReturn } from "./prompt.ts";
+import type { CallToolReturn, ToolReturn } from "./tool.ts";
+
+export async function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Promise<Finished> {
+  if (typeof returned === "string") return checked(textContent(returned), output);
+  if (isBlocks(returned)) return checked({ content: returned }, output);
+  if (!isObject(returned)) return { broken: "it returned neither text, content nor a result" };
+  if (typeof returned.type === "string") return checked({ content: [returned] }, output);
+  return checked(wholeResult(returned as CallToolReturn), output);
+}
+
+function textContent(text: string): JsonObject {
+  return { content: [{ type: "text", text }] };
+}
+
+function isBlocks(returned: ToolReturn): returned is readonly ContentBlock[] {
+  return Array.isArray(returned);
+}
+
+function wholeResult({ content, structuredContent, isError, _meta }: CallToolReturn): JsonObject {
+  return {
+    content: contentBlocks(content, structuredContent),
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isError === undefined ? {} : { isError }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
+}
+
+/** Clients that do not know structured content read the same as text. */
+function contentBlocks(content: CallToolReturn["content"], structured: unknown): readonly unknown[] {
+  if (typeof content === "string") return [{ type: "text", text: content }];
+  if (Array.isArray(content)) return content;
+  if (content !== undefined) return [content];
+  return structured === undefined ? [] : [{ type: "text", text: JSON.stringify(structured) }];
+}
+
+async function checked(result: JsonObject, output: CompiledSchema | undefined): Promise<Finished> {
+  for (const block of result.content as readonly unknown[]) {
+    const fault = blockFault(block);
+    if (fault !== undefined) return { broken: fault };
+  }
+  if (!output || result.isError === true) return { result };
+  if (result.structuredContent === undefined)
+    return { broken: "it has an output schema and returned no structuredContent" };
+  const validated = await output.check(result.structuredContent);
+  if ("value" in validated) return { result };
+  return { broken: `structuredContent: ${validated.violations.map((violation) => violation.message).join("; ")}` };
+}
+
+const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
+  ["text", ["text"]],
+  ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]],
+  ["resource_link", ["uri", "name"]],
+]);
+
+function blockFault(block: unknown): string | undefined {
+  if (!isObject(block) || typeof block.type !== "string") return "a content block is an object with a type";
+  if (block.type === "resource") {
+    const { resource } = block;
+    const whole =
+      isObject(resource) &&
+      typeof resource.uri === "string" &&
+      (typeof resource.text === "string" || typeof resource.blob === "string");
+    return whole ? undefined : "a resource block needs resource.uri and resource.text or resource.blob";
+  }
+  const members = REQUIRED.get(block.type);
+  if (!members) return `no content block has the type ${block.type}`;
+  const missing = members.find((member) => typeof block[member] !== "string");
+  return missing === undefined ? undefined : `a ${block.type} block needs ${missing}`;
+}
+
+export function promptResult(returned: PromptReturn, description: unknown): Finished {
+  const whole = typeof returned === "string" || isMessages(returned) ? { messages: messagesOf(returned) } : returned;
+  if (!isObject(whole) || !Array.isArray(whole.messages)) return { broken: "it returned no messages" };
+  for (const message of whole.messages as readonly unknown[]) {
+    if (!isObject(message) || (message.role !== "user" && message.role !== "assistant")) {
+      return { broken: "a message needs the role user or assistant" };
+    }
+    const fault = blockFault(message.content);
+    if (fault !== undefined) return { broken: fault };
+  }
+  return { result: { ...(typeof description === "string" ? { description } : {}), ...whole } };
+}
+
+function isMessages(returned: PromptReturn): returned is Extract<PromptReturn, readonly unknown[]> {
+  return Array.isArray(returned);
+}
+
+function messagesOf(returned: string | Extract<PromptReturn, readonly unknown[]>): readonly unknown[] {
+  return typeof returned === "string" ? [{ role: "user", content: { type: "text", text: returned } }] : returned;
+}
+
+/** `contents` of resources/read. `uri` as the client asked for it. */
+export function resourceContents(uri: string, mimeType: string | undefined, body: string | Uint8Array): JsonObject {
+  const about = { uri, ...(mimeType === undefined ? {} : { mimeType }) };
+  return { contents: [typeof body === "string" ? { ...about, text: body } : { ...about, blob: toBase64(body) }] };
+}

@@ -1,0 +1,133 @@
+// Owns `defineTool`: what the author of a tool writes, checked once, and the definition that is listed.
+
+import type { ContentBlock, Resumable, ToolDefinition } from "../../protocol/backend.ts";
+import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import type { Context } from "../../calls/context.ts";
+import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
+
+export interface CallToolReturn {
+  readonly content?: string | ContentBlock | readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+}
+
+/** A text, content blocks in wire form, or the whole result. */
+export type ToolReturn = string | ContentBlock | readonly ContentBlock[] | CallToolReturn;
+
+export interface ToolAnnotations {
+  readonly title?: string;
+  readonly readOnlyHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint?: boolean;
+}
+
+export interface ToolOptions<Input extends AnySchema> {
+  /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; at most 64 to be callable by every client. */
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly icons?: readonly JsonObject[];
+  readonly annotations?: ToolAnnotations;
+  readonly meta?: JsonObject;
+  /** zod 4, zod/mini or JSON Schema 2020-12 of type object; without it the tool takes no arguments. */
+  readonly input?: Input;
+  readonly output?: AnySchema;
+  /** 60 s by default. */
+  readonly timeoutMs?: number;
+  /**
+   * Its result outlives a lost connection, in revisions that can resume. Such a call may run more than once: what must
+   * happen at most once belongs into `ctx.once`.
+   */
+  readonly resumable?: boolean | Partial<Resumable>;
+  /** A thrown error becomes a result with `isError`, without its stack. */
+  readonly handler: (args: Infer<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
+}
+
+export interface Tool extends ToolDefinition {
+  readonly kind: "tool";
+  readonly name: string;
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema | undefined;
+  readonly timeoutMs: number;
+  readonly handler: (args: never, ctx: Context) => ToolReturn | Promise<ToolReturn>;
+}
+
+export const DEFAULT_TIMEOUT_MS = 60_000;
+const MAX_TIMEOUT_MS = 3_600_000;
+const RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
+const MAX_RETRY_MS = 60_000;
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+const NO_ARGUMENTS = { type: "object", properties: {} } as const;
+
+/** Throws a TypeError that names the tool and the rule when the definition cannot be served. */
+export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
+  const { name } = options;
+  if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
+  if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
+    throw new TypeError(`tool "${name}": timeoutMs is a number above 0, at most ${MAX_TIMEOUT_MS}`);
+  }
+  const input = compileFor(name, options.input ?? NO_ARGUMENTS);
+  const output = options.output && compileFor(name, options.output);
+  let listed: { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } | undefined;
+  // Writing a schema as JSON costs; an isolate that never lists or calls the tool does not pay at start-up.
+  const definition = () => (listed ??= describe(options, input, output));
+  return {
+    kind: "tool",
+    name,
+    input,
+    output,
+    timeoutMs,
+    resumable: resumableOf(name, options.resumable ?? false),
+    handler: options.handler,
+    get wire() {
+      return definition().wire;
+    },
+    get paramHeaders() {
+      return definition().paramHeaders;
+    },
+  };
+}
+
+function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {
+  if (resumable === false) return undefined;
+  const whole = { ...RESUMABLE, ...(resumable === true ? {} : resumable) };
+  const { closeAfterMs, retryMs } = whole;
+  if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return whole;
+  throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
+}
+
+function compileFor(tool: string, schema: AnySchema): CompiledSchema {
+  try {
+    return compileSchema(schema);
+  } catch (error) {
+    throw new TypeError(`tool "${tool}": ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function describe(
+  options: Omit<ToolOptions<AnySchema>, "handler" | "input">,
+  input: CompiledSchema,
+  output: CompiledSchema | undefined,
+): { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } {
+  const inputSchema = objectSchema(input.json);
+  const paramHeaders = collectParamHeaders(inputSchema);
+  if ("broken" in paramHeaders) throw new TypeError(`tool "${options.name}": ${paramHeaders.broken}`);
+  const { name, title, description, icons, annotations, meta } = options;
+  return {
+    paramHeaders,
+    wire: {
+      name,
+      ...(title === undefined ? {} : { title }),
+      description: description ?? title ?? name,
+      inputSchema,
+      ...(output === undefined ? {} : { outputSchema: output.json }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(icons === undefined ? {} : { icons }),
+      ...(meta === undefined ? {} : { _meta: meta }),
+    },
+  };
+}

@@ -1,0 +1,193 @@
+// Owns the resource index of a tenant: one row per URI, full-text search, tags, and which bodies in KV are in use.
+// Bodies are not here, except small new ones for the minutes in which KV may not show them everywhere yet.
+
+import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
+import { auditEdit, countAll, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
+import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge } from "./garbage.ts";
+import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
+import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+
+export interface PutResource {
+  readonly row: NewRow;
+  readonly searchText: string;
+  /** The body itself when it is small. */
+  readonly copy: ArrayBuffer | null;
+  readonly ifAbsent: boolean;
+  /** How many resources the tenant may have; null for no limit. */
+  readonly maxResources: number | null;
+  /** What the answer "resend" said last, when the body was uploaded once more because of it. */
+  readonly resent: number | null;
+  /** An operator's write: conditional and audited. */
+  readonly edit?: Edit;
+}
+
+export type PutResult =
+  | { readonly state: "stored"; readonly lastModified: string; readonly revision: number; readonly created: boolean }
+  | { readonly state: "present"; readonly row: ResourceRow }
+  /** The body was collected between its upload and now: upload again. */
+  | { readonly state: "resend"; readonly collected: number }
+  /** Nothing of the tenant may be kept: it is being deleted. */
+  | { readonly state: "closed" }
+  /** The tenant has as many as it may. */
+  | { readonly state: "full" }
+  | EditRefusal;
+
+export interface ContentMethods extends QueryMethods {
+  put(resource: PutResource): PutResult;
+  get(uri: string): ResourceRow | undefined;
+  copy(hash: string): ArrayBuffer | undefined;
+  remove(uri: string): boolean;
+  removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
+  /** The body is in KV already. */
+  holds(hash: string): boolean;
+  usage(): { readonly resources: number; readonly bytes: number };
+  /** Part of the tenant's end. */
+  purge(limit: number): Promise<{ readonly done: boolean }>;
+}
+
+export type RemoteContent = Remote<ContentMethods>;
+
+export const contentTables: Tables<ContentMethods> = {
+  name: "content",
+  migrations: [
+    `CREATE TABLE resources (
+       id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, name TEXT NOT NULL, title TEXT, description TEXT,
+       mime_type TEXT NOT NULL, is_binary INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
+       last_modified TEXT NOT NULL, audience TEXT, priority REAL, tags TEXT NOT NULL)`,
+    "CREATE INDEX resources_by_hash ON resources (hash)",
+    "CREATE TABLE resource_tags (tag TEXT NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (tag, uri)) WITHOUT ROWID",
+    `CREATE VIRTUAL TABLE resource_text USING fts5(
+       title, tags, body, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
+    "CREATE TABLE copies (hash TEXT PRIMARY KEY, body BLOB NOT NULL, until INTEGER NOT NULL)",
+    "CREATE TABLE garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL)",
+    "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
+    "ALTER TABLE resources ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
+  ],
+  open: (host) => ({ methods: methodsOf(host), alarm: (now) => collect(host, now) }),
+};
+
+function methodsOf(host: TableHost): ContentMethods {
+  const { sql } = host;
+  const find = (uri: string) => sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
+  return {
+    put: (resource) => host.transaction(() => put(host, resource, find(resource.row.uri))),
+    get: (uri) => {
+      const row = find(uri);
+      return row && fromStored(row);
+    },
+    copy: (hash) => sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray()[0]?.body,
+    remove: (uri) =>
+      host.transaction(() => {
+        const row = find(uri);
+        if (row) drop(host, row);
+        if (row) host.changes.updated(uri, true);
+        return row !== undefined;
+      }),
+    removeAs: (uri, edit) => host.transaction(() => removeAs(host, edit, find(uri))),
+    holds: (hash) =>
+      sql
+        .exec(
+          "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM garbage WHERE hash = ? LIMIT 1",
+          hash,
+          hash,
+        )
+        .toArray().length > 0,
+    usage: () => countAll(sql),
+    purge: (limit) => purge(host, limit),
+    ...createQueryMethods(sql),
+  };
+}
+
+function put(host: TableHost, resource: PutResource, old: StoredRow | undefined): PutResult {
+  if (host.closure.isClosed()) return { state: "closed" };
+  const { row, resent, edit } = resource;
+  const before = old && fromStored(old);
+  const refused = refuse(host.sql, resource, before);
+  if (refused) {
+    discard(host, row.hash);
+    return refused;
+  }
+  const collected = collectedSince(host.sql, row.hash, resent);
+  if (collected !== undefined) return { state: "resend", collected };
+  if (old) drop(host, old);
+  const now = host.now();
+  const lastModified = row.lastModified ?? new Date(now).toISOString();
+  const after = { ...row, lastModified, revision: Math.max(now, (before?.revision ?? 0) + 1) };
+  insert(host, after, resource);
+  if (edit) auditEdit(host, edit.actor, { before, after });
+  host.changes.updated(row.uri, !before || listsOtherwise(before, after));
+  return { state: "stored", lastModified, revision: after.revision, created: !before };
+}
+
+function refuse(
+  sql: SqlStorage,
+  { edit, row, ifAbsent, maxResources }: PutResource,
+  before: ResourceRow | undefined,
+): PutResult | undefined {
+  const refused = edit && refuseEdit(edit, row, before);
+  if (refused) return refused;
+  if (ifAbsent && before) return { state: "present", row: before };
+  const isFull = !before && maxResources !== null && countAll(sql).resources >= maxResources;
+  return isFull ? { state: "full" } : undefined;
+}
+
+function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutResource): void {
+  const { sql } = host;
+  const { id } = sql
+    .exec<{ id: number }>(
+      `INSERT INTO resources (uri, name, title, description, mime_type, is_binary, size, hash, last_modified,
+         audience, priority, tags, revision) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+      row.uri,
+      row.name,
+      row.title,
+      row.description,
+      row.mimeType,
+      row.binary ? 1 : 0,
+      row.size,
+      row.hash,
+      row.lastModified,
+      row.audience === null ? null : JSON.stringify(row.audience),
+      row.priority,
+      JSON.stringify(row.tags),
+      row.revision,
+    )
+    .one();
+  for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
+  sql.exec(
+    "INSERT INTO resource_text (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
+    id,
+    `${row.name} ${row.title ?? ""} ${row.description ?? ""}`,
+    row.tags.join(" "),
+    searchText,
+  );
+  sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
+  if (copy) {
+    const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
+    sql.exec("INSERT OR REPLACE INTO copies (hash, body, until) VALUES (?, ?, ?)", row.hash, copy, until);
+    host.wakeAt(until);
+  }
+}
+
+function removeAs(
+  host: TableHost,
+  { actor, ifMatch }: Pick<Edit, "actor" | "ifMatch">,
+  stored: StoredRow | undefined,
+): RemoveResult {
+  const row = stored && fromStored(stored);
+  if (!matches(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
+  if (!stored || !row) return { state: "absent" };
+  drop(host, stored);
+  auditEdit(host, actor, { before: row, after: undefined });
+  host.changes.updated(row.uri, true);
+  return { state: "removed" };
+}
+
+function drop(host: TableHost, row: StoredRow): void {
+  const { sql } = host;
+  sql.exec("DELETE FROM resource_text WHERE rowid = ?", row.id);
+  for (const tag of JSON.parse(row.tags) as string[]) {
+    sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
+  }
+  sql.exec("DELETE FROM resources WHERE id = ?", row.id);
+  discard(host, row.hash);
+}

@@ -1,0 +1,63 @@
+// Owns what an operator's edit of a resource adds to a write: conditions, and the audit entry that is stored with it.
+// Refuses before anything is changed. Writes by tools have none of these.
+
+import { canonicalJson } from "../../auth/seal.ts";
+import { recordAudit } from "../../tenants/authority/audit-log.ts";
+import type { TableHost } from "../../tenants/authority/tables.ts";
+import { etagOf, type NewRow, type ResourceRow } from "./resource-row.ts";
+
+export interface Edit {
+  /** Who, for the audit log. */
+  readonly actor: string;
+  /** Entity tags, one of which must be current; "*" for any; null for no condition. */
+  readonly ifMatch: readonly string[] | null;
+  /** Only where there is nothing yet. */
+  readonly ifAbsent: boolean;
+}
+
+export type RemoveResult =
+  | { readonly state: "removed" }
+  | { readonly state: "absent" }
+  | { readonly state: "conflict"; readonly etag: string | null };
+
+export type EditRefusal =
+  | { readonly state: "same"; readonly row: ResourceRow }
+  | { readonly state: "conflict"; readonly etag: string | null };
+
+export function matches(ifMatch: readonly string[] | null, row: ResourceRow | undefined): boolean {
+  if (ifMatch === null) return true;
+  if (!row) return false;
+  return ifMatch.includes("*") || ifMatch.includes(etagOf(row));
+}
+
+/** undefined: the edit goes on. */
+export function refuseEdit(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRefusal | undefined {
+  if (!matches(edit.ifMatch, old) || (edit.ifAbsent && old)) {
+    return { state: "conflict", etag: old ? etagOf(old) : null };
+  }
+  if (old && isSame(old, next)) return { state: "same", row: old };
+  return undefined;
+}
+
+function isSame(old: ResourceRow, next: NewRow): boolean {
+  const { lastModified, revision } = old;
+  return canonicalJson(old) === canonicalJson({ lastModified, ...next, revision });
+}
+
+export function auditEdit(
+  host: TableHost,
+  actor: string,
+  { before, after }: { readonly before: ResourceRow | undefined; readonly after: ResourceRow | undefined },
+): void {
+  const action = after === undefined ? "delete" : before === undefined ? "create" : "update";
+  const uri = (after ?? before)?.uri ?? "";
+  recordAudit(host, { name: actor }, [`resource.${action}`, `resource ${uri}`], { before, after });
+}
+
+export function countAll(sql: SqlStorage): { readonly resources: number; readonly bytes: number } {
+  return sql
+    .exec<{ resources: number; bytes: number }>(
+      "SELECT count(*) AS resources, coalesce(sum(size), 0) AS bytes FROM resources",
+    )
+    .one();
+}

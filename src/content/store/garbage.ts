@@ -1,0 +1,109 @@
+// Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end everything
+// is. A body that is wanted again while it is deleted is asked for again.
+
+import type { TableHost } from "../../tenants/authority/tables.ts";
+import { bodyKey } from "./resource-row.ts";
+
+const MINUTE = 60_000;
+/** A replaced body stays readable this long for who still holds its key. */
+export const GARBAGE_GRACE_MS = 10 * MINUTE;
+export const COPY_LIFETIME_MS = 5 * MINUTE;
+const BATCH = 200;
+/** In `collected.until`: the body is being deleted at this moment. */
+const DELETING = Number.MAX_SAFE_INTEGER;
+
+/** Only an upload that began after the deletion had ended counts, whoever else was told to send again. */
+export function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
+  const [row] = sql.exec<{ until: number }>("SELECT until FROM collected WHERE hash = ?", hash).toArray();
+  if (!row) return undefined;
+  if (row.until === DELETING || row.until !== resent) return row.until;
+  sql.exec("DELETE FROM collected WHERE hash = ?", hash);
+  return undefined;
+}
+
+/** A body that no row names is deleted after the grace. */
+export function discard(host: TableHost, hash: string): void {
+  const { sql } = host;
+  if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
+  const at = onTheMinute(host.now() + GARBAGE_GRACE_MS);
+  sql.exec("INSERT OR REPLACE INTO garbage (hash, collect_at) VALUES (?, ?)", hash, at);
+  host.wakeAt(at);
+}
+
+/** Many writes share one alarm. */
+export function onTheMinute(time: number): number {
+  return Math.ceil(time / MINUTE) * MINUTE;
+}
+
+/** Deletes bodies that nobody needs any more, some at a time. */
+export async function collect(host: TableHost, now: number): Promise<number | undefined> {
+  const { sql } = host;
+  sql.exec("DELETE FROM copies WHERE until <= ?", now);
+  sql.exec("DELETE FROM collected WHERE until <= ?", now);
+  const due = sql
+    .exec<{ hash: string }>("SELECT hash FROM garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
+    .toArray();
+  const { BODIES } = host.env as { BODIES: KVNamespace };
+  const mark = (hash: string, until: number) =>
+    sql.exec("INSERT OR REPLACE INTO collected (hash, until) VALUES (?, ?)", hash, until);
+  for (const { hash } of due) {
+    // Asked again: while the body before it was deleted, a write may have taken this one into use.
+    if (sql.exec("SELECT 1 FROM garbage WHERE hash = ?", hash).toArray().length === 0) continue;
+    // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
+    mark(hash, DELETING);
+    try {
+      await BODIES.delete(bodyKey(host.tenant, hash));
+    } catch {
+      // Not thrown: the runtime gives up an alarm after some failures, and with it everything that waits here.
+      return now + MINUTE;
+    }
+    sql.exec("DELETE FROM garbage WHERE hash = ? AND collect_at <= ?", hash, now);
+    mark(hash, onTheMinute(now + GARBAGE_GRACE_MS));
+  }
+  const next = sql
+    .exec<{ at: number | null }>(
+      `SELECT min(at) AS at FROM (SELECT min(collect_at) AS at FROM garbage UNION ALL SELECT min(until) FROM copies
+         UNION ALL SELECT min(until) FROM collected)`,
+    )
+    .one().at;
+  return next ?? undefined;
+}
+
+/** KV serves six at once. */
+const LANES = 6;
+const INDEXES = ["resources", "garbage", "collected"] as const;
+
+/**
+ * Deletes some of all bodies: first those that the index knows, then whatever an upload that was cut off left behind.
+ * Run again until it says that nothing is left.
+ */
+export async function purge(host: TableHost, limit: number): Promise<{ readonly done: boolean }> {
+  const { BODIES } = host.env as { BODIES: KVNamespace };
+  const hashes = `SELECT DISTINCT hash FROM (${INDEXES.map((table) => `SELECT hash FROM ${table}`).join(" UNION ALL ")})`;
+  const known = host.sql
+    .exec<{ hash: string }>(`${hashes} LIMIT ?`, limit)
+    .toArray()
+    .map((row) => row.hash);
+  if (known.length === 0) {
+    const { keys } = await BODIES.list({ prefix: bodyKey(host.tenant, ""), limit });
+    await deleteBodies(
+      BODIES,
+      keys.map((key) => key.name),
+    );
+    return { done: keys.length === 0 };
+  }
+  await deleteBodies(
+    BODIES,
+    known.map((hash) => bodyKey(host.tenant, hash)),
+  );
+  host.transaction(() => {
+    for (const hash of known) for (const table of INDEXES) host.sql.exec(`DELETE FROM ${table} WHERE hash = ?`, hash);
+  });
+  return { done: false };
+}
+
+async function deleteBodies(bodies: KVNamespace, keys: readonly string[]): Promise<void> {
+  for (let at = 0; at < keys.length; at += LANES) {
+    await Promise.all(keys.slice(at, at + LANES).map((key) => bodies.delete(key)));
+  }
+}

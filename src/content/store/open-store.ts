@@ -1,0 +1,257 @@
+// Owns a tenant's stored resources as a Worker sees them: the index in the tenant's object, bodies in KV.
+// Order of a write: body, then index row. A body's key never changes its content, so a cached one is never old.
+// Refuses names that are no URIs and bodies over the limit, before anything is written.
+
+import { AppError } from "../../protocol/app-error.ts";
+import { parseUri } from "../../protocol/uri.ts";
+import type { Limits } from "../../tenants/document/tenant-document.ts";
+import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
+import type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
+import { recallBody, rememberBody } from "./body-cache.ts";
+import type { Edit } from "./edit.ts";
+import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
+import type { PutResource, PutResult, RemoteContent } from "./content-tables.ts";
+
+/** KV's own limit. */
+export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+const MAX_COPY_BYTES = 256 * 1024;
+const MAX_SEARCH_CHARACTERS = 256 * 1024;
+const KV_CACHE_SECONDS = 86_400;
+const MISS_RETRY_MS = [50, 200, 500] as const;
+const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
+const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+/** A page of the index crosses between isolates in one message: what describes a resource stays small. */
+const MAX_NAME = 256;
+const MAX_DESCRIPTION = 4096;
+const MAX_TAGS = 64;
+const PAGE = 100;
+const MAX_PAGE = 1000;
+
+/** `limits`: the tenant's own, which hold for what its tools write. */
+export function openStore(
+  tenant: string,
+  content: RemoteContent,
+  bodies: KVNamespace,
+  limits: Pick<Limits, "resources" | "resourceBytes"> = {},
+): ResourceStore {
+  return {
+    list: (options = {}) => list(content, options),
+    get: async (uri) => {
+      const row = await content.get(nameOf(uri));
+      return row && metaOf(row);
+    },
+    read: async (uri) => {
+      const row = await content.get(nameOf(uri));
+      return row && { ...metaOf(row), ...(await readBody(tenant, row, content, bodies)) };
+    },
+    write: (resource, options = {}) =>
+      write({ tenant, content, bodies }, resource, { ifAbsent: false, ...options, limits }),
+    delete: (uri) => content.remove(nameOf(uri)),
+    search: (query, options = {}) => search(content, query, options),
+    tags: async (options = {}) => [...(await content.tags(options.prefix ?? ""))],
+    uris: (prefix, limit) => content.uris(prefix, limit),
+  };
+}
+
+function nameOf(uri: string): string {
+  const parsed = parseUri(uri);
+  if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
+  return parsed.uri;
+}
+
+export function metaOf(row: ResourceRow): ResourceMeta {
+  return {
+    uri: row.uri,
+    name: row.name,
+    ...(row.title === null ? {} : { title: row.title }),
+    ...(row.description === null ? {} : { description: row.description }),
+    mimeType: row.mimeType,
+    size: row.size,
+    lastModified: row.lastModified,
+    ...(row.audience === null ? {} : { audience: row.audience as ("user" | "assistant")[] }),
+    ...(row.priority === null ? {} : { priority: row.priority }),
+    tags: row.tags,
+  };
+}
+
+async function list(
+  content: RemoteContent,
+  options: { prefix?: string; tag?: string; cursor?: string; limit?: number },
+): Promise<{ items: ResourceMeta[]; cursor?: string }> {
+  const after = options.cursor === undefined ? null : decodeCursor("stored", options.cursor);
+  if (after === undefined) throw new TypeError("the cursor is not one of this list");
+  const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE)), MAX_PAGE);
+  const rows = await content.list({ prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 });
+  const items = rows.slice(0, limit).map(metaOf);
+  const last = items.at(-1);
+  return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
+}
+
+async function readBody(
+  tenant: string,
+  row: ResourceRow,
+  content: RemoteContent,
+  bodies: KVNamespace,
+): Promise<ResourceBody> {
+  const key = bodyKey(tenant, row.hash);
+  const bytes = recallBody(key) ?? (await fetchBody(key, row.hash, content, bodies));
+  if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
+  rememberBody(key, bytes);
+  // The reader's own bytes: what is remembered is everybody's. A byte order mark is part of what was stored.
+  return row.binary
+    ? { blob: new Uint8Array(bytes.slice(0)) }
+    : { text: new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes) };
+}
+
+/** A new key may be missing far away for a minute: then the authority's copy, then KV again. */
+async function fetchBody(
+  key: string,
+  hash: string,
+  content: RemoteContent,
+  bodies: KVNamespace,
+): Promise<ArrayBuffer | undefined> {
+  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
+  if (first) return first;
+  const copy = await content.copy(hash);
+  if (copy) return copy;
+  for (const wait of MISS_RETRY_MS) {
+    await scheduler.wait(wait);
+    const again = await bodies.get(key, { type: "arrayBuffer" });
+    if (again) return again;
+  }
+  return undefined;
+}
+
+export interface WriteTo {
+  readonly tenant: string;
+  readonly content: RemoteContent;
+  readonly bodies: KVNamespace;
+}
+
+interface WriteHow {
+  readonly ifAbsent: boolean;
+  readonly limits: Limits;
+}
+
+async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
+  const uri = nameOf(resource.uri);
+  if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
+  const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
+  check(resource, bytes, Math.min(MAX_BODY_BYTES, limits.resourceBytes ?? MAX_BODY_BYTES));
+  const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await sha256(bytes) };
+  const maxResources = limits.resources ?? null;
+  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, maxResources });
+  if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
+  if (done.state === "present") return metaOf(done.row);
+  if (done.state === "full") throw new Error(`the tenant has its ${maxResources} resources`);
+  throw new AppError("unknownTenant");
+}
+
+export interface StoredBody {
+  readonly row: NewRow;
+  readonly bytes: Uint8Array;
+  readonly searchText: string;
+}
+
+export type StoreResult = Exclude<PutResult, { state: "resend" }>;
+
+/** An operator's edit does not send a body again that the tenant has: many files are alike, and KV counts writes. */
+export async function storeBody(
+  to: WriteTo,
+  { row, bytes, searchText }: StoredBody,
+  how: { readonly ifAbsent?: boolean; readonly maxResources: number | null; readonly edit?: Edit },
+): Promise<StoreResult> {
+  const key = bodyKey(to.tenant, row.hash);
+  const put: Omit<PutResource, "resent"> = {
+    row,
+    searchText: searchText.slice(0, MAX_SEARCH_CHARACTERS),
+    // Not `bytes.slice()`: that of a Buffer shares its pool, and the pool holds other things.
+    copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
+    ifAbsent: how.ifAbsent ?? false,
+    maxResources: how.maxResources,
+    ...(how.edit === undefined ? {} : { edit: how.edit }),
+  };
+  let held = how.edit !== undefined && (await to.content.holds(row.hash));
+  let resent: number | null = null;
+  for (const wait of RESEND_AFTER_MS) {
+    if (wait > 0) await scheduler.wait(wait);
+    if (!held) await to.bodies.put(key, bytes);
+    const done = await to.content.put({ ...put, resent });
+    if (done.state === "closed") await to.bodies.delete(key);
+    if (done.state !== "resend") return done;
+    held = false;
+    resent = done.collected;
+  }
+  throw new AppError("busy", { retryAfter: 5 });
+}
+
+function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "uri" | "hash"> {
+  const binary = resource.blob !== undefined;
+  const { name, title = null, description = null, audience = null, priority = null, lastModified } = resource;
+  return {
+    name,
+    title,
+    description,
+    audience,
+    priority,
+    mimeType: resource.mimeType ?? (binary ? "application/octet-stream" : "text/plain"),
+    binary,
+    size,
+    ...(lastModified === undefined ? {} : { lastModified }),
+    tags: [...new Set(resource.tags)],
+  };
+}
+
+function isTime(text: string): boolean {
+  return ISO_UTC.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+/** Each rule of what describes a resource, with the member that it is about. */
+const RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
+  [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && within(name, 1, MAX_NAME)],
+  [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => within(title, 0, MAX_NAME)],
+  [
+    `description: at most ${MAX_DESCRIPTION} characters`,
+    ({ description = "" }) => within(description, 0, MAX_DESCRIPTION),
+  ],
+  ["priority: from 0 to 1", ({ priority = 0 }) => priority >= 0 && priority <= 1],
+  ["lastModified: ISO 8601 in UTC", ({ lastModified }) => lastModified === undefined || isTime(lastModified)],
+  [`tags: at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
+  ["tags: 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => within(tag, 1, 100))],
+];
+
+function within(text: string, least: number, most: number): boolean {
+  return text.length >= least && text.length <= most;
+}
+
+/** Throws a TypeError that names the member and its rule. */
+function check(resource: NewResource, bytes: Uint8Array, maxBytes: number): void {
+  if (bytes.byteLength > maxBytes) throw new TypeError(`resource body: at most ${maxBytes} bytes`);
+  const broken = RULES.find(([, holds]) => !holds(resource));
+  if (broken) throw new TypeError(`resource ${broken[0]}`);
+}
+
+export async function sha256(bytes: Uint8Array): Promise<string> {
+  const hash = await crypto.subtle.digest("SHA-256", bytes);
+  return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** All words first; where no text has all of them, any. */
+async function search(
+  content: RemoteContent,
+  query: string,
+  options: { limit?: number; prefix?: string },
+): Promise<(ResourceMeta & { score: number })[]> {
+  const words =
+    query
+      .normalize("NFKC")
+      .match(/[\p{L}\p{N}]+/gu)
+      ?.slice(0, 32) ?? [];
+  if (words.length === 0) return [];
+  const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), 100);
+  const terms = words.map((word) => `"${word}"*`);
+  const ask = (match: string) => content.search({ match, prefix: options.prefix ?? "", limit });
+  const all = await ask(terms.join(" "));
+  const rows = all.length > 0 || terms.length === 1 ? all : await ask(terms.join(" OR "));
+  return rows.map((row) => ({ ...metaOf(row), score: row.score }));
+}

@@ -1,0 +1,257 @@
+// Owns the stream of the HTTP+SSE transport of 2024-11-05: which session it is, the endpoint it names, what it tells, and
+// where it goes on when a client comes back. It has no maximum age: its clients would not know how to go on.
+// https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
+
+import { digest } from "../../auth/seal.ts";
+import { dialect2025, DIALECTS } from "../../protocol/era.ts";
+import { failure, type Failure } from "../../protocol/errors.ts";
+import { notification } from "../../protocol/jsonrpc.ts";
+import { HeldSocket } from "../../streams/held-socket.ts";
+import type { FeedState } from "../../streams/feed.ts";
+import { openSessionSocket } from "../../sessions/session-door.ts";
+import { persistently } from "../../streams/persistently.ts";
+import type { Holding } from "../../sessions/session-object.ts";
+import type { RunnerMessage } from "../../streams/wire.ts";
+import { findSession, ownerOf, type Owned } from "./find-session.ts";
+import { Holder } from "./holder.ts";
+import { eventIdOf, openNotifications, refuse, sessionFilter, stateOf } from "../notifications.ts";
+import { UNAVAILABLE } from "./posted.ts";
+import { mintSession, type Session } from "../../sessions/session-id.ts";
+
+const RETRY_MS = 1000;
+const STREAM_NAME = /^[\w.~-]{16,64}$/;
+/** As many as a session's object stores. */
+const MAX_SHOWN = 50;
+const NOTHING_TOLD: FeedState = { version: 0, digests: { tools: "", prompts: "", resources: "" } };
+
+/** Where a stream was: what its lists looked like, and which event of each stored call was the last. */
+interface Position {
+  readonly id: string;
+  readonly state: FeedState;
+  readonly shown: ReadonlyMap<string, number>;
+}
+
+export async function holdStream(owned: Owned): Promise<Response | Failure> {
+  try {
+    const found = await sessionOf(owned);
+    return isSession(found) ? await new HeldStream(owned, found).open() : found;
+  } catch (error) {
+    owned.onError(error);
+    return UNAVAILABLE;
+  }
+}
+
+interface Found {
+  readonly id: string;
+  readonly session: Session;
+  readonly position: Position | undefined;
+}
+
+function isSession(found: Found | Failure): found is Found {
+  return "session" in found;
+}
+
+async function sessionOf(owned: Owned): Promise<Found | Failure> {
+  const { headers, url } = owned.request;
+  const { searchParams } = new URL(url);
+  const last = headers.get("last-event-id");
+  const position = last === null ? undefined : positionOf(last);
+  if (last !== null && !position) {
+    return failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this transport");
+  }
+  const name = searchParams.get("stream");
+  if (name !== null && !STREAM_NAME.test(name)) {
+    return failure("invalidRequest", "Invalid Request: stream must have 16 to 64 letters, digits or -._~");
+  }
+  if (owned.held.ring.length === 0) {
+    return { ...failure("unavailable", "Service unavailable: no session can begin right now"), retryAfter: 5 };
+  }
+  const id = position?.id ?? searchParams.get("sessionId") ?? (await newSession(owned, name));
+  const session = await findSession(owned, id);
+  return session ? { id, session, position } : failure("sessionNotFound");
+}
+
+/** A name that only its client knows stands for the same session each time: clients that send no Last-Event-ID have it. */
+async function newSession(owned: Owned, name: string | null): Promise<string> {
+  const owner = ownerOf(owned);
+  const dialect = dialect2025(owned.request.headers.get("mcp-protocol-version") ?? "") ?? DIALECTS["2024-11-05"];
+  const nonce =
+    name === null ? undefined : await digest(JSON.stringify(["stream", owner.profile, owner.principal, name]));
+  return mintSession(owner, { dialect, unofficial: false, answered: dialect.revision }, {}, nonce);
+}
+
+function positionOf(eventId: string): Position | undefined {
+  const [, id, told, calls = ""] = /^([\w.-]{1,512})~(n\.[\w.-]+)~([\w,-]*)$/.exec(eventId) ?? [];
+  const state = told === undefined ? undefined : stateOf(told);
+  if (id === undefined || !state) return undefined;
+  const shown = [...calls.matchAll(/([0-9a-f]{16})-(\d{1,9})/g)].map(
+    ([, key = "", seq]) => [key, Number(seq)] as const,
+  );
+  return { id, state, shown: new Map(shown.slice(-MAX_SHOWN)) };
+}
+
+class HeldStream {
+  readonly #owned: Owned;
+  readonly #found: Found;
+  readonly #shown: Map<string, number>;
+  /** Events that wait to be written: what event ids may not name yet, and nobody needs to be shown again. */
+  readonly #heard = new Map<string, number>();
+  readonly #stream: ReturnType<typeof openNotifications>;
+  readonly #holder: Holder;
+  readonly #socket: HeldSocket;
+  #state: FeedState = NOTHING_TOLD;
+  /** What comes before the stream has begun: nothing is answered before that, or without what was agreed. */
+  #early: (() => void)[] | undefined = [];
+
+  constructor(owned: Owned, found: Found) {
+    const { session, position } = found;
+    this.#owned = owned;
+    this.#found = found;
+    this.#shown = new Map(position?.shown);
+    this.#stream = openNotifications(owned, {
+      listener: { session: session.nonce, profile: owned.profile, principal: session.principal },
+      ages: false,
+      filter: () => sessionFilter(owned.doors, session),
+      tell: (events, method, params, state) => {
+        this.#state = state;
+        events.event(notification(method, params), this.#eventId());
+      },
+      bye: () => {},
+      over: () => {
+        this.#over();
+      },
+    });
+    const { events } = this.#stream;
+    this.#holder = new Holder(
+      {
+        endpoint: owned,
+        events,
+        shown: (key, seq, json) => {
+          this.#heard.set(key, seq);
+          void events.inTurn(json.length, () => {
+            if (this.#heard.get(key) === seq) this.#heard.delete(key);
+            this.#note(key, seq);
+            events.event(json, this.#eventId());
+          });
+        },
+        taken: (post) => {
+          this.#socket.send(post);
+        },
+        lost: () => {
+          this.#over();
+        },
+      },
+      session,
+    );
+    const since = Date.now();
+    const open = (again: boolean) =>
+      openSessionSocket(owned.doors.sessionObject(session), { as: "holder", since, again });
+    this.#socket = new HeldSocket(open, {
+      message: (message) => {
+        this.#whenBegun(() => {
+          this.#hear(message as RunnerMessage);
+        });
+      },
+      reopened: () => {
+        this.#whenBegun(() => {
+          this.#catchUp();
+        });
+      },
+      // Replaced by a newer stream, or the session is over.
+      ended: () => {
+        this.#over();
+      },
+    });
+  }
+
+  async open(): Promise<Response | Failure> {
+    try {
+      return await this.#begin();
+    } catch (error) {
+      this.#over();
+      throw error;
+    }
+  }
+
+  #over(): void {
+    this.#stream.feed.close();
+    this.#stream.events.end();
+    this.#socket.close();
+    this.#holder.leave();
+  }
+
+  #whenBegun(work: () => void): void {
+    if (this.#early) this.#early.push(work);
+    else work();
+  }
+
+  #hear(message: RunnerMessage): void {
+    if ("stored" in message) void this.#holder.show(message.stored, this.#placeIn(message.stored));
+    if ("posted" in message) this.#holder.take(message);
+  }
+
+  #placeIn(key: string): number {
+    return this.#heard.get(key) ?? this.#shown.get(key) ?? 0;
+  }
+
+  /** Calls that were stored while the object could not say so. */
+  #catchUp(): void {
+    this.#holding()
+      .then(({ calls }) => {
+        for (const { key, from } of calls) {
+          const shown = this.#placeIn(key);
+          if (shown <= from) void this.#holder.show(key, shown);
+        }
+      })
+      .catch((error: unknown) => {
+        this.#owned.onError(error);
+      });
+  }
+
+  #holding(): Promise<Holding> {
+    return persistently(async () => this.#owned.doors.sessionObject(this.#found.session).holding());
+  }
+
+  async #begin(): Promise<Response | Failure> {
+    const { position } = this.#found;
+    const { events, feed } = this.#stream;
+    await persistently(() => this.#socket.start());
+    const { agreed, calls } = await this.#holding();
+    if (agreed !== null) this.#holder.recall(agreed);
+    const started = await feed.start(position?.state ?? (agreed === null ? undefined : NOTHING_TOLD));
+    if (typeof started === "number") {
+      this.#over();
+      return refuse(events, started);
+    }
+    this.#state = started;
+    events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);
+    // A client that says where it was is shown what follows; one that does not, what it cannot do without.
+    for (const { key, from } of calls) if (!position) this.#note(key, from);
+    await Promise.all(calls.map(({ key }) => this.#holder.show(key, this.#shown.get(key) ?? 0)));
+    this.#stream.begin();
+    for (const work of this.#early ?? []) work();
+    this.#early = undefined;
+    return events.respond();
+  }
+
+  /** Within this origin, and with whatever else the URL says. */
+  #endpoint(): string {
+    const url = new URL(this.#owned.request.url);
+    url.searchParams.delete("stream");
+    url.searchParams.set("sessionId", this.#found.id);
+    return `${url.pathname}${url.search}`;
+  }
+
+  #note(key: string, seq: number): void {
+    this.#shown.delete(key);
+    this.#shown.set(key, seq);
+    // Those that are over first: one that waits for long must not be shown from its beginning again.
+    const oldest = [...this.#shown.keys()].find((one) => !this.#holder.shows(one));
+    if (this.#shown.size > MAX_SHOWN && oldest !== undefined) this.#shown.delete(oldest);
+  }
+
+  #eventId(): string {
+    const shown = [...this.#shown].map(([key, seq]) => `${key}-${seq}`).join(",");
+    return `${this.#found.id}~${eventIdOf(this.#state)}~${shown}`;
+  }
+}

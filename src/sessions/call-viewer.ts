@@ -1,0 +1,62 @@
+// Owns showing a stored call's log to one connection: every event once, in order, from a place in the log on.
+
+import { HeldSocket, type Opened } from "../streams/held-socket.ts";
+import { persistently } from "../streams/persistently.ts";
+import type { ViewerMessage } from "../streams/wire.ts";
+
+export interface ViewerHost {
+  connect(after: number): Promise<Opened>;
+  event(seq: number, json: string): void;
+  /** No event comes any more: the call is over, or another connection shows it. */
+  over(): void;
+}
+
+export class CallViewer {
+  readonly #host: ViewerHost;
+  readonly #socket: HeldSocket;
+  #seq = 0;
+  #parts: string[] = [];
+
+  constructor(host: ViewerHost) {
+    this.#host = host;
+    this.#socket = new HeldSocket(
+      () => {
+        // Half an event is sent again as a whole.
+        this.#parts = [];
+        return host.connect(this.#seq);
+      },
+      {
+        message: (message) => {
+          this.#hear(message as ViewerMessage);
+        },
+        reopened: () => {},
+        ended: () => {
+          host.over();
+        },
+      },
+    );
+  }
+
+  /** undefined: it shows. A number: refused with that status. */
+  async start(after: number): Promise<number | undefined> {
+    this.#seq = after;
+    return persistently(() => this.#socket.start());
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #hear(message: ViewerMessage): void {
+    if ("over" in message) {
+      this.close();
+      this.#host.over();
+      return;
+    }
+    if (message.seq <= this.#seq) return;
+    this.#parts.push(message.part);
+    if (!message.last) return;
+    this.#seq = message.seq;
+    this.#host.event(message.seq, this.#parts.splice(0).join(""));
+  }
+}

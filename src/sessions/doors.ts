@@ -1,0 +1,94 @@
+// Owns the ways from a request to the objects behind a tenant's streams: its hub, its changes, its sessions.
+
+import { AppError } from "../protocol/app-error.ts";
+import type { SessionPort } from "../protocol/backend.ts";
+import type { HubObject } from "../streams/hub-object.ts";
+import { openSocket, type Opened } from "../streams/held-socket.ts";
+import { sessionName, sessionStub, type SessionEnv, type SessionStub } from "./session-door.ts";
+import { persistently } from "../streams/persistently.ts";
+import type { Listener } from "../streams/wire.ts";
+import { remoteChanges, type ChangeMethods } from "../tenants/authority/change-tables.ts";
+import { hubName, shardsOf } from "../tenants/authority/changes.ts";
+import { endedTables, type EndedMethods } from "../tenants/authority/ended-tables.ts";
+import { sessionRegister } from "../tenants/authority/session-register.ts";
+import { objectsIn } from "../tenants/directory/placement.ts";
+import { remote, type Remote, type TenantStub } from "../tenants/authority/tables.ts";
+import type { Session } from "./session-id.ts";
+
+export interface StreamEnv extends SessionEnv {
+  readonly HUBS: DurableObjectNamespace<HubObject>;
+  readonly HUB_SHARDS?: string;
+}
+
+export interface Doors {
+  /** Opens a socket at the hub that this listener belongs to. */
+  listenAt(listener: Listener, again: boolean): Promise<Opened>;
+  hubOf(session: Session): DurableObjectStub<HubObject>;
+  changes(): Remote<ChangeMethods>;
+  ended(): Remote<EndedMethods>;
+  sessionObject(session: Session): SessionStub;
+  /** The same, for what makes the object remember something: a tenant that is deleted must find it. */
+  remembered(session: Session): Promise<SessionStub>;
+  sessionPort(session: Session): SessionPort;
+}
+
+/** Sessions whose objects this isolate registered, oldest first. */
+const registered = new Set<string>();
+const MAX_REGISTERED = 10_000;
+
+interface Place {
+  stub(this: void): TenantStub;
+  readonly jurisdiction: string | null;
+}
+
+export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction }: Place): Doors {
+  const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(tenant, shard));
+  const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
+  const sessionObject = ({ nonce }: Pick<Session, "nonce">) =>
+    sessionStub(env, sessionName(tenant, nonce), jurisdiction);
+  const remembered = async (session: Session) => {
+    const name = sessionName(tenant, session.nonce);
+    if (!registered.has(name)) {
+      const open = await remote(stub(), sessionRegister).remember(session.nonce, session.expires);
+      if (!open) throw new AppError("unknownTenant");
+      const [oldest] = registered;
+      if (registered.size >= MAX_REGISTERED && oldest !== undefined) registered.delete(oldest);
+      registered.add(name);
+    }
+    return sessionObject(session);
+  };
+  return {
+    listenAt: (listener, again) => {
+      const { session } = listener;
+      const at = session === null ? hub(Math.floor(Math.random() * shardsOf(env))) : hubOf({ nonce: session });
+      return openSocket(at, { listener: JSON.stringify({ ...listener, again }) });
+    },
+    hubOf,
+    changes: () => remoteChanges(stub()),
+    ended: () => remote(stub(), endedTables),
+    sessionObject,
+    remembered,
+    sessionPort: (session) => ({
+      unofficial: session.unofficial,
+      logLevel: () => persistently(async () => sessionObject(session).logLevel()),
+      setLogLevel: (level) => persistently(async () => (await remembered(session)).setLogLevel(level, session.expires)),
+      subscribe: (uri, asked) =>
+        persistently(async () => {
+          const added = await (await remembered(session)).subscribe(uri, asked, session.expires);
+          if (added) await hubOf(session).resubscribe(session.nonce);
+          return added;
+        }),
+      unsubscribe: (uri) =>
+        persistently(async () => {
+          await sessionObject(session).unsubscribe(uri);
+          await hubOf(session).resubscribe(session.nonce);
+        }),
+    }),
+  };
+}
+
+function shardOf(text: string, shards: number): number {
+  let sum = 0;
+  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
+  return sum % shards;
+}

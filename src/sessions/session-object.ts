@@ -1,0 +1,279 @@
+// Owns what one 2025 session must remember: its log level, its subscriptions, calls that may outlive a connection, and
+// what was agreed on an HTTP+SSE stream. It comes into being with the first such thing, and its alarm ends it.
+// Refuses protocol logic: it stores texts and hands them on.
+
+import { DurableObject } from "cloudflare:workers";
+import type { LogLevel } from "../protocol/meta.ts";
+import { migrate } from "../tenants/authority/tables.ts";
+import { createWake, type Wake } from "../tenants/authority/wake.ts";
+import { CallDesk, type AskQuestions, type AskResult, type StoredRun } from "./call-desk.ts";
+import { CANCELLED_KEPT_MS, type NewCall } from "./call-tables.ts";
+import { SESSION_MIGRATIONS } from "./session-schema.ts";
+import { attachmentOf, socketsOf, tell, type Attachment, type Sockets } from "./session-sockets.ts";
+import { createSubscriptions, type Subscription, type Subscriptions } from "./subscriptions.ts";
+import { CLOSE, isOutdated } from "../streams/wire.ts";
+
+/** How long an HTTP+SSE session waits for its client to come back. */
+const DETACHED_MS = 600_000;
+
+/** What the Worker is started with to run a stored call; it travels as `ctx.props`, which only a binding can set. */
+export interface RunOrder {
+  readonly session: string;
+  readonly jurisdiction: string | null;
+  readonly key: string;
+  readonly attempt: number;
+}
+
+/** What whoever takes over an HTTP+SSE stream must know. */
+export interface Holding {
+  /** What `initialize` agreed on, as its holder wrote it down; null: it was not sent yet. */
+  readonly agreed: string | null;
+  /** Stored calls; `from`: what comes after it must be shown to somebody who was shown nothing of the call. */
+  readonly calls: readonly { readonly key: string; readonly from: number }[];
+}
+
+interface Loopback {
+  readonly default: (about: { props: { run: RunOrder } }) => Fetcher;
+}
+
+export class SessionObject extends DurableObject {
+  readonly #wake: Wake;
+  readonly #sockets: Sockets;
+  /** What was handed to a holder that has not taken it yet. */
+  readonly #posts = new Map<string, { readonly holder: WebSocket; settle(isTaken: boolean): void }>();
+  #desk: CallDesk | undefined;
+  #subscriptions: Subscriptions | undefined;
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    this.#wake = createWake(ctx);
+    this.#sockets = socketsOf(ctx);
+    if (this.#expires() !== undefined) this.#open();
+  }
+
+  /** Leaves nothing behind: a table made here would be stored for ever, because nothing sets an alarm. */
+  async logLevel(): Promise<LogLevel | undefined> {
+    return this.ctx.storage.kv.get<LogLevel>("logLevel");
+  }
+
+  /** `expires`: when the session id ends, in milliseconds since the epoch. */
+  async setLogLevel(level: LogLevel, expires: number): Promise<void> {
+    this.#begin(expires);
+    this.ctx.storage.kv.put("logLevel", level);
+  }
+
+  async subscriptions(): Promise<readonly Subscription[]> {
+    return this.#subscriptions?.all() ?? [];
+  }
+
+  /** false: the session has as many as it may. */
+  async subscribe(uri: string, asked: string, expires: number): Promise<boolean> {
+    this.#begin(expires);
+    return this.#subscriptions?.add(uri, asked) ?? false;
+  }
+
+  async unsubscribe(uri: string): Promise<void> {
+    this.#subscriptions?.remove(uri);
+  }
+
+  /** Stores a call and has it run. false: the session has as many as it may. What is stored already is not begun again. */
+  async start(call: NewCall, expires: number): Promise<boolean> {
+    return this.#begin(expires).start(call);
+  }
+
+  /** Puts those questions that were not put before; says what is known of all. */
+  async ask(ask: AskQuestions, expires: number): Promise<AskResult> {
+    // A run that outlived its session does not bring it back.
+    if (!this.#desk && !ask.call) return { state: "stale" };
+    return this.#begin(expires).ask(ask);
+  }
+
+  /** `count`: which of the call's notifications it is. false: somebody else runs the call, or it is over. */
+  async append(key: string, attempt: number, json: string, count: number): Promise<boolean> {
+    return this.#desk?.append(key, attempt, json, count) ?? false;
+  }
+
+  /** `json`: the last event; null: it ends without a word. */
+  async finish(key: string, attempt: number, json: string | null): Promise<boolean> {
+    return this.#desk?.finish(key, attempt, json) ?? false;
+  }
+
+  /** Whoever runs the call must not go on with it: another run does. */
+  async handOver(key: string, attempt: number): Promise<void> {
+    this.#desk?.handOver(key, attempt);
+  }
+
+  /** What a run begins with; undefined: it is not wanted any more. */
+  async take(key: string, attempt: number): Promise<StoredRun | undefined> {
+    return this.#desk?.take(key, attempt);
+  }
+
+  /** The client's response to a question. `over`: it was answered before, or nobody wants to know any more. */
+  async answer(id: string, response: string): Promise<"taken" | "over" | "unknown"> {
+    return this.#desk?.answer(id, response) ?? "unknown";
+  }
+
+  /** `id`: of a question; `params`: the JSON of what the client says of it. */
+  async progress(id: string, params: string): Promise<void> {
+    this.#desk?.progress(id, params);
+  }
+
+  /** `request`: as `requestKey` makes it. */
+  async cancel(request: string, expires: number): Promise<void> {
+    // A session that knows nothing else need not be remembered for long.
+    this.#begin(Math.min(expires, Date.now() + CANCELLED_KEPT_MS)).cancel(request);
+  }
+
+  /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody took it. `id`: the same when said again. */
+  async deliver(id: string, text: string): Promise<boolean> {
+    const holder = this.#sockets(({ as }) => as === "holder").at(-1);
+    if (!holder) return false;
+    // What is sent may be lost with its socket: until its holder says so, it was not taken.
+    return new Promise((settle) => {
+      this.#posts.set(id, { holder, settle });
+      tell(holder, { posted: text, id });
+      if (holder.readyState !== WebSocket.OPEN) this.#settle(id, false);
+    });
+  }
+
+  #settle(id: string, isTaken: boolean): void {
+    this.#posts.get(id)?.settle(isTaken);
+    this.#posts.delete(id);
+  }
+
+  /** Nobody will say any more whether it was taken there. */
+  #settlePostsAt(socket: WebSocket): void {
+    for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settle(id, false);
+  }
+
+  async holding(): Promise<Holding> {
+    return { agreed: this.ctx.storage.kv.get<string>("agreed") ?? null, calls: this.#desk?.list() ?? [] };
+  }
+
+  async agree(agreed: string, expires: number): Promise<void> {
+    const desk = this.#begin(expires);
+    // A client that begins anew numbers its requests anew.
+    if (this.ctx.storage.kv.get("agreed") !== undefined) desk.forget();
+    this.ctx.storage.kv.put("agreed", agreed);
+  }
+
+  /** The session's end: nothing of it is left. */
+  async end(): Promise<void> {
+    for (const socket of this.ctx.getWebSockets()) socket.close(CLOSE.ended);
+    this.#desk = undefined;
+    this.#subscriptions = undefined;
+    this.#wake.clear();
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** The sockets of those who run, view or hold. */
+  override async fetch(request: Request): Promise<Response> {
+    const { searchParams } = new URL(request.url);
+    const attachment = JSON.parse(searchParams.get("socket") ?? "{}") as Attachment;
+    const after = Number(searchParams.get("after") ?? 0);
+    const refused = attachment.as === "viewer" ? this.#refuseViewer(attachment.call, after) : undefined;
+    if (refused !== undefined) return new Response(null, { status: refused });
+    // The newest holder has the client: an earlier one only does not know yet that it is gone.
+    if (attachment.as === "holder" && !this.#attach(attachment)) return new Response(null, { status: 410 });
+    const { 0: near, 1: far } = new WebSocketPair();
+    this.ctx.acceptWebSocket(far);
+    far.serializeAttachment(attachment);
+    if (attachment.as === "viewer") this.#desk?.view(far, attachment.call, after);
+    if (attachment.as === "runner" && this.#desk?.isCancelled(attachment)) tell(far, { cancel: true });
+    return new Response(null, { status: 101, webSocket: near });
+  }
+
+  /** A holder took what was posted under this id. */
+  override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
+    if (typeof id === "string") this.#settle(id, true);
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    this.#settlePostsAt(socket);
+    const attachment = attachmentOf(socket);
+    if (attachment.as === "runner") this.#desk?.runnerLeft(attachment.call, code === CLOSE.parked);
+    if (attachment.as === "holder") this.#detach();
+  }
+
+  /** A broken socket is as gone as a closed one, and no other event says so. */
+  override async webSocketError(socket: WebSocket): Promise<void> {
+    await this.webSocketClose(socket, 1006);
+  }
+
+  override async alarm(): Promise<void> {
+    this.#wake.clear();
+    const now = Date.now();
+    const expires = Math.min(this.#expires() ?? now, this.#detachedUntil() ?? Infinity);
+    if (!this.#desk || now >= expires) {
+      await this.end();
+      return;
+    }
+    this.#wake.at(Math.min(expires, this.#desk.tend(now) ?? expires));
+  }
+
+  #refuseViewer(key: string, after: number): number | undefined {
+    return this.#desk ? this.#desk.refuseViewer(key, after) : 404;
+  }
+
+  /** false: it comes back too late, and a newer one is there. */
+  #attach(holder: Extract<Attachment, { as: "holder" }>): boolean {
+    const others = this.#sockets(({ as }) => as === "holder");
+    if (isOutdated(holder, others.map(attachmentOf) as (typeof holder)[])) return false;
+    if (this.#detachedUntil() !== undefined) this.ctx.storage.kv.delete("detachedUntil");
+    for (const other of others) {
+      other.close(CLOSE.replaced);
+      this.#settlePostsAt(other);
+    }
+    return true;
+  }
+
+  /** Nobody holds the stream. What there is to remember waits for the client, but not for days. */
+  #detach(): void {
+    if (this.#expires() === undefined || this.#sockets(({ as }) => as === "holder").length > 0) return;
+    const until = Date.now() + DETACHED_MS;
+    this.ctx.storage.kv.put("detachedUntil", until);
+    this.#wake.at(until);
+  }
+
+  #detachedUntil(): number | undefined {
+    return this.ctx.storage.kv.get<number>("detachedUntil");
+  }
+
+  #expires(): number | undefined {
+    return this.ctx.storage.kv.get<number>("expires");
+  }
+
+  #begin(expires: number): CallDesk {
+    if ((this.#expires() ?? 0) < expires) {
+      this.ctx.storage.kv.put("expires", expires);
+      this.#wake.at(expires);
+    }
+    return this.#open();
+  }
+
+  #open(): CallDesk {
+    if (this.#desk) return this.#desk;
+    migrate(this.ctx.storage.sql, [{ name: "calls", migrations: SESSION_MIGRATIONS }]);
+    this.#subscriptions = createSubscriptions(this.ctx.storage.sql);
+    this.#desk = new CallDesk({
+      storage: this.ctx.storage,
+      sockets: this.#sockets,
+      run: (key, attempt) => this.#run(key, attempt),
+      wakeAt: (time) => {
+        this.#wake.at(time);
+      },
+      waitUntil: (work) => {
+        this.ctx.waitUntil(work);
+      },
+    });
+    return this.#desk;
+  }
+
+  async #run(key: string, attempt: number): Promise<void> {
+    const { name = "", jurisdiction = null } = this.ctx.id;
+    const run: RunOrder = { session: name, jurisdiction, key, attempt };
+    const loopback = this.ctx.exports as unknown as Loopback;
+    const response = await loopback.default({ props: { run } }).fetch("https://tenantry.internal/run");
+    await response.body?.cancel();
+  }
+}

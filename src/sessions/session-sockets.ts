@@ -1,0 +1,32 @@
+// Owns the sockets that a session's object accepted: who is behind each, and saying something to them.
+
+import type { RunnerMessage, ViewerMessage } from "../streams/wire.ts";
+
+export type Attachment =
+  /** Shows a stored call to its client. */
+  | { readonly as: "viewer"; readonly call: string }
+  /** Runs a call; `request`: as `requestKey` makes it. */
+  | { readonly as: "runner"; readonly request: string; readonly call: string }
+  /** Holds the client's HTTP+SSE stream, and runs what it posts. */
+  | { readonly as: "holder"; readonly since: number; readonly again: boolean };
+
+/** Those that are open and fit. */
+export type Sockets = (fits: (attachment: Attachment) => boolean) => WebSocket[];
+
+export function socketsOf(ctx: DurableObjectState): Sockets {
+  return (fits) =>
+    ctx.getWebSockets().filter((socket) => socket.readyState === WebSocket.OPEN && fits(attachmentOf(socket)));
+}
+
+export function attachmentOf(socket: WebSocket): Attachment {
+  return socket.deserializeAttachment() as Attachment;
+}
+
+/** A socket that is closing takes no more: whoever is behind it comes again. */
+export function tell(socket: WebSocket, message: RunnerMessage | ViewerMessage): void {
+  try {
+    socket.send(JSON.stringify(message));
+  } catch {
+    socket.close(1011);
+  }
+}

@@ -1,0 +1,98 @@
+// Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once,
+// and whether the first content was stored.
+
+import type { KeyRing } from "../../auth/seal.ts";
+import type { TableHost, Tables } from "./tables.ts";
+
+const DAY = 86_400_000;
+/** A key seals for this long and opens for twice as long: longer than anything sealed is valid. */
+export const KEY_LIFETIME_MS = 7 * DAY;
+const KEYS_KEPT = 2;
+/** A new key opens for this long before it seals: until then an isolate's lease may not know it. */
+export const KEY_SETTLING_MS = 60_000;
+
+export type Claim =
+  | { readonly state: "claimed" }
+  | { readonly state: "settled"; readonly value: string }
+  | { readonly state: "unknown" };
+
+interface KeyRow {
+  [column: string]: SqlStorageValue;
+  id: string;
+  secret: ArrayBuffer;
+  created: number;
+}
+
+export interface AuthorityState {
+  readonly ring: KeyRing;
+  readonly seeded: boolean;
+}
+
+export interface AuthorityMethods {
+  state(): AuthorityState;
+  markSeeded(): void;
+  /** First caller of a (nonce, name) claims it; later ones learn the outcome, if it is known. */
+  claim(nonce: string, name: string, expires: number): Claim;
+  settle(nonce: string, name: string, value: string): void;
+}
+
+export const authorityTables: Tables<AuthorityMethods> = {
+  name: "authority",
+  migrations: [
+    "CREATE TABLE sealing_keys (id TEXT PRIMARY KEY, secret BLOB NOT NULL, created INTEGER NOT NULL)",
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    `CREATE TABLE claims (nonce TEXT NOT NULL, name TEXT NOT NULL, expires INTEGER NOT NULL, value TEXT,
+       PRIMARY KEY (nonce, name)) WITHOUT ROWID`,
+    "CREATE INDEX claims_by_expiry ON claims (expires)",
+  ],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+function methodsOf(host: TableHost): AuthorityMethods {
+  const { sql } = host;
+  return {
+    state: () => authorityState(host),
+    markSeeded: () => {
+      sql.exec("INSERT OR IGNORE INTO facts (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
+    },
+    claim: (nonce, name, expires) => {
+      sql.exec("DELETE FROM claims WHERE expires < ?", host.now());
+      const row = sql
+        .exec<{ value: string | null }>("SELECT value FROM claims WHERE nonce = ? AND name = ?", nonce, name)
+        .toArray()[0];
+      if (row) return row.value === null ? { state: "unknown" } : { state: "settled", value: row.value };
+      sql.exec("INSERT INTO claims (nonce, name, expires) VALUES (?, ?, ?)", nonce, name, expires);
+      return { state: "claimed" };
+    },
+    settle: (nonce, name, value) => {
+      sql.exec("UPDATE claims SET value = ? WHERE nonce = ? AND name = ?", value, nonce, name);
+    },
+  };
+}
+
+/** The part of every lease that is not policy. */
+export function authorityState(host: TableHost): AuthorityState {
+  const seeded = host.sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0;
+  return { ring: currentRing(host), seeded };
+}
+
+/** Makes or rotates the ring when it is time. */
+function currentRing(host: TableHost): KeyRing {
+  const { sql } = host;
+  const newest = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();
+  let rows = newest();
+  if (!rows[0] || rows[0].created + KEY_LIFETIME_MS < host.now()) {
+    const id = crypto.randomUUID().slice(0, 8);
+    sql.exec(
+      "INSERT INTO sealing_keys (id, secret, created) VALUES (?, ?, ?)",
+      id,
+      crypto.getRandomValues(new Uint8Array(32)).buffer,
+      host.now(),
+    );
+    rows = newest();
+    for (const old of rows.slice(KEYS_KEPT)) sql.exec("DELETE FROM sealing_keys WHERE id = ?", old.id);
+  }
+  const ring = rows.slice(0, KEYS_KEPT).map(({ id, secret }) => ({ id, secret: new Uint8Array(secret) }));
+  const settling = rows[0] !== undefined && host.now() < rows[0].created + KEY_SETTLING_MS;
+  return settling ? ring.toReversed() : ring;
+}

@@ -1,0 +1,60 @@
+// Owns tools that the platform's operators blocked in every tenant, as one tenant's object keeps them: apart from the
+// tenant's own suspensions, so that lifting the one leaves the other.
+
+import type { Actor, PolicyHost } from "./policy-records.ts";
+import type { Suspension } from "../document/visibility.ts";
+
+/** `effectiveAt`: from then on it is in force everywhere, whenever it was that it was written. */
+export interface BlockWrite {
+  readonly changed: boolean;
+  readonly effectiveAt: number;
+}
+
+export interface BlockMethods {
+  blockTool(name: string, note: string, actor: Actor): BlockWrite;
+  unblockTool(name: string, actor: Actor): BlockWrite;
+}
+
+interface BlockRow {
+  [column: string]: SqlStorageValue;
+  name: string;
+  note: string;
+  since: string;
+}
+
+/** Leases carry a block as the suspension of a tool. */
+export function blocksOf(sql: SqlStorage): Suspension[] {
+  return sql
+    .exec<BlockRow>("SELECT * FROM blocks ORDER BY name")
+    .toArray()
+    .map((row) => ({ kind: "tool", ...row }));
+}
+
+export function createBlockMethods(host: PolicyHost): BlockMethods {
+  const { sql } = host;
+  const find = (name: string) => blocksOf(sql).find((block) => block.name === name);
+  const done = (changed: boolean): BlockWrite => {
+    // A tenant that is just being made has no policy to announce yet.
+    if (changed && host.revision() > 0) host.bump();
+    return { changed, effectiveAt: host.effectiveAt() };
+  };
+  return {
+    blockTool: (name, note, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (before?.note === note || host.closure.isClosed()) return done(false);
+        const since = new Date(host.now()).toISOString();
+        sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
+        host.record(actor, "block", `tool ${name}`, { before: before ?? null, after: { note } });
+        return done(true);
+      }),
+    unblockTool: (name, actor) =>
+      host.transaction(() => {
+        const before = find(name);
+        if (!before) return done(false);
+        sql.exec("DELETE FROM blocks WHERE name = ?", name);
+        host.record(actor, "unblock", `tool ${name}`, { before, after: null });
+        return done(true);
+      }),
+  };
+}

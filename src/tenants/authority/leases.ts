@@ -1,0 +1,101 @@
+// Owns the leases on a tenant's policy: what one carries, and from when on none that was given before now is valid.
+
+import { authorityState } from "./authority-tables.ts";
+import { blocksOf } from "./block-tables.ts";
+import type { TenantDocument } from "../document/tenant-document.ts";
+import { endedSince } from "./ended-tables.ts";
+import type { LeaseAnswer, LeaseAsk, Policy, RetiredName } from "./policy-records.ts";
+import type { TableHost } from "./tables.ts";
+import type { Suspension } from "../document/visibility.ts";
+
+/** Added to a lease's end before a withdrawal counts: clocks that run at slightly different speeds. */
+const CLOCK_SLACK_MS = 100;
+
+/** `found`: the tenant's row, undefined where there is no such tenant. */
+export function grant(
+  host: TableHost,
+  ask: LeaseAsk,
+  granted: Leases,
+  found: { readonly created: string; readonly revision: number; readonly effective: string } | undefined,
+): LeaseAnswer {
+  if (!found) return { state: "absent" };
+  const { sql } = host;
+  const document = JSON.parse(found.effective) as TenantDocument;
+  granted.note(document.maxStalenessMs ?? ask.maxStalenessMs);
+  const { revision, created } = found;
+  const isSame = ask.version?.created === created;
+  const isCurrent = isSame && ask.version?.number === revision;
+  return {
+    state: "granted",
+    version: revision,
+    created,
+    policy: isCurrent ? null : { document, ...withdrawn(sql) },
+    ...authorityState(host),
+    key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
+    // Another tenant of the same name counted its ended sessions anew.
+    ended: ask.endedAfter === undefined ? null : endedSince(sql, isSame ? ask.endedAfter : null),
+  };
+}
+
+export interface Leases {
+  note(staleness: number): void;
+  effectiveAt(): number;
+}
+
+/** What is in memory is lost with the object; then a lease may have been given just now, as long as any ever was. */
+export function trackLeases(host: TableHost): Leases {
+  const { sql } = host;
+  let longest = sql.exec<{ longest: number }>("SELECT longest FROM leases").toArray()[0]?.longest ?? 0;
+  let until = longest === 0 ? 0 : host.now() + longest;
+  return {
+    note: (staleness) => {
+      if (staleness > longest) {
+        longest = staleness;
+        sql.exec(
+          "INSERT INTO leases (one, longest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET longest = ?",
+          longest,
+          longest,
+        );
+      }
+      until = Math.max(until, host.now() + staleness);
+    },
+    effectiveAt: () => Math.max(host.now(), until + CLOCK_SLACK_MS),
+  };
+}
+
+export function suspensionsOf(sql: SqlStorage): Suspension[] {
+  return sql
+    .exec<{ kind: string; name: string; note: string; since: string }>("SELECT * FROM suspensions")
+    .toArray() as Suspension[];
+}
+
+export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
+  const rows = sql
+    .exec<{ kind: string; profile: string; name: string; target: string; successor: string | null; until: number }>(
+      "SELECT * FROM retired",
+    )
+    .toArray();
+  const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));
+  return { suspensions: [...suspensionsOf(sql), ...blocksOf(sql)], retired: retired as RetiredName[] };
+}
+
+/** Last use is as exact as a lease: one row written for many calls. */
+function useKey(host: TableHost, hash: string) {
+  const { sql } = host;
+  const [found] = sql
+    .exec<{
+      id: string;
+      name: string;
+      scopes: string | null;
+      profile: string | null;
+      expires: number | null;
+      retires: number | null;
+    }>("SELECT id, name, scopes, profile, expires, retires FROM api_keys WHERE hash = ?", hash)
+    .toArray();
+  if (!found) return null;
+  const { id, name, scopes, profile, expires, retires } = found;
+  const ends = retires === null ? expires : Math.min(retires, expires ?? retires);
+  if (ends !== null && ends <= host.now()) return null;
+  sql.exec("UPDATE api_keys SET last_used = ? WHERE id = ?", new Date(host.now()).toISOString(), id);
+  return { id, name, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), profile, expires: ends };
+}

@@ -1,0 +1,232 @@
+// Owns a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names and the audit log, and
+// the leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
+
+import { auditPage, recordAudit } from "./audit-log.ts";
+import type { Withdrawn } from "./changes.ts";
+import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
+import type { TenantDocument } from "../document/tenant-document.ts";
+import { grant, trackLeases, withdrawn, type Leases, suspensionsOf } from "./leases.ts";
+import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
+import type {
+  Actor,
+  AuditEntry,
+  LeaseAnswer,
+  LeaseAsk,
+  PolicyHost,
+  RetiredName,
+  TenantRecord,
+  WriteResult,
+} from "./policy-records.ts";
+import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
+import type { TableHost, Tables } from "./tables.ts";
+import type { Suspension } from "../document/visibility.ts";
+
+export interface DocumentWrite {
+  readonly own: TenantDocument;
+  readonly effective: TenantDocument;
+  /** Names that the change takes off the lists. */
+  readonly retired: readonly RetiredName[];
+  /** The revision that was read; null writes whatever there is. */
+  readonly ifRevision: number | null;
+  readonly actor: Actor;
+  readonly action: string;
+}
+
+export interface PolicyMethods extends KeyMethods, BlockMethods, SecretMethods {
+  lease(ask: LeaseAsk): LeaseAnswer;
+  create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
+  write(write: DocumentWrite): WriteResult;
+  read(inCode: boolean): TenantRecord | undefined;
+  suspend(suspension: Omit<Suspension, "since">, actor: Actor): WriteResult;
+  resume(kind: Suspension["kind"], name: string, actor: Actor): WriteResult;
+  audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
+  /** From when on what is withdrawn now, or was before, is in force everywhere. */
+  inForceAt(): number;
+  /** The end of the tenant: no lease, key or write from now on. Says from when on no isolate serves it. */
+  close(): number;
+  erase(): Promise<void>;
+}
+
+export const policyTables: Tables<PolicyMethods> = {
+  name: "policy",
+  migrations: [
+    "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
+    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
+    `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
+       successor TEXT, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
+    `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
+       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER)`,
+    `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+    "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
+  ],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+interface TenantRow {
+  [column: string]: SqlStorageValue;
+  created: string;
+  revision: number;
+  own: string;
+  effective: string;
+}
+
+function methodsOf(host: TableHost): PolicyMethods {
+  const { sql } = host;
+  const granted = trackLeases(host);
+  const policyHost = createPolicyHost(host, granted);
+  const rows = tenantRows(host);
+  return {
+    ...createKeyMethods(policyHost),
+    ...createBlockMethods(policyHost),
+    ...createSecretMethods(policyHost),
+    lease: (ask) => grant(host, ask, granted, ask.inCode ? rows.ensure() : rows.find()),
+    create: (write) =>
+      host.transaction(() => {
+        const found = rows.find();
+        if (found) return { state: "conflict", revision: found.revision };
+        rows.insert(write.own, write.effective);
+        host.closure.setClosed(false);
+        policyHost.record(write.actor, write.action, "tenant", { before: null, after: write.own });
+        return { state: "written", revision: 1, effectiveAt: host.now() };
+      }),
+    write: (write) =>
+      host.transaction(() => {
+        const found = rows.find();
+        return found ? writeDocument(policyHost, write, found) : { state: "absent" };
+      }),
+    read: (inCode) => {
+      const found = inCode ? rows.ensure() : rows.find();
+      return found && recordOf(host, found);
+    },
+    suspend: (suspension, actor) => host.transaction(() => suspend(policyHost, suspension, actor)),
+    resume: (kind, name, actor) =>
+      host.transaction(() => {
+        const [before] = suspensionsOf(sql).filter((entry) => entry.kind === kind && entry.name === name);
+        if (!before) return { state: "unchanged", revision: rows.find()?.revision ?? 0 };
+        sql.exec("DELETE FROM suspensions WHERE kind = ? AND name = ?", kind, name);
+        policyHost.record(actor, "resume", `${kind} ${name}`, { before, after: null });
+        return { state: "written", revision: policyHost.bump(), effectiveAt: policyHost.effectiveAt() };
+      }),
+    audit: ({ before, limit }) => auditPage(sql, before, limit),
+    inForceAt: () => granted.effectiveAt(),
+    close: () => {
+      host.transaction(() => {
+        sql.exec("DELETE FROM tenant");
+        sql.exec("DELETE FROM api_keys");
+        sql.exec("DELETE FROM secrets");
+      });
+      host.closure.setClosed(true);
+      host.changes.policy(Number.MAX_SAFE_INTEGER, granted.effectiveAt(), {});
+      return granted.effectiveAt();
+    },
+    erase: () => host.erase(),
+  };
+}
+
+function createPolicyHost(host: TableHost, granted: Leases): PolicyHost {
+  const { sql } = host;
+  return {
+    ...host,
+    effectiveAt: () => granted.effectiveAt(),
+    revision: () => sql.exec<{ revision: number }>("SELECT revision FROM tenant").toArray()[0]?.revision ?? 0,
+    bump: (close) => {
+      const bumped = "UPDATE tenant SET revision = revision + 1 RETURNING revision";
+      const { revision } = sql.exec<{ revision: number }>(bumped).one();
+      host.changes.policy(revision, granted.effectiveAt(), close);
+      return revision;
+    },
+    record: (actor, action, target, change) => {
+      recordAudit(host, actor, [action, target], change);
+    },
+  };
+}
+
+interface TenantRows {
+  find(): TenantRow | undefined;
+  insert(own: TenantDocument, effective: TenantDocument): void;
+  /** A tenant in code exists without a row until it is first asked for. */
+  ensure(): TenantRow;
+}
+
+function tenantRows(host: TableHost): TenantRows {
+  const { sql } = host;
+  const find = () => sql.exec<TenantRow>("SELECT * FROM tenant").toArray()[0];
+  const insert = (own: TenantDocument, effective: TenantDocument) => {
+    sql.exec(
+      "INSERT INTO tenant (one, created, revision, own, effective) VALUES (1, ?, 1, ?, ?)",
+      new Date(host.now()).toISOString(),
+      JSON.stringify(own),
+      JSON.stringify(effective),
+    );
+  };
+  return {
+    find,
+    insert,
+    ensure: () => {
+      if (!find()) insert({}, {});
+      return find() as TenantRow;
+    },
+  };
+}
+
+function recordOf(host: TableHost, found: TenantRow): TenantRecord {
+  return {
+    id: host.tenant,
+    created: found.created,
+    revision: found.revision,
+    own: JSON.parse(found.own) as TenantDocument,
+    effective: JSON.parse(found.effective) as TenantDocument,
+    ...withdrawn(host.sql),
+  };
+}
+
+function writeDocument(host: PolicyHost, write: DocumentWrite, found: TenantRow): WriteResult {
+  const { sql } = host;
+  if (write.ifRevision !== null && write.ifRevision !== found.revision) {
+    return { state: "conflict", revision: found.revision };
+  }
+  const own = JSON.stringify(write.own);
+  const effective = JSON.stringify(write.effective);
+  if (own === found.own && effective === found.effective) return { state: "unchanged", revision: found.revision };
+  sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
+  sql.exec("DELETE FROM retired WHERE until < ?", host.now());
+  for (const { kind, profile, name, target, successor, until } of write.retired) {
+    sql.exec(
+      "INSERT OR REPLACE INTO retired (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",
+      kind,
+      profile ?? "",
+      name,
+      target,
+      successor,
+      until,
+    );
+  }
+  host.record(write.actor, write.action, "document", { before: JSON.parse(found.own), after: write.own });
+  return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
+}
+
+function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor: Actor): WriteResult {
+  const { kind, name, note } = suspension;
+  if (host.revision() === 0) return { state: "absent" };
+  const before = suspensionsOf(host.sql).find((entry) => entry.kind === kind && entry.name === name) ?? null;
+  const since = new Date(host.now()).toISOString();
+  host.sql.exec(
+    "INSERT OR REPLACE INTO suspensions (kind, name, note, since) VALUES (?, ?, ?, ?)",
+    kind,
+    name,
+    note,
+    since,
+  );
+  host.record(actor, "suspend", `${kind} ${name}`, { before, after: { note } });
+  return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
+}
+
+/** A suspended tool ends nobody's stream. */
+function endedBy({ kind, name }: Pick<Suspension, "kind" | "name">): Withdrawn | undefined {
+  if (kind === "tenant") return {};
+  if (kind === "tool") return undefined;
+  return kind === "principal" ? { principal: name } : { profile: name };
+}

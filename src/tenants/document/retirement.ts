@@ -1,0 +1,67 @@
+// Owns which names a change of a document takes off the lists, and until when they can still be called: clients keep the
+// list they once read. Pure.
+
+import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
+import type { RetiredName } from "../authority/policy-records.ts";
+import { isVisible } from "./visibility.ts";
+
+/** What the Worker has for a tenant, by name in code. */
+export interface CatalogNames {
+  readonly tools: readonly string[];
+  readonly prompts: readonly string[];
+  /** Tools that are there while the document or the profile switches search on. */
+  readonly search: readonly string[];
+}
+
+const DAY = 86_400_000;
+const KINDS = ["tools", "prompts"] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The documents are whole: everything that lies under them is merged in. */
+export function retiredNames(
+  before: TenantDocument,
+  after: TenantDocument,
+  catalog: CatalogNames,
+  now: number,
+): RetiredName[] {
+  const until = now + (after.retirementDays ?? DEFAULT_RETIREMENT_DAYS) * DAY;
+  if (until <= now) return [];
+  return viewsOf(before, after).flatMap((profile) =>
+    KINDS.flatMap((kind) => {
+      const was = listedNames(before, profile, kind, catalog);
+      const is = listedNames(after, profile, kind, catalog);
+      const successors = new Map([...is].map(([name, target]) => [target, name]));
+      return [...was]
+        .filter(([name]) => !is.has(name))
+        .map(([name, target]) => ({ kind, profile, name, target, successor: successors.get(target) ?? null, until }));
+    }),
+  );
+}
+
+/** The default view, and the profiles that go on: one that is gone has no URL to call anything at. */
+function viewsOf(before: TenantDocument, after: TenantDocument): (string | null)[] {
+  return [null, ...Object.keys(before.profiles ?? {}).filter((name) => Object.hasOwn(after.profiles ?? {}, name))];
+}
+
+/** Listed name to name in code, as somebody without scopes sees it. */
+export function listedNames(
+  document: TenantDocument,
+  profile: string | null,
+  kind: Kind,
+  catalog: CatalogNames,
+): ReadonlyMap<string, string> {
+  const seen = profile === null ? undefined : document.profiles?.[profile];
+  const eyes = { profile: seen, scopes: undefined };
+  const names = targetsOf(document, seen, kind, catalog).filter((name) => isVisible(document, eyes, kind, name));
+  return new Map(names.map((name) => [renamingOf(seen?.[kind], name)?.name ?? name, name]));
+}
+
+export function targetsOf(
+  document: TenantDocument,
+  profile: ProfileDocument | undefined,
+  kind: Kind,
+  catalog: CatalogNames,
+): string[] {
+  if (kind === "prompts") return [...new Set([...catalog.prompts, ...Object.keys(document.prompts ?? {})])];
+  return (profile?.search ?? document.search ?? false) ? [...catalog.tools, ...catalog.search] : [...catalog.tools];
+}

@@ -1,0 +1,85 @@
+// Owns how a tenant is declared in code, and how that declaration lies under what its operators write.
+
+import type { TenantDocument } from "./tenant-document.ts";
+import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
+import { ANYWHERE, type Placement } from "../directory/placement.ts";
+
+/** A tenant as the author of a Worker writes it; every member has a default. */
+export interface TenantDefinition<Seed = unknown> {
+  readonly title?: string;
+  readonly description?: string;
+  readonly instructions?: string;
+  readonly mode?: "open" | "key";
+  /** Glob patterns over names (`*` and `?`); without them the tenant has every tool of the Worker. */
+  readonly tools?: readonly string[];
+  readonly prompts?: readonly string[];
+  /** Glob patterns over the URIs and URI templates of resources in code. */
+  readonly resources?: readonly string[];
+  /** Switches on the built-in read-only tools `search` and `fetch` over everything the tenant stores. */
+  readonly search?: boolean;
+  /** Stored at the tenant's first request; what is there already is never overwritten. */
+  readonly seed?: () => readonly Seed[];
+  /** Per tool name: what `ctx.config` is. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly maxStalenessMs?: number;
+}
+
+export interface Tenant<Seed = unknown> {
+  readonly id: string;
+  /** undefined: the tenant was made through the admin API. */
+  readonly definition: TenantDefinition<Seed> | undefined;
+  /** What lies under the tenant's own document. */
+  readonly base: TenantDocument;
+  readonly maxStalenessMs: number;
+  readonly placement: Placement;
+}
+
+const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
+
+export function isTenantId(id: string): boolean {
+  return ID.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
+}
+
+export function defineTenants<Seed>(
+  definitions: Readonly<Record<string, TenantDefinition<Seed>>>,
+): ReadonlyMap<string, Tenant<Seed>> {
+  const tenants = new Map<string, Tenant<Seed>>();
+  for (const [id, definition] of Object.entries(definitions)) {
+    if (!isTenantId(id)) {
+      throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
+    }
+    const maxStalenessMs = definition.maxStalenessMs ?? DEFAULT_MAX_STALENESS_MS;
+    if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > 300_000) {
+      throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to 300000`);
+    }
+    tenants.set(id, { id, definition, base: documentOf(definition), maxStalenessMs, placement: ANYWHERE });
+  }
+  return tenants;
+}
+
+export function managedTenant<Seed>(id: string, placement = ANYWHERE): Tenant<Seed> {
+  // Closed until its operators open it.
+  return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, placement };
+}
+
+function documentOf({
+  title,
+  description,
+  instructions,
+  mode,
+  search,
+  config,
+  maxStalenessMs,
+}: TenantDefinition): TenantDocument {
+  const tools = Object.fromEntries(Object.entries(config ?? {}).map(([tool, value]) => [tool, { config: value }]));
+  return {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(search === undefined ? {} : { search }),
+    ...(maxStalenessMs === undefined ? {} : { maxStalenessMs }),
+    ...(config === undefined ? {} : { tools }),
+  };
+}

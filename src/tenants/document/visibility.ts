@@ -1,0 +1,89 @@
+// Owns the rule of what is visible: enabled in the tenant, allowed by the profile, within the principal's scopes, and
+// not suspended. One function decides, and another says why. Pure.
+
+import type { Patterns, ProfileDocument, ScopeDocument, TenantDocument, ToolSetting } from "./tenant-document.ts";
+import { globMatches } from "./glob.ts";
+
+export type Kind = "tools" | "prompts" | "resources";
+
+export interface Suspension {
+  readonly kind: "tenant" | "profile" | "principal" | "tool";
+  readonly name: string;
+  /** What callers are told. */
+  readonly note: string;
+  readonly since: string;
+}
+
+/** Through which eyes a tenant is looked at. */
+export interface Eyes {
+  readonly profile: ProfileDocument | undefined;
+  /** undefined: no scopes apply. */
+  readonly scopes: readonly ScopeDocument[] | undefined;
+}
+
+export interface Verdict {
+  readonly visible: boolean;
+  readonly reasons: readonly string[];
+}
+
+/** The setting of the exact name, else of the longest pattern that matches. */
+export function settingOf(
+  document: TenantDocument,
+  tool: string,
+): { readonly by: string; readonly setting: ToolSetting } | undefined {
+  const settings = document.tools ?? {};
+  if (Object.hasOwn(settings, tool)) return { by: tool, setting: settings[tool] as ToolSetting };
+  const patterns = Object.keys(settings).filter((pattern) => globMatches(pattern, tool));
+  const [by] = patterns.toSorted((a, b) => b.length - a.length);
+  return by === undefined ? undefined : { by, setting: settings[by] as ToolSetting };
+}
+
+export function judge(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): Verdict {
+  const reasons: string[] = [];
+  const setting = kind === "tools" ? settingOf(document, name) : undefined;
+  const enabled = setting?.setting.enabled ?? true;
+  reasons.push(setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default");
+  const allowed = judgePatterns(eyes.profile?.[kind], name, reasons);
+  const scoped = judgeScopes(eyes.scopes, kind, name, reasons);
+  return { visible: enabled && allowed && scoped, reasons };
+}
+
+function judgePatterns(patterns: Patterns | undefined, name: string, reasons: string[]): boolean {
+  const denied = patterns?.deny?.find((pattern) => globMatches(pattern, name));
+  if (denied !== undefined) {
+    reasons.push(`profile: denied by ${denied}`);
+    return false;
+  }
+  if (patterns?.allow === undefined) {
+    reasons.push("profile: allows everything it does not deny");
+    return true;
+  }
+  const allowed = patterns.allow.find((pattern) => globMatches(pattern, name));
+  reasons.push(allowed === undefined ? "profile: no allow pattern matches" : `profile: allowed by ${allowed}`);
+  return allowed !== undefined;
+}
+
+function judgeScopes(
+  scopes: readonly ScopeDocument[] | undefined,
+  kind: Kind,
+  name: string,
+  reasons: string[],
+): boolean {
+  if (scopes === undefined) {
+    reasons.push("principal: no scopes apply");
+    return true;
+  }
+  const granted = scopes.flatMap((scope) => scope[kind] ?? []).find((pattern) => globMatches(pattern, name));
+  reasons.push(granted === undefined ? "principal: no scope matches" : `principal: a scope grants ${granted}`);
+  return granted !== undefined;
+}
+
+export function isVisible(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): boolean {
+  if (kind === "tools" && settingOf(document, name)?.setting.enabled === false) return false;
+  const patterns = eyes.profile?.[kind];
+  if (patterns?.deny?.some((pattern) => globMatches(pattern, name))) return false;
+  if (patterns?.allow && !patterns.allow.some((pattern) => globMatches(pattern, name))) return false;
+  return (
+    eyes.scopes === undefined || eyes.scopes.some((scope) => scope[kind]?.some((pattern) => globMatches(pattern, name)))
+  );
+}

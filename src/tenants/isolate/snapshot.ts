@@ -1,0 +1,137 @@
+// Owns what this isolate holds of each tenant, and for how long: the serving half of the lease rule, within a budget of
+// memory. No request awaits another request's promise: two that find a lease ended both ask, and the later answer stays.
+
+import type { KeyRing } from "../../auth/seal.ts";
+import { EndedSessions } from "./ended-sessions.ts";
+import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "../authority/policy-records.ts";
+import { policyTables } from "../authority/policy-tables.ts";
+import type { Placement } from "../directory/placement.ts";
+import { remote, type TenantStub } from "../authority/tables.ts";
+
+/** Milliseconds a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
+export const DEFAULT_MAX_STALENESS_MS = 5000;
+const MAX_BYTES = 32 * 1024 * 1024;
+/** What a snapshot costs besides its policy: views, keys, the ring. */
+const BASE_BYTES = 16 * 1024;
+const MAX_TOKENS = 1000;
+
+export interface Snapshot {
+  readonly tenant: string;
+  readonly version: number;
+  /** When the tenant was made: another one of the same name counts its versions anew. */
+  readonly created: string;
+  readonly policy: Policy;
+  readonly ring: KeyRing;
+  readonly seeded: boolean;
+  /** Milliseconds since the epoch; the send time of the ask plus the tenant's staleness. */
+  readonly validUntil: number;
+  /** By token; null: no such key. Ends with the version. */
+  readonly keys: Map<string, KeyGrant | null>;
+  /** Whatever is computed from the policy and lives as long as it. */
+  readonly derived: Map<string, unknown>;
+  /** Outlives versions. */
+  readonly ended: EndedSessions;
+  readonly bytes: number;
+  /** Of its authority: who holds this need not ask the directory where that is. */
+  readonly placement: Placement;
+}
+
+export interface SnapshotAsk {
+  readonly placement: Placement;
+  readonly maxStalenessMs: number;
+  readonly inCode: boolean;
+  /** A presented token and its hash, when this isolate does not know it yet. */
+  readonly key: { readonly token: string; readonly hash: string } | null;
+}
+
+/** Least recently used first. */
+const held = new Map<string, Snapshot>();
+let heldBytes = 0;
+
+/** The snapshot whatever its age: what a tenant looked like when it was last asked. */
+export function lastSnapshot(tenant: string): Snapshot | undefined {
+  return held.get(tenant);
+}
+
+export function validSnapshot(tenant: string): Snapshot | undefined {
+  const snapshot = held.get(tenant);
+  return snapshot !== undefined && Date.now() < snapshot.validUntil ? snapshot : undefined;
+}
+
+/** undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
+export async function askSnapshot(tenant: string, stub: TenantStub, ask: SnapshotAsk): Promise<Snapshot | undefined> {
+  const asked = Date.now();
+  const before = held.get(tenant);
+  const answer: LeaseAnswer = await remote(stub, policyTables).lease({
+    version: before ? { number: before.version, created: before.created } : null,
+    maxStalenessMs: ask.maxStalenessMs,
+    inCode: ask.inCode,
+    keyHash: ask.key?.hash ?? null,
+    endedAfter: before?.ended.cursor ?? null,
+  });
+  if (answer.state === "absent") {
+    dropSnapshot(tenant);
+    return undefined;
+  }
+  const snapshot = renewed(tenant, answer, { before, asked, ask });
+  if (ask.key) rememberKey(snapshot, ask.key.token, answer.key);
+  hold(snapshot);
+  return snapshot;
+}
+
+function renewed(
+  tenant: string,
+  answer: LeaseGranted,
+  { before, asked, ask }: { before: Snapshot | undefined; asked: number; ask: SnapshotAsk },
+): Snapshot {
+  // The same keys stay the same objects, because imported keys and opened sessions hang on them.
+  const ring = before && sameKeys(before.ring, answer.ring) ? before.ring : answer.ring;
+  const { version, created, seeded } = answer;
+  const ended = before?.ended ?? new EndedSessions();
+  if (answer.ended) ended.learn(answer.ended);
+  const kept = answer.policy === null ? before : (sameAs(answer, tenant) ?? fresh(answer.policy, ended));
+  if (!kept) throw new Error("the authority sent no policy and none is held");
+  const { policy, keys, derived, bytes } = kept;
+  const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
+  const { placement } = ask;
+  return { tenant, version, created, policy, ring, seeded, validUntil, keys, derived, ended, bytes, placement };
+}
+
+/** Somebody asked at the same time and was answered before: keys and views are found and computed once for a version. */
+function sameAs({ version, created }: LeaseGranted, tenant: string): Snapshot | undefined {
+  const current = held.get(tenant);
+  return current?.version === version && current.created === created ? current : undefined;
+}
+
+function fresh(policy: Policy, ended: EndedSessions): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {
+  const bytes = BASE_BYTES + 2 * JSON.stringify(policy).length + ended.bytes;
+  return { policy, keys: new Map(), derived: new Map(), bytes };
+}
+
+function sameKeys(a: KeyRing, b: KeyRing): boolean {
+  return a.length === b.length && a.every((key, at) => key.id === b[at]?.id);
+}
+
+function rememberKey(snapshot: Snapshot, token: string, grant: KeyGrant | null): void {
+  const { keys } = snapshot;
+  const [oldest] = keys.keys();
+  if (keys.size >= MAX_TOKENS && !keys.has(token) && oldest !== undefined) keys.delete(oldest);
+  keys.set(token, grant);
+}
+
+function hold(snapshot: Snapshot): void {
+  dropSnapshot(snapshot.tenant);
+  held.set(snapshot.tenant, snapshot);
+  heldBytes += snapshot.bytes;
+  for (const [tenant] of held) {
+    if (heldBytes <= MAX_BYTES || tenant === snapshot.tenant) break;
+    dropSnapshot(tenant);
+  }
+}
+
+export function dropSnapshot(tenant: string): void {
+  const known = held.get(tenant);
+  if (!known) return;
+  held.delete(tenant);
+  heldBytes -= known.bytes;
+}

@@ -1,0 +1,69 @@
+// A deleted tenant takes with it what its clients' sessions remembered, however many there are.
+
+import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
+import { ANYWHERE, stubOf } from "../../../src/tenants/directory/placement.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createWorker, type Env } from "../../../src/tenantry.ts";
+import { adminEnv, ask, newTenant, ORIGIN } from "../../support/worker/admin.ts";
+
+const worker = createWorker({ tenants: { demo: {} } });
+const whole = { ...adminEnv, HUBS: env.HUBS } as unknown as Env;
+
+async function post(tenant: string, message: object, session?: string): Promise<Response> {
+  const ctx = createExecutionContext();
+  const request = new Request(`${ORIGIN}/mcp/${tenant}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...(session === undefined ? {} : { "mcp-session-id": session }) },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
+  });
+  const response = await worker.fetch(request, whole, ctx);
+  await waitOnExecutionContext(ctx);
+  return response;
+}
+
+/** A session that remembers a subscription. */
+async function subscribed(tenant: string): Promise<string> {
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  const begun = await post(tenant, { method: "initialize", params });
+  const session = begun.headers.get("mcp-session-id") ?? "";
+  const done = await post(tenant, { method: "resources/subscribe", params: { uri: "notes://one" } }, session);
+  expect(await done.json()).toMatchObject({ result: {} });
+  return session;
+}
+
+const registerOf = (tenant: string) => remote(stubOf(env, tenant, ANYWHERE), sessionRegister);
+
+function subscriptionsIn(tenant: string, nonce: string): Promise<number> {
+  return runInDurableObject(env.SESSIONS.getByName(`${tenant}/${nonce}`), async (object) => {
+    const kept = await object.subscriptions();
+    return kept.length;
+  });
+}
+
+it("leaves nothing in the sessions that remembered something", async () => {
+  const tenant = await newTenant({ maxStalenessMs: 50 });
+  await Promise.all(Array.from({ length: 3 }, () => subscribed(tenant)));
+  const nonces = await registerOf(tenant).list(10);
+  expect(nonces).toHaveLength(3);
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(tenant, nonce)))).toEqual([1, 1, 1]);
+  expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(tenant, nonce)))).toEqual([0, 0, 0]);
+});
+
+it("lets a session that remembers nothing begin without a word to anybody", async () => {
+  const tenant = await newTenant({ maxStalenessMs: 50 });
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  await post(tenant, { method: "initialize", params });
+  expect(await registerOf(tenant).list(10)).toEqual([]);
+});
+
+it("takes no session in that comes while the tenant is being deleted", async () => {
+  const tenant = await newTenant({ maxStalenessMs: 50 });
+  const register = registerOf(tenant);
+  expect(await register.remember("nonce-before", Date.now() + 60_000)).toBe(true);
+  await ask("DELETE", `/tenants/${tenant}`);
+  expect(await register.remember("nonce-after", Date.now() + 60_000)).toBe(false);
+});

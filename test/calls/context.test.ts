@@ -1,0 +1,163 @@
+// `ctx`: what a handler may use, and that it is its own tenant's.
+
+import { describe, expect, it, vi } from "vitest";
+import { Context } from "../../src/calls/context.ts";
+import type { CallHost } from "../../src/calls/call-host.ts";
+import { viewOf } from "../../src/content/serve/view.ts";
+import { managedTenant } from "../../src/tenants/document/tenant-definition.ts";
+import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import type { Call, SessionPort } from "../../src/protocol/backend.ts";
+import { DIALECTS } from "../../src/protocol/era.ts";
+import type { LogLevel } from "../../src/protocol/meta.ts";
+import { callOf, hostOf, RecordingSink } from "../support/worker/calls.ts";
+import { freshTenant } from "../support/worker/tenant.ts";
+
+function contextOf(about: { call?: Partial<Call>; host?: Partial<CallHost>; name?: string } = {}) {
+  const sink = new RecordingSink();
+  const host = hostOf(freshTenant(), about.host);
+  const ctx = new Context(
+    callOf({ sink, ...about.call }),
+    host,
+    new StreamInterview({}, undefined, undefined),
+    about.name ?? "tool",
+  );
+  return { ctx, sink };
+}
+
+describe("secret", () => {
+  const env = { ACME__KEY: "of acme", ACME_CORP__KEY: "of acme-corp", ACME__BINDING: {}, KEY: "of the Worker" };
+  const of = (id: string) => contextOf({ host: { env, tenant: id } }).ctx;
+
+  it("is the tenant's own", async () => {
+    expect(await of("acme").secret("key")).toBe("of acme");
+    expect(await of("acme-corp").secret("KEY")).toBe("of acme-corp");
+  });
+
+  it.each(["corp__key", "_corp__key", "corp-key", "../key", "", "key ", "__proto__", "missing", "binding"])(
+    "is never another tenant's or something else: %j",
+    async (name) => {
+      await expect(of("acme").secret(name)).rejects.toThrow(/secret/);
+    },
+  );
+
+  it("does not say which variable it looked for", async () => {
+    await expect(of("acme").secret("missing")).rejects.toThrow(/^no secret "missing" is set for this tenant$/);
+  });
+});
+
+describe("config", () => {
+  const policy = { document: { tools: { tool: { config: { limit: 3 } } } }, suspensions: [], retired: [] };
+  const catalog = {
+    server: { name: "t", version: "1" },
+    instructions: undefined,
+    tools: [],
+    prompts: [],
+    resources: [],
+  };
+  const sight = viewOf(catalog, managedTenant("acme"), policy, { profile: null, scopes: undefined });
+  const host = { sight };
+
+  it("is what the tenant says for this tool", () => {
+    expect(contextOf({ host }).ctx.config).toEqual({ limit: 3 });
+  });
+
+  it.each(["other", "constructor", "__proto__", "toString"])("is nothing for a tool called %s", (name) => {
+    expect(contextOf({ host, name }).ctx.config).toBeUndefined();
+  });
+});
+
+describe("progress", () => {
+  it("is sent in growing steps to who asked for it", () => {
+    const { ctx, sink } = contextOf({ call: { progressToken: "t" } });
+    for (const step of [0, 0, 1, 0.5, Number.NaN, 2]) ctx.progress(step, 2, "of two");
+    expect(sink.sent.map(({ params }) => params.progress)).toEqual([0, 1, 2]);
+    expect(sink.sent[0]).toEqual({
+      method: "notifications/progress",
+      params: { progressToken: "t", progress: 0, total: 2, message: "of two" },
+    });
+  });
+
+  it("is sent to nobody else, and 0 is a token", () => {
+    const silent = contextOf();
+    silent.ctx.progress(1);
+    expect(silent.sink.sent).toEqual([]);
+    const zero = contextOf({ call: { progressToken: 0 } });
+    zero.ctx.progress(1);
+    expect(zero.sink.sent).toEqual([{ method: "notifications/progress", params: { progressToken: 0, progress: 1 } }]);
+  });
+});
+
+describe("log", () => {
+  const levels: LogLevel[] = ["debug", "info", "error"];
+
+  it("follows the level that a request of era 2026 asked for", () => {
+    for (const [logLevel, sent] of [
+      ["info", ["info", "error"]],
+      [undefined, []],
+    ] as const) {
+      const { ctx, sink } = contextOf({ call: { logLevel } });
+      for (const level of levels) ctx.log(level, { at: level }, "logger");
+      expect(sink.sent.map(({ params }) => params.level)).toEqual(sent);
+    }
+  });
+
+  function inSession(logLevel: SessionPort["logLevel"]) {
+    const session: SessionPort = {
+      unofficial: false,
+      logLevel,
+      setLogLevel: () => Promise.resolve(),
+      subscribe: () => Promise.resolve(true),
+      unsubscribe: () => Promise.resolve(),
+    };
+    return contextOf({ call: { dialect: DIALECTS["2025-11-25"], session } });
+  }
+
+  it("asks a session of era 2025 for its level once, and keeps the order", async () => {
+    const level = vi.fn(async (): Promise<LogLevel> => "info");
+    const { ctx, sink } = inSession(level);
+    for (const at of levels) ctx.log(at, at);
+    expect(sink.sent).toEqual([]);
+    await ctx.unsent;
+    ctx.log("alert", "later");
+    expect(sink.sent.map(({ params }) => params.data)).toEqual(["info", "error", "later"]);
+    expect(level).toHaveBeenCalledOnce();
+    expect(ctx.unsent).toBeUndefined();
+  });
+
+  it("costs no call its result when the level cannot be read", async () => {
+    const { ctx, sink } = inSession(() => Promise.reject(new Error("overloaded")));
+    ctx.log("error", "lost");
+    await ctx.unsent;
+    ctx.log("error", "lost too");
+    expect(sink.sent).toEqual([]);
+  });
+
+  it("refuses a level that does not exist", () => {
+    expect(() => {
+      contextOf().ctx.log("loud" as LogLevel, "x");
+    }).toThrow("no log level loud");
+  });
+});
+
+describe("signal", () => {
+  it("is aborted with the first reason, also when it is asked for afterwards", () => {
+    const { ctx } = contextOf();
+    ctx.abort(new Error("first"));
+    ctx.abort(new Error("second"));
+    expect(String(ctx.signal.reason)).toBe("Error: first");
+  });
+
+  it("goes along with what is fetched through ctx, unless the handler brings its own", async () => {
+    const signals: unknown[] = [];
+    const door = vi.spyOn(globalThis, "fetch").mockImplementation(async (_input, init) => {
+      signals.push(init?.signal);
+      return new Response();
+    });
+    const { ctx } = contextOf();
+    const { signal } = new AbortController();
+    await ctx.fetch("https://example.com/");
+    await ctx.fetch("https://example.com/", { signal });
+    door.mockRestore();
+    expect(signals).toEqual([ctx.signal, signal]);
+  });
+});

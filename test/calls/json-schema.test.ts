@@ -1,0 +1,223 @@
+// Plain JSON Schema: what is wrong is said by path and rule, nothing is fetched, and no value or schema costs without bound.
+
+import { describe, expect, it } from "vitest";
+import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS } from "../../src/calls/json-schema.ts";
+
+function violations(schema: Record<string, unknown>, value: unknown) {
+  return compileJsonSchema(schema)(value).map(({ path, expected, received }) => [path, expected, received]);
+}
+
+describe("violations", () => {
+  const person = {
+    type: "object",
+    properties: {
+      name: { type: "string", minLength: 2 },
+      age: { type: ["integer", "null"] },
+      role: { enum: ["user", "admin"] },
+      address: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+      tags: { type: "array", items: { type: "string" }, maxItems: 3 },
+      "a/b~c%": { type: "string" },
+    },
+    required: ["name"],
+    additionalProperties: false,
+  };
+
+  it.each([
+    [{ name: "Ada" }, []],
+    [{}, [["name", "required", "nothing"]]],
+    [{ name: 7 }, [["name", "expected string", "number"]]],
+    [{ name: "A" }, [["name", "must satisfy minLength 2", "string"]]],
+    [{ name: "Ada", age: "7" }, [["age", "expected integer or null", "string"]]],
+    [{ name: "Ada", role: "root" }, [["role", 'must satisfy enum ["user","admin"]', "string"]]],
+    [{ name: "Ada", address: {} }, [["address.city", "required", "nothing"]]],
+    [{ name: "Ada", address: { city: null } }, [["address.city", "expected string", "null"]]],
+    [
+      { name: "Ada", tags: ["a", 1, []] },
+      [
+        ["tags.1", "expected string", "number"],
+        ["tags.2", "expected string", "array"],
+      ],
+    ],
+    [{ name: "Ada", tags: ["a", "b", "c", "d"] }, [["tags", "must satisfy maxItems 3", "array"]]],
+    [{ name: "Ada", "a/b~c%": 1 }, [["a/b~c%", "expected string", "number"]]],
+    [{ name: "Ada", extra: 1 }, [["extra", "not allowed", "number"]]],
+    [7, [["", "expected object", "number"]]],
+  ])("of %j", (value, expected) => {
+    expect(violations(person, value)).toEqual(expected);
+  });
+
+  it("say the whole in one message", () => {
+    expect(compileJsonSchema(person)({ name: 7 })[0]?.message).toBe("name: expected string, received number");
+    expect(compileJsonSchema(person)([])[0]?.message).toBe("arguments: expected object, received array");
+  });
+
+  it("name the rule behind a $ref", () => {
+    const schema = {
+      properties: { a: { $ref: "#/$defs/text" }, b: { $ref: "#/$defs/list" } },
+      $defs: { text: { type: "string" }, list: { type: "array", items: { $ref: "#/$defs/text" } } },
+    };
+    expect(violations(schema, { a: 1, b: ["x", 2] })).toEqual([
+      ["a", "expected string", "number"],
+      ["b.1", "expected string", "number"],
+    ]);
+  });
+
+  it("come from every branch of a choice", () => {
+    const schema = { properties: { a: { anyOf: [{ type: "string" }, { type: "number" }] } } };
+    expect(violations(schema, { a: 1 })).toEqual([]);
+    expect(violations(schema, { a: {} }).map(([path]) => path)).toEqual(["a", "a", "a"]);
+  });
+
+  it("do not take an inherited member for a given one", () => {
+    const schema = { properties: { x: { type: "string" } }, additionalProperties: false };
+    expect(violations(schema, JSON.parse('{"__proto__":{"x":1}}')).map(([path]) => path)).toEqual(["__proto__"]);
+  });
+});
+
+describe("dialects", () => {
+  it.each([
+    undefined,
+    "https://json-schema.org/draft/2020-12/schema",
+    "https://json-schema.org/draft/2020-12/schema#",
+    "https://json-schema.org/draft/2019-09/schema",
+    "http://json-schema.org/draft-07/schema#",
+    "http://json-schema.org/draft-04/schema#",
+  ])("%s is served", ($schema) => {
+    const schema = { ...($schema === undefined ? {} : { $schema }), type: "string" };
+    expect(violations(schema, 1)).toEqual([["", "expected string", "number"]]);
+    expect(violations(schema, "x")).toEqual([]);
+  });
+
+  it("differ in what a list of schemas under items means", () => {
+    const pair = (draft: string) => ({ $schema: draft, items: [{ type: "string" }] });
+    expect(violations(pair("http://json-schema.org/draft-07/schema#"), [1])).toHaveLength(1);
+    const prefix = { prefixItems: [{ type: "string" }], items: false };
+    expect(violations(prefix, ["a"])).toEqual([]);
+    expect(violations(prefix, ["a", "b"])).toHaveLength(1);
+  });
+
+  it.each(["https://json-schema.org/draft/2030-01/schema", "http://json-schema.org/draft-03/schema#", "constructor"])(
+    "%s is refused by name",
+    ($schema) => {
+      expect(() => compileJsonSchema({ $schema })).toThrow(`unsupported JSON Schema dialect ${$schema}`);
+    },
+  );
+});
+
+describe("a schema is refused", () => {
+  it.each(["https://example.com/x.json", "http://localhost/", "other.json", "//host/x", "file:///etc/passwd", "urn:x"])(
+    "when it points to %s, at any depth",
+    ($ref) => {
+      const rule = `$ref ${$ref} leaves the schema`;
+      expect(() => compileJsonSchema({ $ref })).toThrow(rule);
+      expect(() => compileJsonSchema({ properties: { a: { anyOf: [{}, { items: { $ref } }] } } })).toThrow(rule);
+      expect(() => compileJsonSchema({ $defs: { unused: { $ref } } })).toThrow(rule);
+    },
+  );
+
+  it("when it has too many subschemas", () => {
+    const wide = (count: number) => ({ anyOf: Array.from({ length: count }, () => ({ type: "string" })) });
+    expect(compileJsonSchema(wide(4999))("x")).toEqual([]);
+    expect(() => compileJsonSchema(wide(5001))).toThrow("at most 5000 subschemas");
+  });
+
+  it("when it contains itself as an object", () => {
+    const loop: Record<string, unknown> = { type: "object" };
+    loop.properties = { again: loop };
+    expect(() => compileJsonSchema(loop)).toThrow("at most 5000 subschemas");
+  });
+});
+
+describe("what a value costs", () => {
+  const tree = {
+    $ref: "#/$defs/node",
+    $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
+  };
+
+  it("follows a schema that recurs as deep as the value goes", () => {
+    const nested = (depth: number, end: unknown): unknown => (depth === 0 ? end : { next: nested(depth - 1, end) });
+    expect(violations(tree, nested(100, {}))).toEqual([]);
+    expect(violations(tree, nested(100, 7))).toEqual([
+      [Array(100).fill("next").join("."), "expected object", "number"],
+    ]);
+  });
+
+  it("is bounded in faults reported", () => {
+    const list = { type: "array", items: { type: "string" } };
+    expect(violations(list, Array(500).fill(1))).toHaveLength(MAX_VIOLATIONS);
+  });
+
+  it("is bounded for a large value that is wrong everywhere", () => {
+    const list = { properties: { items: { type: "array", items: { type: "object", required: ["a"] } } } };
+    const wrong = compileJsonSchema(list)({ items: Array.from({ length: 1_000_000 }, () => ({})) });
+    expect(wrong.map(({ path, expected }) => [path, expected])).toEqual([["items.0.a", "required"]]);
+  });
+
+  it("leaves the author's schema as it is, frozen or not", () => {
+    const text = Object.freeze({ type: "string" });
+    const schema = Object.freeze({ type: "object", properties: Object.freeze({ a: text, b: text }) });
+    expect(violations(schema, { a: "x", b: 1 })).toEqual([["b", "expected string", "number"]]);
+    expect(Object.getOwnPropertyNames(text)).toEqual(["type"]);
+  });
+});
+
+describe("applyDefaults", () => {
+  const schema = {
+    properties: {
+      size: { default: 10 },
+      empty: { default: null },
+      inner: { properties: { deep: { default: ["x"] } } },
+      list: { items: { properties: { on: { default: true } } } },
+      whole: { default: {}, properties: { ignored: { default: 1 } } },
+    },
+  };
+
+  it("fills in what is absent, also inside what is there", () => {
+    expect(applyDefaults(schema, { inner: {}, list: [{}, { on: false }, 7] })).toEqual({
+      size: 10,
+      empty: null,
+      inner: { deep: ["x"] },
+      list: [{ on: true }, { on: false }, 7],
+      whole: {},
+    });
+  });
+
+  it("keeps what was given, even null and undefined", () => {
+    expect(applyDefaults(schema, { size: 0, empty: false, inner: null, whole: undefined })).toEqual({
+      size: 0,
+      empty: false,
+      inner: null,
+      whole: undefined,
+    });
+  });
+
+  it.each([null, 7, "text", [1], undefined])("leaves %j alone", (value) => {
+    expect(applyDefaults(schema, value)).toEqual(value);
+  });
+
+  it("changes neither the value nor the schema, and shares no default", () => {
+    const value = Object.freeze({ inner: Object.freeze({}) });
+    const first = applyDefaults(schema, value) as { inner: { deep: string[] } };
+    first.inner.deep.push("changed");
+    expect(applyDefaults(schema, value)).toMatchObject({ inner: { deep: ["x"] } });
+    expect(value).toEqual({ inner: {} });
+  });
+
+  it("pollutes no prototype", () => {
+    const hostile = {
+      properties: { constructor: { properties: { prototype: { properties: { bad: { default: 1 } } } } } },
+    };
+    applyDefaults(hostile, JSON.parse('{"__proto__":{"bad":1}}'));
+    applyDefaults(hostile, {});
+    expect({}).not.toHaveProperty("bad");
+    expect(applyDefaults({ properties: { toString: { default: "own" } } }, {})).toEqual({ toString: "own" });
+  });
+});
+
+it.each([
+  ["a reference that leads nowhere", { properties: { a: { $ref: "#/$defs/none" } } }, /leads nowhere/],
+  ["a reference to the root", { properties: { a: { $ref: "#" } } }, /put the schema under \$defs/],
+  ["a pattern that is no regular expression", { properties: { a: { pattern: "(" } } }, /no regular expression/],
+])("%s is refused at definition", (_what, schema, rule) => {
+  expect(() => checkJsonSchema({ type: "object", ...schema })).toThrow(rule);
+});

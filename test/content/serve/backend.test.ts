@@ -1,0 +1,295 @@
+// A tenant's own things as a backend: the contract of all backends, and what is special where code and storage meet.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ContentBackend } from "../../../src/content/serve/backend.ts";
+import type { Hooks } from "../../../src/calls/call-host.ts";
+import { definePrompt } from "../../../src/content/define/prompt.ts";
+import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
+import {
+  defineTenants,
+  managedTenant,
+  type TenantDefinition,
+} from "../../../src/tenants/document/tenant-definition.ts";
+import type { NewResource } from "../../../src/calls/resource-store.ts";
+import { openStore } from "../../../src/content/store/open-store.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { defineTool } from "../../../src/content/define/tool.ts";
+import { viewOf, type Catalog } from "../../../src/content/serve/view.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { backendContract } from "../../contract/backend-contract.ts";
+import { callOf, hostOf, RecordingSink } from "../../support/worker/calls.ts";
+import { freshTenant } from "../../support/worker/tenant.ts";
+
+function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
+  const tenant = freshTenant();
+  const whole: Catalog = {
+    server: { name: "test", version: "1" },
+    instructions: undefined,
+    tools: [],
+    prompts: [],
+    resources: [],
+    ...catalog,
+  };
+  const host = hostOf(tenant, { hooks });
+  const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
+  const policy = { document: {}, suspensions: [], retired: [] };
+  const view = viewOf(whole, managedTenant(tenant.id), policy, { profile: null, scopes: undefined });
+  return { backend: new ContentBackend(view, host), store };
+}
+
+const people = ["Ada", "Alan", "Grace"];
+const numbered = (count: number) => Array.from({ length: count }, (_, at) => `note:${String(at).padStart(3, "0")}`);
+
+backendContract("content", async () => {
+  const tools = [
+    defineTool({
+      name: "echo",
+      input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+      handler: ({ text }) => String(text),
+    }),
+    defineTool({
+      name: "broken",
+      handler: () => {
+        throw new Error("broken on purpose");
+      },
+    }),
+    defineTool({ name: "endless", handler: () => new Promise<never>(() => {}) }),
+  ];
+  const greet = definePrompt({
+    name: "greet",
+    arguments: { who: { complete: (value) => people.filter((name) => name.startsWith(value)) } },
+    handler: ({ who }) => `Hello ${who}`,
+  });
+  const uris = numbered(215);
+  const texts = new Map(uris.map((uri) => [uri, `text of ${uri}`]));
+  const [inCode, stored] = [uris.slice(0, 120), uris.slice(120)];
+  const resources = [
+    ...inCode.map((uri) => defineResource({ uri, name: uri, text: texts.get(uri) ?? "" })),
+    defineTemplate({ uriTemplate: "note:{number}", name: "notes" }),
+  ];
+  const { backend, store } = serve({ tools, prompts: [greet], resources });
+  await Promise.all(stored.map((uri) => store.write({ uri, name: uri, text: texts.get(uri) ?? "" })));
+  await store.write({ uri: "bytes:a", name: "bytes", blob: Uint8Array.of(0, 255) });
+  return {
+    backend,
+    call: callOf,
+    sink: () => new RecordingSink(),
+    tools: { echo: "echo", broken: "broken", endless: "endless" },
+    prompt: "greet",
+    texts,
+    bytes: { uri: "bytes:a", base64: "AP8=" },
+    template: { uriTemplate: "note:{number}", variable: "number", value: "200" },
+  };
+});
+
+describe("resources in code and in storage", () => {
+  const sizes = [0, 1, 99, 100, 101, 200, 201];
+  it.each(sizes.flatMap((code) => [0, 1, 100, 101].map((stored) => [code, stored])))(
+    "are listed once each: %i in code, %i stored",
+    async (code, stored) => {
+      const uris = numbered(code + stored);
+      const { backend, store } = serve({
+        resources: uris.slice(0, code).map((uri) => defineResource({ uri, name: uri, text: "" })),
+      });
+      await Promise.all(uris.slice(code).map((uri) => store.write({ uri, name: uri, text: "same" })));
+      const listed: unknown[] = [];
+      const lengths: number[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await backend.listResources(cursor);
+        if (!("items" in page)) throw new Error(page.message);
+        listed.push(...page.items.map(({ uri }) => uri));
+        lengths.push(page.items.length);
+        cursor = page.nextCursor;
+      } while (cursor !== undefined);
+      expect(listed).toEqual(uris);
+      expect(lengths.slice(0, -1).every((length) => length === 100)).toBe(true);
+      expect(lengths.at(-1) === 0 && lengths.length > 1).toBe(false);
+    },
+  );
+
+  it("are read from code first, then from storage, then through a template", async () => {
+    const read = (uri: string) => backend.readResource(uri, uri, callOf({ method: "resources/read" }));
+    const { backend, store } = serve({
+      resources: [
+        defineResource({ uri: "note:code", name: "c", text: "code" }),
+        defineTemplate({
+          uriTemplate: "note:{id}",
+          name: "t",
+          read: ({ id }) => (id === "none" ? undefined : `made ${id}`),
+        }),
+      ],
+    });
+    for (const uri of ["note:code", "note:stored"]) await store.write({ uri, name: "s", text: "stored" });
+    const textOf = async (uri: string) => JSON.stringify(await read(uri));
+    expect(await textOf("note:code")).toContain('"code"');
+    expect(await textOf("note:stored")).toContain('"stored"');
+    expect(await textOf("note:else")).toContain('"made else"');
+    expect(await read("note:none")).toMatchObject({ kind: "failure", error: "resourceNotFound" });
+  });
+
+  it("do not tell a client why one could not be read, only the operator", async () => {
+    const errors: unknown[] = [];
+    const secret = new Error("postgres://user:password@host");
+    const { backend } = serve(
+      { resources: [defineResource({ uri: "note:a", name: "a", read: () => Promise.reject(secret) })] },
+      { onError: (error) => errors.push(error) },
+    );
+    const outcome = await backend.readResource("note:a", "note:a", callOf({ method: "resources/read" }));
+    expect(outcome).toMatchObject({ kind: "failure", error: "internal" });
+    expect(JSON.stringify(outcome)).not.toContain("password");
+    expect(errors).toEqual([secret]);
+  });
+});
+
+describe("a tenant's view", () => {
+  const tool = (name: string) => defineTool({ name, handler: () => "" });
+  const catalog: Catalog = {
+    server: { name: "test", version: "1" },
+    instructions: "for all",
+    tools: ["notes.read", "notes.write", "mail.send"].map(tool),
+    prompts: ["daily", "weekly"].map((name) => definePrompt({ name, handler: () => "" })),
+    resources: [
+      defineResource({ uri: "note:a", name: "a", text: "" }),
+      defineResource({ uri: "mail:a", name: "a", text: "" }),
+      defineTemplate({ uriTemplate: "note:{id}", name: "n" }),
+    ],
+  };
+  const seen = (definition: TenantDefinition<NewResource>, whole: Catalog = catalog) => {
+    const acme = defineTenants({ acme: definition }).get("acme");
+    if (!acme) throw new Error("no tenant");
+    const policy = { document: {}, suspensions: [], retired: [] };
+    return viewOf(whole, acme, policy, { profile: null, scopes: undefined });
+  };
+
+  it("has everything when nothing is said", () => {
+    const view = seen({});
+    expect([view.tools.length, view.prompts.length, view.resources.length, view.templates.length]).toEqual([
+      3, 2, 2, 1,
+    ]);
+    expect(view.instructions).toBe("for all");
+  });
+
+  it("has only what its patterns cover, in lists and in lookups", () => {
+    const view = seen({
+      tools: ["notes.*"],
+      prompts: ["d*"],
+      resources: ["note:*"],
+      instructions: "own",
+    });
+    expect(view.tools.map(({ wire }) => wire.name)).toEqual(["notes.read", "notes.write"]);
+    expect(view.tool("mail.send", 0)).toBeUndefined();
+    expect(view.prompts.map(({ wire }) => wire.name)).toEqual(["daily"]);
+    expect([...view.resourcesByUri.keys()]).toEqual(["note:a"]);
+    expect(view.templates).toHaveLength(1);
+    expect(view.instructions).toBe("own");
+  });
+
+  it("has search and fetch when it wants them, under no pattern", () => {
+    const view = seen({ tools: [], search: true });
+    expect(view.tools.map(({ wire }) => wire.name)).toEqual(["search", "fetch"]);
+  });
+
+  it("refuses two things of one name", () => {
+    const twice = { ...catalog, tools: [tool("a"), tool("a")] };
+    expect(() => seen({}, twice)).toThrow('tool "a" is defined twice');
+    expect(() => seen({ tools: ["b"] }, twice)).not.toThrow();
+  });
+});
+
+describe("a hook that refuses", () => {
+  const resources = [
+    defineResource({ uri: "code:x", name: "x", text: "secret" }),
+    defineTemplate({ uriTemplate: "made:{id}", name: "made", read: () => "secret" }),
+  ];
+  const tools = [defineTool({ name: "t", handler: () => "secret" })];
+  const prompts = [definePrompt({ name: "p", handler: () => "secret" })];
+
+  it("is asked once about everything that is called or read, and what it says is all that goes out", async () => {
+    const seen: string[] = [];
+    const { backend, store } = serve(
+      { resources, tools, prompts },
+      {
+        beforeCall: ({ name }) => {
+          seen.push(name);
+          return "not on Sundays";
+        },
+      },
+    );
+    await store.write({ uri: "stored:x", name: "x", text: "secret" });
+    const call = callOf();
+    const [tool] = backend.tools;
+    const [prompt] = backend.prompts;
+    if (!tool || !prompt) throw new Error("nothing is listed");
+    const outcomes = [
+      await backend.callTool(tool, {}, call),
+      await backend.getPrompt(prompt, {}, call),
+      ...(await Promise.all(["code:x", "made:1", "stored:x"].map((uri) => backend.readResource(uri, uri, call)))),
+    ];
+    for (const outcome of outcomes) {
+      expect(JSON.stringify(outcome)).toContain("not on Sundays");
+      expect(JSON.stringify(outcome)).not.toContain("secret");
+    }
+    expect(seen).toEqual(["t", "p", "code:x", "made:1", "stored:x"]);
+  });
+});
+
+describe("what goes wrong in a handler", () => {
+  it("is not told when a prompt fails, because its text may hold what the prompt read", async () => {
+    const errors: unknown[] = [];
+    const failing = definePrompt({
+      name: "p",
+      handler: () => {
+        throw new Error("https://user:token@example.com");
+      },
+    });
+    const { backend } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
+    const [prompt] = backend.prompts;
+    if (!prompt) throw new Error("nothing is listed");
+    const outcome = await backend.getPrompt(prompt, {}, callOf());
+    expect(JSON.stringify(outcome)).not.toContain("token");
+    expect(errors).toHaveLength(1);
+  });
+
+  it("costs nobody the result when it is the afterCall hook", async () => {
+    const errors: unknown[] = [];
+    const { backend } = serve(
+      { tools: [defineTool({ name: "t", handler: () => "done" })] },
+      {
+        afterCall: () => {
+          throw new Error("the log is full");
+        },
+        onError: (error) => errors.push(error),
+      },
+    );
+    const [tool] = backend.tools;
+    if (!tool) throw new Error("nothing is listed");
+    expect(JSON.stringify(await backend.callTool(tool, {}, callOf()))).toContain("done");
+    expect(errors).toHaveLength(1);
+  });
+});
+
+describe("arguments", () => {
+  it("of more values than a schema should be asked about are refused before it is", async () => {
+    const greedy = defineTool({ name: "t", input: { type: "object", properties: {} }, handler: () => "ran" });
+    const { backend } = serve({ tools: [greedy] });
+    const [tool] = backend.tools;
+    if (!tool) throw new Error("nothing is listed");
+    const many = { list: Array.from({ length: 20_000 }, () => 0) };
+    expect(await backend.callTool(tool, many, callOf())).toMatchObject({ kind: "invalidArguments" });
+    expect(await backend.callTool(tool, { list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
+  });
+});
+
+describe("an output", () => {
+  it("is held against its schema as it is sent, without the defaults that would mend it", async () => {
+    const output = { type: "object", properties: { a: { type: "number", default: 1 } }, required: ["a"] };
+    const { backend } = serve({
+      tools: [defineTool({ name: "t", output, handler: () => ({ structuredContent: {} }) })],
+    });
+    const [tool] = backend.tools;
+    if (!tool) throw new Error("nothing is listed");
+    expect(await backend.callTool(tool, {}, callOf())).toMatchObject({ result: { isError: true } });
+  });
+});

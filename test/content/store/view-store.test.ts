@@ -1,0 +1,103 @@
+// The store as one view may use it: what the view hides is not there, and hides nothing that lies behind it.
+
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ContentBackend } from "../../../src/content/serve/backend.ts";
+import { defineResource } from "../../../src/content/define/resource.ts";
+import type { ResourceStore } from "../../../src/calls/resource-store.ts";
+import { openStore } from "../../../src/content/store/open-store.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { viewStore } from "../../../src/content/store/view-store.ts";
+import { viewOf } from "../../../src/content/serve/view.ts";
+import { isFailure } from "../../../src/protocol/methods/params.ts";
+import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { hostOf } from "../../support/worker/calls.ts";
+import { putOf } from "../../support/worker/resources.ts";
+import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+
+const storeOf = ({ id, stub }: FreshTenant) => openStore(id, remote(stub, contentTables), env.BODIES);
+const sees = (uri: string) => !uri.startsWith("note:hidden");
+
+describe("what a view hides", () => {
+  let store: ResourceStore;
+  let whole: ResourceStore;
+  beforeAll(async () => {
+    whole = storeOf(freshTenant());
+    for (const name of ["a", "hidden", "hidden/2", "z"]) {
+      await whole.write({ uri: `note:${name}`, name, text: "apple", tags: [name.slice(0, 6)] });
+    }
+    store = viewStore(whole, sees);
+  });
+
+  it("is neither listed nor found nor counted", async () => {
+    expect((await store.list()).items.map(({ uri }) => uri)).toEqual(["note:a", "note:z"]);
+    expect((await store.search("apple")).map(({ uri }) => uri).toSorted()).toEqual(["note:a", "note:z"]);
+    expect((await store.search("apple", { limit: 1 })).length).toBe(1);
+    expect((await store.tags()).map(({ tag }) => tag).toSorted()).toEqual(["a", "z"]);
+    expect(await store.uris("note:", 100)).toEqual(["note:a", "note:z"]);
+  });
+
+  it.each(["note:hidden", "NOTE:hidden", "note:%68idden", "note:hidden/2"])(
+    "is not there as %s, for whoever reads, deletes or writes",
+    async (uri) => {
+      expect([await store.get(uri), await store.read(uri), await store.delete(uri)]).toEqual([
+        undefined,
+        undefined,
+        false,
+      ]);
+      // Thrown or rejected, whatever the store does.
+      await expect((async () => store.write({ uri, name: "n", text: "mine" }))()).rejects.toThrow("is not writable");
+      expect((await whole.read("note:hidden"))?.text).toBe("apple");
+    },
+  );
+
+  it("is no URI either where it is none", async () => {
+    expect([await store.get("no uri"), await store.delete("no uri")]).toEqual([undefined, false]);
+  });
+
+  it("hides nothing of the rest", async () => {
+    expect((await store.read("note:a"))?.text).toBe("apple");
+    await store.write({ uri: "note:new", name: "new", text: "new" });
+    expect(await store.delete("note:new")).toBe(true);
+  });
+});
+
+describe("a list through a view", () => {
+  /** More than a page of the view looks through. */
+  const HIDDEN = 620;
+
+  async function listed(inCode: number, hidden: number): Promise<string[]> {
+    const tenant = freshTenant();
+    const content = remote(tenant.stub, contentTables);
+    const uris = Array.from({ length: hidden }, (_none, at) => `note:0/${String(at).padStart(4, "0")}`);
+    await Promise.all([...uris, "note:a", "note:z"].map((uri) => content.put(putOf(uri))));
+    const resources = Array.from({ length: inCode }, (_none, at) =>
+      defineResource({ uri: `code:${at}`, name: "n", text: "t" }),
+    );
+    const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
+    const document = { profiles: { p: { resources: { deny: ["note:0/*"] } } } };
+    const policy = { document, suspensions: [], retired: [] };
+    const view = viewOf(catalog, managedTenant(tenant.id), policy, { profile: "p", scopes: undefined });
+    const backend = new ContentBackend(view, hostOf(tenant, { sight: view }));
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await backend.listResources(cursor);
+      if (isFailure(page)) throw new Error(page.message);
+      found.push(...page.items.map(({ uri }) => String(uri)));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  it("goes on behind more hidden ones than a page looks through", async () => {
+    expect(await listed(0, HIDDEN)).toEqual(["note:a", "note:z"]);
+  });
+
+  it("goes on behind a full page of resources in code and hidden ones", async () => {
+    const found = await listed(100, 10);
+    expect(found).toHaveLength(102);
+    expect(found.slice(100)).toEqual(["note:a", "note:z"]);
+  });
+});

@@ -1,0 +1,370 @@
+// What a client of era 2025 says without asking: answers to questions, cancellations, and other notifications. Only who was
+// asked can answer, once; whatever else is said is taken, and changes nothing.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
+
+import { describe, expect, inject, test } from "vitest";
+import { openEvents, type EventReader } from "../../support/event-reader.ts";
+import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
+import { client2025, client2026, post, type Client, type Json, type Reply } from "../../support/mcp.ts";
+import { expectOfficial } from "../../support/official-schema.ts";
+
+const origin = inject("fixtureOrigin");
+const admin = fixtureAdmin(origin, "answers");
+const lab = `${origin}/mcp/lab`;
+const REVISION = "2025-11-25";
+const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+const YES = { action: "accept", content: { yes: true } };
+const NO = { action: "accept", content: { yes: false } };
+const [SAID_YES, SAID_NO] = ['{"yes":true}', '{"yes":false}'];
+
+const connect = (url = lab, headers: Record<string, string> = {}, revision = REVISION) =>
+  client2025(url, revision, EVERYTHING, headers);
+
+interface Running {
+  readonly client: Client;
+  readonly url: string;
+  readonly stream: EventReader;
+  /** The result's text. */
+  readonly done: () => Promise<string>;
+}
+
+interface Starting {
+  readonly client?: Client;
+  readonly url?: string;
+  readonly id?: string | number;
+}
+
+/** A call on a stream of its own. */
+async function start(name: string, args: Json, { client, url = lab, id = "call" }: Starting = {}): Promise<Running> {
+  const mine = client ?? (await connect(url));
+  const params = { name, arguments: args, _meta: { progressToken: "p" } };
+  const stream = await openEvents(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...mine.headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }),
+  });
+  const done = async () => {
+    const message = await stream.message((one) => one["id"] === id && !("method" in one));
+    expectOfficial(REVISION, message, { direction: "server", method: "tools/call" });
+    const { content } = message["result"] as { content: { text: string }[] };
+    return content[0]?.text ?? "";
+  };
+  return { client: mine, url, stream, done };
+}
+
+interface Asked extends Running {
+  /** The id of the question. */
+  readonly question: string;
+  readonly eventId: string;
+}
+
+async function ask(starting: Starting = {}, kind = "form"): Promise<Asked> {
+  const running = await start("lab_ask", { kind }, starting);
+  for (let event = await running.stream.next(); event; event = await running.stream.next()) {
+    if (event.data === "") continue;
+    return { ...running, question: String((JSON.parse(event.data) as Json)["id"]), eventId: event.id ?? "" };
+  }
+  throw new Error("nothing was asked");
+}
+
+const say = ({ headers }: Pick<Client, "headers">, message: unknown, url = lab): Promise<Reply> =>
+  post(url, message, { headers: { ...headers } });
+const answer = (id: unknown, result: unknown = YES) => ({ jsonrpc: "2.0", id, result });
+const cancellation = (params: Json) => ({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+
+async function expectTaken(saying: Promise<Reply>): Promise<void> {
+  const { status, text } = await saying;
+  expect({ status, text }).toEqual({ status: 202, text: "" });
+}
+
+/** The question is still open: the right answer ends the call. */
+async function expectOpen({ client, url, question, done }: Asked): Promise<void> {
+  await expectTaken(say(client, answer(question), url));
+  expect(await done()).toBe(SAID_YES);
+}
+
+describe("an answer", () => {
+  test.each<[string, unknown]>([
+    ["a name that nobody gave", "never-was"],
+    ["a number", 1],
+    ["the call's own id", "call"],
+    ["an empty text", ""],
+    ["the id of a question as it might have been", "q-0123456789abcdef-1.1"],
+    ["a long text", "q".repeat(5000)],
+    ["what SQL would take for more", "q' OR '1'='1"],
+  ])("to a question that nobody asked is taken and changes nothing: %s", async (_what, id) => {
+    const asked = await ask();
+    await expectTaken(say(asked.client, answer(id, NO)));
+    await expectTaken(say(asked.client, { jsonrpc: "2.0", id, error: { code: -1, message: "No" } }));
+    await expectOpen(asked);
+  });
+
+  test("in a session that never was asked anything is taken", async () => {
+    await expectTaken(say(await connect(), answer("never-was")));
+  });
+
+  test("counts once: the first", async () => {
+    const asked = await ask();
+    for (const result of [NO, YES]) await expectTaken(say(asked.client, answer(asked.question, result)));
+    expect(await asked.done()).toBe(SAID_NO);
+  });
+
+  test("counts once when many come at the same moment", async () => {
+    const asked = await ask();
+    const results = Array.from({ length: 10 }, (_none, at) => (at % 2 === 0 ? YES : NO));
+    await Promise.all(results.map((result) => expectTaken(say(asked.client, answer(asked.question, result)))));
+    expect([SAID_YES, SAID_NO]).toContain(await asked.done());
+    expect(await asked.stream.next()).toBeUndefined();
+  });
+
+  test("after its call ended is taken, and the call does not come again", async () => {
+    const asked = await ask();
+    await expectOpen(asked);
+    expect(await asked.stream.next()).toBeUndefined();
+    for (const result of [YES, NO]) await expectTaken(say(asked.client, answer(asked.question, result)));
+    const again = await fetch(lab, {
+      headers: { ...asked.client.headers, accept: "text/event-stream", "last-event-id": asked.eventId },
+    });
+    const told = (await again.text()).split("\n").filter((line) => line.startsWith("data: {"));
+    expect(told.map((line) => (JSON.parse(line.slice(6)) as Json)["id"])).toEqual(["call"]);
+  });
+
+  test("of one question is none to the next", async () => {
+    const { client, stream, done } = await start("lab_rounds", { key: crypto.randomUUID() });
+    const isQuestion = ({ method }: Json) => method === "elicitation/create";
+    const first = await stream.message(isQuestion);
+    await expectTaken(say(client, answer(first["id"])));
+    const second = await stream.message(isQuestion);
+    expect(second["id"]).not.toBe(first["id"]);
+    await expectTaken(say(client, answer(first["id"], NO)));
+    await expectTaken(say(client, answer(second["id"], NO)));
+    const third = await stream.message(isQuestion);
+    await expectTaken(say(client, answer(third["id"])));
+    expect(JSON.parse(await done())).toMatchObject({ answers: [SAID_YES, SAID_NO, SAID_YES] });
+  });
+
+  test.each(["2024-11-05", "2025-03-26", "2025-06-18"])("of a client of %s reaches its call", async (revision) => {
+    await expectOpen(await ask({ client: await connect(lab, {}, revision) }));
+  });
+
+  test("in a batch of 2025-03-26 reaches its call, too", async () => {
+    const asked = await ask({ client: await connect(lab, {}, "2025-03-26") });
+    const batch = [answer("never-was"), { jsonrpc: "2.0", id: 1, method: "ping" }, answer(asked.question)];
+    expect((await say(asked.client, batch)).status).toBe(200);
+    expect(await asked.done()).toBe(SAID_YES);
+  });
+
+  test("that is an error fails the tool's question, and the error says why", async () => {
+    const asked = await ask();
+    const error = { code: -1, message: "User rejected sampling request" };
+    await expectTaken(say(asked.client, { jsonrpc: "2.0", id: asked.question, error }));
+    expect(await asked.done()).toContain(error.message);
+  });
+
+  test.each<[string, Json]>([
+    ["nothing", {}],
+    ["a code that is a text", { code: "x", message: "why" }],
+    ["a message that is a number", { code: 1, message: 5 }],
+    ["data of all kinds", { code: 1, message: "why", data: { deep: [[{}]] } }],
+    ["a long message", { code: 1, message: "x".repeat(100_000) }],
+  ])("that is an error with %s ends the call, too, and shows no more than it should", async (_what, error) => {
+    const asked = await ask();
+    await expectTaken(say(asked.client, { jsonrpc: "2.0", id: asked.question, error }));
+    const text = await asked.done();
+    expect(text).toContain("refused");
+    expect(text.length).toBeLessThan(2000);
+  });
+
+  test.each<[string, unknown]>([
+    ["no result and no error", { jsonrpc: "2.0", id: "ID" }],
+    ["both", { jsonrpc: "2.0", id: "ID", result: YES, error: { code: 1, message: "no" } }],
+    ["a result that is null", { jsonrpc: "2.0", id: "ID", result: null }],
+    ["a result that is a text", { jsonrpc: "2.0", id: "ID", result: "yes" }],
+    ["an error that is a text", { jsonrpc: "2.0", id: "ID", error: "no" }],
+    ["an id that is null", { jsonrpc: "2.0", id: null, result: YES }],
+    ["an id in an array", { jsonrpc: "2.0", id: ["ID"], result: YES }],
+    ["no version", { id: "ID", result: YES }],
+  ])("that is no JSON-RPC response, with %s, is refused and the question stays open", async (_what, message) => {
+    const asked = await ask();
+    const text = JSON.stringify(message).replaceAll("ID", asked.question);
+    const { status, error } = await say(asked.client, text);
+    expect([status, error?.code]).toEqual([400, -32600]);
+    await expectOpen(asked);
+  });
+
+  test("that does not fit is asked for again, a few times", async () => {
+    const { client, stream, done } = await start("lab_ask", { kind: "form" });
+    const questions = new Set<unknown>();
+    for (const result of [{}, { action: "accept", content: { yes: "perhaps" } }, { action: "maybe" }]) {
+      const { id } = await stream.message(({ method }) => method === "elicitation/create");
+      questions.add(id);
+      await expectTaken(say(client, answer(id, result)));
+    }
+    expect(questions.size).toBe(3);
+    expect(await done()).toContain("does not fit");
+  });
+});
+
+describe("from elsewhere", () => {
+  const DOCUMENT = { profiles: { small: {} } };
+
+  /** Who else there is, by the URL and what is sent along. */
+  async function others(): Promise<{ asked: Asked; from: readonly (readonly [string, Client])[] }> {
+    const [mine, theirs] = [await admin.tenant(DOCUMENT), await admin.tenant(DOCUMENT)];
+    const { token } = await admin.key(mine);
+    const url = `${origin}/mcp/${mine}`;
+    const clientAt = async (at: string, headers = {}) => [at, await connect(at, headers)] as const;
+    const asked = await ask({ url, client: await connect(url) });
+    const { "mcp-session-id": _session, ...without } = asked.client.headers;
+    const from = [
+      await clientAt(url),
+      await clientAt(`${url}/small`),
+      await clientAt(url, bearer(token)),
+      await clientAt(`${origin}/mcp/${theirs}`),
+      [url, { ...asked.client, headers: without }] as const,
+    ];
+    return { asked, from };
+  }
+
+  test("an answer is taken and changes nothing", async () => {
+    const { asked, from } = await others();
+    for (const [url, client] of from) {
+      await expectTaken(say(client, answer(asked.question, NO), url));
+      await expectTaken(
+        say(client, { ...answer(asked.question), result: undefined, error: { code: 1, message: "no" } }, url),
+      );
+    }
+    await expectOpen(asked);
+  });
+
+  test("a cancellation is taken and changes nothing", async () => {
+    const { asked, from } = await others();
+    for (const [url, client] of from) await expectTaken(say(client, cancellation({ requestId: "call" }), url));
+    await expectOpen(asked);
+  });
+
+  test("an event id shows nothing, and the call's own stream goes on", async () => {
+    const { asked, from } = await others();
+    for (const [url, { headers }] of from) {
+      const response = await fetch(url, {
+        headers: { ...headers, accept: "text/event-stream", "last-event-id": asked.eventId.replace(/\d+$/, "0") },
+      });
+      const text = await response.text();
+      expect([response.status, text.includes("elicitation/create")]).toEqual([400, false]);
+    }
+    await expectOpen(asked);
+  });
+
+  test("where the session is none, nothing is taken at all", async () => {
+    const { asked, from } = await others();
+    const session = asked.client.headers["mcp-session-id"] ?? "";
+    const stolen = from
+      .slice(1, 4)
+      .map(([url, { headers }]) => [url, { ...headers, "mcp-session-id": session }] as const);
+    for (const [url, headers] of stolen) {
+      for (const message of [answer(asked.question, NO), cancellation({ requestId: "call" })]) {
+        const { status, error } = await say({ headers }, message, url);
+        expect([status, error?.code]).toEqual([404, -32600]);
+      }
+    }
+    await expectOpen(asked);
+  });
+});
+
+describe("a cancellation", () => {
+  async function endsOf(key: string): Promise<string[]> {
+    const prefix = `lab://ends/${key}/`;
+    const { result } = await client2026(lab).request("tools/call", { name: "lab_list", arguments: { prefix } });
+    const uris = JSON.parse(String((result["content"] as Json[])[0]?.["text"])) as string[];
+    return uris.map((uri) => uri.slice(prefix.length));
+  }
+  const untilEnds = (key: string, ends: readonly string[]) =>
+    expect.poll(() => endsOf(key), { timeout: 15_000, interval: 50 }).toEqual(ends);
+
+  test.each(["call", 5, 0])("ends a running call, which is not answered, by its id %j", async (id) => {
+    const key = crypto.randomUUID();
+    const { client, stream } = await start("lab_watch", { key, forMs: 15_000, talk: true }, { id });
+    await stream.message(({ method }) => method === "notifications/progress");
+    await expectTaken(say(client, cancellation({ requestId: id, reason: "enough" })));
+    await untilEnds(key, ["aborted", "began"]);
+    await expect(stream.message((message) => !("method" in message))).rejects.toThrow("the stream ended");
+  });
+
+  test("ends a call that waits for an answer, which then comes too late", async () => {
+    const asked = await ask();
+    await expectTaken(say(asked.client, cancellation({ requestId: "call" })));
+    expect(await asked.stream.next()).toBeUndefined();
+    await expectTaken(say(asked.client, answer(asked.question)));
+  });
+
+  test("in a batch of 2025-03-26 ends its call, too", async () => {
+    const asked = await ask({ client: await connect(lab, {}, "2025-03-26") });
+    await expectTaken(say(asked.client, [cancellation({ requestId: "call" })]));
+    expect(await asked.stream.next()).toBeUndefined();
+  });
+
+  test.each<[string, Json]>([
+    ["an unknown id", { requestId: "never-was" }],
+    ["the number that its id spells", { requestId: 5 }],
+    ["no id", {}],
+    ["null", { requestId: null }],
+    ["an array", { requestId: ["5"] }],
+    ["a fraction", { requestId: 5.5 }],
+    ["an object", { requestId: { id: "5" } }],
+    ["a long text", { requestId: "5".repeat(5000) }],
+  ])("of %s is taken and changes nothing", async (_what, params) => {
+    const asked = await ask({ id: "5" });
+    await expectTaken(say(asked.client, cancellation(params)));
+    await expectOpen(asked);
+  });
+
+  test("ends one of two calls that wait", async () => {
+    const client = await connect();
+    const [one, two] = [await ask({ client, id: "one" }), await ask({ client, id: "two" })];
+    await expectTaken(say(client, cancellation({ requestId: "one" })));
+    expect(await one.stream.next()).toBeUndefined();
+    await expectOpen(two);
+  });
+});
+
+describe("progress of a question", () => {
+  const progress = (params: Json) => ({ jsonrpc: "2.0", method: "notifications/progress", params });
+
+  test("reaches the tool that asked, in order, until the answer", async () => {
+    const { client, stream, done } = await start("lab_patient", {});
+    const asked = await stream.message((message) => message["method"] === "sampling/createMessage");
+    expectOfficial(REVISION, asked, { direction: "server", method: "sampling/createMessage" });
+    const { progressToken } = (asked["params"] as { _meta: Json })._meta;
+    await expectTaken(say(client, progress({ progressToken, progress: 1, total: 3, message: "thinking" })));
+    await expectTaken(say(client, progress({ progressToken, progress: 2, message: "trip" })));
+    await expectTaken(say(await connect(), progress({ progressToken, progress: 2.5 })));
+    await expectTaken(say(client, progress({ progressToken, progress: "3" })));
+    await expectTaken(say(client, progress({ progressToken, progress: 3, total: "many", more: {} })));
+    await expectTaken(
+      say(client, answer(asked["id"], { role: "assistant", model: "m", content: { type: "text", text: "blue" } })),
+    );
+    await expectTaken(say(client, progress({ progressToken, progress: 4 })));
+    expect(JSON.parse(await done())).toEqual([
+      { progress: 1, total: 3, message: "thinking" },
+      { progress: 2, message: "trip" },
+      { progress: 3 },
+    ]);
+  });
+});
+
+describe("what else a client tells", () => {
+  test.each<[string, Json]>([
+    ["notifications/progress", { progressToken: "p", progress: 1, total: 2 }],
+    ["notifications/progress", {}],
+    ["notifications/roots/list_changed", {}],
+    ["notifications/initialized", {}],
+    ["notifications/message", { level: "error", data: "no" }],
+    ["notifications/elicitation/complete", { elicitationId: "never-was" }],
+    ["notifications/resources/updated", { uri: "lab://end" }],
+    ["nothing/here", {}],
+  ])("is taken and changes nothing: %s %j", async (method, params) => {
+    const asked = await ask();
+    await expectTaken(say(asked.client, { jsonrpc: "2.0", method, params }));
+    await expectOpen(asked);
+  });
+});

@@ -1,0 +1,169 @@
+// What only a tenant's one authority decides: its keys and their turn, who claimed what, whether it was seeded.
+
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { seal, unseal } from "../../../src/auth/seal.ts";
+import { authorityTables, KEY_LIFETIME_MS, KEY_SETTLING_MS } from "../../../src/tenants/authority/authority-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, inside, onBench, rowsOf, scansOf } from "../../support/worker/tenant.ts";
+
+describe("the key ring", () => {
+  it("is made with the first lease and stays", async () => {
+    await onBench(authorityTables, ({ methods, clock }) => {
+      const { ring } = methods.state();
+      expect(ring).toHaveLength(1);
+      expect(ring[0]?.secret).toHaveLength(32);
+      clock.now += KEY_LIFETIME_MS;
+      expect(methods.state().ring).toEqual(ring);
+    });
+  });
+
+  it("keeps the two newest keys, however often it is rotated", async () => {
+    await onBench(authorityTables, ({ methods, clock, sql }) => {
+      const seen = new Set<string>();
+      for (let rotation = 0; rotation < 5; rotation += 1) {
+        const ids = methods.state().ring.map(({ id }) => id);
+        expect(ids).toHaveLength(rotation === 0 ? 1 : 2);
+        for (const id of ids) seen.add(id);
+        clock.now += KEY_LIFETIME_MS + 1;
+      }
+      expect(seen.size).toBe(5);
+      expect(sql.exec("SELECT count(*) AS kept FROM sealing_keys").one().kept).toBe(2);
+    });
+  });
+
+  it("lets a new key open before it seals, so that no isolate meets a key that it does not know", async () => {
+    await onBench(authorityTables, ({ methods, clock }) => {
+      const [old] = methods.state().ring;
+      clock.now += KEY_LIFETIME_MS + 1;
+      const settling = methods.state().ring;
+      expect(settling[0]?.id).toBe(old?.id);
+      clock.now += KEY_SETTLING_MS;
+      expect(methods.state().ring).toEqual(settling.toReversed());
+    });
+  });
+
+  it("opens what a key sealed for as long again as it sealed", async () => {
+    await onBench(authorityTables, async ({ methods, clock }) => {
+      const sealed = await seal(methods.state().ring, "test", "text");
+      clock.now += KEY_LIFETIME_MS + 1;
+      expect(await unseal(methods.state().ring, "test", sealed)).toBe("text");
+      clock.now += KEY_LIFETIME_MS;
+      expect(await unseal(methods.state().ring, "test", sealed)).toBe("text");
+      clock.now += 1;
+      expect(await unseal(methods.state().ring, "test", sealed)).toBeUndefined();
+    });
+  });
+
+  it("is the same after an eviction and another one for each tenant", async () => {
+    const tenant = freshTenant();
+    const { ring } = await remote(tenant.stub, authorityTables).state();
+    await evictDurableObject(tenant.object);
+    expect((await remote(tenant.stub, authorityTables).state()).ring).toEqual(ring);
+    const other = await remote(freshTenant().stub, authorityTables).state();
+    expect(other.ring[0]?.id).not.toBe(ring[0]?.id);
+    expect(other.ring[0]?.secret).not.toEqual(ring[0]?.secret);
+  });
+
+  it("is one ring for all who ask at once", async () => {
+    const { stub } = freshTenant();
+    const leases = await Promise.all(Array.from({ length: 10 }, () => remote(stub, authorityTables).state()));
+    expect(new Set(leases.map(({ ring }) => ring.map(({ id }) => id).join())).size).toBe(1);
+  });
+});
+
+describe("seeded", () => {
+  it("is false until it is marked, and keeps the first moment", async () => {
+    await onBench(authorityTables, ({ methods, clock, sql }) => {
+      expect(methods.state().seeded).toBe(false);
+      methods.markSeeded();
+      expect(methods.state().seeded).toBe(true);
+      const moment = () => sql.exec("SELECT value FROM facts WHERE name = 'seeded'").one().value;
+      const first = moment();
+      clock.now += 1000;
+      methods.markSeeded();
+      expect(moment()).toBe(first);
+    });
+  });
+});
+
+describe("claim", () => {
+  it("is given to one of many who ask at once", async () => {
+    const tenant = freshTenant();
+    const authority = remote(tenant.stub, authorityTables);
+    const expires = Date.now() + 60_000;
+    const claims = await Promise.all(Array.from({ length: 20 }, () => authority.claim("nonce", "pay", expires)));
+    expect(claims.filter(({ state }) => state === "claimed")).toHaveLength(1);
+    expect(claims.filter(({ state }) => state === "unknown")).toHaveLength(19);
+  });
+
+  it("tells the outcome once it is settled", async () => {
+    await onBench(authorityTables, ({ methods, clock }) => {
+      const claim = () => methods.claim("nonce", "pay", clock.now + 1000);
+      expect(claim()).toEqual({ state: "claimed" });
+      expect(claim()).toEqual({ state: "unknown" });
+      methods.settle("nonce", "pay", '{"receipt":7}');
+      expect(claim()).toEqual({ state: "settled", value: '{"receipt":7}' });
+    });
+  });
+
+  it("is its own for each nonce and name", async () => {
+    await onBench(authorityTables, ({ methods, clock }) => {
+      const expires = clock.now + 1000;
+      expect(methods.claim("one", "pay", expires).state).toBe("claimed");
+      expect(methods.claim("two", "pay", expires).state).toBe("claimed");
+      expect(methods.claim("one", "mail", expires).state).toBe("claimed");
+      methods.settle("one", "pay", "1");
+      expect(methods.claim("two", "pay", expires)).toEqual({ state: "unknown" });
+    });
+  });
+
+  it("cannot be settled by who never made it", async () => {
+    await onBench(authorityTables, ({ methods, clock }) => {
+      methods.settle("nonce", "pay", "1");
+      expect(methods.claim("nonce", "pay", clock.now + 1000)).toEqual({ state: "claimed" });
+    });
+  });
+
+  it("survives an eviction", async () => {
+    const tenant = freshTenant();
+    const authority = remote(tenant.stub, authorityTables);
+    const expires = Date.now() + 60_000;
+    await authority.claim("nonce", "pay", expires);
+    await evictDurableObject(tenant.object);
+    expect(await authority.claim("nonce", "pay", expires)).toEqual({ state: "unknown" });
+  });
+
+  it("holds up to its expiry and is deleted after it", async () => {
+    await onBench(authorityTables, ({ methods, clock, sql }) => {
+      const expires = clock.now + 1000;
+      methods.claim("nonce", "pay", expires);
+      methods.settle("nonce", "pay", '"secret"');
+      clock.now = expires;
+      expect(methods.claim("nonce", "pay", expires).state).toBe("settled");
+      clock.now += 1;
+      methods.claim("another", "pay", expires + 1000);
+      expect(sql.exec("SELECT nonce FROM claims").toArray()).toEqual([{ nonce: "another" }]);
+    });
+  });
+});
+
+it("reads no table whole except the two keys and the facts", async () => {
+  await onBench(authorityTables, ({ methods, clock, sql, statements }) => {
+    methods.state();
+    methods.markSeeded();
+    methods.claim("nonce", "pay", clock.now + 1000);
+    methods.settle("nonce", "pay", "1");
+    const scans = [...statements].flatMap((statement) => scansOf(sql, statement));
+    expect(scans).toEqual(["SCAN sealing_keys"]);
+  });
+});
+
+it("never shows a key's secret in what it stores about anything else", async () => {
+  const tenant = freshTenant();
+  await remote(tenant.stub, authorityTables).state();
+  await inside(tenant, ({ storage }) => {
+    expect(storage.sql.exec("SELECT id, length(secret) AS bytes FROM sealing_keys").toArray()).toHaveLength(1);
+  });
+  expect(await rowsOf(tenant, "SELECT * FROM facts")).toEqual([]);
+});

@@ -1,0 +1,206 @@
+// API keys as the tenant's object keeps them: what a lease says of one, how it ends, and what the audit log tells.
+
+import { describe, expect, it } from "vitest";
+import type { KeyInsert } from "../../../src/tenants/authority/key-tables.ts";
+import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import { onBench, type Bench } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const STALENESS_MS = 500;
+const SLACK_MS = 100;
+
+const keyOf = (about: Partial<KeyInsert> = {}): KeyInsert => ({
+  id: "k1",
+  hash: "hash of k1",
+  name: "ci",
+  scopes: null,
+  profile: null,
+  expires: null,
+  ...about,
+});
+
+function made(work: (bench: Bench<PolicyMethods>) => void): Promise<void> {
+  return onBench(policyTables, (bench) => {
+    const own = { maxStalenessMs: STALENESS_MS };
+    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
+    work(bench);
+  });
+}
+
+function grantOf(methods: PolicyMethods, keyHash: string) {
+  const answer = methods.lease({ version: null, maxStalenessMs: 1, inCode: false, keyHash });
+  return answer.state === "granted" ? answer.key : answer.state;
+}
+
+describe("a key", () => {
+  it("is granted as it was made, by its hash alone", async () => {
+    await made(({ methods }) => {
+      methods.addKey(keyOf({ scopes: ["a", "b"], profile: "p" }), ANN);
+      methods.addKey(keyOf({ id: "k2", hash: "other", scopes: [] }), ANN);
+      const grant = { id: "k1", name: "ci", scopes: ["a", "b"], profile: "p", expires: null };
+      expect(grantOf(methods, "hash of k1")).toEqual(grant);
+      expect(grantOf(methods, "other")).toMatchObject({ id: "k2", scopes: [], profile: null });
+      for (const wrong of ["", "k1", "HASH OF K1", "hash of k%"]) expect(grantOf(methods, wrong)).toBeNull();
+    });
+  });
+
+  it("is in force at once, and tells leases that there is something new", async () => {
+    await made(({ methods, clock }) => {
+      grantOf(methods, "hash of k1");
+      expect(methods.addKey(keyOf(), ANN)).toEqual({ state: "written", revision: 2, effectiveAt: clock.now });
+    });
+  });
+
+  it("is never made twice, under its id or its hash", async () => {
+    await made(({ methods }) => {
+      methods.addKey(keyOf(), ANN);
+      expect(() => methods.addKey(keyOf({ hash: "other" }), ANN)).toThrow("UNIQUE");
+      expect(() => methods.addKey(keyOf({ id: "k2" }), ANN)).toThrow("UNIQUE");
+      expect(methods.keys()).toHaveLength(1);
+      expect(methods.audit({ before: null, limit: 10 })).toHaveLength(2);
+    });
+  });
+
+  it("is not made where there is no tenant any more", async () => {
+    await made(({ methods }) => {
+      methods.close();
+      expect(methods.addKey(keyOf(), ANN)).toEqual({ state: "absent" });
+      expect(methods.keys()).toEqual([]);
+    });
+  });
+
+  it("works until the moment it expires", async () => {
+    await made(({ methods, clock }) => {
+      const expires = clock.now + 1000;
+      methods.addKey(keyOf({ expires }), ANN);
+      clock.now = expires - 1;
+      expect(grantOf(methods, "hash of k1")).toMatchObject({ expires });
+      clock.now = expires;
+      expect(grantOf(methods, "hash of k1")).toBeNull();
+      expect(methods.keys()).toHaveLength(1);
+    });
+  });
+
+  it("shows when it was last asked for, not when it failed to work", async () => {
+    await made(({ methods, clock }) => {
+      methods.addKey(keyOf({ expires: clock.now + 10 }), ANN);
+      expect(methods.keys()[0]?.lastUsed).toBeNull();
+      clock.now += 5;
+      grantOf(methods, "hash of k1");
+      clock.now += 5;
+      grantOf(methods, "hash of k1");
+      expect(methods.keys()[0]?.lastUsed).toBe("2026-11-21T12:00:00.005Z");
+    });
+  });
+
+  it("never leaves its hash in a list or in the audit log", async () => {
+    await made(({ methods }) => {
+      methods.addKey(keyOf(), ANN);
+      methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 0, ANN);
+      methods.revokeKey("k2", ANN);
+      const shown = JSON.stringify([methods.keys(), methods.audit({ before: null, limit: 10 })]);
+      expect(shown).not.toContain("hash of");
+    });
+  });
+});
+
+describe("rotation", () => {
+  it("makes a key of the same kind and lets the old one work for the overlap", async () => {
+    await made(({ methods, clock }) => {
+      const kind = { name: "ci", scopes: ["a"], profile: "p" };
+      methods.addKey(keyOf(kind), ANN);
+      const retires = clock.now + 10_000;
+      const done = methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 10_000, ANN);
+      expect(done).toEqual({ state: "written", revision: 3, effectiveAt: retires });
+      expect(grantOf(methods, "hash of k2")).toEqual({ id: "k2", ...kind, expires: null });
+      expect(grantOf(methods, "hash of k1")).toEqual({ id: "k1", ...kind, expires: retires });
+      clock.now = retires;
+      expect(grantOf(methods, "hash of k1")).toBeNull();
+      expect(grantOf(methods, "hash of k2")).toMatchObject({ id: "k2" });
+    });
+  });
+
+  it("gives no key a longer life than it had", async () => {
+    await made(({ methods, clock }) => {
+      const expires = clock.now + 500;
+      methods.addKey(keyOf({ expires }), ANN);
+      methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 10_000, ANN);
+      expect(grantOf(methods, "hash of k1")).toMatchObject({ expires });
+      expect(grantOf(methods, "hash of k2")).toMatchObject({ expires });
+    });
+  });
+
+  it("without overlap ends the old key as a revocation does", async () => {
+    await made(({ methods, clock }) => {
+      methods.addKey(keyOf(), ANN);
+      grantOf(methods, "hash of k1");
+      const done = methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 0, ANN);
+      expect(done).toMatchObject({ effectiveAt: clock.now + STALENESS_MS + SLACK_MS });
+      expect(grantOf(methods, "hash of k1")).toBeNull();
+    });
+  });
+
+  it("of a key that is not there makes none", async () => {
+    await made(({ methods }) => {
+      expect(methods.rotateKey("k1", { id: "k2", hash: "h" }, 0, ANN)).toEqual({ state: "absent" });
+      expect(methods.keys()).toEqual([]);
+      expect(methods.audit({ before: null, limit: 10 })).toHaveLength(1);
+    });
+  });
+});
+
+describe("revocation", () => {
+  it("waits for the last lease, and for nothing without one", async () => {
+    await made(({ methods, clock }) => {
+      methods.addKey(keyOf(), ANN);
+      methods.addKey(keyOf({ id: "k2", hash: "hash of k2" }), ANN);
+      expect(methods.revokeKey("k2", ANN)).toMatchObject({ state: "written", effectiveAt: clock.now });
+      grantOf(methods, "hash of k1");
+      clock.now += 300;
+      const done = methods.revokeKey("k1", ANN);
+      expect(done).toMatchObject({ state: "written", effectiveAt: clock.now - 300 + STALENESS_MS + SLACK_MS });
+      expect(grantOf(methods, "hash of k1")).toBeNull();
+      expect(methods.revokeKey("k1", ANN)).toEqual({ state: "absent" });
+    });
+  });
+});
+
+it("tells in the audit log who made, rotated and revoked which key", async () => {
+  await made(({ methods, clock }) => {
+    const at = new Date(clock.now).toISOString();
+    const first = { id: "k1", name: "ci", scopes: ["a"], profile: null, expires: null, created: at, lastUsed: null };
+    methods.addKey(keyOf({ scopes: ["a"] }), { name: "ann" });
+    methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 1000, { name: "bob" });
+    methods.revokeKey("k1", { name: "cid" });
+    const retires = clock.now + 1000;
+    expect(methods.audit({ before: null, limit: 3 })).toEqual([
+      {
+        sequence: 4,
+        at,
+        actor: "cid",
+        action: "key.revoke",
+        target: "key k1",
+        before: { ...first, retires },
+        after: null,
+      },
+      {
+        sequence: 3,
+        at,
+        actor: "bob",
+        action: "key.rotate",
+        target: "key k1",
+        before: { ...first, retires: null },
+        after: { id: "k2", retires },
+      },
+      {
+        sequence: 2,
+        at,
+        actor: "ann",
+        action: "key.create",
+        target: "key k1",
+        before: null,
+        after: { ...first, retires: null },
+      },
+    ]);
+  });
+});

@@ -1,0 +1,59 @@
+// What a lease carries of ended sessions, beside the policy; the rule itself is held by the tests of the policy's tables.
+
+import { describe, expect, it } from "vitest";
+import { remoteChanges } from "../../../src/tenants/authority/change-tables.ts";
+import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
+import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { listenAt } from "../../support/worker/hubs.ts";
+import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+
+async function leaseOf({ stub }: FreshTenant, about: Partial<LeaseAsk> = {}): Promise<LeaseGranted> {
+  const ask = { version: null, maxStalenessMs: 1000, inCode: true, keyHash: null, ...about };
+  return (await remote(stub, policyTables).lease(ask)) as LeaseGranted;
+}
+
+describe("a lease", () => {
+  it("carries the sessions that ended since the last one", async () => {
+    const tenant = freshTenant();
+    const { version: number, created } = await leaseOf(tenant);
+    const version = { number, created };
+    const ended = remote(tenant.stub, endedTables);
+    expect((await leaseOf(tenant, { version, endedAfter: null })).ended).toEqual({ cursor: 0, nonces: [], since: 0 });
+    await ended.endSession("a", Date.now() + 60_000);
+    expect((await leaseOf(tenant, { version, endedAfter: 0 })).ended).toEqual({ cursor: 1, nonces: ["a"], since: 0 });
+    expect((await leaseOf(tenant, { version, endedAfter: 1 })).ended).toBeNull();
+  });
+
+  it("carries none to whoever does not want to know", async () => {
+    const tenant = freshTenant();
+    await leaseOf(tenant);
+    await remote(tenant.stub, endedTables).endSession("a", Date.now() + 60_000);
+    expect((await leaseOf(tenant)).ended).toBeNull();
+  });
+
+  it("carries all of them to whoever last knew another tenant of this name", async () => {
+    const tenant = freshTenant();
+    await leaseOf(tenant);
+    await remote(tenant.stub, endedTables).endSession("a", Date.now() + 60_000);
+    const version = { number: 1, created: "2020-01-01T00:00:00.000Z" };
+    const { ended } = await leaseOf(tenant, { version, endedAfter: 500 });
+    expect(ended).toEqual({ cursor: 1, nonces: ["a"], since: 0 });
+  });
+});
+
+it("a withdrawal is told to streams when the last lease has ended, and looked at by them at once", async () => {
+  const tenant = freshTenant();
+  const policy = remote(tenant.stub, policyTables);
+  const listener = await listenAt(tenant.id);
+  await remoteChanges(tenant.stub).listen(null);
+  await leaseOf(tenant, { maxStalenessMs: 200 });
+  const written = await policy.suspend({ kind: "tool", name: "add", note: "n" }, ANN);
+  const effectiveAt = written.state === "written" ? written.effectiveAt : 0;
+  expect(await listener.next()).toMatchObject({ check: 2, policy: false });
+  expect(await listener.next()).toMatchObject({ check: null, policy: true });
+  expect(Date.now()).toBeGreaterThanOrEqual(effectiveAt);
+});

@@ -1,0 +1,438 @@
+// The authority's half of the lease rule, and every write of a tenant's policy: what it ends in, from when on it is in
+// force, and what the audit log says of it.
+
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import type {
+  LeaseAnswer,
+  LeaseAsk,
+  LeaseGranted,
+  RetiredName,
+} from "../../../src/tenants/authority/policy-records.ts";
+import { policyTables, type DocumentWrite, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { failureOf, freshTenant, onBench, rowsOf, scansOf, type Bench } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const BOB = { name: "bob" };
+const SLACK_MS = 100;
+
+const ask = (about: Partial<LeaseAsk> = {}): LeaseAsk => ({
+  version: null,
+  maxStalenessMs: 1000,
+  inCode: false,
+  keyHash: null,
+  ...about,
+});
+
+const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): DocumentWrite => ({
+  own,
+  effective: own,
+  retired: [],
+  ifRevision: null,
+  actor: ANN,
+  action: "apply",
+  ...about,
+});
+
+function granted(answer: LeaseAnswer): LeaseGranted {
+  if (answer.state !== "granted") throw new Error(`the lease is ${answer.state}`);
+  return answer;
+}
+
+/** A tenant that was made with this document, on a bench. */
+function made(own: TenantDocument, work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
+  return onBench(policyTables, (bench) => {
+    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
+    return work(bench);
+  });
+}
+
+const dropOf = (methods: PolicyMethods) => {
+  const done = methods.suspend({ kind: "tenant", name: "", note: "n" }, ANN);
+  return done.state === "written" ? done.effectiveAt : done.state;
+};
+
+describe("the lease rule", () => {
+  it("waits for nothing where no lease was ever granted", async () => {
+    await made({}, ({ methods, clock }) => {
+      expect(methods.inForceAt()).toBe(clock.now);
+      expect(dropOf(methods)).toBe(clock.now);
+    });
+  });
+
+  it("waits for the last lease, its staleness and the slack", async () => {
+    await made({ maxStalenessMs: 700 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      clock.now += 200;
+      methods.lease(ask());
+      const last = clock.now;
+      clock.now += 500;
+      expect(dropOf(methods)).toBe(last + 700 + SLACK_MS);
+    });
+  });
+
+  it("goes by what the isolate says where the document says nothing", async () => {
+    await made({}, ({ methods, clock }) => {
+      methods.lease(ask({ maxStalenessMs: 1234 }));
+      expect(dropOf(methods)).toBe(clock.now + 1234 + SLACK_MS);
+    });
+  });
+
+  it("keeps the slack for a write that comes just after the end of the last lease", async () => {
+    await made({ maxStalenessMs: 700 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      const end = clock.now + 700;
+      clock.now = end + 1;
+      expect(methods.inForceAt()).toBe(end + SLACK_MS);
+      clock.now = end + SLACK_MS;
+      expect(methods.inForceAt()).toBe(clock.now);
+      clock.now += 1;
+      expect(methods.inForceAt()).toBe(clock.now);
+    });
+  });
+
+  it("waits as long as the longest lease that was given, when the staleness is lowered", async () => {
+    await made({ maxStalenessMs: 60_000 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      const end = clock.now + 60_000;
+      methods.write(writeOf({ maxStalenessMs: 50 }));
+      clock.now += 100;
+      methods.lease(ask());
+      expect(dropOf(methods)).toBe(end + SLACK_MS);
+    });
+  });
+
+  it("asks nobody's lease of a tenant that is absent", async () => {
+    await onBench(policyTables, ({ methods, clock }) => {
+      expect(methods.lease(ask())).toEqual({ state: "absent" });
+      expect(methods.inForceAt()).toBe(clock.now);
+    });
+  });
+
+  it("takes a lease of the longest kind to have been granted just before a restart", async () => {
+    const tenant = freshTenant();
+    const first = ({ methods }: Bench<PolicyMethods>) => {
+      methods.create({
+        own: { maxStalenessMs: 2000 },
+        effective: { maxStalenessMs: 2000 },
+        actor: ANN,
+        action: "create",
+      });
+      methods.lease(ask());
+      methods.write(writeOf({ maxStalenessMs: 50 }));
+      methods.lease(ask());
+    };
+    await onBench(policyTables, first, { tenant });
+    await onBench(
+      policyTables,
+      ({ methods, clock }) => {
+        const started = clock.now;
+        expect(dropOf(methods)).toBe(started + 2000 + SLACK_MS);
+        clock.now += 5000;
+        expect(methods.inForceAt()).toBe(clock.now);
+      },
+      { tenant },
+    );
+  });
+
+  it("waits for nothing after a restart where no lease was ever granted", async () => {
+    const tenant = freshTenant();
+    const create = ({ methods }: Bench<PolicyMethods>) =>
+      methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    await onBench(policyTables, create, { tenant });
+    await onBench(policyTables, ({ methods, clock }) => expect(methods.inForceAt()).toBe(clock.now), { tenant });
+  });
+
+  it("holds in the real object, over an eviction", async () => {
+    const tenant = freshTenant();
+    const policy = remote(tenant.stub, policyTables);
+    await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    await policy.lease(ask({ maxStalenessMs: 300_000 }));
+    await evictDurableObject(tenant.object);
+    const before = Date.now();
+    expect(await policy.inForceAt()).toBeGreaterThanOrEqual(before + 300_000 + SLACK_MS - 1000);
+    expect(await rowsOf(tenant, "SELECT longest FROM leases")).toEqual([{ longest: 300_000 }]);
+  });
+});
+
+describe("a lease", () => {
+  it("carries the whole policy once, and nothing while it is current", async () => {
+    await made({ title: "T" }, ({ methods }) => {
+      const { version, created, policy } = granted(methods.lease(ask()));
+      expect({ version, policy }).toEqual({
+        version: 1,
+        policy: { document: { title: "T" }, suspensions: [], retired: [] },
+      });
+      const held = { number: version, created };
+      expect(granted(methods.lease(ask({ version: held }))).policy).toBeNull();
+      methods.write(writeOf({ title: "U" }));
+      expect(granted(methods.lease(ask({ version: held })))).toMatchObject({
+        version: 2,
+        policy: { document: { title: "U" } },
+      });
+    });
+  });
+
+  it("carries everything to who holds the same version of another tenant that had the name", async () => {
+    await made({ title: "second" }, ({ methods }) => {
+      const version = { number: 1, created: "2020-01-01T00:00:00.000Z" };
+      expect(granted(methods.lease(ask({ version }))).policy).toMatchObject({ document: { title: "second" } });
+    });
+  });
+
+  it("of a tenant in code makes the tenant, of another one does not", async () => {
+    await onBench(policyTables, ({ methods }) => {
+      expect(methods.lease(ask())).toEqual({ state: "absent" });
+      expect(methods.read(false)).toBeUndefined();
+      expect(granted(methods.lease(ask({ inCode: true }))).policy).toEqual({
+        document: {},
+        suspensions: [],
+        retired: [],
+      });
+      expect(methods.lease(ask()).state).toBe("granted");
+      expect(methods.audit({ before: null, limit: 10 })).toEqual([]);
+    });
+  });
+
+  it("tells suspensions, blocks and retired names, each as it is", async () => {
+    const retired: RetiredName[] = [
+      { kind: "tools", profile: null, name: "old", target: "add", successor: null, until: 1e15 },
+      { kind: "prompts", profile: "p", name: "old", target: "hi", successor: "new", until: 1e15 },
+    ];
+    await made({}, ({ methods, clock }) => {
+      const since = new Date(clock.now).toISOString();
+      methods.suspend({ kind: "principal", name: "key k", note: "k" }, ANN);
+      methods.blockTool("add", "b", ANN);
+      methods.write(writeOf({ title: "T" }, { retired }));
+      const { policy } = granted(methods.lease(ask()));
+      expect(policy?.suspensions).toEqual([
+        { kind: "principal", name: "key k", note: "k", since },
+        { kind: "tool", name: "add", note: "b", since },
+      ]);
+      expect(policy?.retired.toSorted((a, b) => (a.kind < b.kind ? 1 : -1))).toEqual(retired);
+    });
+  });
+
+  it("is absent once the tenant is closed", async () => {
+    await made({ maxStalenessMs: 700 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      expect(methods.close()).toBe(clock.now + 700 + SLACK_MS);
+      expect(methods.lease(ask())).toEqual({ state: "absent" });
+      expect(methods.read(false)).toBeUndefined();
+    });
+  });
+});
+
+describe("a document", () => {
+  it("is written, and says by whom, what, before, after and when", async () => {
+    await made({ title: "a" }, ({ methods, clock }) => {
+      clock.now += 1000;
+      const done = methods.write(writeOf({ title: "b" }, { actor: BOB, effective: { title: "b", search: true } }));
+      expect(done).toEqual({ state: "written", revision: 2, effectiveAt: clock.now });
+      expect(methods.read(false)).toMatchObject({
+        revision: 2,
+        created: "2026-11-21T12:00:00.000Z",
+        own: { title: "b" },
+        effective: { title: "b", search: true },
+      });
+      expect(methods.audit({ before: null, limit: 10 })).toEqual([
+        {
+          sequence: 2,
+          at: "2026-11-21T12:00:01.000Z",
+          actor: "bob",
+          action: "apply",
+          target: "document",
+          before: { title: "a" },
+          after: { title: "b" },
+        },
+        {
+          sequence: 1,
+          at: "2026-11-21T12:00:00.000Z",
+          actor: "ann",
+          action: "create",
+          target: "tenant",
+          before: null,
+          after: { title: "a" },
+        },
+      ]);
+    });
+  });
+
+  it("that says the same changes nothing and leaves no trace", async () => {
+    await made({ title: "a" }, ({ methods }) => {
+      expect(methods.write(writeOf({ title: "a" }))).toEqual({ state: "unchanged", revision: 1 });
+      expect(methods.audit({ before: null, limit: 10 })).toHaveLength(1);
+    });
+  });
+
+  it("is a change where only what lies under it has changed", async () => {
+    await made({ extends: ["base"] }, ({ methods }) => {
+      const done = methods.write(writeOf({ extends: ["base"] }, { effective: { title: "from the base" } }));
+      expect(done).toMatchObject({ state: "written", revision: 2 });
+    });
+  });
+
+  it("is not written over what was not read", async () => {
+    await made({ title: "a" }, ({ methods }) => {
+      expect(methods.write(writeOf({ title: "b" }, { ifRevision: 7 }))).toEqual({ state: "conflict", revision: 1 });
+      expect(methods.write(writeOf({ title: "b" }, { ifRevision: 1 })).state).toBe("written");
+      expect(methods.write(writeOf({ title: "c" }, { ifRevision: 1 }))).toEqual({ state: "conflict", revision: 2 });
+      expect(methods.read(false)?.own).toEqual({ title: "b" });
+    });
+  });
+
+  it("is written by one of many who read the same revision", async () => {
+    const { stub } = freshTenant();
+    const policy = remote(stub, policyTables);
+    await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    const titles = Array.from({ length: 10 }, (_none, at) => `title ${at}`);
+    const done = await Promise.all(titles.map((title) => policy.write(writeOf({ title }, { ifRevision: 1 }))));
+    expect(done.map(({ state }) => state).toSorted()).toEqual([...Array(9).fill("conflict"), "written"]);
+  });
+
+  it("of a tenant that is there already is not created again, one that is absent not written", async () => {
+    await made({ title: "a" }, ({ methods }) => {
+      const again = methods.create({ own: {}, effective: {}, actor: BOB, action: "create" });
+      expect(again).toEqual({ state: "conflict", revision: 1 });
+      expect(methods.read(false)?.own).toEqual({ title: "a" });
+    });
+    await onBench(policyTables, ({ methods }) => {
+      expect(methods.write(writeOf({}))).toEqual({ state: "absent" });
+      expect(methods.read(false)).toBeUndefined();
+    });
+  });
+
+  it("is stored with its audit entry or not at all", async () => {
+    const tenant = freshTenant();
+    const policy = remote(tenant.stub, policyTables);
+    await policy.create({ own: { title: "a" }, effective: { title: "a" }, actor: ANN, action: "create" });
+    const broken = { ...writeOf({ title: "b" }), actor: { name: null } };
+    expect(String(await failureOf(tenant, "policy", "write", [broken]))).toContain("NOT NULL");
+    expect(await policy.read(false)).toMatchObject({ revision: 1, own: { title: "a" } });
+    expect(await policy.audit({ before: null, limit: 10 })).toHaveLength(1);
+  });
+});
+
+describe("retired names", () => {
+  const nameOf = (about: Partial<RetiredName> = {}): RetiredName => ({
+    kind: "tools",
+    profile: null,
+    name: "old",
+    target: "add",
+    successor: null,
+    until: Date.UTC(2026, 11),
+    ...about,
+  });
+
+  it("stay until their time is over, and go with the next write after it", async () => {
+    await made({}, ({ methods, clock }) => {
+      methods.write(writeOf({ title: "1" }, { retired: [nameOf()] }));
+      clock.now = nameOf().until;
+      methods.write(writeOf({ title: "2" }));
+      expect(methods.read(false)?.retired).toEqual([nameOf()]);
+      clock.now += 1;
+      expect(methods.read(false)?.retired).toEqual([nameOf()]);
+      methods.write(writeOf({ title: "3" }));
+      expect(methods.read(false)?.retired).toEqual([]);
+    });
+  });
+
+  it("that retire again begin their time anew", async () => {
+    await made({}, ({ methods }) => {
+      methods.write(writeOf({ title: "1" }, { retired: [nameOf({ successor: "new" })] }));
+      methods.write(writeOf({ title: "2" }, { retired: [nameOf({ target: "greet", until: 1e15 })] }));
+      expect(methods.read(false)?.retired).toEqual([nameOf({ target: "greet", until: 1e15 })]);
+    });
+  });
+
+  it("of one profile are not those of another, nor a prompt's those of a tool", async () => {
+    const all = [nameOf(), nameOf({ profile: "p" }), nameOf({ profile: "q" }), nameOf({ kind: "prompts" })];
+    await made({}, ({ methods }) => {
+      methods.write(writeOf({ title: "1" }, { retired: all }));
+      expect(methods.read(false)?.retired).toHaveLength(4);
+    });
+  });
+});
+
+describe("a suspension", () => {
+  it.each([
+    ["tenant", ""],
+    ["profile", "small"],
+    ["principal", "key 0123456789"],
+    ["tool", "add"],
+  ] as const)("of a %s is written and lifted, each with its entry", async (kind, name) => {
+    await made({}, ({ methods, clock }) => {
+      const since = new Date(clock.now).toISOString();
+      const entry = { kind, name, note: "unpaid", since };
+      expect(methods.suspend({ kind, name, note: "unpaid" }, ANN)).toMatchObject({ state: "written", revision: 2 });
+      expect(methods.read(false)?.suspensions).toEqual([entry]);
+      clock.now += 5;
+      expect(methods.resume(kind, name, BOB)).toMatchObject({ state: "written", revision: 3 });
+      expect(methods.read(false)?.suspensions).toEqual([]);
+      const at = new Date(clock.now).toISOString();
+      const target = `${kind} ${name}`;
+      expect(methods.audit({ before: null, limit: 2 })).toEqual([
+        { sequence: 3, at, actor: "bob", action: "resume", target, before: entry, after: null },
+        { sequence: 2, at: since, actor: "ann", action: "suspend", target, before: null, after: { note: "unpaid" } },
+      ]);
+    });
+  });
+
+  it("that takes another's place says in its entry what was there before", async () => {
+    await made({}, ({ methods }) => {
+      methods.suspend({ kind: "tool", name: "add", note: "one" }, ANN);
+      methods.suspend({ kind: "tool", name: "add", note: "two" }, BOB);
+      expect(methods.read(false)?.suspensions).toMatchObject([{ note: "two" }]);
+      expect(methods.audit({ before: null, limit: 1 })).toMatchObject([
+        { actor: "bob", before: { kind: "tool", name: "add", note: "one" }, after: { note: "two" } },
+      ]);
+    });
+  });
+
+  it("that is not there cannot be lifted, and leaves no trace", async () => {
+    await made({}, ({ methods }) => {
+      methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN);
+      expect(methods.resume("profile", "add", ANN)).toEqual({ state: "unchanged", revision: 2 });
+      expect(methods.read(false)?.suspensions).toHaveLength(1);
+      expect(methods.audit({ before: null, limit: 10 })).toHaveLength(2);
+    });
+  });
+
+  it("of what is not there any more is absent, and nothing is kept of it", async () => {
+    await made({}, ({ methods, sql }) => {
+      methods.close();
+      expect(methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN)).toEqual({ state: "absent" });
+      expect(sql.exec("SELECT * FROM suspensions").toArray()).toEqual([]);
+    });
+  });
+
+  it("waits for the leases that do not know it, the lifting too", async () => {
+    await made({ maxStalenessMs: 400 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      const effectiveAt = clock.now + 400 + SLACK_MS;
+      expect(methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN)).toMatchObject({ effectiveAt });
+      expect(methods.resume("tool", "add", ANN)).toMatchObject({ effectiveAt });
+    });
+  });
+});
+
+it("reads no table whole that grows without bounds", async () => {
+  await made({}, ({ methods, sql, statements }) => {
+    methods.lease(ask({ keyHash: "h" }));
+    methods.write(writeOf({ title: "T" }));
+    methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN);
+    methods.resume("tool", "add", ANN);
+    methods.audit({ before: 3, limit: 10 });
+    const scans = new Set([...statements].flatMap((statement) => scansOf(sql, statement)));
+    // One row each, and what leases carry whole anyway.
+    expect([...scans].toSorted()).toEqual(
+      ["blocks", "facts", "leases", "retired", "sealing_keys", "suspensions", "tenant"]
+        .map((table) => `SCAN ${table}`)
+        .filter((scan) => scans.has(scan)),
+    );
+    expect(scans).not.toContain("SCAN api_keys");
+    expect(scans).not.toContain("SCAN audit");
+  });
+});

@@ -1,0 +1,136 @@
+// How domains keep tables in one object: migrations that run once whatever the versions, methods called by name.
+
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { changeMigrations } from "../../../src/tenants/authority/change-tables.ts";
+import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
+import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
+import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { failureOf, freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
+
+const CREATE = "CREATE TABLE steps (at INTEGER PRIMARY KEY, name TEXT NOT NULL)";
+const step = (name: string) => `INSERT INTO steps (name) VALUES ('${name}')`;
+
+function domain(migrations: readonly string[], name = "steps"): Tables {
+  return { name, migrations, open: () => ({ methods: {} }) };
+}
+
+function namesIn(sql: SqlStorage): unknown[] {
+  return sql
+    .exec("SELECT name FROM steps ORDER BY at")
+    .toArray()
+    .map((row) => row.name);
+}
+
+describe("migrate", () => {
+  it("runs each step once and in order", async () => {
+    const names = await inside(freshTenant(), ({ storage: { sql } }) => {
+      const tables = [domain([CREATE, step("first"), step("second")])];
+      migrate(sql, tables);
+      migrate(sql, tables);
+      return namesIn(sql);
+    });
+    expect(names).toEqual(["first", "second"]);
+  });
+
+  it("runs only what a newer version adds", async () => {
+    const names = await inside(freshTenant(), ({ storage: { sql } }) => {
+      for (const length of [2, 3, 5]) {
+        migrate(sql, [domain([CREATE, step("1"), step("2"), step("3"), step("4")].slice(0, length))]);
+      }
+      return namesIn(sql);
+    });
+    expect(names).toEqual(["1", "2", "3", "4"]);
+  });
+
+  it("leaves the tables alone when an older version comes back", async () => {
+    const names = await inside(freshTenant(), ({ storage: { sql } }) => {
+      const all = [CREATE, step("1"), step("2")];
+      migrate(sql, [domain(all)]);
+      migrate(sql, [domain(all.slice(0, 2))]);
+      migrate(sql, [domain([...all, step("3")])]);
+      return namesIn(sql);
+    });
+    expect(names).toEqual(["1", "2", "3"]);
+  });
+
+  it("counts each domain's versions for itself", async () => {
+    const names = await inside(freshTenant(), ({ storage: { sql } }) => {
+      migrate(sql, [domain([CREATE, step("a1")])]);
+      migrate(sql, [domain([CREATE, step("a1"), step("a2")]), domain([step("b1")], "other")]);
+      return namesIn(sql);
+    });
+    expect(names).toEqual(["a1", "a2", "b1"]);
+  });
+
+  it("leaves no trace of a version that failed, and runs it whole the next time", async () => {
+    const names = await inside(freshTenant(), ({ storage }) => {
+      const upgrade = (last: string) =>
+        storage.transactionSync(() => {
+          migrate(storage.sql, [domain([CREATE, step("1")]), domain([step("2"), last], "other")]);
+        });
+      expect(() => {
+        upgrade("INSERT INTO nowhere VALUES (1)");
+      }).toThrow("no such table");
+      expect(storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'steps'").toArray()).toEqual([]);
+      upgrade(step("3"));
+      return namesIn(storage.sql);
+    });
+    expect(names).toEqual(["1", "2", "3"]);
+  });
+
+  it("has brought every domain of a tenant's object up to date, and does not run again after an eviction", async () => {
+    const tenant = freshTenant();
+    const versions = () => rowsOf(tenant, "SELECT name, version FROM schema_versions ORDER BY name");
+    const expected = [
+      { name: "authority", version: authorityTables.migrations.length },
+      { name: "changes", version: changeMigrations.length },
+      { name: "content", version: contentTables.migrations.length },
+      { name: "ended", version: endedTables.migrations.length },
+      { name: "policy", version: policyTables.migrations.length },
+      { name: "sessions", version: sessionRegister.migrations.length },
+    ];
+    expect(await versions()).toEqual(expected);
+    await remote(tenant.stub, authorityTables).markSeeded();
+    await evictDurableObject(tenant.object);
+    expect(await versions()).toEqual(expected);
+    expect((await remote(tenant.stub, authorityTables).state()).seeded).toBe(true);
+  });
+});
+
+describe("remote", () => {
+  it("calls a method by name with its arguments", async () => {
+    const calls: unknown[] = [];
+    const stub = {
+      run: async (...call: unknown[]) => {
+        calls.push(call);
+        return "answer";
+      },
+    };
+    const methods = { add: (a: number, b: number) => a + b };
+    const tables: Tables<typeof methods> = { name: "sums", migrations: [], open: () => ({ methods }) };
+    expect(await remote(stub, tables).add(1, 2)).toBe("answer");
+    expect(calls).toEqual([["sums", "add", [1, 2]]]);
+  });
+
+  it("is not taken for a promise by what returns it", async () => {
+    const { stub } = freshTenant();
+    const open = async () => remote(stub, authorityTables);
+    expect((await (await open()).state()).seeded).toBe(false);
+  });
+
+  it.each([
+    ["authority", "constructor"],
+    ["authority", "toString"],
+    ["authority", "__proto__"],
+    ["authority", "put"],
+    ["nobody", "lease"],
+    ["__proto__", "lease"],
+    ["constructor", "lease"],
+  ])("reaches nothing as %s.%s", async (tables, method) => {
+    expect(String(await failureOf(freshTenant(), tables, method, []))).toBe(`Error: no method ${tables}.${method}`);
+  });
+});

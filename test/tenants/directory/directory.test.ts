@@ -1,0 +1,106 @@
+// Which names are tenants: what the directory says, what an isolate remembers of it, and for how long.
+
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import {
+  directoryOf,
+  forgetName,
+  lookUp,
+  tenantOfHostname,
+  UNKNOWN_FOR_MS,
+} from "../../../src/tenants/directory/directory.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const ANYWHERE = { jurisdiction: null, region: null };
+const directory = () => directoryOf(env);
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe("the directory", () => {
+  it("gives an id to one of many who want it", async () => {
+    const added = await Promise.all(Array.from({ length: 5 }, () => directory().add("wanted", ANYWHERE)));
+    expect(added.filter(Boolean)).toHaveLength(1);
+    expect(await directory().lookup("wanted")).toMatchObject({
+      entry: { id: "wanted", state: "active", isPrivate: false, ...ANYWHERE },
+    });
+    await directory().remove("wanted");
+    expect((await directory().lookup("wanted")).entry).toBeNull();
+    expect(await directory().add("wanted", { jurisdiction: "eu", region: "weur" })).toBe(true);
+    expect((await directory().lookup("wanted")).entry).toMatchObject({ jurisdiction: "eu", region: "weur" });
+  });
+
+  it("knows whether anything is private, for as long as it is", async () => {
+    await directory().add("private", ANYWHERE);
+    expect((await directory().lookup("nobody")).anyPrivate).toBe(false);
+    await directory().mark("private", { isPrivate: true });
+    expect((await directory().lookup("nobody")).anyPrivate).toBe(true);
+    await directory().mark("private", { state: "deleting" });
+    expect(await directory().lookup("private")).toMatchObject({
+      anyPrivate: true,
+      entry: { isPrivate: true, state: "deleting" },
+    });
+    await directory().remove("private");
+    expect((await directory().lookup("nobody")).anyPrivate).toBe(false);
+  });
+
+  it("gives a hostname to one tenant, and takes it back from that one only", async () => {
+    expect(await directory().claimHostname("a.example", "one")).toBeNull();
+    expect(await directory().claimHostname("a.example", "one")).toBeNull();
+    expect(await directory().claimHostname("a.example", "two")).toBe("one");
+    await directory().releaseHostname("a.example", "two");
+    expect(await directory().hostname("a.example")).toBe("one");
+    await directory().releaseHostname("a.example", "one");
+    expect(await directory().claimHostname("a.example", "two")).toBeNull();
+  });
+
+  it("lists tenants by id, a page at a time", async () => {
+    for (const id of ["list-c", "list-a", "list-b"]) await directory().add(id, ANYWHERE);
+    const page = async (after: string | null, limit: number) =>
+      (await directory().list(after, limit)).map(({ id }) => id);
+    expect(await page("list-", 2)).toEqual(["list-a", "list-b"]);
+    expect(await page("list-b", 1)).toEqual(["list-c"]);
+    expect(await page("list-a", 1)).toEqual(["list-b"]);
+  });
+});
+
+describe("an isolate", () => {
+  it("remembers an unknown name for a moment, and no longer", async () => {
+    expect((await lookUp(env, "late")).entry).toBeNull();
+    await directory().add("late", ANYWHERE);
+    vi.setSystemTime(NOW + UNKNOWN_FOR_MS - 1);
+    expect((await lookUp(env, "late")).entry).toBeNull();
+    vi.setSystemTime(NOW + UNKNOWN_FOR_MS);
+    expect((await lookUp(env, "late")).entry).toMatchObject({ id: "late" });
+  });
+
+  it("asks again at once for a name that was made or removed here", async () => {
+    await lookUp(env, "here");
+    await directory().add("here", ANYWHERE);
+    forgetName("here");
+    expect((await lookUp(env, "here")).entry).toMatchObject({ id: "here" });
+  });
+
+  it("takes a tenant that is being deleted for none", async () => {
+    await directory().add("leaving", ANYWHERE);
+    expect((await lookUp(env, "leaving")).entry).not.toBeNull();
+    await directory().mark("leaving", { state: "deleting" });
+    expect((await lookUp(env, "leaving")).entry).toBeNull();
+  });
+
+  it("remembers whose a hostname is, or that it is nobody's, for a moment", async () => {
+    expect(await tenantOfHostname(env, "b.example")).toBeNull();
+    await directory().claimHostname("b.example", "one");
+    expect(await tenantOfHostname(env, "b.example")).toBeNull();
+    vi.setSystemTime(NOW + UNKNOWN_FOR_MS);
+    expect(await tenantOfHostname(env, "b.example")).toBe("one");
+    await directory().releaseHostname("b.example", "one");
+    expect(await tenantOfHostname(env, "b.example")).toBe("one");
+    forgetName("b.example");
+    expect(await tenantOfHostname(env, "b.example")).toBeNull();
+  });
+});

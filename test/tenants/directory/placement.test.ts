@@ -1,0 +1,65 @@
+// Where a tenant was placed is where it is looked for, by operators and callers alike. This platform has regions, which
+// cannot be seen from inside, and no jurisdictions: asking for one fails, and so shows that it was asked for.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { findTenant, holdSnapshot } from "../../../src/http/tenant.ts";
+import { createWorker, type Env } from "../../../src/tenantry.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { ANYWHERE, stubOf } from "../../../src/tenants/directory/placement.ts";
+import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
+
+const around = { env: adminEnv, waitUntil: () => {} };
+const whole = { ...adminEnv, SESSIONS: env.SESSIONS } as unknown as Env;
+const worker = createWorker({ tenants: { coded: {} }, hooks: { onError: () => {} } });
+
+async function ping(tenant: string): Promise<number> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const request = new Request(`${ORIGIN}/mcp/${tenant}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body,
+  });
+  const ctx = createExecutionContext();
+  const { status } = await worker.fetch(request, whole, ctx);
+  await waitOnExecutionContext(ctx);
+  return status;
+}
+
+it("is shown by the API and in an export, and is nowhere for a tenant that did not say", async () => {
+  const json = { id: "placed", document: { mode: "open" }, region: "weur" };
+  expect((await ask("POST", "/tenants", { json })).body).toMatchObject({ region: "weur", jurisdiction: null });
+  expect((await ask("GET", "/tenants/placed")).body).toMatchObject({ region: "weur", jurisdiction: null });
+  const [line = ""] = (await ask("GET", "/tenants/placed/export")).text.split("\n");
+  expect(JSON.parse(line)).toMatchObject({ kind: "tenant", id: "placed", region: "weur", jurisdiction: null });
+  for (const id of [await newTenant(), "demo"]) {
+    expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject(ANYWHERE);
+  }
+  expect(await ping("placed")).toBe(200);
+});
+
+it("is asked of the directory once, and remembered with the snapshot", async () => {
+  await ask("POST", "/tenants", { json: { id: "remembered", document: { mode: "open" }, region: "apac" } });
+  const placement = { region: "apac", jurisdiction: null };
+  const first = await findTenant(adminEnv, new Map(), "remembered");
+  expect(first.tenant?.placement).toMatchObject(placement);
+  if (first.tenant) await holdSnapshot(around, first.tenant, null);
+  // The directory would not know it any more.
+  await directoryOf(env).remove("remembered");
+  expect((await findTenant(adminEnv, new Map(), "remembered")).tenant?.placement).toMatchObject(placement);
+});
+
+it("decides which object a caller's request reaches", async () => {
+  await directoryOf(env).add("abroad", { region: null, jurisdiction: "eu" });
+  expect(() => stubOf(adminEnv, "abroad", { region: null, jurisdiction: "eu" })).toThrow();
+  expect(await ping("abroad")).toBe(503);
+  await directoryOf(env).add("here", { region: null, jurisdiction: null });
+  expect(await ping("here")).toBe(404);
+});
+
+it("is refused where the platform does not have it, and no tenant is made", async () => {
+  const refused = await ask("POST", "/tenants", { json: { id: "elsewhere", jurisdiction: "eu" } });
+  expect(rules(refused)).toEqual([422, ["jurisdiction", "eu is not available here"]]);
+  expect((await ask("GET", "/tenants/elsewhere")).status).toBe(404);
+});

@@ -1,0 +1,55 @@
+// Patterns over names: what `*` and `?` stand for, that nothing else means anything, and that no pattern takes long.
+
+import { describe, expect, it } from "vitest";
+import * as fc from "fast-check";
+import { globMatches, matchesAny } from "../../../src/tenants/document/glob.ts";
+
+describe("a pattern", () => {
+  it.each<[string, string[], string[]]>([
+    ["add", ["add"], ["", "ad", "add2", "xadd", "ADD"]],
+    ["", [""], ["a"]],
+    ["*", ["", "a", "a/b:c", "\n"], []],
+    ["**", ["", "ab"], []],
+    ["?", ["a", "*"], ["", "ab"]],
+    ["a*", ["a", "ab", "a*"], ["", "ba"]],
+    ["*a", ["a", "ba", "aba"], ["", "ab"]],
+    ["a*c", ["ac", "abc", "acbc"], ["a", "c", "acb"]],
+    ["a*b*c", ["abc", "axbxc", "abbcc"], ["acb", "ab", "bc"]],
+    ["*ab*ab", ["abab", "xabyab"], ["ab", "abaxb"]],
+    ["a?c", ["abc", "a?c"], ["ac", "abbc"]],
+    ["?*", ["a", "ab"], [""]],
+    ["note:*", ["note:", "note:a/b"], ["notes:a"]],
+    ["a.c", ["a.c"], ["abc"]],
+    ["[ab]", ["[ab]"], ["a"]],
+    ["a\\*", ["a\\b"], ["a*"]],
+    ["{a,b}", ["{a,b}"], ["a"]],
+    ["^a$", ["^a$"], ["a"]],
+  ])("%s matches what it says", (pattern, matching, others) => {
+    expect(matching.filter((name) => !globMatches(pattern, name))).toEqual([]);
+    expect(others.filter((name) => globMatches(pattern, name))).toEqual([]);
+  });
+
+  it("matches what a regular expression of the same meaning matches", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 8 });
+    const pattern = fc.string({ unit: fc.constantFrom("a", "b", "/", "*", "?"), maxLength: 8 });
+    fc.assert(
+      fc.property(pattern, text, (written, name) => {
+        const expected = new RegExp(`^${written.replaceAll("*", ".*").replaceAll("?", ".")}$`).test(name);
+        expect(globMatches(written, name)).toBe(expected);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("of many stars on a long name comes to an end", () => {
+    expect(globMatches(`${"*a".repeat(127)}b`, "a".repeat(2048))).toBe(false);
+    expect(globMatches("*a".repeat(127), "a".repeat(2048))).toBe(true);
+  });
+});
+
+it("patterns match together what one of them does, none nothing, and no patterns everything", () => {
+  expect(matchesAny("b", ["a", "b"])).toBe(true);
+  expect(matchesAny("c", ["a", "b"])).toBe(false);
+  expect(matchesAny("c", [])).toBe(false);
+  expect(matchesAny("c", undefined)).toBe(true);
+});

@@ -1,0 +1,118 @@
+// The endpoint where its isolate is behind the authority, or cannot reach it: what only a test inside the isolate can
+// bring about. The rest is in test/http.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { untilInForce } from "../../../src/admin/apply/in-force.ts";
+import { createWorker, type Env, type TenantDefinition } from "../../../src/tenantry.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const REACHED: Env = env;
+
+/** Every object of a tenant is away. */
+function away(overloaded: boolean): Env {
+  const run = () => Promise.reject(Object.assign(new Error("away"), { overloaded }));
+  const TENANTS = new Proxy(env.TENANTS, {
+    get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
+  });
+  return { ...env, TENANTS };
+}
+
+interface Asking {
+  readonly bindings?: Env;
+  readonly tenants?: Readonly<Record<string, TenantDefinition>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+async function ask(tenant: string, body: object, { bindings = REACHED, tenants = {}, headers }: Asking = {}) {
+  const worker = createWorker({ tenants, hooks: { onError: () => {} } });
+  const request = new Request(`https://mcp.example.com/mcp/${tenant}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", accept: "application/json", ...headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...body }),
+  });
+  const ctx = createExecutionContext();
+  const response = await worker.fetch(request, bindings, ctx);
+  await waitOnExecutionContext(ctx);
+  return { response, message: await response.json<{ result?: unknown; error?: { message: string } }>() };
+}
+
+const LIST = { method: "tools/list" };
+const INITIALIZE = {
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+};
+
+/** In the directory and in its object, with a lease that ends at once where a test needs it asked again. */
+async function made(document: TenantDocument): Promise<string> {
+  const tenant = freshTenant();
+  await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
+  await directoryOf(env).mark(tenant.id, { isPrivate: document.mode === "key" });
+  const policy = remote(tenant.stub, policyTables);
+  await policy.create({ own: document, effective: document, actor: ANN, action: "create" });
+  return tenant.id;
+}
+
+/** Before any test makes a tenant private: the directory knows of none here. */
+it("a name that does not exist looks protected where a tenant in code is", async () => {
+  const closed = await ask("closed", LIST, { tenants: { closed: { mode: "key" } } });
+  const never = await ask("never-1", LIST, { tenants: { closed: { mode: "key" } } });
+  expect([never.response.status, never.message]).toEqual([closed.response.status, closed.message]);
+  expect(never.response.status).toBe(401);
+  expect((await ask("never-2", LIST, { tenants: { open: {} } })).message.error?.message).toContain("/mcp/{tenant}");
+});
+
+describe("while the authority is away", () => {
+  const STALE: TenantDocument = { mode: "open", outage: "stale" };
+
+  it("an isolate that never served the tenant answers from the copy, marked", async () => {
+    const id = await made(STALE);
+    await ask(id, LIST);
+    dropSnapshot(id);
+    const { response, message } = await ask(id, LIST, { bindings: away(false) });
+    expect([response.status, message.result]).toEqual([200, { tools: [] }]);
+    expect(response.headers.get("warning")).toBe('110 - "Response is stale"');
+  });
+
+  it("a client of era 2025 begins without a session, because there is no key to seal one with", async () => {
+    const id = await made(STALE);
+    expect((await ask(id, INITIALIZE)).response.headers.has("mcp-session-id")).toBe(true);
+    dropSnapshot(id);
+    const { response, message } = await ask(id, INITIALIZE, { bindings: away(false) });
+    expect([response.status, message.result]).toMatchObject([200, { protocolVersion: "2025-11-25" }]);
+    expect(response.headers.has("mcp-session-id")).toBe(false);
+  });
+
+  it.each<[string, TenantDocument, boolean]>([
+    ["chose nothing", { mode: "open" }, false],
+    ["takes keys", { mode: "key", outage: "stale" }, false],
+    ["is only asked too much", STALE, true],
+  ])("a tenant that %s is unavailable, and says when to come again", async (_what, document, overloaded) => {
+    const id = await made(document);
+    await ask(id, LIST);
+    dropSnapshot(id);
+    const { response } = await ask(id, LIST, { bindings: away(overloaded) });
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
+  });
+});
+
+it("a name that does not exist looks protected though this isolate served it before it was deleted", async () => {
+  await made({ mode: "key" });
+  const id = await made({ mode: "open", maxStalenessMs: 50 });
+  expect((await ask(id, LIST)).response.status).toBe(200);
+  const policy = remote(env.TENANTS.getByName(id), policyTables);
+  const over = await policy.close();
+  await directoryOf(env).remove(id);
+  await untilInForce(over);
+  const gone = await ask(id, LIST);
+  const never = await ask("never-3", LIST);
+  expect([gone.response.status, gone.message]).toEqual([never.response.status, never.message]);
+  expect(gone.response.status).toBe(401);
+});
