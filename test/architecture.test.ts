@@ -29,7 +29,7 @@ test.each(TITLES)("%s", (title) => {
 const GOOD: Record<string, string> = {
   "README.md": "# readme",
   "AGENTS.md":
-    "`protocol` < `mcp-client` < `telemetry` < `auth` < `tenants` < `calls` < `content` < `streams` < `sessions` < `gateway` < " +
+    "`protocol` < `mcp-client` < `telemetry` < `auth` < `tenants` < `calls` < `content` < `streams` < `sessions` < `deployment` < `gateway` < " +
     "`admin` <\n`http` < `tenantry.ts` < `demo` < `worker.ts` < `clients`",
   "package.json": '{ "version": "1.2.3" }',
   ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",
@@ -99,7 +99,7 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       tree: {
         "src/http/app.ts": code('import type { B } from "./body.ts";'),
         "src/http/body.ts": code('export type { C } from "./sse.ts";'),
-        "src/http/sse.ts": code('import { type A } from "./app.ts";'),
+        "src/http/sse.ts": code('import type { A } from "./app.ts";'),
       },
       says: ["src/http/app.ts → src/http/body.ts → src/http/sse.ts → src/http/app.ts"],
     },

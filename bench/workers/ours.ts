@@ -1,15 +1,7 @@
 // The Worker under measurement: one tenant with twenty code tools and one stored text.
 // Nothing here may be tuned for the benchmark; it is what a user of the package would write.
 import * as z from "zod";
-import {
-  createWorker,
-  defineTool,
-  DirectoryObject,
-  HubObject,
-  PlatformObject,
-  SessionObject,
-  TenantObject,
-} from "../../src/tenantry.ts";
+import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 
 const add = defineTool({
   name: "add",
@@ -28,7 +20,7 @@ const others = Array.from({ length: 19 }, (_, index) =>
   }),
 );
 
-export default createWorker({
+const worker = createWorker({
   name: "bench",
   version: "1.0.0",
   tools: [add, ...others],
@@ -38,6 +30,9 @@ export default createWorker({
       seed: () => [{ uri: "bench://text", name: "Text", mimeType: "text/plain", text: "0123456789abcdef".repeat(128) }],
     },
   },
+  features: [admin()],
 });
 
-export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject };
+export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+
+export default worker;

@@ -6,29 +6,10 @@ import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { sha256 } from "../../src/content/store/open-store.ts";
 import type { PutResource } from "../../src/content/store/content-tables.ts";
-import {
-  createWorker,
-  defineTool,
-  DirectoryObject,
-  HubObject,
-  PlatformObject,
-  SessionObject,
-  TenantObject,
-} from "../../src/tenantry.ts";
+import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
 import type { Endings, Part } from "../corpus.ts";
-
-class FillableTenant extends TenantObject {
-  async store(resources: PutResource[]): Promise<void> {
-    for (const resource of resources) await this.run("content", "put", [resource]);
-  }
-
-  async endSessions(count: number): Promise<void> {
-    const expires = Date.now() + SESSION_LIFETIME_MS;
-    for (let at = 0; at < count; at += 1) await this.run("ended", "endSession", [crypto.randomUUID(), expires]);
-  }
-}
 
 const add = defineTool({
   name: "add",
@@ -42,7 +23,19 @@ const worker = createWorker({
   version: "1.0.0",
   tools: [add],
   tenants: Object.fromEntries(TENANTS.map((name) => [name, { search: true }])),
+  features: [admin()],
 });
+
+class FillableTenant extends worker.exports.TenantObject {
+  async store(resources: PutResource[]): Promise<void> {
+    for (const resource of resources) await this.run("content", "put", [resource]);
+  }
+
+  async endSessions(count: number): Promise<void> {
+    const expires = Date.now() + SESSION_LIFETIME_MS;
+    for (let at = 0; at < count; at += 1) await this.run("ended", "endSession", [crypto.randomUUID(), expires]);
+  }
+}
 
 export default {
   fetch: async (request: Request, env: Env, ctx: ExecutionContext): Promise<Response> => {
@@ -95,4 +88,6 @@ function putOf(number: number, { text, hash, size }: { text: string; hash: strin
   return { row, searchText: text, copy: null, ifAbsent: false, resent: null, maxResources: null };
 }
 
-export { DirectoryObject, HubObject, PlatformObject, SessionObject, FillableTenant as TenantObject };
+export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns } = worker.exports;
+
+export { FillableTenant as TenantObject };

@@ -2,6 +2,7 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
+import { pathBelow } from "../deployment/mount.ts";
 import { authenticate, authorize } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
 import { notFound, ProblemError, respondProblem } from "./problem.ts";
@@ -13,7 +14,9 @@ interface Bindings {
 }
 
 export function createAdmin(options: AdminOptions): Hono<Bindings> {
-  const app = new Hono<Bindings>().basePath("/admin");
+  const { path = "" } = options;
+  const below = path === "" ? {} : { getPath: (request: Request) => pathBelow(path, new URL(request.url).pathname) };
+  const app = new Hono<Bindings>(below).basePath("/admin");
   let description: string | undefined;
   app.onError((error, c) => {
     const response = respondProblem(error, c.req.raw, (unknown) => options.onError?.(unknown));

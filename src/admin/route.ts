@@ -3,7 +3,7 @@
 
 import * as z from "zod/mini";
 import { en } from "zod/locales";
-import type { Catalog } from "../content/serve/view.ts";
+import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -28,6 +28,8 @@ export interface AdminOptions {
   /** Declared in code: they exist without having been made, and cannot be deleted. */
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
   readonly catalog: Catalog;
+  /** Under which the Worker is mounted; the root when absent. */
+  readonly path?: string;
   /** Whether a browser's page of this origin may call; none may when absent. */
   readonly originAllowed?: (origin: string, env: AdminEnv) => boolean;
   /** What callers are only told the request id of. */

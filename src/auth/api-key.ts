@@ -48,21 +48,6 @@ export function keyIdOf(token: string, owner: KeyOwner = "tenant"): string | und
   return checksum(token.slice(0, -CHECK_CHARACTERS)) === token.slice(-CHECK_CHARACTERS) ? id : undefined;
 }
 
-const KEPT = "kept ";
-
-/** What stands for a key that is not at hand any more. Nobody can bring it: a bearer token has no spaces. */
-export function keptKey(hash: string): string {
-  return KEPT + hash;
-}
-
-export function keptHash(token: string): string | undefined {
-  return token.startsWith(KEPT) ? token.slice(KEPT.length) : undefined;
-}
-
-export function isKey(token: string): boolean {
-  return keyIdOf(token) !== undefined || token.startsWith(KEPT);
-}
-
 /** SHA-256: the secret has 190 bits, so nothing slower is needed. */
 export async function hashToken(token: string): Promise<string> {
   return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))));

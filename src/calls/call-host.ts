@@ -4,6 +4,7 @@ import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import type { TenantStub } from "../tenants/authority/tables.ts";
+import type { CacheHint } from "../protocol/outcome.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
 export interface CallEvent {
@@ -31,6 +32,8 @@ export interface Sight {
   /** Whether nothing that is stored is hidden. */
   readonly seesAll: boolean;
   sees(uri: string): boolean;
+  /** Who may keep what is read through it. */
+  readonly cacheScope: CacheHint["cacheScope"];
   /** How much the tenant may store. */
   readonly limits: Limits;
   /** What this tenant configured for a tool. */

@@ -2,7 +2,7 @@
 // Members are made when first used, so that a tool that only computes pays for none of them.
 
 import type { Principal } from "../auth/principal.ts";
-import type { Call } from "../protocol/backend.ts";
+import type { Call } from "../protocol/call.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
 import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";

@@ -1,6 +1,7 @@
 // Owns one call of a handler from start to outcome: hooks, interview, time limit, and what each end means to the client.
 
-import type { Call, CallOutcome } from "../protocol/backend.ts";
+import type { Call } from "../protocol/call.ts";
+import type { CallOutcome } from "../protocol/outcome.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -16,6 +17,9 @@ import { StreamInterview } from "./stream-interview.ts";
 import { runHandler, type Ended } from "./run-handler.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
 
+/** For what has no time limit of its own. */
+export const DEFAULT_TIMEOUT_MS = 60_000;
+
 /** `broken`: what the handler returned is nothing that a client could read, and why. */
 export type Finished = { readonly result: JsonObject } | { readonly broken: string };
 
@@ -29,7 +33,7 @@ export interface Handling<T> {
 }
 
 /** Runs the author's `beforeCall`; the text that refuses the call, if it does. */
-export async function refusalOf(name: string, call: Call, host: CallHost): Promise<string | undefined> {
+export function beforeCall(name: string, call: Call, host: CallHost): string | undefined | Promise<string | undefined> {
   return host.hooks.beforeCall?.(eventOf(name, call, host));
 }
 

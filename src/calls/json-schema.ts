@@ -3,7 +3,7 @@
 
 import { Validator, type OutputUnit, type SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Violation } from "../protocol/backend.ts";
+import type { Violation } from "../protocol/outcome.ts";
 
 const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
   ["https://json-schema.org/draft/2020-12/schema", "2020-12"],

@@ -1,7 +1,7 @@
 // Owns `requestState`: sealing a call's progress to exactly the request that may continue it, and refusing all others.
 
 import { canonicalJson, digest, seal, unseal, type KeyRing } from "../auth/seal.ts";
-import type { Call } from "../protocol/backend.ts";
+import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Read } from "../protocol/methods/params.ts";

@@ -1,7 +1,7 @@
 // Owns running a handler to one of its ends: returned, threw, suspended at a question, out of time, cancelled.
 // A handler that is ready at once costs no timer and no race.
 
-import type { EventSink } from "../protocol/backend.ts";
+import type { EventSink } from "../protocol/call.ts";
 import { soon } from "../protocol/soon.ts";
 import type { Interview } from "./interview.ts";
 

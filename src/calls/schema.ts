@@ -4,7 +4,7 @@
 import { en } from "zod/locales";
 import { config, toJSONSchema, type $ZodType } from "zod/v4/core";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Violation } from "../protocol/backend.ts";
+import type { Violation } from "../protocol/outcome.ts";
 import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
 
 interface StandardIssue {

@@ -2,7 +2,7 @@
 // whoever waited is gone, the handler runs again with what was answered and kept, as it does in era 2026.
 
 import { canonicalJson, digest } from "../auth/seal.ts";
-import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/backend.ts";
+import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";

@@ -33,23 +33,20 @@ export function parseAccept(accept: string | null): Accepted {
   return { json, stream };
 }
 
-const sizes = new WeakMap<Request, number>();
-
-/** Bytes of the body that was read; 0 before. */
-export function sizeRead(request: Request): number {
-  return sizes.get(request) ?? 0;
+export interface ReadBody {
+  readonly text: string;
+  readonly bytes: number;
 }
 
 /** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
-export async function readBody(request: Request, maxBytes: number): Promise<string | Failure> {
+export async function readBody(request: Request, maxBytes: number): Promise<ReadBody | Failure> {
   const length = request.headers.get("content-length");
   if (length !== null && Number(length) > maxBytes) return failure("tooLarge");
-  if (request.body === null) return "";
+  if (request.body === null) return { text: "", bytes: 0 };
   const bytes = length === null ? await readStream(request.body, maxBytes) : await request.arrayBuffer();
   if (!("byteLength" in bytes)) return bytes;
-  sizes.set(request, bytes.byteLength);
   try {
-    return utf8.decode(bytes);
+    return { text: utf8.decode(bytes), bytes: bytes.byteLength };
   } catch {
     return failure("parseError");
   }
@@ -74,12 +71,17 @@ async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): P
   return bytes;
 }
 
-export function parseJson(text: string): { readonly value: unknown } | Failure {
+export interface ParsedBody {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+export function parseJson(text: string): ParsedBody | Failure {
   if (text.length > SHALLOW_CHARACTERS && tooDeep(text)) {
     return failure("invalidRequest", `Invalid Request: nested deeper than ${MAX_DEPTH} levels`);
   }
   try {
-    return { value: JSON.parse(text) as unknown };
+    return { text, value: JSON.parse(text) as unknown };
   } catch {
     return failure("parseError");
   }

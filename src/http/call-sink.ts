@@ -1,15 +1,19 @@
-// Owns where one request's notifications and answer go: JSON until the first notification or two seconds, then a stream;
-// and for a call that a session's object stores, into its log.
+// Owns where a running call's notifications and answer go: to its client, and from the moment a session's object stores the
+// call, into its log. Whether it is cancelled is known here. Refuses to know how its client is reached: a mouth does.
 
-import type { EventSink } from "../protocol/backend.ts";
+import type { EventSink } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
 import { notification, type JsonObject } from "../protocol/jsonrpc.ts";
-import { EventStream } from "./event-stream.ts";
 
-/** In era 2026 a closed connection cancels, and it is only seen when something is written. */
-const KEEPALIVE_MS: Readonly<Record<Era, number>> = { "2025": 20_000, "2026": 5000 };
-/** How long a 2025 call goes on for nobody; production ends the invocation then, local workerd would not. */
-const ORPHAN_MS = 30_000;
+/** How one call speaks to its client. */
+export interface Mouth {
+  /** false: nobody hears it. */
+  say(json: string): boolean;
+  /** The call is over; null: it gets no answer. */
+  end(json: string | null): void | Promise<void>;
+  /** The handler wants to know when it is cancelled; `cancel`: for a client whose leaving is that. */
+  heed?(cancel: () => void): void;
+}
 
 /** The log of a stored call. */
 export interface Outlet {
@@ -19,127 +23,68 @@ export interface Outlet {
   abandon(): void;
 }
 
-export class RequestSink implements EventSink {
+export class CallSink implements EventSink {
+  readonly #mouth: Mouth;
   readonly #era: Era;
-  readonly #streams: boolean;
-  readonly #request: Request | undefined;
-  #events: EventStream | undefined;
   #outlet: Outlet | undefined;
-  #onStart: (() => void) | undefined;
-  #onGone: (() => void) | undefined;
   #cancel: AbortController | undefined;
-  #cancelled = false;
-  #closed = false;
+  #isCancelled = false;
+  #isOver = false;
   /** Notifications that went to the client directly. */
   said = 0;
 
-  /** `streams`: the client accepts text/event-stream. */
-  constructor(request: Request | undefined, era: Era, streams: boolean) {
-    this.#request = request;
+  constructor(mouth: Mouth, era: Era) {
+    this.#mouth = mouth;
     this.#era = era;
-    this.#streams = streams;
   }
 
   notify(method: string, params: JsonObject): void {
     const json = notification(method, params);
-    if (this.#outlet) {
-      this.#outlet.append(json);
-      return;
-    }
-    if (!this.#streams || this.#closed) return;
-    this.start();
-    this.said += 1;
-    this.#events?.event(json);
+    if (this.#outlet) this.#outlet.append(json);
+    else if (!this.#isOver && this.#mouth.say(json)) this.said += 1;
   }
 
-  /** In era 2026 closing the connection cancels the request; in era 2025 it does not. */
+  /** Made when somebody asks: most handlers never do. */
   get cancelled(): AbortSignal {
     if (!this.#cancel) {
       this.#cancel = new AbortController();
-      if (this.#cancelled) this.#cancel.abort();
-      if (this.#era === "2026" && !this.#events) {
-        this.#request?.signal.addEventListener("abort", () => {
-          this.cancel();
-        });
-      }
+      if (this.#isCancelled) this.#cancel.abort();
+      this.#mouth.heed?.(() => {
+        this.cancel();
+      });
     }
     return this.#cancel.signal;
   }
 
   cancel(): void {
-    this.#cancelled = true;
+    this.#isCancelled = true;
     this.#cancel?.abort();
   }
 
-  get stream(): EventStream | undefined {
-    return this.#events;
-  }
-
-  get canStream(): boolean {
-    return this.#streams;
-  }
-
-  /** From now on everything goes into a log, which feeds the stream. */
+  /** From now on everything goes into a log. */
   divert(outlet: Outlet): void {
     this.#outlet = outlet;
   }
 
-  whenGone(listener: () => void): void {
-    this.#onGone = listener;
+  /** This invocation does not go on with the call: what is stored is left to another run, the rest ends. */
+  abandon(): void {
+    this.#outlet?.abandon();
+    this.cancel();
   }
 
-  /** Resolves when the answer has become a stream. */
-  whenStarted(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#events) resolve();
-      else this.#onStart = resolve;
-    });
-  }
-
-  start(): void {
-    if (this.#events || !this.#streams || this.#closed) return;
-    this.#events = new EventStream({
-      keepaliveMs: KEEPALIVE_MS[this.#era],
-      ages: this.#era === "2025",
-      gone: () => {
-        this.#gone();
-      },
-      aged: () => {
-        this.#onGone?.();
-      },
-    });
-    this.#onStart?.();
-  }
-
-  /** The answer went out as JSON: what is said after it goes nowhere. */
-  shut(): void {
-    this.#closed = true;
-  }
-
-  /** The answer, as the stream's last event; a cancelled 2025 request gets none. */
+  /** A request of era 2025 that was cancelled gets no answer; in era 2026 its connection is closed, which cancelled it. */
   async finish(json: string): Promise<void> {
-    this.#closed = true;
-    if (this.#outlet) {
-      await this.#outlet.finish(this.#cancelled ? null : json);
-      return;
-    }
-    if (!(this.#cancelled && this.#era === "2025")) this.#events?.event(json);
-    this.#events?.end();
-  }
-
-  #gone(): void {
-    if (this.#era === "2026") this.cancel();
-    else {
-      this.#onGone?.();
-      setTimeout(() => {
-        this.#outlet?.abandon();
-        this.cancel();
-      }, ORPHAN_MS);
-    }
+    this.#isOver = true;
+    const told = this.#isCancelled && this.#era === "2025" ? null : json;
+    if (this.#outlet) await this.#outlet.finish(told);
+    else await this.#mouth.end(told);
   }
 }
 
-/** For messages of a batch: their notifications have no stream to go to. */
+/** For messages of a batch, whose notifications have no stream to go to, and for runs that have no client. */
+export const SILENT: Mouth = { say: () => false, end: () => {} };
+
+/** Nothing is said, and nobody cancels. */
 export const NO_SINK: EventSink = {
   notify: () => {},
   cancelled: { aborted: false, addEventListener: () => {} },

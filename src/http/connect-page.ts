@@ -4,7 +4,9 @@ import { html } from "hono/html";
 
 interface PageAbout {
   readonly id: string;
-  /** What follows /mcp in the URL. */
+  /** What stands before /mcp in the URL. */
+  readonly mount: string;
+  /** What follows it. */
   readonly path: string;
   readonly name: string;
   readonly version: string;
@@ -41,7 +43,7 @@ const SECURITY = {
 
 export async function connectPage(request: Request, about: PageAbout, lists: PageLists): Promise<Response> {
   const { origin } = new URL(request.url);
-  const url = `${origin}/mcp${about.path}`;
+  const url = `${origin}${about.mount}/mcp${about.path}`;
   const named = about.title ?? about.id;
   const config = JSON.stringify({ mcpServers: { [about.id]: { type: "http", url } } }, null, 2);
   const bridge = JSON.stringify({ mcpServers: { [about.id]: { command: "npx", args: ["mcp-remote", url] } } }, null, 2);

@@ -4,17 +4,19 @@
 
 import { digest } from "../auth/seal.ts";
 import type { View } from "../content/serve/view.ts";
+import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { notification, resultResponse, type RequestId } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
 import { persistently } from "../streams/persistently.ts";
-import { validSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
-import type { Admitted } from "./admit.ts";
+import { validSnapshot } from "../tenants/isolate/snapshot.ts";
 import { EventStream } from "./event-stream.ts";
 import type { Doors } from "../sessions/doors.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { enter } from "./enter.ts";
+import type { Entered } from "./entered.ts";
+import type { Visit } from "./visit.ts";
 import type { Session } from "../sessions/session-id.ts";
 
 const KEEPALIVE_MS = 22_000;
@@ -26,13 +28,12 @@ const ENDED = { resultType: "complete" } as const;
 
 /** undefined in place of a stream: refused with this failure. */
 export async function answerListen(
-  endpoint: Endpoint,
-  { principal }: Admitted,
+  entered: Entered,
   { id, filter }: { readonly id: RequestId; readonly filter: ListenFilter },
 ): Promise<Response | Failure> {
   const _meta = subscriptionMeta(id);
-  const stream = openNotifications(endpoint, {
-    listener: { session: null, profile: endpoint.profile, principal: principal.id },
+  const stream = openNotifications(entered, {
+    listener: { session: null, profile: entered.profile, principal: entered.principal.id },
     ages: true,
     unreadBytes: UNREAD_BYTES,
     filter: async () => filter,
@@ -52,13 +53,13 @@ export async function answerListen(
 
 /** `lastEventId`: of an earlier stream of this kind. */
 export async function answerStandalone(
-  endpoint: Endpoint,
+  entered: Entered,
   session: Session,
   lastEventId: string | null,
 ): Promise<Response | Failure> {
-  const { doors } = endpoint;
-  const stream = openNotifications(endpoint, {
-    listener: { session: session.nonce, profile: endpoint.profile, principal: session.principal },
+  const { doors } = entered;
+  const stream = openNotifications(entered, {
+    listener: { session: session.nonce, profile: entered.profile, principal: session.principal },
     ages: true,
     unreadBytes: UNREAD_BYTES,
     filter: () => sessionFilter(doors, session),
@@ -109,8 +110,8 @@ export interface NotificationStream {
   begin(): void;
 }
 
-export function openNotifications(endpoint: Endpoint, options: StreamOptions): NotificationStream {
-  const { doors } = endpoint;
+export function openNotifications(entered: Entered, options: StreamOptions): NotificationStream {
+  const { doors } = entered;
   const listener = { ...options.listener, since: Date.now() };
   // What happens before the stream has begun is told after what it begins with.
   let early: (() => void)[] | undefined = [];
@@ -130,7 +131,7 @@ export function openNotifications(endpoint: Endpoint, options: StreamOptions): N
   const feed: Feed = new Feed({
     connect: (again) => doors.listenAt(listener, again),
     listen: (since) => doors.changes().listen(since),
-    look: (revision) => look(endpoint, revision),
+    look: (revision) => look(entered, revision),
     filter: options.filter,
     tell: (method, params, state) => {
       const say = () => {
@@ -152,12 +153,15 @@ export function openNotifications(endpoint: Endpoint, options: StreamOptions): N
   return { events, feed, begin };
 }
 
-/** null: whoever listens is admitted no more. */
-async function look(endpoint: Endpoint, revision: number): Promise<StreamSight | null> {
-  const snapshot = await snapshotOf(endpoint, revision);
-  const admitted = isFailure(snapshot) ? snapshot : endpoint.admit(snapshot);
-  if (isFailure(admitted)) return null;
-  const { view } = admitted;
+/** null: whoever listens is let in no more. */
+async function look({ visit }: Entered, revision: number): Promise<StreamSight | null> {
+  const entered = await lookAgain(visit, revision);
+  if (isFailure(entered)) {
+    // Away is not withdrawn: the stream tries again, and tells nothing meanwhile.
+    if (entered.error === "unavailable") throw new AppError("busy");
+    return null;
+  }
+  const { view } = entered;
   return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
 }
 
@@ -167,17 +171,17 @@ const ASKED_FOR_MS = 200;
 const LOOK_AGAIN_MS = 8;
 
 /** One change finds a thousand streams without a lease at once: one of them asks. */
-async function snapshotOf(endpoint: Endpoint, revision: number): Promise<Snapshot | Failure> {
-  const { tenant } = endpoint;
+async function lookAgain(visit: Visit, revision: number): Promise<Entered | Failure> {
+  const { tenant } = visit;
   const holds = () => (validSnapshot(tenant)?.version ?? -1) >= revision;
-  if (revision === Infinity || holds()) return endpoint.snapshot(revision);
+  if (revision === Infinity || holds()) return enter(visit, { revision });
   while (!holds() && (asked.get(tenant) ?? 0) > Date.now()) {
     await scheduler.wait(LOOK_AGAIN_MS * (0.5 + Math.random()));
   }
-  if (holds()) return endpoint.snapshot(revision);
+  if (holds()) return enter(visit, { revision });
   asked.set(tenant, Date.now() + ASKED_FOR_MS);
   try {
-    return await endpoint.snapshot(revision);
+    return await enter(visit, { revision });
   } finally {
     asked.delete(tenant);
   }

@@ -7,7 +7,8 @@ import type { Failure } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
 import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
-import type { RequestSink } from "./call-sink.ts";
+import type { CallSink } from "./call-sink.ts";
+import type { RequestStream } from "./request-stream.ts";
 
 /** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
 const STREAM_AFTER_MS = 2000;
@@ -15,9 +16,16 @@ const QUICK_TURNS = 40;
 
 const JSON_HEADERS = { "content-type": "application/json" };
 const JSON_INIT = { status: 200, headers: JSON_HEADERS };
+/** RFC 6750, section 3: whoever is refused is told which kind of credential is wanted. */
+const CHALLENGE = { "www-authenticate": 'Bearer realm="tenantry"' };
+
 export function respondAnswer({ json, status, retryAfter }: Answer): Response {
   if (status === 200 && retryAfter === undefined) return new Response(json, JSON_INIT);
-  const headers = retryAfter === undefined ? JSON_HEADERS : { ...JSON_HEADERS, "retry-after": String(retryAfter) };
+  const headers = {
+    ...JSON_HEADERS,
+    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
+    ...(status === 401 ? CHALLENGE : {}),
+  };
   return new Response(json, { status, headers });
 }
 
@@ -38,34 +46,38 @@ export async function respondAsStream(response: Response): Promise<Response> {
   return new Response(encodeEvent(await response.text()), { headers });
 }
 
-/** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */
-export async function respondWhenReady(
-  running: Promise<Answer>,
-  sink: RequestSink,
-  waitUntil: (work: Promise<unknown>) => void,
-  slow?: (settled: Promise<unknown>) => void,
-): Promise<Response> {
-  let answer: Answer | undefined;
-  const settled = running.then((done) => (answer = done));
-  await soon(() => answer !== undefined || sink.stream !== undefined, QUICK_TURNS);
-  if (answer === undefined) slow?.(settled);
-  if (answer === undefined && !sink.stream) {
-    if (!sink.canStream) return respondAnswer(await settled);
-    await streamOrAnswer(settled, sink);
-  }
-  if (!sink.stream) {
-    const done = await settled;
-    sink.shut();
-    return respondAnswer(done);
-  }
-  waitUntil(settled.then((done) => sink.finish(done.json)));
-  return sink.stream.respond();
+export interface Responding {
+  readonly sink: CallSink;
+  readonly stream: RequestStream;
+  waitUntil(work: Promise<unknown>): void;
+  /** It is not answered at once. */
+  slow?(settled: Promise<unknown>): void;
 }
 
-async function streamOrAnswer(settled: Promise<unknown>, sink: RequestSink): Promise<void> {
+/** JSON when the answer is there soon and nothing was to be said before it; else a stream that ends with the answer. */
+export async function respondWhenReady(running: Promise<Answer>, responding: Responding): Promise<Response> {
+  const { sink, stream } = responding;
+  let answer: Answer | undefined;
+  const settled = running.then((done) => (answer = done));
+  await soon(() => answer !== undefined || stream.events !== undefined, QUICK_TURNS);
+  if (answer === undefined) responding.slow?.(settled);
+  if (answer === undefined && !stream.events) {
+    if (!stream.isAccepted) return respondAnswer(await settled);
+    await streamOrAnswer(settled, stream);
+  }
+  if (!stream.events) {
+    const done = await settled;
+    stream.shut();
+    return respondAnswer(done);
+  }
+  responding.waitUntil(settled.then((done) => sink.finish(done.json)));
+  return stream.events.respond();
+}
+
+async function streamOrAnswer(settled: Promise<unknown>, stream: RequestStream): Promise<void> {
   const timer = setTimeout(() => {
-    sink.start();
+    stream.start();
   }, STREAM_AFTER_MS);
-  await Promise.race([settled, sink.whenStarted()]);
+  await Promise.race([settled, stream.whenStarted()]);
   clearTimeout(timer);
 }

@@ -1,7 +1,10 @@
 // Owns which methods exist in each era and what the result of one looks like on the wire.
 // A method that is missing from a table does not exist there: no era test stands in a method.
 
-import { Encoded, type Backend, type Call, type CallOutcome, type ServerInfo } from "./backend.ts";
+import type { Backend } from "./backend.ts";
+import type { Call } from "./call.ts";
+import type { ServerInfo } from "./definition.ts";
+import { Encoded, type CallOutcome, type Complete } from "./outcome.ts";
 import type { Dialect, Era } from "./era.ts";
 import { ERRORS, errorCode, errorStatus, failure, type Failure } from "./errors.ts";
 import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
@@ -83,38 +86,36 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
   };
 }
 
-function encodeResult(outcome: CallOutcome & { kind: "complete" }, dialect: Dialect, server: ServerInfo): string {
-  const result = withoutStamps(outcome.result);
-  if (!dialect.stamps) return result instanceof Encoded ? result.json : JSON.stringify(result);
-  const hint =
-    dialect.caching && outcome.cache
-      ? `,"ttlMs":${outcome.cache.ttlMs},"cacheScope":"${outcome.cache.cacheScope}"`
-      : "";
-  if (!(result instanceof Encoded) && result._meta !== undefined) {
-    const meta = { ...(result._meta as JsonObject), [META.serverInfo]: server };
-    return splice(JSON.stringify({ ...result, _meta: meta }), `"resultType":"complete"${hint}`);
-  }
-  const json = result instanceof Encoded ? result.json : JSON.stringify(result);
-  return splice(json, stampOf(server) + hint);
+function encodeResult(outcome: Complete, dialect: Dialect, server: ServerInfo): string {
+  const { result } = outcome;
+  if (result instanceof Encoded && result.isStamped) return result.json;
+  const own = result instanceof Encoded ? outcome.meta : (result._meta as JsonObject | undefined);
+  const json = result instanceof Encoded ? result.json : JSON.stringify(withoutStamps(result, dialect));
+  if (!dialect.stamps) return result instanceof Encoded && own ? splice(json, `"_meta":${JSON.stringify(own)}`) : json;
+  const { cache } = outcome;
+  const hint = dialect.caching && cache ? `,"ttlMs":${cache.ttlMs},"cacheScope":"${cache.cacheScope}"` : "";
+  return splice(json, (own ? stampWith(own, server) : stampOf(server)) + hint);
 }
 
-/** A handler's result does not speak for the protocol: these members are written here alone. */
-function withoutStamps(result: JsonObject | Encoded): JsonObject | Encoded {
-  if (result instanceof Encoded) return result;
-  if (result.resultType === undefined && result.ttlMs === undefined && result.cacheScope === undefined) return result;
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, ...rest } = result;
-  return rest;
+/** A handler's result does not speak for the protocol: these members are written here alone, `_meta` where it is stamped. */
+function withoutStamps(result: JsonObject, { stamps }: Dialect): JsonObject {
+  const { resultType, ttlMs, cacheScope, _meta } = result;
+  const isMeta = stamps && _meta !== undefined;
+  if (!isMeta && resultType === undefined && ttlMs === undefined && cacheScope === undefined) return result;
+  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta: meta, ...rest } = result;
+  return isMeta || meta === undefined ? rest : { ...rest, _meta: meta };
 }
 
-const stamps = new WeakMap<ServerInfo, string>();
+const stampsByServer = new WeakMap<ServerInfo, string>();
 
 function stampOf(server: ServerInfo): string {
-  let stamp = stamps.get(server);
-  if (stamp === undefined) {
-    stamp = `"resultType":"complete","_meta":${JSON.stringify({ [META.serverInfo]: server })}`;
-    stamps.set(server, stamp);
-  }
+  let stamp = stampsByServer.get(server);
+  if (stamp === undefined) stampsByServer.set(server, (stamp = stampWith({}, server)));
   return stamp;
+}
+
+function stampWith(meta: JsonObject, server: ServerInfo): string {
+  return `"resultType":"complete","_meta":${JSON.stringify({ ...meta, [META.serverInfo]: server })}`;
 }
 
 /** Puts members in front of an object that is JSON already. */

@@ -111,7 +111,8 @@ export class CallDesk {
   }
 
   handOver(key: string, attempt: number): void {
-    if (this.#current(key, attempt)) this.#launch(key, this.#tables.nextAttempt(key));
+    const call = this.#current(key, attempt);
+    if (call) this.#runAgain(call);
   }
 
   take(key: string, attempt: number): StoredRun | undefined {
@@ -128,7 +129,7 @@ export class CallDesk {
     this.#tables.keepAnswer(id, call.key, response);
     const runners = this.#host.sockets((socket) => socket.as === "runner" && socket.call === call.key);
     if (runners.length > 0) for (const runner of runners) tell(runner, { answered: true });
-    else if (!this.#launched.has(call.key)) this.#launch(call.key, this.#tables.nextAttempt(call.key));
+    else if (!this.#launched.has(call.key)) this.#runAgain(call);
     return "taken";
   }
 
@@ -197,16 +198,25 @@ export class CallDesk {
 
   /** Starts what was lost, and drops what was kept long enough. Says when to come again. */
   tend(now: number): number | undefined {
-    for (const { key } of this.#tables.unfinished()) {
-      if (this.#isLost(key)) this.#recover(key);
+    for (const call of this.#tables.unfinished()) {
+      if (this.#isLost(call.key)) this.#recover(call);
     }
     return this.#tables.prune(now);
   }
 
-  #recover(key: string): void {
-    if (this.#tables.lose(key) < MAX_LOST) return this.#launch(key, this.#tables.nextAttempt(key));
-    const call = this.#tables.find(key);
-    if (call) this.#append(key, call.fallback, true);
+  #recover(call: StoredCall): void {
+    if (this.#tables.lose(call.key) < MAX_LOST) this.#runAgain(call);
+    else this.#giveUp(call);
+  }
+
+  /** What an earlier run did may have been done, so only what may be repeated goes on. */
+  #runAgain(call: StoredCall): void {
+    if (call.repeatable === 1) this.#launch(call.key, this.#tables.nextAttempt(call.key));
+    else this.#giveUp(call);
+  }
+
+  #giveUp({ key, fallback }: StoredCall): void {
+    this.#append(key, fallback, true);
     this.#end(key);
   }
 

@@ -2,7 +2,7 @@
 // question on, or from its beginning when it is resumable, its life in the session's object: what it says goes into the
 // stream's log, answers come back from whichever isolate they reached.
 
-import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/backend.ts";
+import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-tables.ts";
 import { HeldSocket } from "../streams/held-socket.ts";
@@ -18,8 +18,10 @@ export interface RunnerHost {
   readonly expires: number;
   /** As `requestKey` makes it. */
   readonly request: string;
+  /** Whether another run may go on with the call. */
+  readonly repeatable: boolean;
   /** What is stored when the call has to outlive this invocation. */
-  describe(): Promise<Pick<NewCall, "record" | "fallback" | "said">>;
+  describe(): Promise<Pick<NewCall, "record" | "fallback" | "said" | "repeatable">>;
   /** The call is stored now: its stream is the log's. */
   stored(key: string): void;
   /** Whether what the call was admitted under still holds. */
@@ -143,9 +145,9 @@ export class CallRunner implements QuestionPort {
     this.#nudge();
   }
 
-  /** The client of this connection is gone: an answer will find another run. */
+  /** The client of this connection is gone: an answer will find another run, or this one where there may be no other. */
   leave(): void {
-    if (this.#open.size > 0) this.#depart(CLOSE.parked);
+    if (this.#open.size > 0 && this.#host.repeatable) this.#depart(CLOSE.parked);
   }
 
   /** This invocation ends before the call does: the object starts another run. */

@@ -27,6 +27,8 @@ export interface NewCall {
   readonly fallback: string;
   /** How many notifications it sent before it was stored. */
   readonly said: number;
+  /** Whether it may be run again when a run was lost. */
+  readonly repeatable: boolean;
 }
 
 export interface NewQuestion {
@@ -53,6 +55,8 @@ export interface StoredCall {
   lost: number;
   /** Notifications of the call that were sent, counted from its beginning whichever run sent them. */
   said: number;
+  /** 1: it may be run again when a run was lost. */
+  repeatable: number;
   seq: number;
   characters: number;
 }

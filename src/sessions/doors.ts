@@ -1,7 +1,7 @@
 // Owns the ways from a request to the objects behind a tenant's streams: its hub, its changes, its sessions.
 
 import { AppError } from "../protocol/app-error.ts";
-import type { SessionPort } from "../protocol/backend.ts";
+import type { SessionPort } from "../protocol/call.ts";
 import type { HubObject } from "../streams/hub-object.ts";
 import { openSocket, type Opened } from "../streams/held-socket.ts";
 import { sessionName, sessionStub, type SessionEnv, type SessionStub } from "./session-door.ts";

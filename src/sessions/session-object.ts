@@ -16,7 +16,7 @@ import { CLOSE, isOutdated } from "../streams/wire.ts";
 /** How long an HTTP+SSE session waits for its client to come back. */
 const DETACHED_MS = 600_000;
 
-/** What the Worker is started with to run a stored call; it travels as `ctx.props`, which only a binding can set. */
+/** Which stored call is to be run, and where it is stored. */
 export interface RunOrder {
   readonly session: string;
   readonly jurisdiction: string | null;
@@ -32,8 +32,11 @@ export interface Holding {
   readonly calls: readonly { readonly key: string; readonly from: number }[];
 }
 
-interface Loopback {
-  readonly default: (about: { props: { run: RunOrder } }) => Fetcher;
+/** What a Worker exports under this name runs stored calls, each in an invocation of its own. */
+export const STORED_RUNS = "StoredRuns";
+
+export interface StoredRunsBinding {
+  run(order: RunOrder): Promise<void>;
 }
 
 export class SessionObject extends DurableObject {
@@ -271,9 +274,8 @@ export class SessionObject extends DurableObject {
 
   async #run(key: string, attempt: number): Promise<void> {
     const { name = "", jurisdiction = null } = this.ctx.id;
-    const run: RunOrder = { session: name, jurisdiction, key, attempt };
-    const loopback = this.ctx.exports as unknown as Loopback;
-    const response = await loopback.default({ props: { run } }).fetch("https://tenantry.internal/run");
-    await response.body?.cancel();
+    const runs = (this.ctx.exports as unknown as Readonly<Record<string, StoredRunsBinding | undefined>>)[STORED_RUNS];
+    if (!runs) throw new Error(`the Worker does not export ${STORED_RUNS}`);
+    await runs.run({ session: name, jurisdiction, key, attempt });
   }
 }

@@ -7,4 +7,5 @@ export const SESSION_MIGRATIONS: readonly string[] = [
   "CREATE TABLE questions (id TEXT PRIMARY KEY, call TEXT NOT NULL, name TEXT NOT NULL, digest TEXT NOT NULL, seq INTEGER, answer TEXT) WITHOUT ROWID",
   "CREATE TABLE cancelled (request TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
   "CREATE TABLE subscriptions (uri TEXT PRIMARY KEY, asked TEXT NOT NULL) WITHOUT ROWID",
+  "ALTER TABLE calls ADD COLUMN repeatable INTEGER NOT NULL DEFAULT 1",
 ];

@@ -4,9 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import { Context } from "../../src/calls/context.ts";
 import type { CallHost } from "../../src/calls/call-host.ts";
 import { viewOf } from "../../src/content/serve/view.ts";
+import { offerOf } from "../../src/content/serve/sources.ts";
 import { managedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
-import type { Call, SessionPort } from "../../src/protocol/backend.ts";
+import type { Call, SessionPort } from "../../src/protocol/call.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
 import { callOf, hostOf, RecordingSink } from "../support/worker/calls.ts";
@@ -54,7 +55,10 @@ describe("config", () => {
     prompts: [],
     resources: [],
   };
-  const sight = viewOf(catalog, managedTenant("acme"), policy, { profile: null, scopes: undefined });
+  const sight = viewOf(offerOf(catalog, managedTenant("acme"), { policy, version: 1 }), {
+    profile: null,
+    scopes: undefined,
+  });
   const host = { sight };
 
   it("is what the tenant says for this tool", () => {

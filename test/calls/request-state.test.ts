@@ -10,7 +10,7 @@ import {
   STATE_LIFETIME_MS,
   type StateBinding,
 } from "../../src/calls/request-state.ts";
-import type { Call } from "../../src/protocol/backend.ts";
+import type { Call } from "../../src/protocol/call.ts";
 import { callOf } from "../support/worker/calls.ts";
 
 const key = (id: string) => ({ id, secret: crypto.getRandomValues(new Uint8Array(32)) });

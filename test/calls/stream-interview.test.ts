@@ -6,7 +6,7 @@ import type { Question } from "../../src/calls/answers.ts";
 import type { ClaimBook } from "../../src/calls/claims.ts";
 import { MissingCapability } from "../../src/calls/interview.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
-import type { ClientResponse, PutQuestion, QuestionPort } from "../../src/protocol/backend.ts";
+import type { ClientResponse, PutQuestion, QuestionPort } from "../../src/protocol/call.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { authorityTables } from "../../src/tenants/authority/authority-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";

@@ -2,7 +2,9 @@
 // with the things below under whatever names it lists them, and runs this suite.
 
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Backend, Call, CallOutcome, InvalidArguments } from "../../src/protocol/backend.ts";
+import type { Backend } from "../../src/protocol/backend.ts";
+import type { Call } from "../../src/protocol/call.ts";
+import type { CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
 import { parseUri } from "../../src/protocol/uri.ts";
 import type { RecordingSink } from "../support/worker/calls.ts";
 
@@ -49,10 +51,10 @@ export function backendContract(name: string, make: () => Promise<ContractFixtur
     });
 
     it("says who it is and how long its definitions may be kept", () => {
-      const { server, definitionsCache } = fixture.backend;
+      const { server, cache } = fixture.backend.definitions;
       expect(server).toMatchObject({ name: expect.stringMatching(/./), version: expect.any(String) });
-      expect(Number.isInteger(definitionsCache.ttlMs) && definitionsCache.ttlMs >= 0).toBe(true);
-      expect(["public", "private"]).toContain(definitionsCache.cacheScope);
+      expect(Number.isInteger(cache.ttlMs) && cache.ttlMs >= 0).toBe(true);
+      expect(["public", "private"]).toContain(cache.cacheScope);
     });
   });
 }
@@ -62,23 +64,25 @@ type Of = () => ContractFixture;
 function toolContract(of: Of): void {
   async function call(tool: string, args: Record<string, unknown>, about: Partial<Call> = {}) {
     const { backend, call: callOf } = of();
-    const definition = backend.tool(tool);
-    if (!definition || !("wire" in definition)) throw new Error(`no tool ${tool}`);
-    return backend.callTool(definition, args, callOf({ params: { name: tool, arguments: args }, ...about }));
+    const found = backend.tool(tool);
+    if (!found || !("definition" in found)) throw new Error(`no tool ${tool}`);
+    return found.call(args, callOf({ params: { name: tool, arguments: args }, ...about }));
   }
 
   it("are found by exactly the names they are listed under, which are all different", () => {
     const { backend } = of();
-    const names = backend.tools.map(({ wire }) => wire.name);
+    const names = backend.definitions.tools.map(({ wire }) => wire.name);
     expect(new Set(names).size).toBe(names.length);
-    for (const listed of names) expect(backend.tool(listed)).toMatchObject({ wire: { name: listed } });
+    for (const listed of names) {
+      expect(backend.tool(listed)).toMatchObject({ definition: { wire: { name: listed } } });
+    }
     for (const stranger of [...STRANGERS, ...names.map((listed) => `${listed} `)]) {
       expect(backend.tool(stranger), stranger).toBeUndefined();
     }
   });
 
   it("list an input schema of type object and can be written as JSON", () => {
-    for (const { wire } of of().backend.tools) {
+    for (const { wire } of of().backend.definitions.tools) {
       expect(wire).toMatchObject({ inputSchema: { type: "object" } });
       expect(JSON.parse(JSON.stringify(wire))).toEqual(wire);
     }
@@ -121,19 +125,21 @@ function refusalOf(outcome: CallOutcome | InvalidArguments): string {
 function promptContract(of: Of): void {
   it("are found by exactly the names they are listed under", () => {
     const { backend } = of();
-    const names = backend.prompts.map(({ wire }) => wire.name);
+    const names = backend.definitions.prompts.map(({ wire }) => wire.name);
     expect(new Set(names).size).toBe(names.length);
-    for (const listed of names) expect(backend.prompt(listed)).toMatchObject({ wire: { name: listed } });
+    for (const listed of names) {
+      expect(backend.prompt(listed)).toMatchObject({ definition: { wire: { name: listed } } });
+    }
     for (const stranger of STRANGERS) expect(backend.prompt(stranger), stranger).toBeUndefined();
   });
 
   it("return messages", async () => {
     const { backend, prompt, call } = of();
-    const definition = backend.prompt(prompt);
-    if (!definition || !("wire" in definition)) throw new Error(`no prompt ${prompt}`);
+    const found = backend.prompt(prompt);
+    if (!found || !("definition" in found)) throw new Error(`no prompt ${prompt}`);
     const args = { who: "Ada" };
     const about = { method: "prompts/get", params: { name: prompt, arguments: args } };
-    expect(await backend.getPrompt(definition, args, call(about))).toMatchObject({
+    expect(await found.get(args, call(about))).toMatchObject({
       kind: "complete",
       result: { messages: [{ role: "user", content: { type: "text", text: "Hello Ada" } }] },
     });
@@ -142,7 +148,7 @@ function promptContract(of: Of): void {
 
 function resourceContract(of: Of): void {
   const read = (uri: string, asked = uri) =>
-    of().backend.readResource(uri, asked, of().call({ method: "resources/read", params: { uri: asked } }));
+    of().backend.readResource({ uri, asked }, of().call({ method: "resources/read", params: { uri: asked } }));
 
   it("are listed in pages, each once, with normal URIs", async () => {
     const { backend, texts, bytes } = of();
@@ -196,10 +202,7 @@ function resourceContract(of: Of): void {
 
 function completionContract(of: Of): void {
   const complete = (ref: Parameters<Backend["complete"]>[0]["ref"], name: string, value: string) =>
-    of().backend.complete(
-      { ref, argument: { name, value }, context: {} },
-      of().call({ method: "completion/complete" }),
-    );
+    of().backend.complete({ ref, name, value, known: {} }, of().call({ method: "completion/complete" }));
 
   it("offers values for an argument of a prompt", async () => {
     const { prompt } = of();

@@ -9,10 +9,8 @@ import { shellEnvironment } from "../support/application.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONSUMER = `
-import { createWorker, defineTool } from "tenantry";
+import { admin, createWorker, defineTool } from "tenantry";
 import * as z from "zod";
-
-export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject } from "tenantry";
 
 const double = defineTool({
   name: "double",
@@ -21,7 +19,11 @@ const double = defineTool({
   handler: ({ n }, ctx) => \`\${n.toFixed(0)} for \${ctx.tenant.id}\`,
 });
 
-export default createWorker({ tools: [double], tenants: { acme: {} } });
+const worker = createWorker({ tools: [double], tenants: { acme: {} }, features: [admin()] });
+
+export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+
+export default worker;
 `;
 
 interface Manifest {

@@ -1,6 +1,6 @@
 // Which methods exist in each era, and what a result looks like on the wire: stamps, caching hints, `_meta`, questions.
 import { describe, expect, test } from "vitest";
-import { Encoded, type CallOutcome, type Complete } from "../../src/protocol/backend.ts";
+import { Encoded, type CallOutcome, type Complete } from "../../src/protocol/outcome.ts";
 import { dispatch, encodeAnswer, encodeFailure } from "../../src/protocol/dispatch.ts";
 import { DIALECT_2026, DIALECTS, LATEST_2025, REVISIONS_2025 } from "../../src/protocol/era.ts";
 import { failure } from "../../src/protocol/errors.ts";

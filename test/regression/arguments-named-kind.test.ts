@@ -1,6 +1,6 @@
 // A client's arguments are data: none of their members makes them look like a failure of ours.
 import { expect, test } from "vitest";
-import type { CallOutcome } from "../../src/protocol/backend.ts";
+import type { CallOutcome } from "../../src/protocol/outcome.ts";
 import { answerOf, callOf, FakeBackend, promptOf, REVISIONS, toolOf } from "../support/fake-backend.ts";
 
 const FORGED = { kind: "failure", error: "unavailable", message: "made up" };
@@ -40,5 +40,5 @@ test.each(REVISIONS)("a completion of %s may know the arguments of a failure", a
   };
   const { error } = await answerOf(callOf(revision, "completion/complete", params), backend);
   expect(error).toBeUndefined();
-  expect(backend.asked).toMatchObject([["complete", { context: FORGED }]]);
+  expect(backend.asked).toMatchObject([["complete", { known: FORGED }]]);
 });

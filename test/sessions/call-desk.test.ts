@@ -416,6 +416,6 @@ it("takes a call that it is given twice for one: whoever gave it may not have he
   const session = freshSession();
   // Nobody's, so that its run ends at once.
   const record = JSON.stringify({ tenant: "nobody", profile: null, keyHash: null, call: { id: 1 } });
-  const call = { key: "0123456789abcdef", request: "1", record, fallback: "{}", said: 0 };
+  const call = { key: "0123456789abcdef", request: "1", record, fallback: "{}", said: 0, repeatable: true };
   expect([await session.start(call, later()), await session.start(call, later())]).toEqual([true, true]);
 });

@@ -3,7 +3,7 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { PutQuestion } from "../../src/protocol/backend.ts";
+import type { PutQuestion } from "../../src/protocol/call.ts";
 import { CallRunner, newCallKey } from "../../src/sessions/call-runner.ts";
 import type { SessionStub } from "../../src/sessions/session-door.ts";
 import { askOf, freshSession, later, questionOf, recordOf, rowsIn, viewerOf } from "../support/worker/session.ts";
@@ -20,7 +20,8 @@ function running(session: SessionStub = freshSession()) {
     object: () => session,
     expires: later(),
     request: '"request"',
-    describe: async () => ({ record: recordOf(), fallback: "{}", said: 2 }),
+    repeatable: true,
+    describe: async () => ({ record: recordOf(), fallback: "{}", said: 2, repeatable: true }),
     stored: (key: string) => {
       happened.push(`stored ${key}`);
       stored.resolve();

@@ -3,14 +3,22 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { createDoors } from "../../src/sessions/doors.ts";
-import type { Endpoint } from "../../src/http/endpoint.ts";
-import { EventStream } from "../../src/http/event-stream.ts";
+import { NO_CREDENTIAL } from "../../src/auth/credential.ts";
+import type { CallHost } from "../../src/calls/call-host.ts";
+import type { NewResource } from "../../src/calls/resource-store.ts";
+import type { Deployment } from "../../src/deployment/deployment.ts";
+import { enter } from "../../src/http/enter.ts";
 import { Holder } from "../../src/http/era-2025/holder.ts";
-import type { Call } from "../../src/protocol/backend.ts";
+import { EventStream } from "../../src/http/event-stream.ts";
+import { Visit } from "../../src/http/visit.ts";
+import type { Call } from "../../src/protocol/call.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
-import { ANYWHERE, stubOf } from "../../src/tenants/directory/placement.ts";
-import { FakeBackend, toolOf } from "../support/fake-backend.ts";
+import { failure } from "../../src/protocol/errors.ts";
+import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
+import { isFailure } from "../../src/protocol/methods/params.ts";
+import type { ServedTool, Source } from "../../src/protocol/source.ts";
+import { defineTenants } from "../../src/tenants/document/tenant-definition.ts";
+import { toolOf } from "../support/fake-backend.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
@@ -21,37 +29,63 @@ afterEach(() => {
 
 const CALL = JSON.stringify({ jsonrpc: "2.0", id: "mine", method: "tools/call", params: { name: "long" } });
 
+let made = 0;
+
 /** Calls of its one tool are run by `run`. */
-function held(run: (call: Call) => Promise<never> | Promise<{ kind: "complete"; result: object }>) {
+async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "complete"; result: JsonObject }>) {
   const calls: Call[] = [];
-  class Running extends FakeBackend {
-    override callTool = ((_tool, _args, call) => {
-      calls.push(call);
-      return run(call);
-    }) as FakeBackend["callTool"];
-  }
   const taken: string[] = [];
   const work: Promise<unknown>[] = [];
   const events = new EventStream({ keepaliveMs: 20_000, ages: false, gone: () => {} });
-  const endpoint = {
-    request: new Request("https://x.example/mcp/tenant"),
-    tenant: "tenant",
-    profile: null,
-    maxBodyBytes: 1000,
-    snapshot: () => ({}),
-    admit: () => ({ kind: "admitted" }),
-    backend: () => new Running({ tools: [toolOf("long")] }),
-    token: null,
-    doors: createDoors("tenant", env, { stub: () => stubOf(env, "tenant", ANYWHERE), jurisdiction: null }),
-    waitUntil: (one: Promise<unknown>) => {
-      work.push(one);
+  const long: ServedTool<CallHost> = {
+    ...toolOf("long"),
+    name: "long",
+    call: (_args, call) => {
+      calls.push(call);
+      return run(call);
     },
-    onError: (error: unknown) => {
-      throw error;
+  };
+  const source: Source<CallHost> = {
+    id: "long",
+    state: { kind: "fresh" },
+    digest: "",
+    tools: [long],
+    prompts: [],
+    resources: [],
+    templates: [],
+  };
+  const deployment: Deployment = {
+    catalog: { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources: [] },
+    tenants: new Map(),
+    defaultTenant: undefined,
+    hooks: {
+      onError: (error) => {
+        throw error;
+      },
     },
-  } as unknown as Endpoint;
+    path: "",
+    features: [{ name: "long", sources: () => [source] }],
+  };
+  made += 1;
+  const tenant = `tenant-${made}`;
+  const known = defineTenants<NewResource>({ [tenant]: {} }).get(tenant) ?? failure("unknownTenant");
+  const visit = new Visit(
+    deployment,
+    {
+      request: new Request(`https://x.example/mcp/${tenant}`),
+      env,
+      ctx: {
+        waitUntil: (one) => {
+          work.push(one);
+        },
+      },
+    },
+    { tenant, profile: null, path: "", credential: NO_CREDENTIAL, known },
+  );
+  const entered = await enter(visit);
+  if (isFailure(entered)) throw new Error(entered.message);
   const holder = new Holder(
-    { endpoint, events, shown: () => {}, taken: (post) => taken.push(post), lost: () => {} },
+    { entered, events, shown: () => {}, taken: (post) => taken.push(post), lost: () => {} },
     {
       dialect: DIALECTS["2024-11-05"],
       unofficial: false,
@@ -73,7 +107,7 @@ function held(run: (call: Call) => Promise<never> | Promise<{ kind: "complete"; 
 const never = () => new Promise<never>(() => {});
 
 it("what is handed on twice is taken twice, and run once", async () => {
-  const { holder, calls, taken, work, told } = held(async () => ({ kind: "complete", result: { content: [] } }));
+  const { holder, calls, taken, work, told } = await held(async () => ({ kind: "complete", result: { content: [] } }));
   holder.take({ posted: CALL, id: "post" });
   await Promise.all(work);
   holder.take({ posted: CALL, id: "post" });
@@ -84,7 +118,7 @@ it("what is handed on twice is taken twice, and run once", async () => {
 });
 
 it("a call whose client is gone goes on for half a minute, is cancelled then, and says no more", async () => {
-  const { holder, calls, told } = held(never);
+  const { holder, calls, told } = await held(never);
   holder.take({ posted: CALL, id: "post" });
   await expect.poll(() => calls.length).toBe(1);
   const signal = calls[0]?.sink.cancelled;
@@ -98,7 +132,7 @@ it("a call whose client is gone goes on for half a minute, is cancelled then, an
 });
 
 it("a call that is only about to run when its client goes is cancelled as late as others", async () => {
-  const { holder, calls } = held(never);
+  const { holder, calls } = await held(never);
   holder.take({ posted: CALL, id: "post" });
   holder.leave();
   await expect.poll(() => calls.length).toBe(1);

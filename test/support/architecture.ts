@@ -18,6 +18,7 @@ const RANKS = [
   "content",
   "streams",
   "sessions",
+  "deployment",
   "gateway",
   "admin",
   "http",
@@ -32,7 +33,7 @@ const KNOWN_TO_CLIENTS = /^src\/(clients\/|protocol\/|mcp-client\/|admin\/contra
 
 /** Every import that is not a file of ours, and the only files of src that may have it. */
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
-  { name: /^cloudflare:workers$/, files: /-object\.ts$/ },
+  { name: /^cloudflare:workers$/, files: /-(object|entrypoint)\.ts$/ },
   { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
   // Of zod only what every Worker must hold: docs/decisions/0014-bundle.md
   { name: /^zod\/(mini|locales)$/, files: /^src\/(demo|admin)\// },

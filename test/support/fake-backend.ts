@@ -3,18 +3,21 @@
 
 import type {
   Backend,
-  CacheHint,
-  Call,
-  CallOutcome,
   CompletionRequest,
-  InvalidArguments,
+  Definitions,
+  FoundPrompt,
+  FoundTool,
   Page,
+} from "../../src/protocol/backend.ts";
+import type { Call, SessionPort } from "../../src/protocol/call.ts";
+import type {
   PromptDefinition,
   ServerInfo,
-  SessionPort,
   TemplateDefinition,
   ToolDefinition,
-} from "../../src/protocol/backend.ts";
+} from "../../src/protocol/definition.ts";
+import type { CacheHint, CallOutcome, InvalidArguments } from "../../src/protocol/outcome.ts";
+import type { AskedUri } from "../../src/protocol/source.ts";
 import { dispatch, encodeAnswer } from "../../src/protocol/dispatch.ts";
 import { DIALECTS, type Revision } from "../../src/protocol/era.ts";
 import { failure, type Failure } from "../../src/protocol/errors.ts";
@@ -30,37 +33,51 @@ export type Asked = readonly [method: string, ...rest: readonly unknown[]];
 export class FakeBackend implements Backend {
   readonly server: ServerInfo = { name: "fake", version: "1.2.3" };
   readonly instructions: string | undefined = undefined;
-  readonly definitionsCache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
+  readonly cache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
+  readonly meta: JsonObject | undefined = undefined;
   readonly tools: readonly ToolDefinition[] = [];
   readonly prompts: readonly PromptDefinition[] = [];
   readonly templates: readonly TemplateDefinition[] = [];
   readonly asked: Asked[] = [];
-  readonly onTool: () => CallOutcome | InvalidArguments = () => failure("internal");
+  readonly onTool: (call: Call) => CallOutcome | InvalidArguments | Promise<CallOutcome> = () => failure("internal");
   readonly onPrompt: () => CallOutcome = () => failure("internal");
   readonly onList: (cursor: string | undefined) => Page | Failure = () => failure("internal");
   readonly onRead: () => CallOutcome = () => failure("internal");
   readonly onComplete: () => readonly string[] | Failure = () => failure("internal");
 
-  constructor(given: Partial<Omit<FakeBackend, "asked">> = {}) {
+  constructor(given: Partial<Omit<FakeBackend, "asked" | "definitions">> = {}) {
     Object.assign(this, given);
   }
 
-  tool(name: string): ToolDefinition | undefined {
-    return this.tools.find((tool) => tool.wire.name === name);
+  /** One view for as long as there is this backend. */
+  get definitions(): Definitions {
+    return this;
   }
 
-  prompt(name: string): PromptDefinition | undefined {
-    return this.prompts.find((prompt) => prompt.wire.name === name);
+  tool(name: string): FoundTool | undefined {
+    const definition = this.tools.find((tool) => tool.wire.name === name);
+    return (
+      definition && {
+        definition,
+        call: async (args, call) => {
+          this.asked.push(["callTool", name, args]);
+          return this.onTool(call);
+        },
+      }
+    );
   }
 
-  async callTool(tool: ToolDefinition, args: JsonObject, _call: Call): Promise<CallOutcome | InvalidArguments> {
-    this.asked.push(["callTool", tool.wire.name, args]);
-    return this.onTool();
-  }
-
-  async getPrompt(prompt: PromptDefinition, args: Readonly<Record<string, string>>): Promise<CallOutcome> {
-    this.asked.push(["getPrompt", prompt.wire.name, args]);
-    return this.onPrompt();
+  prompt(name: string): FoundPrompt | undefined {
+    const definition = this.prompts.find((prompt) => prompt.wire.name === name);
+    return (
+      definition && {
+        definition,
+        get: async (args) => {
+          this.asked.push(["getPrompt", name, args]);
+          return this.onPrompt();
+        },
+      }
+    );
   }
 
   async listResources(cursor: string | undefined): Promise<Page | Failure> {
@@ -68,7 +85,7 @@ export class FakeBackend implements Backend {
     return this.onList(cursor);
   }
 
-  async readResource(uri: string, asked: string): Promise<CallOutcome> {
+  async readResource({ uri, asked }: AskedUri): Promise<CallOutcome> {
     this.asked.push(["readResource", uri, asked]);
     return this.onRead();
   }
@@ -80,7 +97,7 @@ export class FakeBackend implements Backend {
 }
 
 export function toolOf(name: string, more: JsonObject = {}, paramHeaders: readonly ParamHeader[] = []): ToolDefinition {
-  return { wire: { name, inputSchema: { type: "object" }, ...more }, paramHeaders };
+  return { wire: { name, inputSchema: { type: "object" }, ...more }, paramHeaders, repeatable: true };
 }
 
 export function promptOf(name: string, more: JsonObject = {}): PromptDefinition {
@@ -136,7 +153,7 @@ export interface Answered {
 /** The call's way through dispatch and encoding, read back as a client reads it. */
 export async function answerOf(call: Call, backend: Backend): Promise<Answered> {
   const outcome = await dispatch(call, backend);
-  const { json, status, retryAfter } = encodeAnswer(call.id, outcome, call.dialect, backend.server);
+  const { json, status, retryAfter } = encodeAnswer(call.id, outcome, call.dialect, backend.definitions.server);
   const message = JSON.parse(json) as JsonObject;
   return {
     status,

@@ -1,9 +1,7 @@
 // A Worker of your own on tenantry: two tools and a prompt, served to two tenants that see them differently.
 // /mcp/acme has everything; /mcp/globex has no rates, so it gets the calendar alone.
-import { createWorker, definePrompt, defineTool } from "tenantry";
+import { admin, createWorker, definePrompt, defineTool } from "tenantry";
 import * as z from "zod";
-
-export { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject } from "tenantry";
 
 const rates = z.object({ base: z.number(), perKg: z.number(), currency: z.string() });
 
@@ -56,7 +54,7 @@ const replyToCustomer = definePrompt({
     `Draft a ${tone ?? "friendly"} reply to this customer. Use the tools for prices and dates.\n\n${question}`,
 });
 
-export default createWorker({
+const worker = createWorker({
   name: "own-tools",
   version: "1.0.0",
   tools: [quoteShipping, addWorkdays],
@@ -65,4 +63,10 @@ export default createWorker({
     acme: { title: "Acme", config: { quote_shipping: { base: 4, perKg: 1.5, currency: "EUR" } } },
     globex: { title: "Globex", tools: ["add_workdays"] },
   },
+  // The admin API and the command line over it. Without it the tenants below are all there are.
+  features: [admin()],
 });
+
+export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+
+export default worker;

@@ -1,6 +1,6 @@
 // Owns which tools and prompts the Worker has for a tenant, by name.
 
-import type { Catalog } from "../../content/serve/view.ts";
+import type { Catalog } from "../../content/define/catalog.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import type { Tenant } from "../../tenants/document/tenant-definition.ts";

@@ -3,7 +3,8 @@
 
 import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
-import { documentOf, viewOf, type View } from "../../content/serve/view.ts";
+import { offerOf } from "../../content/serve/sources.ts";
+import { viewOf, type View } from "../../content/serve/view.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { KeyRecord, Policy, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -43,13 +44,14 @@ export const explainRoutes: readonly Route[] = [
 async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<z.output<typeof Explained>> {
   const record = await readRecord(managed);
   const policy: Policy = { document: record.effective, suspensions: record.suspensions, retired: record.retired };
-  const document = documentOf(managed.tenant, policy);
+  const offer = offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision });
+  const { document } = offer;
   const { profile = null } = ask;
   if (profile !== null && !Object.hasOwn(document.profiles ?? {}, profile)) throw notFound(`profile ${profile}`);
   const key = ask.key === undefined ? undefined : await keyOf(managed, ask.key);
   const barred = [...barredBy(document.mode ?? "open", key, profile), ...suspendedBy(record, key, profile)];
   const scopes = key?.scopes ?? undefined;
-  const view = viewOf(desk.options.catalog, managed.tenant, policy, { profile, scopes });
+  const view = viewOf(offer, { profile, scopes });
   const found =
     ask.kind === "resources"
       ? await lookForResource(view, managed, ask.name)

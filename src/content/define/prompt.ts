@@ -1,13 +1,16 @@
 // Owns `definePrompt`: what the author of a prompt writes, and the definition that is listed.
 
-import type { ContentBlock, PromptDefinition } from "../../protocol/backend.ts";
-import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import type { CallHost } from "../../calls/call-host.ts";
 import type { Context } from "../../calls/context.ts";
-
-export type Completer = (
-  value: string,
-  about: { readonly arguments: Readonly<Record<string, string>>; readonly ctx: Context },
-) => readonly string[] | Promise<readonly string[]>;
+import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
+import { runCompleter, type Completer } from "../../calls/run-completer.ts";
+import type { Call } from "../../protocol/call.ts";
+import { failure, type Failure } from "../../protocol/errors.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { invalid } from "../../protocol/methods/params.ts";
+import type { CallOutcome } from "../../protocol/outcome.ts";
+import type { AskedValue, ServedPrompt } from "../../protocol/source.ts";
+import { promptResult, type PromptReturn } from "./results.ts";
 
 export interface PromptArgument {
   readonly title?: string;
@@ -15,17 +18,6 @@ export interface PromptArgument {
   readonly required?: boolean;
   readonly complete?: Completer;
 }
-
-export interface PromptMessage {
-  readonly role: "user" | "assistant";
-  readonly content: ContentBlock;
-}
-
-/** A text is one message of the user. */
-export type PromptReturn =
-  | string
-  | readonly PromptMessage[]
-  | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 export interface PromptOptions {
   readonly name: string;
@@ -36,11 +28,8 @@ export interface PromptOptions {
   readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
 }
 
-export interface Prompt extends PromptDefinition {
+export interface Prompt extends ServedPrompt<CallHost> {
   readonly kind: "prompt";
-  readonly name: string;
-  readonly arguments: Readonly<Record<string, PromptArgument>>;
-  readonly handler: PromptOptions["handler"];
 }
 
 export function definePrompt(options: PromptOptions): Prompt {
@@ -56,8 +45,8 @@ export function definePrompt(options: PromptOptions): Prompt {
   return {
     kind: "prompt",
     name,
-    arguments: declared,
-    handler: options.handler,
+    get: (args, call, host) => getPrompt(options, args, call, host),
+    complete: (asked, call, host) => completeArgument(declared, asked, call, host),
     wire: {
       name,
       ...(title === undefined ? {} : { title }),
@@ -66,4 +55,34 @@ export function definePrompt(options: PromptOptions): Prompt {
       ...(icons === undefined ? {} : { icons }),
     },
   };
+}
+
+function getPrompt(
+  { name, title, description, handler }: PromptOptions,
+  args: Readonly<Record<string, string>>,
+  call: Call,
+  host: CallHost,
+): Promise<CallOutcome> {
+  return handle(
+    {
+      name,
+      timeoutMs: DEFAULT_TIMEOUT_MS,
+      work: (ctx) => handler({ ...args }, ctx),
+      finish: (returned) => promptResult(returned, description ?? title ?? name),
+      fail: () => failure("internal", "Internal error: the prompt could not be made"),
+    },
+    call,
+    host,
+  );
+}
+
+async function completeArgument(
+  declared: Readonly<Record<string, PromptArgument>>,
+  asked: AskedValue,
+  call: Call,
+  host: CallHost,
+): Promise<readonly string[] | Failure> {
+  if (!Object.hasOwn(declared, asked.name)) return invalid("argument.name", "is no argument of the prompt");
+  const completer = declared[asked.name]?.complete;
+  return completer ? runCompleter(completer, asked, call, host) : [];
 }

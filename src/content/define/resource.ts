@@ -1,11 +1,21 @@
 // Owns `defineResource` and `defineTemplate`: resources that live in code, and templates over code or stored ones.
 
-import type { TemplateDefinition } from "../../protocol/backend.ts";
+import type { CallHost } from "../../calls/call-host.ts";
+import type { Context } from "../../calls/context.ts";
+import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
+import { runCompleter, type Completer } from "../../calls/run-completer.ts";
+import type { Call } from "../../protocol/call.ts";
+import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { invalid } from "../../protocol/methods/params.ts";
+import type { CallOutcome } from "../../protocol/outcome.ts";
+import type { AskedUri, AskedValue, ServedResource, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.ts";
-import type { Context } from "../../calls/context.ts";
-import type { Completer } from "./prompt.ts";
+import { resourceContents } from "./results.ts";
+
+/** Stored URIs looked at for one completion. */
+const MAX_STORED = 2000;
 
 export interface ResourceAbout {
   readonly name: string;
@@ -26,12 +36,8 @@ export interface ResourceOptions extends ResourceAbout {
   readonly read?: (ctx: Context) => Body | Promise<Body>;
 }
 
-export interface Resource {
+export interface Resource extends ServedResource<CallHost> {
   readonly kind: "resource";
-  readonly uri: string;
-  readonly mimeType: string | undefined;
-  readonly wire: JsonObject;
-  readonly read: (ctx: Context) => Body | Promise<Body>;
 }
 
 export interface TemplateOptions extends ResourceAbout {
@@ -42,12 +48,8 @@ export interface TemplateOptions extends ResourceAbout {
   readonly read?: (variables: Record<string, string>, ctx: Context) => Body | undefined | Promise<Body | undefined>;
 }
 
-export interface ResourceTemplate extends TemplateDefinition {
+export interface ResourceTemplate extends ServedTemplate<CallHost> {
   readonly kind: "template";
-  readonly mimeType: string | undefined;
-  readonly template: UriTemplate;
-  readonly complete: Readonly<Record<string, Completer>>;
-  readonly read: TemplateOptions["read"];
 }
 
 function aboutWire({ name, title, description, mimeType, annotations, icons }: ResourceAbout): JsonObject {
@@ -71,21 +73,93 @@ export function defineResource(options: ResourceOptions): Resource {
   return {
     kind: "resource",
     uri: parsed.uri,
-    mimeType: options.mimeType,
     wire: { uri: parsed.uri, ...aboutWire(options), ...(size === undefined ? {} : { size }) },
-    read,
+    read: ({ uri, asked }, call, host) =>
+      handle(
+        {
+          ...READING,
+          name: uri,
+          work: read,
+          finish: (body) => ({ result: resourceContents(asked, options.mimeType, body) }),
+        },
+        call,
+        host,
+      ),
   };
 }
 
 export function defineTemplate(options: TemplateOptions): ResourceTemplate {
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`template "${options.uriTemplate}": ${template.broken}`);
+  const { uriTemplate, read } = options;
   return {
     kind: "template",
-    mimeType: options.mimeType,
-    template,
-    complete: options.complete ?? {},
-    read: options.read,
-    wire: { uriTemplate: options.uriTemplate, ...aboutWire(options) },
+    wire: { uriTemplate, ...aboutWire(options) },
+    read: async (asked, call, host) => {
+      const variables = read && template.match(asked.uri);
+      return variables && readTemplate(options, variables, { asked, call, host });
+    },
+    complete: (asked, call, host) => completeVariable(options, template, asked, { call, host }),
   };
+}
+
+const READING = {
+  timeoutMs: DEFAULT_TIMEOUT_MS,
+  fail: () => failure("internal", "Internal error: the resource could not be read"),
+} as const;
+
+async function readTemplate(
+  { read, mimeType }: TemplateOptions,
+  variables: Record<string, string>,
+  { asked, call, host }: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
+): Promise<CallOutcome | undefined> {
+  let missing = false;
+  const outcome = await handle(
+    {
+      ...READING,
+      name: asked.uri,
+      work: (ctx) => read?.(variables, ctx),
+      finish: (body) => {
+        missing = body === undefined;
+        return { result: resourceContents(asked.asked, mimeType, body ?? "") };
+      },
+    },
+    call,
+    host,
+  );
+  return missing ? undefined : outcome;
+}
+
+async function completeVariable(
+  { complete = {} }: TemplateOptions,
+  template: UriTemplate,
+  asked: AskedValue,
+  { call, host }: { readonly call: Call; readonly host: CallHost },
+): Promise<readonly string[] | Failure> {
+  const { name } = asked;
+  if (!template.variables.includes(name)) return invalid("argument.name", "is no variable of the template");
+  const own = Object.hasOwn(complete, name) ? complete[name] : undefined;
+  return runCompleter(own ?? (() => storedValues(template, asked, host)), asked, call, host);
+}
+
+/** The values of one variable among stored URIs that agree with the variables already chosen. */
+async function storedValues(
+  template: UriTemplate,
+  { name, value, known }: AskedValue,
+  host: CallHost,
+): Promise<readonly string[]> {
+  // Up to the first reserved character: a URI may hold that one as it is or escaped.
+  const [plain = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
+  const typed = template.leadingVariable === name ? encodeURIComponent(plain) : "";
+  const uris = await host.resources().uris(template.literalPrefix + typed, MAX_STORED);
+  const values = new Set<string>();
+  for (const uri of uris) {
+    const variables = template.match(uri);
+    const candidate = variables?.[name];
+    if (!variables || candidate === undefined || !candidate.startsWith(value)) continue;
+    if (Object.entries(known).every(([other, chosen]) => other === name || variables[other] === chosen)) {
+      values.add(candidate);
+    }
+  }
+  return [...values];
 }

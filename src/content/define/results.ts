@@ -1,12 +1,31 @@
 // Owns turning what handlers return into results in wire form, and refusing what no client could read.
 
 import type { Finished } from "../../calls/handle.ts";
-import type { ContentBlock } from "../../protocol/backend.ts";
+import type { ContentBlock } from "../../protocol/outcome.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { CompiledSchema } from "../../calls/schema.ts";
-import type { PromptReturn } from "./prompt.ts";
-import type { CallToolReturn, ToolReturn } from "./tool.ts";
+
+export interface CallToolReturn {
+  readonly content?: string | ContentBlock | readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+  readonly _meta?: JsonObject;
+}
+
+/** A text, content blocks in wire form, or the whole result. */
+export type ToolReturn = string | ContentBlock | readonly ContentBlock[] | CallToolReturn;
+
+export interface PromptMessage {
+  readonly role: "user" | "assistant";
+  readonly content: ContentBlock;
+}
+
+/** A text is one message of the user. */
+export type PromptReturn =
+  | string
+  | readonly PromptMessage[]
+  | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 export async function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Promise<Finished> {
   if (typeof returned === "string") return checked(textContent(returned), output);

@@ -1,20 +1,18 @@
 // Owns `defineTool`: what the author of a tool writes, checked once, and the definition that is listed.
 
-import type { ContentBlock, Resumable, ToolDefinition } from "../../protocol/backend.ts";
+import type { CallHost } from "../../calls/call-host.ts";
+import type { Context } from "../../calls/context.ts";
+import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
+import { hasAtMost } from "../../calls/json-schema.ts";
+import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
+import type { Call } from "../../protocol/call.ts";
+import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import type { Context } from "../../calls/context.ts";
-import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
-
-export interface CallToolReturn {
-  readonly content?: string | ContentBlock | readonly ContentBlock[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-  readonly _meta?: JsonObject;
-}
-
-/** A text, content blocks in wire form, or the whole result. */
-export type ToolReturn = string | ContentBlock | readonly ContentBlock[] | CallToolReturn;
+import { toolError } from "../../protocol/methods/tools.ts";
+import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
+import type { ServedTool } from "../../protocol/source.ts";
+import { toolResult, type ToolReturn } from "./results.ts";
 
 export interface ToolAnnotations {
   readonly title?: string;
@@ -46,8 +44,12 @@ export interface ToolOptions<Input extends AnySchema> {
   readonly handler: (args: Infer<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
 }
 
-export interface Tool extends ToolDefinition {
+export interface Tool extends ServedTool<CallHost> {
   readonly kind: "tool";
+}
+
+/** What a call needs of its tool. */
+interface Written {
   readonly name: string;
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
@@ -55,11 +57,18 @@ export interface Tool extends ToolDefinition {
   readonly handler: (args: never, ctx: Context) => ToolReturn | Promise<ToolReturn>;
 }
 
-export const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_TIMEOUT_MS = 3_600_000;
 const RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 const MAX_RETRY_MS = 60_000;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+/** Values within one call's arguments: what a schema may cost grows faster than they do. */
+const MAX_MEMBERS = 20_000;
+const TOO_MANY = {
+  path: "",
+  expected: `at most ${MAX_MEMBERS} values`,
+  received: "more",
+  message: `arguments: at most ${MAX_MEMBERS} values`,
+};
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
 /** Throws a TypeError that names the tool and the rule when the definition cannot be served. */
@@ -75,14 +84,14 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
   let listed: { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } | undefined;
   // Writing a schema as JSON costs; an isolate that never lists or calls the tool does not pay at start-up.
   const definition = () => (listed ??= describe(options, input, output));
+  const written: Written = { name, input, output, timeoutMs, handler: options.handler };
   return {
     kind: "tool",
     name,
-    input,
-    output,
-    timeoutMs,
     resumable: resumableOf(name, options.resumable ?? false),
-    handler: options.handler,
+    // A handler runs again after each answer of era 2026 as well: what must not be done twice is in `ctx.once`.
+    repeatable: true,
+    call: (args, call, host) => callTool(written, args, call, host),
     get wire() {
       return definition().wire;
     },
@@ -90,6 +99,34 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
       return definition().paramHeaders;
     },
   };
+}
+
+async function callTool(
+  { name, input, output, timeoutMs, handler }: Written,
+  args: JsonObject,
+  call: Call,
+  host: CallHost,
+): Promise<CallOutcome | InvalidArguments> {
+  if (!hasAtMost(MAX_MEMBERS, args)) return { kind: "invalidArguments", violations: [TOO_MANY] };
+  const checking = input.validate(args);
+  const checked = checking instanceof Promise ? await checking : checking;
+  if ("violations" in checked) return { kind: "invalidArguments", violations: checked.violations };
+  return handle(
+    {
+      name,
+      timeoutMs,
+      work: (ctx) => handler(checked.value as never, ctx),
+      finish: (returned) => toolResult(returned, output),
+      fail: (error) => toolError(errorText(error)),
+    },
+    call,
+    host,
+  );
+}
+
+/** What a model may read of an exception: its name and message, never where it was thrown. */
+function errorText(error: unknown): string {
+  return typeof error === "string" ? error : String(error);
 }
 
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {

@@ -1,6 +1,6 @@
 // Owns prompts that live in a tenant's document: templates with arguments, embedded resources and images.
 
-import type { ContentBlock } from "../../protocol/backend.ts";
+import type { ContentBlock } from "../../protocol/outcome.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
 import type { Context } from "../../calls/context.ts";

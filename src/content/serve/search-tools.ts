@@ -73,4 +73,5 @@ const fetchTool = defineTool({
   },
 });
 
-export const searchTools: readonly Tool[] = [search, fetchTool];
+/** There only where the tenant or the profile switches search on. */
+export const searchTools: readonly Tool[] = [search, fetchTool].map((tool) => ({ ...tool, only: "search" }));

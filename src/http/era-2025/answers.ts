@@ -1,7 +1,7 @@
 // Owns the answers of era 2025: sessions that begin and end, requests, batches, and what a client says without asking.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
-import type { Call, ClientResponse } from "../../protocol/backend.ts";
+import type { Call, ClientResponse } from "../../protocol/call.ts";
 import type { Classified } from "../../protocol/classify.ts";
 import { encodeAnswer, encodeFailure } from "../../protocol/dispatch.ts";
 import { DEFAULT_DIALECT, dialect2025, type Dialect } from "../../protocol/era.ts";
@@ -18,12 +18,15 @@ import { initialize } from "../../protocol/methods/lifecycle.ts";
 import { progressTokenOf } from "../../protocol/meta.ts";
 import { isQuestionId, requestKey } from "../../sessions/call-runner.ts";
 import { persistently } from "../../streams/persistently.ts";
-import { findSession, ownerOf, type Owned } from "./find-session.ts";
-import { answer, type Arrived } from "../endpoint.ts";
+import { findSession, ownerOf } from "../../sessions/find-session.ts";
+import type { SessionCaller } from "../../sessions/session-caller.ts";
+import { answer } from "../answer.ts";
+import type { Entered } from "../entered.ts";
+import type { InboundHeaders } from "../../protocol/classify.ts";
 import { failureOf } from "../on-error.ts";
 import { respondAccepted, respondAnswer, respondFailure } from "../respond.ts";
 import { runCall } from "./calls.ts";
-import { mintSession, type Session, type SessionOwner } from "../../sessions/session-id.ts";
+import { mintSession, type Session } from "../../sessions/session-id.ts";
 import { NO_SINK } from "../call-sink.ts";
 
 const MAX_MESSAGE_CHARACTERS = 1000;
@@ -35,34 +38,49 @@ function idOf(classified: Classified) {
 
 type Classified2025 = Classified & { kind: "message2025" | "batch2025" };
 
-export async function answer2025(arrived: Arrived, classified: Classified2025): Promise<Response> {
+/** What a POST says beside its body. */
+export interface Posting {
+  readonly inbound: InboundHeaders;
+  /** The client accepts text/event-stream. */
+  readonly streams: boolean;
+}
+
+export async function answer2025(entered: Entered, classified: Classified2025, posting: Posting): Promise<Response> {
   try {
-    return await answerClassified(arrived, classified);
+    return await answerClassified(entered, classified, posting);
   } catch (error) {
-    arrived.onError(error);
-    return respondFailure("2025", idOf(classified), failureOf(error, arrived.request));
+    entered.onError(error);
+    return respondFailure("2025", idOf(classified), failureOf(error, entered.visit.request));
   }
 }
 
-async function answerClassified(arrived: Arrived, classified: Classified2025): Promise<Response> {
-  const { inbound } = arrived;
-  const owner = ownerOf(arrived);
+async function answerClassified(
+  entered: Entered,
+  classified: Classified2025,
+  { inbound, streams }: Posting,
+): Promise<Response> {
   if (classified.kind === "message2025" && isInitialize(classified.message)) {
-    return answerInitialize(arrived, classified.message, owner);
+    return answerInitialize(entered, classified.message);
   }
-  const session = inbound.session === null ? null : await findSession(arrived, inbound.session);
+  const session = inbound.session === null ? null : await findSession(entered, inbound.session);
   if (session === undefined) return respondFailure("2025", idOf(classified), failure("sessionNotFound"));
-  if (classified.kind === "batch2025") return answerBatch(arrived, classified.messages, session);
+  if (classified.kind === "batch2025") return answerBatch(entered, classified.messages, { session, inbound });
   const { message } = classified;
-  if (message.kind !== "request") return hear(arrived, message, session);
-  return runCall(arrived, call2025(arrived, message, session?.dialect ?? classified.dialect, session), session);
+  if (message.kind !== "request") return hear(entered, message, session);
+  const call = call2025(entered, message, session?.dialect ?? classified.dialect, session);
+  return runCall(entered, call, { session, streams });
 }
 
 export function isInitialize(message: RpcMessage): message is RpcRequest {
   return message.kind === "request" && message.method === "initialize";
 }
 
-export function call2025(arrived: Arrived, message: RpcRequest, dialect: Dialect, session: Session | null): Call {
+export function call2025(
+  { doors }: SessionCaller,
+  message: RpcRequest,
+  dialect: Dialect,
+  session: Session | null,
+): Call {
   return {
     dialect,
     id: message.id,
@@ -71,18 +89,19 @@ export function call2025(arrived: Arrived, message: RpcRequest, dialect: Dialect
     capabilities: session?.capabilities ?? {},
     progressToken: progressTokenOf(message.params),
     logLevel: undefined,
-    session: session === null ? undefined : arrived.doors.sessionPort(session),
+    session: session === null ? undefined : doors.sessionPort(session),
     sink: NO_SINK,
     header: () => null,
     now: Date.now,
   };
 }
 
-async function answerInitialize(arrived: Arrived, message: RpcRequest, owner: SessionOwner): Promise<Response> {
-  const initialized = initialize(message.params ?? {}, arrived.served);
+async function answerInitialize(entered: Entered, message: RpcRequest): Promise<Response> {
+  const initialized = initialize(message.params ?? {}, entered.backend);
   if (initialized.kind === "failure") return respondFailure("2025", message.id, initialized);
   const { negotiated, capabilities, result } = initialized;
-  const { json } = encodeAnswer(message.id, { kind: "complete", result }, negotiated.dialect, arrived.served.server);
+  const { json } = encodeAnswer(message.id, { kind: "complete", result }, negotiated.dialect, entered.view.server);
+  const owner = ownerOf(entered);
   const response = respondAnswer({ json, status: 200 });
   // Without the authority's keys nothing can be sealed: the client goes on without a session.
   if (owner.ring.length > 0) {
@@ -92,21 +111,20 @@ async function answerInitialize(arrived: Arrived, message: RpcRequest, owner: Se
 }
 
 async function answerBatch(
-  arrived: Arrived,
+  entered: Entered,
   messages: readonly RpcMessage[],
-  session: Session | null,
+  { session, inbound: { version } }: { readonly session: Session | null; readonly inbound: InboundHeaders },
 ): Promise<Response> {
-  const { version } = arrived.inbound;
   const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
   if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
-  const json = await runBatch(arrived, messages, { session, dialect });
+  const json = await runBatch(entered, messages, { session, dialect });
   if (json === undefined) return respondAccepted();
   return isFailure(json) ? respondFailure("2025", undefined, json) : respondAnswer({ json, status: 200 });
 }
 
 /** The JSON of all answers; undefined: nothing was asked. https://modelcontextprotocol.io/specification/2025-03-26/basic#batching */
 export async function runBatch(
-  arrived: Arrived,
+  entered: Entered,
   messages: readonly RpcMessage[],
   { session, dialect }: { readonly session: Session | null; readonly dialect: Dialect },
 ): Promise<string | Failure | undefined> {
@@ -118,8 +136,8 @@ export async function runBatch(
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }
-      if (message.kind === "request") return answer(arrived, call2025(arrived, message, dialect, session));
-      await hear(arrived, message, session);
+      if (message.kind === "request") return answer(entered, call2025(entered, message, dialect, session));
+      await hear(entered, message, session);
       return undefined;
     }),
   );
@@ -129,22 +147,22 @@ export async function runBatch(
 
 /** A notification, or the client's answer to a question. */
 export async function hear(
-  arrived: Owned,
+  caller: SessionCaller,
   message: RpcNotification | RpcResponse,
   session: Session | null,
 ): Promise<Response> {
   if (!session) return respondAccepted();
-  if (message.kind === "notification") await hearNotification(arrived, message, session);
+  if (message.kind === "notification") await hearNotification(caller, message, session);
   // What nobody asked, or knows already, is taken too, and changes nothing.
   else if (isQuestionId(message.id)) {
     const { id } = message;
     const response = JSON.stringify(responseOf(message));
-    await persistently(() => arrived.doors.sessionObject(session).answer(id, response));
+    await persistently(() => caller.doors.sessionObject(session).answer(id, response));
   }
   return respondAccepted();
 }
 
-async function hearNotification({ doors }: Owned, { method, params = {} }: RpcNotification, session: Session) {
+async function hearNotification({ doors }: SessionCaller, { method, params = {} }: RpcNotification, session: Session) {
   const { requestId, progressToken } = params;
   if (method === "notifications/cancelled" && isRequestId(requestId)) {
     const request = requestKey(requestId);

@@ -1,66 +1,111 @@
 // Owns one request of era 2025 on its way: answered at once, on its own stream, or as a stored call that outlives the
 // connection: when its tool is resumable, and from the first question that it puts to its client.
 
-import type { Call, Resumable } from "../../protocol/backend.ts";
-import { CallViewer } from "../../sessions/call-viewer.ts";
+import type { Call } from "../../protocol/call.ts";
+import type { Resumable, ToolDefinition } from "../../protocol/definition.ts";
+import { isFailure } from "../../protocol/methods/params.ts";
 import type { CallRunner } from "../../sessions/call-runner.ts";
+import { CallViewer } from "../../sessions/call-viewer.ts";
+import type { SessionCaller } from "../../sessions/session-caller.ts";
 import { openSessionSocket } from "../../sessions/session-door.ts";
-import { EventStream, SSE_HEADERS } from "../event-stream.ts";
-import { answer, type Arrived, type Endpoint } from "../endpoint.ts";
-import { respondWhenReady } from "../respond.ts";
 import type { Session } from "../../sessions/session-id.ts";
-import { RequestSink } from "../call-sink.ts";
-import { createRunner, resumableOf, storeCall, watch, type Running } from "./stored-call.ts";
+import { createRunner, storeCall, watch, type SessionCall } from "../../sessions/stored-call.ts";
+import { answer } from "../answer.ts";
+import type { CallSink } from "../call-sink.ts";
+import { enter } from "../enter.ts";
+import type { Entered } from "../entered.ts";
+import { EventStream, SSE_HEADERS } from "../event-stream.ts";
+import { requestSink, RequestStream } from "../request-stream.ts";
+import { respondWhenReady } from "../respond.ts";
 
 const KEEPALIVE_MS = 20_000;
 export const DEFAULT_RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 
-export async function runCall(arrived: Arrived, call: Call, session: Session | null): Promise<Response> {
-  const resumable = session && arrived.streams ? resumableOf(arrived, call) : undefined;
-  if (session && resumable) {
-    const key = await storeCall(arrived, { call, session });
-    if (key !== undefined) {
-      const shown = await showCall(arrived, session, { key, after: 0, resumable });
-      // It is over without a word, because it was cancelled before it came: run another way, it would be run after all.
-      return typeof shown === "number" ? new Response(": over\n\n", { headers: SSE_HEADERS }) : shown;
-    }
-  }
-  const sink = new RequestSink(arrived.request, "2025", arrived.streams);
-  const runner = session ? createStreamRunner(arrived, { call, session }, sink) : undefined;
-  const questions = arrived.streams ? runner : undefined;
-  const running = answer(arrived, { ...call, sink, ...(questions === undefined ? {} : { questions }) });
-  return respondWhenReady(
-    running,
+/** The tool that a call is for; undefined: none, or not one that may be called. */
+export function toolOf({ backend }: Entered, { method, params }: Call): ToolDefinition | undefined {
+  const found = method === "tools/call" && typeof params.name === "string" ? backend.tool(params.name) : undefined;
+  return found && !isFailure(found) ? found.definition : undefined;
+}
+
+/** Whether a call may go on as it was admitted, when it waited for its client. */
+export async function isUnchanged(entered: Entered, call: Call): Promise<boolean> {
+  const now = await enter(entered.visit);
+  if (isFailure(now)) return false;
+  const { version, created } = entered.snapshot;
+  if (now.snapshot.version === version && now.snapshot.created === created) return true;
+  // One that may not run twice goes on where it is, as long as it would be let in again.
+  const tool = toolOf(now, call);
+  return now.snapshot.created === created && tool !== undefined && !tool.repeatable;
+}
+
+export async function runCall(
+  entered: Entered,
+  call: Call,
+  { session, streams }: { readonly session: Session | null; readonly streams: boolean },
+): Promise<Response> {
+  if (!session) return answerOnStream(entered, call, new RequestStream(entered.visit.request, "2025", streams));
+  const tool = toolOf(entered, call);
+  const running: SessionCall = { call, session, repeatable: tool?.repeatable ?? true };
+  const shown = streams && tool?.resumable ? await showFromBeginning(entered, running, tool.resumable) : undefined;
+  if (shown) return shown;
+  const stream = new RequestStream(entered.visit.request, "2025", streams);
+  return answerOnStream(entered, call, stream, running);
+}
+
+/** Stored before it runs; undefined: its session has no room for another such call. */
+async function showFromBeginning(
+  entered: Entered,
+  running: SessionCall,
+  resumable: Resumable,
+): Promise<Response | undefined> {
+  const key = await storeCall(entered, running);
+  if (key === undefined) return undefined;
+  const shown = await showCall(entered, running.session, { key, after: 0, resumable });
+  // It is over without a word, because it was cancelled before it came: run another way, it would be run after all.
+  return typeof shown === "number" ? new Response(": over\n\n", { headers: SSE_HEADERS }) : shown;
+}
+
+/** `running`: of a session, so that it can ask its client and be cancelled from anywhere. */
+function answerOnStream(entered: Entered, call: Call, stream: RequestStream, running?: SessionCall): Promise<Response> {
+  const sink = requestSink(stream, "2025");
+  const runner = running && createStreamRunner(entered, running, { sink, stream });
+  const asking = runner && stream.isAccepted ? { questions: runner } : {};
+  return respondWhenReady(answer(entered, { ...call, sink, ...asking }), {
     sink,
-    (work) => {
-      arrived.waitUntil(work);
+    stream,
+    waitUntil: (work) => {
+      entered.waitUntil(work);
     },
-    runner &&
-      ((settled) => {
-        watch(runner, settled, arrived);
-      }),
-  );
+    slow: (settled) => {
+      if (runner) watch(runner, settled, entered);
+    },
+  });
 }
 
 /** From its first question on the call's stream shows the call's log. */
-function createStreamRunner(arrived: Arrived, running: Running, sink: RequestSink): CallRunner {
-  const runner = createRunner(arrived, running, {
+function createStreamRunner(
+  entered: Entered,
+  running: SessionCall,
+  { sink, stream }: { readonly sink: CallSink; readonly stream: RequestStream },
+): CallRunner {
+  const runner = createRunner(entered, running, {
     said: () => sink.said,
     stored: (key) => {
-      sink.start();
+      stream.start();
       sink.divert(runner);
-      const stream = sink.stream;
-      if (!stream) return;
-      sink.whenGone(() => {
+      const { events } = stream;
+      if (!events) return;
+      stream.whenGone(() => {
         viewer.close();
         runner.leave();
       });
-      const viewer = createViewer(arrived, { session: running.session, key, stream });
+      const viewer = createViewer(entered, { session: running.session, key, stream: events });
       viewer.start(0).catch((error: unknown) => {
-        arrived.onError(error);
-        stream.end();
+        entered.onError(error);
+        events.end();
       });
     },
+    unchanged: () => isUnchanged(entered, running.call),
     cancelled: () => {
       sink.cancel();
     },
@@ -70,7 +115,7 @@ function createStreamRunner(arrived: Arrived, running: Running, sink: RequestSin
 
 /** A number: refused with that status. */
 export async function showCall(
-  endpoint: Endpoint,
+  caller: SessionCaller,
   session: Session,
   { key, after, resumable }: { readonly key: string; readonly after: number; readonly resumable: Resumable },
 ): Promise<Response | number> {
@@ -97,7 +142,7 @@ export async function showCall(
       stream.end();
     }, closeAfterMs);
   }
-  const viewer = createViewer(endpoint, {
+  const viewer = createViewer(caller, {
     session,
     key,
     stream,
@@ -119,7 +164,7 @@ interface Viewing {
   readonly done?: () => void;
 }
 
-function createViewer({ doors }: Endpoint, { session, key, stream, done }: Viewing): CallViewer {
+function createViewer({ doors }: SessionCaller, { session, key, stream, done }: Viewing): CallViewer {
   return new CallViewer({
     connect: (after) => openSessionSocket(doors.sessionObject(session), { as: "viewer", call: key }, after),
     event: (seq, json) => {

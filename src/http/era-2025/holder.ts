@@ -2,7 +2,7 @@
 // there, and stored calls are shown there. Refuses to open the stream or to know where it goes on from.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
-import type { Call } from "../../protocol/backend.ts";
+import type { Call } from "../../protocol/call.ts";
 import { classify, type Classified } from "../../protocol/classify.ts";
 import { encodeAnswer, encodeFailure } from "../../protocol/dispatch.ts";
 import { DIALECTS, type Revision } from "../../protocol/era.ts";
@@ -16,13 +16,16 @@ import { openSessionSocket } from "../../sessions/session-door.ts";
 import { persistently } from "../../streams/persistently.ts";
 import type { RunnerMessage } from "../../streams/wire.ts";
 import { call2025, isInitialize, runBatch } from "./answers.ts";
-import { answer, type Arrived, type Endpoint } from "../endpoint.ts";
+import { answer } from "../answer.ts";
+import { CallSink, type Mouth } from "../call-sink.ts";
+import { enter } from "../enter.ts";
+import type { Entered } from "../entered.ts";
 import type { EventStream } from "../event-stream.ts";
-import { HeldSink } from "./held-sink.ts";
 import { failureOf } from "../on-error.ts";
 import { NO_HEADERS } from "./posted.ts";
 import type { Session } from "../../sessions/session-id.ts";
-import { createRunner, resumableOf, storeCall, watch } from "./stored-call.ts";
+import { createRunner, storeCall, watch } from "../../sessions/stored-call.ts";
+import { isUnchanged, toolOf } from "./calls.ts";
 
 const MAX_RUNNING = 100;
 const MAX_POSTS = 1000;
@@ -35,7 +38,8 @@ const ORPHAN_MS = 30_000;
 type Posted = Extract<RunnerMessage, { posted: string }>;
 
 export interface HolderHost {
-  readonly endpoint: Endpoint;
+  /** Whoever opened the stream. */
+  readonly entered: Entered;
   readonly events: EventStream;
   /** An event of a stored call: `seq` of `key` was shown. */
   shown(key: string, seq: number, json: string): void;
@@ -52,8 +56,9 @@ interface Agreed {
   readonly capabilities: JsonObject;
 }
 
+/** A call that runs in this invocation. */
 interface Running {
-  readonly sink: HeldSink;
+  readonly sink: CallSink;
   readonly runner: CallRunner;
 }
 
@@ -77,6 +82,15 @@ export class Holder {
     this.#session = session;
   }
 
+  /** Every call speaks on the one stream; its answer waits for the reader of the answers before it. */
+  readonly #mouth: Mouth = {
+    say: (json) => {
+      this.#host.events.event(json);
+      return true;
+    },
+    end: (json) => (json === null ? undefined : this.#say(json)),
+  };
+
   /** What an earlier holder of the same session wrote down. */
   recall(agreed: string): void {
     const { revision, unofficial, capabilities } = JSON.parse(agreed) as Agreed;
@@ -90,15 +104,15 @@ export class Holder {
     this.#posts.add(post);
     const [oldest] = this.#posts;
     if (this.#posts.size > MAX_POSTS && oldest !== undefined) this.#posts.delete(oldest);
-    const { endpoint } = this.#host;
+    const { entered } = this.#host;
     const classified = classify(JSON.parse(posted), NO_HEADERS);
     const many = classified.kind === "batch2025" ? classified.messages.length : 1;
     this.#taken += many;
     const work = this.#run(classified).catch((error: unknown) => {
-      endpoint.onError(error);
-      this.#refuse(idOf(classified), failureOf(error, endpoint.request));
+      entered.onError(error);
+      this.#refuse(idOf(classified), failureOf(error, entered.visit.request));
     });
-    endpoint.waitUntil(
+    entered.waitUntil(
       work.then(() => {
         this.#taken -= many;
         this.#served += many;
@@ -127,7 +141,7 @@ export class Holder {
     try {
       if ((await viewer.start(after)) !== undefined) this.#viewers.delete(key);
     } catch (error) {
-      this.#host.endpoint.onError(error);
+      this.#host.entered.onError(error);
       this.#host.lost();
     }
   }
@@ -149,22 +163,25 @@ export class Holder {
   }
 
   #object() {
-    return this.#host.endpoint.doors.sessionObject(this.#session);
+    return this.#host.entered.doors.sessionObject(this.#session);
   }
 
   async #run(classified: Classified): Promise<void> {
-    const arrived =
-      this.#taken > MAX_RUNNING ? failure("refused", "Refused: too many calls at once") : await this.#arrive();
-    if (isFailure(arrived)) return this.#refuse(idOf(classified), arrived);
+    if (this.#taken > MAX_RUNNING) {
+      return this.#refuse(idOf(classified), failure("refused", "Refused: too many calls at once"));
+    }
+    // Let in anew for every message, as for every other request.
+    const entered = await enter(this.#host.entered.visit);
+    if (isFailure(entered)) return this.#refuse(idOf(classified), entered);
     if (classified.kind === "batch2025") {
       const session = this.#session;
-      const json = await runBatch(arrived, classified.messages, { session, dialect: session.dialect });
+      const json = await runBatch(entered, classified.messages, { session, dialect: session.dialect });
       if (isFailure(json)) return this.#refuse(undefined, json);
       if (json !== undefined) await this.#say(json);
     }
     if (classified.kind !== "message2025" || classified.message.kind !== "request") return;
-    if (isInitialize(classified.message)) await this.#initialize(arrived, classified.message);
-    else await this.#call(arrived, call2025(arrived, classified.message, this.#session.dialect, this.#session));
+    if (isInitialize(classified.message)) await this.#initialize(entered, classified.message);
+    else await this.#call(entered, call2025(entered, classified.message, this.#session.dialect, this.#session));
   }
 
   #refuse(id: RequestId | undefined, why: Failure): void {
@@ -178,63 +195,47 @@ export class Holder {
     });
   }
 
-  /** Admitted anew for every message, as every other request is. */
-  async #arrive(): Promise<Arrived | Failure> {
-    const { endpoint } = this.#host;
-    try {
-      const held = await endpoint.snapshot();
-      const admitted = isFailure(held) ? held : endpoint.admit(held);
-      if (isFailure(held) || isFailure(admitted)) return admitted as Failure;
-      const served = endpoint.backend(admitted, held);
-      return { ...endpoint, held, admitted, served, inbound: NO_HEADERS, streams: true };
-    } catch (error) {
-      endpoint.onError(error);
-      return failure("unavailable", "Service unavailable: this tenant cannot be served right now");
-    }
-  }
-
-  async #initialize(arrived: Arrived, { id, params }: RpcRequest): Promise<void> {
-    const initialized = initialize(params ?? {}, arrived.served);
+  async #initialize(entered: Entered, { id, params }: RpcRequest): Promise<void> {
+    const initialized = initialize(params ?? {}, entered.backend);
     if (initialized.kind === "failure") return this.#refuse(id, initialized);
     const { negotiated, capabilities, result } = initialized;
     const { dialect, unofficial } = negotiated;
     const agreed: Agreed = { revision: dialect.revision, unofficial, capabilities };
     const agree = async () =>
-      (await arrived.doors.remembered(this.#session)).agree(JSON.stringify(agreed), this.#session.expires);
+      (await entered.doors.remembered(this.#session)).agree(JSON.stringify(agreed), this.#session.expires);
     await persistently(agree);
     this.#session = { ...this.#session, dialect, unofficial, capabilities };
-    await this.#say(encodeAnswer(id, { kind: "complete", result }, dialect, arrived.served.server).json);
+    await this.#say(encodeAnswer(id, { kind: "complete", result }, dialect, entered.view.server).json);
   }
 
-  async #call(arrived: Arrived, call: Call): Promise<void> {
+  async #call(entered: Entered, call: Call): Promise<void> {
     const session = this.#session;
+    const tool = toolOf(entered, call);
+    const calling = { call, session, repeatable: tool?.repeatable ?? true };
     // Its object tells whoever holds the stream by then to show it.
-    if (resumableOf(arrived, call) && (await storeCall(arrived, { call, session })) !== undefined) return;
-    const sink = new HeldSink(this.#host.events);
-    const runner = createRunner(
-      arrived,
-      { call, session },
-      {
-        said: () => sink.said,
-        stored: () => {
-          sink.divert(runner);
-          if (this.#left) runner.leave();
-        },
-        cancelled: () => {
-          sink.cancel();
-        },
+    if (tool?.resumable && (await storeCall(entered, calling)) !== undefined) return;
+    const sink = new CallSink(this.#mouth, "2025");
+    const runner = createRunner(entered, calling, {
+      said: () => sink.said,
+      stored: () => {
+        sink.divert(runner);
+        if (this.#left) runner.leave();
       },
-    );
+      unchanged: () => isUnchanged(entered, call),
+      cancelled: () => {
+        sink.cancel();
+      },
+    });
     const running: Running = { sink, runner };
     this.#running.add(running);
-    const settled = answer(arrived, { ...call, sink, questions: runner });
-    watch(runner, settled, arrived);
+    const settled = answer(entered, { ...call, sink, questions: runner });
+    watch(runner, settled, entered);
     const { json } = await settled;
     try {
       await sink.finish(json);
     } catch (error) {
       // Of a stored call: another run brings its result.
-      arrived.onError(error);
+      entered.onError(error);
     } finally {
       this.#running.delete(running);
     }

@@ -12,7 +12,9 @@ import { openSessionSocket } from "../../sessions/session-door.ts";
 import { persistently } from "../../streams/persistently.ts";
 import type { Holding } from "../../sessions/session-object.ts";
 import type { RunnerMessage } from "../../streams/wire.ts";
-import { findSession, ownerOf, type Owned } from "./find-session.ts";
+import { findSession, ownerOf } from "../../sessions/find-session.ts";
+import type { Entered } from "../entered.ts";
+import { publicUrl } from "../../deployment/mount.ts";
 import { Holder } from "./holder.ts";
 import { eventIdOf, openNotifications, refuse, sessionFilter, stateOf } from "../notifications.ts";
 import { UNAVAILABLE } from "./posted.ts";
@@ -31,12 +33,12 @@ interface Position {
   readonly shown: ReadonlyMap<string, number>;
 }
 
-export async function holdStream(owned: Owned): Promise<Response | Failure> {
+export async function holdStream(entered: Entered): Promise<Response | Failure> {
   try {
-    const found = await sessionOf(owned);
-    return isSession(found) ? await new HeldStream(owned, found).open() : found;
+    const found = await sessionOf(entered);
+    return isSession(found) ? await new HeldStream(entered, found).open() : found;
   } catch (error) {
-    owned.onError(error);
+    entered.onError(error);
     return UNAVAILABLE;
   }
 }
@@ -51,8 +53,8 @@ function isSession(found: Found | Failure): found is Found {
   return "session" in found;
 }
 
-async function sessionOf(owned: Owned): Promise<Found | Failure> {
-  const { headers, url } = owned.request;
+async function sessionOf(entered: Entered): Promise<Found | Failure> {
+  const { headers, url } = entered.visit.request;
   const { searchParams } = new URL(url);
   const last = headers.get("last-event-id");
   const position = last === null ? undefined : positionOf(last);
@@ -63,18 +65,19 @@ async function sessionOf(owned: Owned): Promise<Found | Failure> {
   if (name !== null && !STREAM_NAME.test(name)) {
     return failure("invalidRequest", "Invalid Request: stream must have 16 to 64 letters, digits or -._~");
   }
-  if (owned.held.ring.length === 0) {
+  if (entered.ring.length === 0) {
     return { ...failure("unavailable", "Service unavailable: no session can begin right now"), retryAfter: 5 };
   }
-  const id = position?.id ?? searchParams.get("sessionId") ?? (await newSession(owned, name));
-  const session = await findSession(owned, id);
+  const id = position?.id ?? searchParams.get("sessionId") ?? (await newSession(entered, name));
+  const session = await findSession(entered, id);
   return session ? { id, session, position } : failure("sessionNotFound");
 }
 
 /** A name that only its client knows stands for the same session each time: clients that send no Last-Event-ID have it. */
-async function newSession(owned: Owned, name: string | null): Promise<string> {
-  const owner = ownerOf(owned);
-  const dialect = dialect2025(owned.request.headers.get("mcp-protocol-version") ?? "") ?? DIALECTS["2024-11-05"];
+async function newSession(entered: Entered, name: string | null): Promise<string> {
+  const owner = ownerOf(entered);
+  const dialect =
+    dialect2025(entered.visit.request.headers.get("mcp-protocol-version") ?? "") ?? DIALECTS["2024-11-05"];
   const nonce =
     name === null ? undefined : await digest(JSON.stringify(["stream", owner.profile, owner.principal, name]));
   return mintSession(owner, { dialect, unofficial: false, answered: dialect.revision }, {}, nonce);
@@ -91,7 +94,7 @@ function positionOf(eventId: string): Position | undefined {
 }
 
 class HeldStream {
-  readonly #owned: Owned;
+  readonly #entered: Entered;
   readonly #found: Found;
   readonly #shown: Map<string, number>;
   /** Events that wait to be written: what event ids may not name yet, and nobody needs to be shown again. */
@@ -103,15 +106,15 @@ class HeldStream {
   /** What comes before the stream has begun: nothing is answered before that, or without what was agreed. */
   #early: (() => void)[] | undefined = [];
 
-  constructor(owned: Owned, found: Found) {
+  constructor(entered: Entered, found: Found) {
     const { session, position } = found;
-    this.#owned = owned;
+    this.#entered = entered;
     this.#found = found;
     this.#shown = new Map(position?.shown);
-    this.#stream = openNotifications(owned, {
-      listener: { session: session.nonce, profile: owned.profile, principal: session.principal },
+    this.#stream = openNotifications(entered, {
+      listener: { session: session.nonce, profile: entered.profile, principal: session.principal },
       ages: false,
-      filter: () => sessionFilter(owned.doors, session),
+      filter: () => sessionFilter(entered.doors, session),
       tell: (events, method, params, state) => {
         this.#state = state;
         events.event(notification(method, params), this.#eventId());
@@ -124,7 +127,7 @@ class HeldStream {
     const { events } = this.#stream;
     this.#holder = new Holder(
       {
-        endpoint: owned,
+        entered,
         events,
         shown: (key, seq, json) => {
           this.#heard.set(key, seq);
@@ -145,7 +148,7 @@ class HeldStream {
     );
     const since = Date.now();
     const open = (again: boolean) =>
-      openSessionSocket(owned.doors.sessionObject(session), { as: "holder", since, again });
+      openSessionSocket(entered.doors.sessionObject(session), { as: "holder", since, again });
     this.#socket = new HeldSocket(open, {
       message: (message) => {
         this.#whenBegun(() => {
@@ -204,12 +207,12 @@ class HeldStream {
         }
       })
       .catch((error: unknown) => {
-        this.#owned.onError(error);
+        this.#entered.onError(error);
       });
   }
 
   #holding(): Promise<Holding> {
-    return persistently(async () => this.#owned.doors.sessionObject(this.#found.session).holding());
+    return persistently(async () => this.#entered.doors.sessionObject(this.#found.session).holding());
   }
 
   async #begin(): Promise<Response | Failure> {
@@ -236,7 +239,8 @@ class HeldStream {
 
   /** Within this origin, and with whatever else the URL says. */
   #endpoint(): string {
-    const url = new URL(this.#owned.request.url);
+    const { request, deployment } = this.#entered.visit;
+    const url = publicUrl(request, deployment.path);
     url.searchParams.delete("stream");
     url.searchParams.set("sessionId", this.#found.id);
     return `${url.pathname}${url.search}`;

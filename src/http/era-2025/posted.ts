@@ -6,7 +6,9 @@ import type { Era } from "../../protocol/era.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import { persistently } from "../../streams/persistently.ts";
 import { hear } from "./answers.ts";
-import { findSession, type Owned } from "./find-session.ts";
+import { findSession } from "../../sessions/find-session.ts";
+import type { SessionCaller } from "../../sessions/session-caller.ts";
+import type { ParsedBody } from "../body.ts";
 import { respondAccepted, respondFailure } from "../respond.ts";
 
 /** The transport has no headers of its own: what a client says there beside it is not heard. */
@@ -24,26 +26,22 @@ export function postedTo({ url }: Request, era: Era): string | null {
   return era === "2025" && url.includes("sessionId=") ? new URL(url).searchParams.get("sessionId") : null;
 }
 
-export async function answerPosted(
-  owned: Owned,
-  id: string,
-  { text, value }: { readonly text: string; readonly value: unknown },
-): Promise<Response> {
+export async function answerPosted(caller: SessionCaller, id: string, { text, value }: ParsedBody): Promise<Response> {
   const classified = classify(value, NO_HEADERS);
   if (classified.kind === "rejected") return respondFailure(classified.era, classified.id, classified.failure);
   if (classified.kind === "ignored") return respondAccepted();
   const message = classified.kind === "message2025" ? classified.message : undefined;
   const asked = message?.kind === "request" ? message.id : undefined;
   try {
-    const session = await findSession(owned, id);
-    if (session && message && message.kind !== "request") return await hear(owned, message, session);
+    const session = await findSession(caller, id);
+    if (session && message && message.kind !== "request") return await hear(caller, message, session);
     const post = crypto.randomUUID();
-    if (session && (await delivered(() => owned.doors.sessionObject(session).deliver(post, text)))) {
+    if (session && (await delivered(() => caller.doors.sessionObject(session).deliver(post, text)))) {
       return respondAccepted();
     }
     return respondFailure("2025", asked, failure("sessionNotFound"));
   } catch (error) {
-    owned.onError(error);
+    caller.onError(error);
     // With any status of success its client would wait for an answer on the stream.
     return respondFailure("2025", asked, UNAVAILABLE);
   }

@@ -1,7 +1,9 @@
 // Owns completion/complete: params, and the limit of 100 values.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
 
-import type { Backend, Call, CallOutcome, CompletionRequest } from "../backend.ts";
+import type { Backend, CompletionRequest } from "../backend.ts";
+import type { Call } from "../call.ts";
+import type { CallOutcome } from "../outcome.ts";
 import type { Failure } from "../errors.ts";
 import { isObject } from "../jsonrpc.ts";
 import { invalid, isFailure, readString, readStrings, type Read } from "./params.ts";
@@ -35,7 +37,7 @@ function parseCompletion({ params }: Call): CompletionRequest | Failure {
   if (isFailure(value)) return invalid("argument.value", "must be a string");
   const context = readContext(params.context);
   if (isFailure(context)) return context;
-  return { ref, argument: { name, value }, context: context.value };
+  return { ref, name, value, known: context.value };
 }
 
 function readContext(context: unknown): Read<Record<string, string>> | Failure {

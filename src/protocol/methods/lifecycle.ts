@@ -1,6 +1,8 @@
 // Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
-import type { Backend, Call, CallOutcome } from "../backend.ts";
+import type { Backend } from "../backend.ts";
+import type { Call } from "../call.ts";
+import type { CallOutcome } from "../outcome.ts";
 import { negotiate, REVISION_2026, type Negotiated } from "../era.ts";
 import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
@@ -22,7 +24,7 @@ export interface Initialized {
   readonly result: JsonObject;
 }
 
-export function initialize(params: JsonObject, backend: Backend): Initialized | Failure {
+export function initialize(params: JsonObject, { definitions }: Backend): Initialized | Failure {
   const requested = params.protocolVersion;
   if (typeof requested !== "string") return invalid("protocolVersion", "must be a string");
   const negotiated = negotiate(requested);
@@ -33,21 +35,21 @@ export function initialize(params: JsonObject, backend: Backend): Initialized | 
     result: {
       protocolVersion: negotiated.answered,
       capabilities: SERVED,
-      serverInfo: backend.server,
-      ...(backend.instructions === undefined ? {} : { instructions: backend.instructions }),
+      serverInfo: definitions.server,
+      ...(definitions.instructions === undefined ? {} : { instructions: definitions.instructions }),
     },
   };
 }
 
-export function discover(_call: Call, backend: Backend): CallOutcome {
+export function discover(_call: Call, { definitions }: Backend): CallOutcome {
   return {
     kind: "complete",
     result: {
       supportedVersions: [REVISION_2026],
       capabilities: SERVED,
-      ...(backend.instructions === undefined ? {} : { instructions: backend.instructions }),
+      ...(definitions.instructions === undefined ? {} : { instructions: definitions.instructions }),
     },
-    cache: backend.definitionsCache,
+    cache: definitions.cache,
   };
 }
 

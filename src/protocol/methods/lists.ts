@@ -1,7 +1,9 @@
 // Owns listing definitions that a view holds whole: paging, and one encoding per view and dialect, kept while the view
 // lives, so that a repeated list costs no serialisation.
 
-import { Encoded, type Backend, type CallOutcome, type Call } from "../backend.ts";
+import type { Backend, Definitions } from "../backend.ts";
+import type { Call } from "../call.ts";
+import { Encoded, type CallOutcome } from "../outcome.ts";
 import { pageOf } from "../cursor.ts";
 import type { Dialect } from "../era.ts";
 import type { JsonObject } from "../jsonrpc.ts";
@@ -12,40 +14,45 @@ export const DEFINITIONS_PER_PAGE = 250;
 
 export interface DefinitionList {
   readonly member: "tools" | "prompts" | "resourceTemplates";
-  of(backend: Backend): readonly { readonly wire: JsonObject }[];
+  of(definitions: Definitions): readonly { readonly wire: JsonObject }[];
   adapt(wire: JsonObject, dialect: Dialect): JsonObject;
 }
 
-const encoded = new WeakMap<Backend, Map<string, Encoded>>();
+const encoded = new WeakMap<Definitions, Map<string, Encoded>>();
 
-export function listDefinitions(list: DefinitionList, call: Call, backend: Backend): CallOutcome {
+export function listDefinitions(list: DefinitionList, call: Call, { definitions }: Backend): CallOutcome {
   const cursor = readCursor(call.params);
   if (isFailure(cursor)) return cursor;
-  const cache = backend.definitionsCache;
-  if (cursor === undefined) return { kind: "complete", result: firstPage(list, call.dialect, backend), cache };
-  const result = page(list, call.dialect, backend, cursor);
-  return result === undefined ? invalid("cursor", "is not one of this list") : { kind: "complete", result, cache };
+  const { cache, meta } = definitions;
+  const result =
+    cursor === undefined ? firstPage(list, call.dialect, definitions) : page(list, call.dialect, definitions, cursor);
+  return result === undefined
+    ? invalid("cursor", "is not one of this list")
+    : { kind: "complete", result, cache, meta };
 }
 
-function firstPage(list: DefinitionList, dialect: Dialect, backend: Backend): Encoded {
-  let known = encoded.get(backend);
-  if (!known) encoded.set(backend, (known = new Map()));
+function firstPage(list: DefinitionList, dialect: Dialect, definitions: Definitions): Encoded | undefined {
+  let known = encoded.get(definitions);
+  if (!known) encoded.set(definitions, (known = new Map()));
   const key = `${list.member} ${dialect.revision}`;
-  let json = known.get(key);
-  if (!json) known.set(key, (json = new Encoded(JSON.stringify(page(list, dialect, backend, undefined)))));
-  return json;
+  const kept = known.get(key);
+  if (kept) return kept;
+  const made = page(list, dialect, definitions, undefined);
+  if (made) known.set(key, made);
+  return made;
 }
 
 function page(
   list: DefinitionList,
   dialect: Dialect,
-  backend: Backend,
+  definitions: Definitions,
   cursor: string | undefined,
-): JsonObject | undefined {
-  const found = pageOf(list.member, list.of(backend), cursor, DEFINITIONS_PER_PAGE);
+): Encoded | undefined {
+  const found = pageOf(list.member, list.of(definitions), cursor, DEFINITIONS_PER_PAGE);
   if (!found) return undefined;
-  return {
+  const result = {
     [list.member]: found.items.map((definition) => list.adapt(definition.wire, dialect)),
     ...(found.nextCursor === undefined ? {} : { nextCursor: found.nextCursor }),
   };
+  return new Encoded(JSON.stringify(result));
 }

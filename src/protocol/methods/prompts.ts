@@ -1,14 +1,16 @@
 // Owns prompts/list and prompts/get: params, required arguments, and messages as each dialect knows them.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
 
-import { Encoded, type Backend, type Call, type CallOutcome } from "../backend.ts";
+import type { Backend } from "../backend.ts";
+import type { Call } from "../call.ts";
+import { Encoded, type CallOutcome } from "../outcome.ts";
 import { failure, type Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { adaptBlock } from "./content.ts";
 import { listDefinitions, type DefinitionList } from "./lists.ts";
 import { invalid, isFailure, readString, readStrings } from "./params.ts";
 
-const PROMPTS: DefinitionList = { member: "prompts", of: (backend) => backend.prompts, adapt: (wire) => wire };
+const PROMPTS: DefinitionList = { member: "prompts", of: ({ prompts }) => prompts, adapt: (wire) => wire };
 
 export function listPrompts(call: Call, backend: Backend): CallOutcome {
   return listDefinitions(PROMPTS, call, backend);
@@ -23,9 +25,9 @@ export async function getPrompt(call: Call, backend: Backend): Promise<CallOutco
   const prompt = backend.prompt(name);
   if (!prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
   if (isFailure(prompt)) return prompt;
-  const missing = missingArgument(prompt.wire, args);
+  const missing = missingArgument(prompt.definition.wire, args);
   if (missing) return missing;
-  const outcome = await backend.getPrompt(prompt, args, call);
+  const outcome = await prompt.get(args, call);
   if (outcome.kind !== "complete" || outcome.result instanceof Encoded) return outcome;
   const { messages } = outcome.result;
   if (!Array.isArray(messages) || (call.dialect.audio && call.dialect.resourceLinks)) return outcome;

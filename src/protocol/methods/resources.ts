@@ -1,8 +1,10 @@
 // Owns resources/list, resources/templates/list and resources/read: params, and URIs normalized once.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/resources
 
-import type { Backend, Call, CallOutcome } from "../backend.ts";
-import { UNCACHED } from "../backend.ts";
+import type { Backend } from "../backend.ts";
+import type { Call } from "../call.ts";
+import type { CallOutcome } from "../outcome.ts";
+import { UNCACHED } from "../outcome.ts";
 import { failure } from "../errors.ts";
 import { parseUri } from "../uri.ts";
 import { listDefinitions, type DefinitionList } from "./lists.ts";
@@ -10,7 +12,7 @@ import { isFailure, readCursor, readString } from "./params.ts";
 
 const TEMPLATES: DefinitionList = {
   member: "resourceTemplates",
-  of: (backend) => backend.templates,
+  of: ({ templates }) => templates,
   adapt: (wire) => wire,
 };
 
@@ -28,8 +30,9 @@ export async function listResources(call: Call, backend: Backend): Promise<CallO
     result: {
       resources: page.items,
       ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
+      ...(page.meta === undefined ? {} : { _meta: page.meta }),
     },
-    cache: { ttlMs: 0, cacheScope: backend.definitionsCache.cacheScope },
+    cache: { ttlMs: 0, cacheScope: backend.definitions.cache.cacheScope },
   };
 }
 
@@ -40,6 +43,6 @@ export async function readResource(call: Call, backend: Backend): Promise<CallOu
   if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
   // The contents repeat what was asked for, unless no schema would take it for a URI.
   const shown = /^[\x21-\x7e]*$/.test(asked) ? asked : parsed.uri;
-  const outcome = await backend.readResource(parsed.uri, shown, call);
+  const outcome = await backend.readResource({ uri: parsed.uri, asked: shown }, call);
   return outcome.kind === "complete" && outcome.cache === undefined ? { ...outcome, cache: UNCACHED } : outcome;
 }

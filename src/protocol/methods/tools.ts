@@ -1,7 +1,9 @@
 // Owns tools/list and tools/call: params, header mirrors, and how a result reads in each dialect.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools
 
-import { Encoded, type Backend, type Call, type CallOutcome, type InvalidArguments } from "../backend.ts";
+import type { Backend } from "../backend.ts";
+import type { Call } from "../call.ts";
+import { Encoded, type CallOutcome, type InvalidArguments } from "../outcome.ts";
 import type { Dialect } from "../era.ts";
 import { failure } from "../errors.ts";
 import { checkParamHeaders } from "../headers.ts";
@@ -12,7 +14,7 @@ import { isFailure, readObject, readString } from "./params.ts";
 
 const TOOLS: DefinitionList = {
   member: "tools",
-  of: (backend) => backend.tools,
+  of: ({ tools }) => tools,
   adapt: (wire, dialect) => {
     if (dialect.structured === "any") return wire;
     const { outputSchema, ...rest } = wire;
@@ -47,11 +49,11 @@ export async function callTool(call: Call, backend: Backend): Promise<CallOutcom
   const tool = backend.tool(name);
   if (!tool) return failure("invalidParams", `Unknown tool: ${name}`);
   if (isFailure(tool)) return tool;
-  if (call.dialect.era === "2026" && tool.paramHeaders.length > 0) {
-    const fault = checkParamHeaders(tool.paramHeaders, args, (header) => call.header(header));
+  if (call.dialect.era === "2026" && tool.definition.paramHeaders.length > 0) {
+    const fault = checkParamHeaders(tool.definition.paramHeaders, args, (header) => call.header(header));
     if (fault) return fault;
   }
-  return adaptOutcome(await backend.callTool(tool, args, call), call.dialect);
+  return adaptOutcome(await tool.call(args, call), call.dialect);
 }
 
 function adaptOutcome(outcome: CallOutcome | InvalidArguments, dialect: Dialect): CallOutcome {

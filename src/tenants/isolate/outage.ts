@@ -57,6 +57,7 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
     version: copy.version,
     created: "",
     policy: { document: copy.document, suspensions: [], retired: [] },
+    sections: new Map(),
     ring: [],
     seeded: true,
     validUntil: 0,

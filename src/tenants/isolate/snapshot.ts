@@ -13,7 +13,7 @@ export const DEFAULT_MAX_STALENESS_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
 /** What a snapshot costs besides its policy: views, keys, the ring. */
 const BASE_BYTES = 16 * 1024;
-const MAX_TOKENS = 1000;
+const MAX_KEYS = 1000;
 
 export interface Snapshot {
   readonly tenant: string;
@@ -21,14 +21,16 @@ export interface Snapshot {
   /** When the tenant was made: another one of the same name counts its versions anew. */
   readonly created: string;
   readonly policy: Policy;
+  /** Hashes of what is leased beside the policy, by name. */
+  readonly sections: ReadonlyMap<string, string>;
   readonly ring: KeyRing;
   readonly seeded: boolean;
   /** Milliseconds since the epoch; the send time of the ask plus the tenant's staleness. */
   readonly validUntil: number;
-  /** By token; null: no such key. Ends with the version. */
+  /** By what the credential is remembered as; null: no such key. Ends with the version. */
   readonly keys: Map<string, KeyGrant | null>;
-  /** Whatever is computed from the policy and lives as long as it. */
-  readonly derived: Map<string, unknown>;
+  /** Whatever is computed from the policy and lives as long as it, by what whoever computed it chose. */
+  readonly derived: Map<unknown, unknown>;
   /** Outlives versions. */
   readonly ended: EndedSessions;
   readonly bytes: number;
@@ -40,8 +42,8 @@ export interface SnapshotAsk {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
-  /** A presented token and its hash, when this isolate does not know it yet. */
-  readonly key: { readonly token: string; readonly hash: string } | null;
+  /** A key and how it is remembered, when this isolate does not know it yet. */
+  readonly key: { readonly memo: string; readonly hash: string } | null;
 }
 
 /** Least recently used first. */
@@ -74,7 +76,7 @@ export async function askSnapshot(tenant: string, stub: TenantStub, ask: Snapsho
     return undefined;
   }
   const snapshot = renewed(tenant, answer, { before, asked, ask });
-  if (ask.key) rememberKey(snapshot, ask.key.token, answer.key);
+  if (ask.key) rememberKey(snapshot, ask.key.memo, answer.key);
   hold(snapshot);
   return snapshot;
 }
@@ -94,7 +96,21 @@ function renewed(
   const { policy, keys, derived, bytes } = kept;
   const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
   const { placement } = ask;
-  return { tenant, version, created, policy, ring, seeded, validUntil, keys, derived, ended, bytes, placement };
+  return {
+    tenant,
+    version,
+    created,
+    policy,
+    sections: new Map(),
+    ring,
+    seeded,
+    validUntil,
+    keys,
+    derived,
+    ended,
+    bytes,
+    placement,
+  };
 }
 
 /** Somebody asked at the same time and was answered before: keys and views are found and computed once for a version. */
@@ -112,11 +128,11 @@ function sameKeys(a: KeyRing, b: KeyRing): boolean {
   return a.length === b.length && a.every((key, at) => key.id === b[at]?.id);
 }
 
-function rememberKey(snapshot: Snapshot, token: string, grant: KeyGrant | null): void {
+function rememberKey(snapshot: Snapshot, memo: string, grant: KeyGrant | null): void {
   const { keys } = snapshot;
   const [oldest] = keys.keys();
-  if (keys.size >= MAX_TOKENS && !keys.has(token) && oldest !== undefined) keys.delete(oldest);
-  keys.set(token, grant);
+  if (keys.size >= MAX_KEYS && !keys.has(memo) && oldest !== undefined) keys.delete(oldest);
+  keys.set(memo, grant);
 }
 
 function hold(snapshot: Snapshot): void {

@@ -3,8 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { promptResult, resourceContents, toolResult } from "../../../src/content/define/results.ts";
 import { compileSchema } from "../../../src/calls/schema.ts";
-import type { PromptReturn } from "../../../src/content/define/prompt.ts";
-import type { ToolReturn } from "../../../src/content/define/tool.ts";
+import type { PromptReturn, ToolReturn } from "../../../src/content/define/results.ts";
 
 const text = (value: string) => ({ type: "text", text: value });
 

@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { ContentBackend } from "../../../src/content/serve/backend.ts";
+import { ViewBackend } from "../../../src/content/serve/backend.ts";
 import type { Hooks } from "../../../src/calls/call-host.ts";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
@@ -15,8 +15,12 @@ import type { NewResource } from "../../../src/calls/resource-store.ts";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { viewOf, type Catalog } from "../../../src/content/serve/view.ts";
+import type { Catalog } from "../../../src/content/define/catalog.ts";
+import { viewOf } from "../../../src/content/serve/view.ts";
+import { offerOf } from "../../../src/content/serve/sources.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
+import type { Backend, FoundPrompt, FoundTool } from "../../../src/protocol/backend.ts";
+import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { backendContract } from "../../contract/backend-contract.ts";
 import { callOf, hostOf, RecordingSink } from "../../support/worker/calls.ts";
 import { freshTenant } from "../../support/worker/tenant.ts";
@@ -34,8 +38,25 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
   const host = hostOf(tenant, { hooks });
   const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
   const policy = { document: {}, suspensions: [], retired: [] };
-  const view = viewOf(whole, managedTenant(tenant.id), policy, { profile: null, scopes: undefined });
-  return { backend: new ContentBackend(view, host), store };
+  const view = viewOf(offerOf(whole, managedTenant(tenant.id), { policy, version: 1 }), {
+    profile: null,
+    scopes: undefined,
+  });
+  return { backend: new ViewBackend(view, host), store };
+}
+
+/** The tool `t`. */
+function toolOf(backend: Backend): FoundTool {
+  const found = backend.tool("t");
+  if (!found || isFailure(found)) throw new Error("there is no such tool");
+  return found;
+}
+
+/** The prompt `p`. */
+function promptOf(backend: Backend): FoundPrompt {
+  const found = backend.prompt("p");
+  if (!found || isFailure(found)) throw new Error("there is no such prompt");
+  return found;
 }
 
 const people = ["Ada", "Alan", "Grace"];
@@ -110,7 +131,7 @@ describe("resources in code and in storage", () => {
   );
 
   it("are read from code first, then from storage, then through a template", async () => {
-    const read = (uri: string) => backend.readResource(uri, uri, callOf({ method: "resources/read" }));
+    const read = (uri: string) => backend.readResource({ uri, asked: uri }, callOf({ method: "resources/read" }));
     const { backend, store } = serve({
       resources: [
         defineResource({ uri: "note:code", name: "c", text: "code" }),
@@ -136,7 +157,10 @@ describe("resources in code and in storage", () => {
       { resources: [defineResource({ uri: "note:a", name: "a", read: () => Promise.reject(secret) })] },
       { onError: (error) => errors.push(error) },
     );
-    const outcome = await backend.readResource("note:a", "note:a", callOf({ method: "resources/read" }));
+    const outcome = await backend.readResource(
+      { uri: "note:a", asked: "note:a" },
+      callOf({ method: "resources/read" }),
+    );
     expect(outcome).toMatchObject({ kind: "failure", error: "internal" });
     expect(JSON.stringify(outcome)).not.toContain("password");
     expect(errors).toEqual([secret]);
@@ -160,7 +184,7 @@ describe("a tenant's view", () => {
     const acme = defineTenants({ acme: definition }).get("acme");
     if (!acme) throw new Error("no tenant");
     const policy = { document: {}, suspensions: [], retired: [] };
-    return viewOf(whole, acme, policy, { profile: null, scopes: undefined });
+    return viewOf(offerOf(whole, acme, { policy, version: 1 }), { profile: null, scopes: undefined });
   };
 
   it("has everything when nothing is said", () => {
@@ -190,12 +214,6 @@ describe("a tenant's view", () => {
     const view = seen({ tools: [], search: true });
     expect(view.tools.map(({ wire }) => wire.name)).toEqual(["search", "fetch"]);
   });
-
-  it("refuses two things of one name", () => {
-    const twice = { ...catalog, tools: [tool("a"), tool("a")] };
-    expect(() => seen({}, twice)).toThrow('tool "a" is defined twice');
-    expect(() => seen({ tools: ["b"] }, twice)).not.toThrow();
-  });
 });
 
 describe("a hook that refuses", () => {
@@ -219,13 +237,12 @@ describe("a hook that refuses", () => {
     );
     await store.write({ uri: "stored:x", name: "x", text: "secret" });
     const call = callOf();
-    const [tool] = backend.tools;
-    const [prompt] = backend.prompts;
-    if (!tool || !prompt) throw new Error("nothing is listed");
     const outcomes = [
-      await backend.callTool(tool, {}, call),
-      await backend.getPrompt(prompt, {}, call),
-      ...(await Promise.all(["code:x", "made:1", "stored:x"].map((uri) => backend.readResource(uri, uri, call)))),
+      await toolOf(backend).call({}, call),
+      await promptOf(backend).get({}, call),
+      ...(await Promise.all(
+        ["code:x", "made:1", "stored:x"].map((uri) => backend.readResource({ uri, asked: uri }, call)),
+      )),
     ];
     for (const outcome of outcomes) {
       expect(JSON.stringify(outcome)).toContain("not on Sundays");
@@ -245,9 +262,7 @@ describe("what goes wrong in a handler", () => {
       },
     });
     const { backend } = serve({ prompts: [failing] }, { onError: (error) => errors.push(error) });
-    const [prompt] = backend.prompts;
-    if (!prompt) throw new Error("nothing is listed");
-    const outcome = await backend.getPrompt(prompt, {}, callOf());
+    const outcome = await promptOf(backend).get({}, callOf());
     expect(JSON.stringify(outcome)).not.toContain("token");
     expect(errors).toHaveLength(1);
   });
@@ -263,9 +278,7 @@ describe("what goes wrong in a handler", () => {
         onError: (error) => errors.push(error),
       },
     );
-    const [tool] = backend.tools;
-    if (!tool) throw new Error("nothing is listed");
-    expect(JSON.stringify(await backend.callTool(tool, {}, callOf()))).toContain("done");
+    expect(JSON.stringify(await toolOf(backend).call({}, callOf()))).toContain("done");
     expect(errors).toHaveLength(1);
   });
 });
@@ -274,11 +287,9 @@ describe("arguments", () => {
   it("of more values than a schema should be asked about are refused before it is", async () => {
     const greedy = defineTool({ name: "t", input: { type: "object", properties: {} }, handler: () => "ran" });
     const { backend } = serve({ tools: [greedy] });
-    const [tool] = backend.tools;
-    if (!tool) throw new Error("nothing is listed");
     const many = { list: Array.from({ length: 20_000 }, () => 0) };
-    expect(await backend.callTool(tool, many, callOf())).toMatchObject({ kind: "invalidArguments" });
-    expect(await backend.callTool(tool, { list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
+    expect(await toolOf(backend).call(many, callOf())).toMatchObject({ kind: "invalidArguments" });
+    expect(await toolOf(backend).call({ list: many.list.slice(5) }, callOf())).toMatchObject({ kind: "complete" });
   });
 });
 
@@ -288,8 +299,6 @@ describe("an output", () => {
     const { backend } = serve({
       tools: [defineTool({ name: "t", output, handler: () => ({ structuredContent: {} }) })],
     });
-    const [tool] = backend.tools;
-    if (!tool) throw new Error("nothing is listed");
-    expect(await backend.callTool(tool, {}, callOf())).toMatchObject({ result: { isError: true } });
+    expect(await toolOf(backend).call({}, callOf())).toMatchObject({ result: { isError: true } });
   });
 });

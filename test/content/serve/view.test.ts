@@ -5,7 +5,9 @@ import { describe, expect, it } from "vitest";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
-import { viewOf, type Catalog, type Seen, type View } from "../../../src/content/serve/view.ts";
+import type { Catalog } from "../../../src/content/define/catalog.ts";
+import { viewOf, type Seen, type View } from "../../../src/content/serve/view.ts";
+import { offerOf, type Offer } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import {
   defineTenants,
@@ -39,12 +41,9 @@ interface Looked extends Partial<Seen> {
 function look(document: TenantDocument, { policy, definition, catalog, ...seen }: Looked = {}): View {
   const tenant = definition ? defineTenants({ demo: definition }).get("demo") : managedTenant("demo");
   if (!tenant) throw new Error("no tenant");
-  return viewOf(
-    { ...CATALOG, ...catalog },
-    tenant as Parameters<typeof viewOf>[1],
-    { document, suspensions: [], retired: [], ...policy },
-    { profile: null, scopes: undefined, ...seen },
-  );
+  const whole = { document, suspensions: [], retired: [], ...policy };
+  const offer = offerOf({ ...CATALOG, ...catalog }, tenant as Offer["tenant"], { policy: whole, version: 1 });
+  return viewOf(offer, { profile: null, scopes: undefined, ...seen });
 }
 
 /** The tenant through its profile `p`. */
@@ -130,11 +129,6 @@ describe("tools and prompts", () => {
     expect(namesOf(view.prompts)).toEqual(["bye", "hello", "own"]);
     expect(view.prompts[1]?.wire.title).toBe("Mine");
     expect(namesOf(look({ prompts }, { definition: { prompts: [] } }).prompts)).toEqual(["hello", "own"]);
-  });
-
-  it("that are defined twice are a mistake that is named", () => {
-    const twice = [...CATALOG.tools, defineTool({ name: "add", handler: () => "" })];
-    expect(() => look({}, { catalog: { tools: twice } })).toThrow('tool "add" is defined twice');
   });
 });
 

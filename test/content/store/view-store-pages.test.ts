@@ -2,8 +2,9 @@
 // names one of these.
 
 import { describe, expect, it } from "vitest";
-import { ContentBackend } from "../../../src/content/serve/backend.ts";
+import { ViewBackend } from "../../../src/content/serve/backend.ts";
 import { viewOf } from "../../../src/content/serve/view.ts";
+import { offerOf } from "../../../src/content/serve/sources.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { hostOf } from "../../support/worker/calls.ts";
 import { freshTenant, inside, type FreshTenant } from "../../support/worker/tenant.ts";
@@ -19,14 +20,14 @@ async function store(tenant: FreshTenant, prefix: string, count: number): Promis
   await inside(tenant, ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
 }
 
-function backendOf(tenant: FreshTenant): ContentBackend {
+function backendOf(tenant: FreshTenant): ViewBackend {
   const catalog = { server: { name: "test", version: "1" }, instructions: undefined };
   const document = { profiles: { public: { resources: { deny: ["a:*"] } } } };
   const policy = { document, suspensions: [], retired: [] };
   const seen = { profile: "public", scopes: undefined };
   const nothing = { tools: [], prompts: [], resources: [] };
-  const view = viewOf({ ...catalog, ...nothing }, managedTenant(tenant.id), policy, seen);
-  return new ContentBackend(view, hostOf(tenant, { sight: view, profile: "public" }));
+  const view = viewOf(offerOf({ ...catalog, ...nothing }, managedTenant(tenant.id), { policy, version: 1 }), seen);
+  return new ViewBackend(view, hostOf(tenant, { sight: view, profile: "public" }));
 }
 
 describe("resources behind hidden ones", () => {

@@ -2,13 +2,14 @@
 
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ContentBackend } from "../../../src/content/serve/backend.ts";
+import { ViewBackend } from "../../../src/content/serve/backend.ts";
 import { defineResource } from "../../../src/content/define/resource.ts";
 import type { ResourceStore } from "../../../src/calls/resource-store.ts";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { viewStore } from "../../../src/content/store/view-store.ts";
 import { viewOf } from "../../../src/content/serve/view.ts";
+import { offerOf } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -78,8 +79,11 @@ describe("a list through a view", () => {
     const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
     const document = { profiles: { p: { resources: { deny: ["note:0/*"] } } } };
     const policy = { document, suspensions: [], retired: [] };
-    const view = viewOf(catalog, managedTenant(tenant.id), policy, { profile: "p", scopes: undefined });
-    const backend = new ContentBackend(view, hostOf(tenant, { sight: view }));
+    const view = viewOf(offerOf(catalog, managedTenant(tenant.id), { policy, version: 1 }), {
+      profile: "p",
+      scopes: undefined,
+    });
+    const backend = new ViewBackend(view, hostOf(tenant, { sight: view }));
     const found: string[] = [];
     let cursor: string | undefined;
     do {

@@ -19,9 +19,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
 
   test("a prompt's argument is completed", async () => {
     const { backend, completion } = await complete({ ref: PROMPT, argument: ARGUMENT });
-    expect(backend.asked).toEqual([
-      ["complete", { ref: { type: "prompt", name: "p" }, argument: ARGUMENT, context: {} }],
-    ]);
+    expect(backend.asked).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
     expect(completion).toEqual({ values: ["v1", "v2"], total: 2, hasMore: false });
   });
 
@@ -29,10 +27,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
     const context = { arguments: { b: "1" } };
     const { backend } = await complete({ ref: TEMPLATE, argument: { name: "a", value: "" }, context });
     expect(backend.asked).toEqual([
-      [
-        "complete",
-        { ref: { type: "resource", uri: "x:{a}" }, argument: { name: "a", value: "" }, context: { b: "1" } },
-      ],
+      ["complete", { ref: { type: "resource", uri: "x:{a}" }, name: "a", value: "", known: { b: "1" } }],
     ]);
   });
 
@@ -42,9 +37,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
       argument: { ...ARGUMENT, extra: 1 },
       context: {},
     });
-    expect(backend.asked).toEqual([
-      ["complete", { ref: { type: "prompt", name: "p" }, argument: ARGUMENT, context: {} }],
-    ]);
+    expect(backend.asked).toEqual([["complete", { ref: { type: "prompt", name: "p" }, ...ARGUMENT, known: {} }]]);
   });
 
   test.each([

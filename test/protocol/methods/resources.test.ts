@@ -1,6 +1,6 @@
 // resources/list and resources/read: cursors are the backend's, URIs reach it in normal form, reads carry hints.
 import { describe, expect, test } from "vitest";
-import { UNCACHED, type CallOutcome } from "../../../src/protocol/backend.ts";
+import { UNCACHED, type CallOutcome } from "../../../src/protocol/outcome.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { invalid } from "../../../src/protocol/methods/params.ts";
@@ -55,7 +55,7 @@ describe.each(REVISIONS)("in %s", (revision) => {
 
   test("a list is fresh every time and has the scope of the view", async () => {
     for (const cacheScope of ["public", "private"] as const) {
-      const { result } = await list({}, { definitionsCache: { ttlMs: 5000, cacheScope } });
+      const { result } = await list({}, { cache: { ttlMs: 5000, cacheScope } });
       expect([result.ttlMs, result.cacheScope]).toEqual(in2026 ? [0, cacheScope] : [undefined, undefined]);
     }
   });

@@ -1,6 +1,6 @@
 // tools/list and tools/call: params, header mirrors, and how definitions and results read in each revision.
 import { describe, expect, test } from "vitest";
-import { Encoded, type CallOutcome, type InvalidArguments } from "../../../src/protocol/backend.ts";
+import { Encoded, type CallOutcome, type InvalidArguments } from "../../../src/protocol/outcome.ts";
 import { DIALECTS } from "../../../src/protocol/era.ts";
 import { failure } from "../../../src/protocol/errors.ts";
 import type { ParamHeader } from "../../../src/protocol/headers.ts";

@@ -5,11 +5,11 @@ import type { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantO
 declare global {
   namespace Cloudflare {
     interface Env {
-      readonly TENANTS: DurableObjectNamespace<TenantObject>;
-      readonly SESSIONS: DurableObjectNamespace<SessionObject>;
-      readonly HUBS: DurableObjectNamespace<HubObject>;
-      readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
-      readonly PLATFORM: DurableObjectNamespace<PlatformObject>;
+      readonly TENANTS: DurableObjectNamespace<InstanceType<typeof TenantObject>>;
+      readonly SESSIONS: DurableObjectNamespace<InstanceType<typeof SessionObject>>;
+      readonly HUBS: DurableObjectNamespace<InstanceType<typeof HubObject>>;
+      readonly DIRECTORY: DurableObjectNamespace<InstanceType<typeof DirectoryObject>>;
+      readonly PLATFORM: DurableObjectNamespace<InstanceType<typeof PlatformObject>>;
       readonly BODIES: KVNamespace;
     }
   }

@@ -2,8 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
-import type { CallHost } from "../../../src/calls/call-host.ts";
-import type { Call, EventSink } from "../../../src/protocol/backend.ts";
+import type { CallHost, Sight } from "../../../src/calls/call-host.ts";
+import type { Call, EventSink } from "../../../src/protocol/call.ts";
 import { resourcesUnder } from "../../../src/content/store/view-store.ts";
 import { DIALECT_2026 } from "../../../src/protocol/era.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
@@ -46,7 +46,13 @@ export function callOf(about: Partial<Call> = {}): Call {
 }
 
 export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
-  const sight = about.sight ?? { seesAll: true, sees: () => true, limits: {}, configOf: () => undefined };
+  const sight: Sight = about.sight ?? {
+    seesAll: true,
+    cacheScope: "public",
+    sees: () => true,
+    limits: {},
+    configOf: () => undefined,
+  };
   return {
     tenant: id,
     sight,

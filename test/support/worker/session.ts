@@ -37,7 +37,15 @@ export function recordOf(about: Partial<typeof RECORD> = {}): string {
 }
 
 export function newCall(key: string, about: Partial<NewCall> = {}): NewCall {
-  return { key, request: '"request"', record: recordOf(), fallback: '{"fallback":true}', said: 0, ...about };
+  return {
+    key,
+    request: '"request"',
+    record: recordOf(),
+    fallback: '{"fallback":true}',
+    said: 0,
+    repeatable: true,
+    ...about,
+  };
 }
 
 export function questionOf(id: string, about: Partial<NewQuestion> = {}): NewQuestion {

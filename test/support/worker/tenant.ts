@@ -3,7 +3,7 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { TenantObject } from "../../../src/tenantry.ts";
+import type { TenantObject } from "../../fixtures/worker.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/authority/tables.ts";
 
@@ -11,7 +11,7 @@ let made = 0;
 
 export interface FreshTenant {
   readonly id: string;
-  readonly object: DurableObjectStub<TenantObject>;
+  readonly object: DurableObjectStub<InstanceType<typeof TenantObject>>;
   readonly stub: TenantStub;
 }
 

@@ -14,7 +14,7 @@ import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 const ANN = { name: "ann" };
 const NOW = Date.UTC(2026, 10, 21, 12);
 const OPEN: TenantDocument = { mode: "open", outage: "stale", title: "T" };
-const KEY = { token: "token of k1", hash: "hash of k1" };
+const KEY = { memo: "token of k1", hash: "hash of k1" };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -137,7 +137,7 @@ describe("while the authority is away", () => {
     const key = { id: "k1", hash: KEY.hash, name: "k", scopes: null, profile: null, expires: null };
     await policyOf(tenant).addKey(key, ANN);
     await serve(tenant, KEY);
-    expect((await stale(tenant))?.keys.get(KEY.token)).toBeUndefined();
+    expect((await stale(tenant))?.keys.get(KEY.memo)).toBeUndefined();
   });
 
   it.each<TenantDocument>([{ mode: "open" }, { mode: "key", outage: "stale" }])(

@@ -20,7 +20,7 @@ import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 const ANN = { name: "ann" };
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ASK: SnapshotAsk = { maxStalenessMs: 1000, inCode: false, placement: ANYWHERE, key: null };
-const KEY = { token: "token of k1", hash: "hash of k1" };
+const KEY = { memo: "token of k1", hash: "hash of k1" };
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -181,7 +181,7 @@ describe("a snapshot that is renewed", () => {
       { id: "k1", hash: KEY.hash, name: "k", scopes: null, profile: null, expires: null },
       ANN,
     );
-    expect((await take(tenant, { key: KEY })).keys.get(KEY.token)).toMatchObject({ id: "k1" });
+    expect((await take(tenant, { key: KEY })).keys.get(KEY.memo)).toMatchObject({ id: "k1" });
     await policyOf(tenant).close();
     await policyOf(tenant).erase();
     later(10_000);
@@ -193,7 +193,7 @@ describe("a snapshot that is renewed", () => {
     );
     const snapshot = await take(tenant);
     expect(snapshot).toMatchObject({ version: 2, policy: { document: second } });
-    expect(snapshot.keys.has(KEY.token)).toBe(false);
+    expect(snapshot.keys.has(KEY.memo)).toBe(false);
   });
 
   it("is the later answer's, when two asked at once", async () => {
@@ -223,16 +223,16 @@ describe("keys in a snapshot", () => {
   it("are remembered by token, those that do not exist too, until the version changes", async () => {
     const tenant = await made();
     const first = await take(tenant, { key: KEY });
-    expect([...first.keys]).toEqual([[KEY.token, null]]);
+    expect([...first.keys]).toEqual([[KEY.memo, null]]);
     await policyOf(tenant).addKey(
       { id: "k1", hash: KEY.hash, name: "ci", scopes: ["a"], profile: "p", expires: NOW + 5 },
       ANN,
     );
     const second = await take(tenant);
-    expect(second.keys.has(KEY.token)).toBe(false);
+    expect(second.keys.has(KEY.memo)).toBe(false);
     const third = await take(tenant, { key: KEY });
     expect([...third.keys]).toEqual([
-      [KEY.token, { id: "k1", name: "ci", scopes: ["a"], profile: "p", expires: NOW + 5 }],
+      [KEY.memo, { id: "k1", name: "ci", scopes: ["a"], profile: "p", expires: NOW + 5 }],
     ]);
   });
 
@@ -245,7 +245,7 @@ describe("keys in a snapshot", () => {
     // One that is known takes nobody's place, one more takes the oldest one's.
     await take(tenant, { key: KEY });
     expect([snapshot.keys.size, snapshot.keys.has("guess 0")]).toEqual([1000, true]);
-    await take(tenant, { key: { token: "one more", hash: "h" } });
+    await take(tenant, { key: { memo: "one more", hash: "h" } });
     expect([snapshot.keys.size, snapshot.keys.has("guess 0"), snapshot.keys.has("guess 1")]).toEqual([
       1000,
       false,
@@ -258,7 +258,7 @@ describe("keys in a snapshot", () => {
     await take(tenant);
     await write(tenant, { title: "another" });
     const [one, two] = await Promise.all(
-      ["one", "two"].map((token) => take(tenant, { key: { token, hash: `hash of ${token}` } })),
+      ["one", "two"].map((token) => take(tenant, { key: { memo: token, hash: `hash of ${token}` } })),
     );
     expect([...(lastSnapshot(tenant.id)?.keys.keys() ?? [])].toSorted()).toEqual(["one", "two"]);
     expect(one?.derived).toBe(two?.derived);
@@ -275,7 +275,7 @@ describe("keys in a snapshot", () => {
     };
     await take({ ...tenant, stub }, { key: KEY });
     expect(JSON.stringify(asked)).toContain(KEY.hash);
-    expect(JSON.stringify(asked)).not.toContain(KEY.token);
+    expect(JSON.stringify(asked)).not.toContain(KEY.memo);
   });
 });
 

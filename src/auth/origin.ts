@@ -38,31 +38,3 @@ export function originAllowed(origin: string | null, vars: OriginVars): boolean 
   const { hostname, protocol } = new URL(origin);
   return LOOPBACK.has(hostname) && (protocol === "http:" || protocol === "https:");
 }
-
-const CORS = {
-  "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
-  "access-control-allow-headers":
-    "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
-  "access-control-expose-headers": "mcp-session-id, www-authenticate, retry-after",
-  "access-control-max-age": "86400",
-};
-
-export function preflight(origin: string | null, requested: string | null): Response {
-  const params = (requested ?? "")
-    .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => /^mcp-param-[\w-]+$/.test(name));
-  const headers = new Headers(CORS);
-  if (params.length > 0) {
-    headers.set("access-control-allow-headers", `${CORS["access-control-allow-headers"]}, ${params.join(", ")}`);
-  }
-  return withOrigin(new Response(null, { status: 204, headers }), origin);
-}
-
-export function withOrigin(response: Response, origin: string | null): Response {
-  if (origin === null) return response;
-  response.headers.set("access-control-allow-origin", origin);
-  response.headers.set("access-control-expose-headers", CORS["access-control-expose-headers"]);
-  response.headers.append("vary", "Origin");
-  return response;
-}

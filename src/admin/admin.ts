@@ -1,0 +1,30 @@
+// Owns the admin API as a feature: a Worker without it has the tenants that its code declares, and nobody who changes them.
+
+import { originAllowed, type OriginVars } from "../auth/origin.ts";
+import type { Deployment, Feature } from "../deployment/deployment.ts";
+import { createAdmin } from "./create-admin.ts";
+import { PlatformObject } from "./platform/platform-object.ts";
+import type { AdminEnv } from "./route.ts";
+
+/** The admin API at `/admin/v1`, and the platform's object that it keeps operators and base documents in. */
+export function admin(): Feature<{ readonly PlatformObject: typeof PlatformObject }> {
+  return {
+    name: "admin",
+    bindings: ["PLATFORM"],
+    objects: { PlatformObject },
+    routes: { path: "/admin/*", open },
+  };
+}
+
+function open({ catalog, tenants, hooks, path }: Deployment) {
+  const app = createAdmin({
+    catalog,
+    tenants,
+    path,
+    originAllowed: (origin, env) => originAllowed(origin, env as OriginVars),
+    onError: (error) => {
+      hooks.onError?.(error, undefined);
+    },
+  });
+  return (request: Request, env: unknown) => app.fetch(request, env as AdminEnv);
+}

@@ -1,0 +1,14 @@
+// Owns what a Worker's author wrote in code, for all of its tenants.
+
+import type { ServerInfo } from "../../protocol/definition.ts";
+import type { Prompt } from "./prompt.ts";
+import type { Resource, ResourceTemplate } from "./resource.ts";
+import type { Tool } from "./tool.ts";
+
+export interface Catalog {
+  readonly server: ServerInfo;
+  readonly instructions: string | undefined;
+  readonly tools: readonly Tool[];
+  readonly prompts: readonly Prompt[];
+  readonly resources: readonly (Resource | ResourceTemplate)[];
+}

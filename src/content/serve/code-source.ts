@@ -1,0 +1,31 @@
+// Owns what an author wrote in code as a source: the part of it that a tenant was given.
+
+import type { CallHost } from "../../calls/call-host.ts";
+import type { Source } from "../../protocol/source.ts";
+import type { NewResource } from "../../calls/resource-store.ts";
+import type { Tenant } from "../../tenants/document/tenant-definition.ts";
+import { matchesAny } from "../../tenants/document/glob.ts";
+import type { Catalog } from "../define/catalog.ts";
+
+/** A Worker's code is the same for as long as its isolate lives. */
+const DIGEST = "code";
+
+/** `replaced`: prompts that the tenant has under the same name, of its own. */
+export function codeSource(
+  catalog: Catalog,
+  { definition }: Tenant<NewResource>,
+  replaced: ReadonlySet<string>,
+): Source<CallHost> {
+  const resources = catalog.resources.filter((entry) =>
+    matchesAny(entry.kind === "resource" ? entry.uri : entry.wire.uriTemplate, definition?.resources),
+  );
+  return {
+    id: "code",
+    state: { kind: "fresh" },
+    digest: DIGEST,
+    tools: catalog.tools.filter(({ name }) => matchesAny(name, definition?.tools)),
+    prompts: catalog.prompts.filter(({ name }) => matchesAny(name, definition?.prompts) && !replaced.has(name)),
+    resources: resources.filter((entry) => entry.kind === "resource"),
+    templates: resources.filter((entry) => entry.kind === "template"),
+  };
+}

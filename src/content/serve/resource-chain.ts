@@ -1,0 +1,103 @@
+// Owns one list of resources over all sources: first what they hold in memory, then their shelves one after the other,
+// with one cursor over the whole chain. The cursor is sealed: where a page ended may be the name of something hidden.
+
+import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
+import type { CallHost } from "../../calls/call-host.ts";
+import type { Page } from "../../protocol/backend.ts";
+import type { Failure } from "../../protocol/errors.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { invalid } from "../../protocol/methods/params.ts";
+import type { ShelfPage } from "../../protocol/source.ts";
+import { missingMeta, type Missing } from "./missing.ts";
+import type { View, ViewedShelf } from "./view.ts";
+
+/** Resources per page. */
+const PAGE = 100;
+const MAX_CURSOR_CHARACTERS = 16_384;
+const PURPOSE = "resources";
+
+/** Where a page begins: in what is held in memory, or on the shelf of a source after its own cursor. */
+type Place = { readonly held: number } | { readonly source: string; readonly after?: string };
+
+export async function listChain(cursor: string | undefined, view: View, host: CallHost): Promise<Page | Failure> {
+  const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host.ring);
+  const at = place && shelfAt(place, view);
+  if (!place || at === undefined) return invalid("cursor", "is not one of this list");
+  const page: Filling = { items: [], missing: [...view.missing] };
+  const next = await fill(page, { place, at, view, host });
+  return {
+    items: page.items,
+    ...(next === undefined ? {} : { nextCursor: await seal(host.ring, PURPOSE, JSON.stringify(next)) }),
+    meta: missingMeta(page.missing),
+  };
+}
+
+interface Filling {
+  readonly items: JsonObject[];
+  readonly missing: Missing[];
+}
+
+interface From {
+  readonly place: Place;
+  /** The first shelf to look on. */
+  readonly at: number;
+  readonly view: View;
+  readonly host: CallHost;
+}
+
+/** Says where the next page begins; undefined: this is the last. */
+async function fill(page: Filling, { place, at, view, host }: From): Promise<Place | undefined> {
+  if ("held" in place) {
+    const end = place.held + PAGE;
+    page.items.push(...view.resources.slice(place.held, end).map(({ wire }) => wire));
+    if (end < view.resources.length) return { held: end };
+  }
+  let after = "source" in place ? place.after : undefined;
+  for (const shelf of view.shelves.slice(at)) {
+    const room = PAGE - page.items.length;
+    // A full page is the last one only if nothing follows.
+    const found = await listShelf(shelf, { cursor: after, limit: Math.max(room, 1) }, { page, host });
+    after = undefined;
+    if (!found) continue;
+    if (room === 0) {
+      if (found.items.length > 0 || found.next !== undefined) return { source: shelf.source };
+      continue;
+    }
+    // What is held in memory hides what is on a shelf under the same URI, here as in reading.
+    const shown = found.items.filter(({ uri }) => !view.resourcesByUri.has(uri) && view.sees(uri));
+    page.items.push(...shown.map(({ wire }) => wire));
+    if (found.next !== undefined) return { source: shelf.source, after: found.next };
+  }
+  return undefined;
+}
+
+/** undefined: the list goes without this shelf. */
+async function listShelf(
+  { source, shelf, required }: ViewedShelf,
+  ask: { readonly cursor: string | undefined; readonly limit: number },
+  { page, host }: { readonly page: Filling; readonly host: CallHost },
+): Promise<ShelfPage | undefined> {
+  try {
+    return await shelf.list(ask, host);
+  } catch (error) {
+    if (required) throw error;
+    host.hooks.onError?.(error, undefined);
+    if (!page.missing.some((known) => known.source === source)) {
+      page.missing.push({ source, why: "its resources could not be listed" });
+    }
+    return undefined;
+  }
+}
+
+/** undefined: the source is gone. */
+function shelfAt(place: Place, { resources, shelves }: View): number | undefined {
+  if ("held" in place) return place.held <= resources.length ? 0 : undefined;
+  const at = shelves.findIndex(({ source }) => source === place.source);
+  return at < 0 ? undefined : at;
+}
+
+async function openCursor(cursor: string, ring: KeyRing): Promise<Place | undefined> {
+  if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
+  const opened = await unseal(ring, PURPOSE, cursor);
+  return opened === undefined ? undefined : (JSON.parse(opened) as Place);
+}

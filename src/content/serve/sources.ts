@@ -1,0 +1,37 @@
+// Owns which sources a tenant has, in the order in which they are listed and asked: of two things under one name the first
+// one's is served.
+
+import type { CallHost } from "../../calls/call-host.ts";
+import type { NewResource } from "../../calls/resource-store.ts";
+import type { Source } from "../../protocol/source.ts";
+import type { Policy } from "../../tenants/authority/policy-records.ts";
+import type { Tenant } from "../../tenants/document/tenant-definition.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { Catalog } from "../define/catalog.ts";
+import { codeSource } from "./code-source.ts";
+import { storedSource } from "./stored-source.ts";
+
+/** A tenant as its policy has it now: what views are computed on. */
+export interface Offer {
+  readonly catalog: Catalog;
+  readonly tenant: Tenant<NewResource>;
+  readonly policy: Policy;
+  /** Of the policy. */
+  readonly version: number;
+  /** The tenant's own document with everything under it. */
+  readonly document: TenantDocument;
+  readonly sources: readonly Source<CallHost>[];
+}
+
+/** `further`: sources that features add, after the tenant's own. */
+export function offerOf(
+  catalog: Catalog,
+  tenant: Tenant<NewResource>,
+  { policy, version }: { readonly policy: Policy; readonly version: number },
+  further: (document: TenantDocument) => readonly Source<CallHost>[] = () => [],
+): Offer {
+  const document = mergeDocuments([tenant.base, policy.document]);
+  const own = new Set(Object.keys(document.prompts ?? {}));
+  const sources = [codeSource(catalog, tenant, own), storedSource(document, version), ...further(document)];
+  return { catalog, tenant, policy, version, document, sources };
+}

@@ -1,0 +1,65 @@
+// Owns what a tenant's operators and tools stored as a source: prompts of its document, resources of its store, and the
+// built-in tools over them.
+
+import type { CallHost } from "../../calls/call-host.ts";
+import { reportComplete } from "../../calls/handle.ts";
+import type { ResourceMeta } from "../../calls/resource-store.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import type { Shelf, Source } from "../../protocol/source.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { resourceContents } from "../define/results.ts";
+import { documentPrompt } from "./document-prompt.ts";
+import { searchTools } from "./search-tools.ts";
+
+/** `version`: of the policy that the document is part of. */
+export function storedSource({ prompts = {} }: TenantDocument, version: number): Source<CallHost> {
+  return {
+    id: "stored",
+    state: { kind: "fresh" },
+    digest: String(version),
+    tools: searchTools,
+    prompts: Object.entries(prompts).map(([name, prompt]) => documentPrompt(name, prompt)),
+    resources: [],
+    templates: [],
+    shelf,
+    required: true,
+  };
+}
+
+/** What a view hides is hidden by the store that the host has. */
+const shelf: Shelf<CallHost> = {
+  list: async ({ cursor, limit }, host) => {
+    const { items, cursor: next } = await host.resources().list({ limit, ...(cursor === undefined ? {} : { cursor }) });
+    return {
+      items: items.map((meta) => ({ uri: meta.uri, wire: wireOf(meta) })),
+      ...(next === undefined ? {} : { next }),
+    };
+  },
+  read: async ({ uri, asked }, call, host) => {
+    const stored = await host.resources().read(uri);
+    if (!stored) return undefined;
+    reportComplete(uri, call, host);
+    return {
+      kind: "complete",
+      result: resourceContents(asked, stored.mimeType, stored.text ?? stored.blob),
+      cache: { ttlMs: 0, cacheScope: host.sight.cacheScope },
+    };
+  },
+};
+
+function wireOf(meta: ResourceMeta): JsonObject {
+  const { uri, name, title, description, mimeType, size, lastModified, audience, priority } = meta;
+  return {
+    uri,
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    mimeType,
+    size,
+    annotations: {
+      ...(audience === undefined ? {} : { audience }),
+      ...(priority === undefined ? {} : { priority }),
+      lastModified,
+    },
+  };
+}

@@ -1,0 +1,18 @@
+// Owns storing the first content of a tenant that is declared in code: what is there already is never overwritten.
+
+import type { NewResource } from "../../calls/resource-store.ts";
+import { authorityTables } from "../../tenants/authority/authority-tables.ts";
+import { remote, type TenantStub } from "../../tenants/authority/tables.ts";
+import { contentTables } from "./content-tables.ts";
+import { openStore } from "./open-store.ts";
+
+export async function storeSeed(
+  tenant: string,
+  stub: TenantStub,
+  bodies: KVNamespace,
+  seed: readonly NewResource[],
+): Promise<void> {
+  const store = openStore(tenant, remote(stub, contentTables), bodies);
+  for (const resource of seed) await store.write(resource, { ifAbsent: true });
+  await remote(stub, authorityTables).markSeeded();
+}

@@ -1,0 +1,56 @@
+// Owns what a Worker is made of: what its author wrote, and features. A feature is a value that brings routes, Durable
+// Objects, tables and sources; what an author does not import is not in the bundle.
+
+import type { CallHost, Hooks } from "../calls/call-host.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import type { Catalog } from "../content/define/catalog.ts";
+import type { Source } from "../protocol/source.ts";
+import type { Tables } from "../tenants/authority/tables.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+
+/** What one Worker serves. */
+export interface Deployment {
+  readonly catalog: Catalog;
+  readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
+  /** The tenant of `/mcp`. */
+  readonly defaultTenant: string | undefined;
+  readonly hooks: Hooks;
+  /** The path under which it is mounted, such as `/ai`; empty: at the root. */
+  readonly path: string;
+  readonly features: readonly Feature[];
+}
+
+/** A Worker's bindings; each part of it knows the type of those that it needs. */
+export type Bindings = Readonly<Record<string, unknown>>;
+
+export type Objects = Readonly<Record<string, new (ctx: DurableObjectState, env: never) => object>>;
+
+export interface FeatureRoutes {
+  /** Below the Worker's path, as Hono writes it: `/admin/*`. No tenant's hostname has them. */
+  readonly path: string;
+  /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
+  open(deployment: Deployment): (request: Request, env: Bindings) => Response | Promise<Response>;
+}
+
+/** What a tenant's sources are made of. */
+export interface SourceGround {
+  readonly tenant: string;
+  /** With everything that lies under it. */
+  readonly document: TenantDocument;
+  /** Hashes of the leased sections, by name: docs/words.md. */
+  readonly sections: ReadonlyMap<string, string>;
+}
+
+export interface Feature<Exported extends Objects = Objects> {
+  readonly name: string;
+  readonly routes?: FeatureRoutes;
+  /** Bindings that a request must find. */
+  readonly bindings?: readonly string[];
+  /** Durable Object classes, by the name under which the Worker exports them. */
+  readonly objects?: Exported;
+  /** Kept in each tenant's object; they may ask for its alarm. */
+  readonly tables?: readonly Tables[];
+  /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
+  sources?(ground: SourceGround): readonly Source<CallHost>[];
+}

@@ -1,0 +1,160 @@
+// Owns the one way in: from a visit to whom it is let in as and what they see, or why not. Every way in takes it, POST, GET,
+// DELETE, streams and runs without a request, and takes it again when it may have waited longer than a lease lasts.
+
+import { memoOf, type Credential } from "../auth/credential.ts";
+import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import { offerOf, type Offer } from "../content/serve/sources.ts";
+import { viewOf, type View } from "../content/serve/view.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
+import { lookUp } from "../tenants/directory/directory.ts";
+import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import { Entered } from "./entered.ts";
+import { holdSnapshot } from "./hold-snapshot.ts";
+import type { Visit } from "./visit.ts";
+
+const UNREACHABLE: Failure = {
+  ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
+  retryAfter: 5,
+};
+
+export interface EnterHow {
+  /** Of the policy, at least. */
+  readonly revision?: number;
+  /** What the authority said after everything that the visit waited for: it need not be looked up again. */
+  readonly held?: Snapshot | undefined;
+}
+
+/** Never rejects: an authority that cannot be reached is a failure like any other. */
+export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entered | Failure | Promise<Entered | Failure> {
+  const { known } = visit.knock;
+  if (isFailure(known)) return known;
+  if (held) return admit(visit, known, held);
+  const taken = hold(visit, revision);
+  return taken instanceof Promise
+    ? taken.then((snapshot) => admitWith(visit, known, snapshot))
+    : admitWith(visit, known, taken);
+}
+
+/** The lease alone, for what can be done while the authority is asked. A failure: nobody is let in here now. */
+export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
+  const { known } = visit.knock;
+  if (isFailure(known)) return known;
+  const taken = holdSnapshot(visit, known, revision);
+  if (!(taken instanceof Promise)) return taken;
+  return taken
+    .then(async (snapshot) => snapshot ?? (await gone(visit)))
+    .catch((error: unknown) => {
+      visit.onError(error);
+      return UNREACHABLE;
+    });
+}
+
+/** What is answered for a name that is no tenant. */
+export function unknownTenant(
+  visit: Pick<Visit, "request" | "deployment">,
+  credential: Credential,
+  anyPrivate: boolean,
+): Failure {
+  // Where there is anything to hide, nobody learns which names exist, whatever was brought.
+  if (anyPrivate) return unauthorized(credential);
+  const { origin } = new URL(visit.request.url);
+  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
+}
+
+/** The directory knows more than this isolate did. */
+async function gone(visit: Visit): Promise<Failure> {
+  const { anyPrivate } = await lookUp(visit.env, visit.tenant);
+  return unknownTenant(visit, visit.knock.credential, anyPrivate);
+}
+
+function admitWith(visit: Visit, tenant: Tenant<NewResource>, held: Snapshot | Failure): Entered | Failure {
+  return isFailure(held) ? held : admit(visit, tenant, held);
+}
+
+function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entered | Failure {
+  const { profile, credential } = visit.knock;
+  const { policy } = snapshot;
+  const { offer, views } = derivedFrom(visit, tenant, snapshot);
+  const { document } = offer;
+  const principal = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
+  if (isFailure(principal)) return principal;
+  const barred = barredFrom(visit, document) ?? suspensionOf(policy, profile, principal);
+  if (barred) return barred;
+  const key = `${profile ?? ""} ${principal.scopes?.join(" ") ?? "*"}`;
+  let view = views.get(key);
+  if (!view) views.set(key, (view = viewOf(offer, { profile, scopes: principal.scopes })));
+  return new Entered(visit, snapshot, principal, view);
+}
+
+/** What is computed on a version of a tenant's policy, once in an isolate. */
+interface Derived {
+  readonly offer: Offer;
+  /** By profile and scopes. */
+  readonly views: Map<string, View>;
+}
+
+/** Each deployment has its own: one isolate may serve a tenant from two, mounted under different paths. */
+function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Derived {
+  const known = snapshot.derived.get(deployment) as Derived | undefined;
+  if (known) return known;
+  const { catalog, features } = deployment;
+  const { sections } = snapshot;
+  const offer = offerOf(catalog, tenant, snapshot, (document) =>
+    features.flatMap((feature) => feature.sources?.({ tenant: tenant.id, document, sections }) ?? []),
+  );
+  const made: Derived = { offer, views: new Map() };
+  snapshot.derived.set(deployment, made);
+  return made;
+}
+
+function barredFrom(
+  { knock: { profile }, bodyBytes }: Visit,
+  { profiles, limits }: TenantDocument,
+): Failure | undefined {
+  if (profile !== null && !Object.hasOwn(profiles ?? {}, profile)) return failure("unknownTenant");
+  return bodyBytes > (limits?.bodyBytes ?? Infinity) ? failure("tooLarge") : undefined;
+}
+
+function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Failure | undefined {
+  const suspended = suspensions.find(
+    ({ kind, name }) =>
+      kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
+  );
+  return suspended && failure("suspended", `Suspended: ${suspended.note}`);
+}
+
+/** The same for a name that does not exist as for one that is protected. */
+function unauthorized({ kind }: Credential): Failure {
+  return kind === "none" ? failure("unauthorized") : failure("unauthorized", "Invalid credential");
+}
+
+function principalOf(
+  { keys }: Snapshot,
+  credential: Credential,
+  { profile, mode }: { readonly profile: string | null; readonly mode: Mode },
+): Principal | Failure {
+  if (credential.kind === "none") return mode === "open" ? ANONYMOUS : unauthorized(credential);
+  const memo = memoOf(credential);
+  const grant = memo === undefined ? undefined : keys.get(memo);
+  if (!grant || (grant.expires !== null && grant.expires <= Date.now())) return unauthorized(credential);
+  if (grant.profile !== null && grant.profile !== profile)
+    return failure("forbidden", "This key belongs to another profile");
+  return keyPrincipal(grant);
+}
+
+const principals = new WeakMap<KeyGrant, Principal>();
+
+function keyPrincipal(grant: KeyGrant): Principal {
+  let principal = principals.get(grant);
+  if (!principal) {
+    const { id, name, scopes } = grant;
+    principal = { kind: "key", id: keyPrincipalId(id), subject: name, scopes: scopes ?? undefined, claims: {} };
+    principals.set(grant, principal);
+  }
+  return principal;
+}

@@ -1,0 +1,44 @@
+// Owns finding out which tenant a request is for: by path, or by the hostname that a tenant has to itself. Unknown names
+// wake nothing.
+
+import type { NewResource } from "../calls/resource-store.ts";
+import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
+import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
+import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
+
+export interface HostEnv extends DirectoryEnv {
+  /** The domain under which each tenant has a hostname, such as `mcp.example.com`; unset: none do. */
+  readonly TENANT_HOST?: string;
+}
+
+/** undefined: no such tenant. `anyPrivate`: whether an unknown name must look like a protected one. */
+export type FoundTenant =
+  | { readonly tenant: Tenant<NewResource> }
+  | { readonly tenant: undefined; readonly anyPrivate: boolean };
+
+export async function findTenant(
+  env: HostEnv,
+  tenants: ReadonlyMap<string, Tenant<NewResource>>,
+  id: string,
+): Promise<FoundTenant> {
+  const inCode = tenants.get(id);
+  if (inCode) return { tenant: inCode };
+  if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
+  const last = lastSnapshot(id);
+  if (last) return { tenant: managedTenant(id, last.placement) };
+  const { entry, anyPrivate } = await lookUp(env, id);
+  if (entry) return { tenant: managedTenant(id, entry) };
+  // The directory knows nothing of those in code.
+  return { tenant: undefined, anyPrivate: anyPrivate || [...tenants.values()].some(({ base }) => base.mode === "key") };
+}
+
+/** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
+export async function tenantOfHost(env: HostEnv, host: string | null): Promise<string | null> {
+  if (!env.TENANT_HOST || host === null) return null;
+  // A name may end in the dot of the root.
+  const hostname = host.toLowerCase().replace(/\.?(?::\d+)?$/, "");
+  if (hostname === env.TENANT_HOST) return null;
+  const suffix = `.${env.TENANT_HOST}`;
+  if (hostname.endsWith(suffix)) return hostname.slice(0, -suffix.length);
+  return tenantOfHostname(env, hostname);
+}

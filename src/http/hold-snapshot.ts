@@ -1,0 +1,61 @@
+// Owns holding the snapshot that a visit is let in by: without a call while the lease holds and the credential is known,
+// with exactly one otherwise, and from a copy where a tenant chose that for an outage.
+
+import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
+import { storeSeed } from "../content/store/seed.ts";
+import { isOverloaded, keepCopy, staleSnapshot } from "../tenants/isolate/outage.ts";
+import {
+  askSnapshot,
+  dropSnapshot,
+  validSnapshot,
+  type Snapshot,
+  type SnapshotAsk,
+} from "../tenants/isolate/snapshot.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { Visit } from "./visit.ts";
+
+/** undefined: the authority says that there is no such tenant. `revision`: of the policy, at least. */
+export function holdSnapshot(
+  visit: Visit,
+  tenant: Tenant<NewResource>,
+  revision = 0,
+): Snapshot | Promise<Snapshot | undefined> {
+  const held = validSnapshot(tenant.id);
+  if (held && held.version >= revision && isWorthKnown(held, visit.knock.credential)) return held;
+  return takeSnapshot(visit, tenant);
+}
+
+function isWorthKnown({ keys }: Snapshot, credential: Credential): boolean {
+  const memo = memoOf(credential);
+  return memo === undefined || keys.has(memo);
+}
+
+async function takeSnapshot(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
+  const { id, definition, maxStalenessMs, placement } = tenant;
+  const { credential } = visit.knock;
+  const memo = memoOf(credential);
+  const hash = memo === undefined ? null : await keyHashOf(credential);
+  const key = memo === undefined || hash === null ? null : { memo, hash };
+  const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key };
+  const snapshot = await askOrStale(visit, ask);
+  if (!snapshot || snapshot.seeded || !definition) return snapshot;
+  // The first lease of a tenant in code also stores its first content.
+  dropSnapshot(id);
+  await storeSeed(id, visit.stub(), visit.env.BODIES, definition.seed?.() ?? []);
+  return askSnapshot(id, visit.stub(), ask);
+}
+
+async function askOrStale(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
+  const { tenant, env } = visit;
+  try {
+    const snapshot = await askSnapshot(tenant, visit.stub(), ask);
+    const copying = snapshot && keepCopy(snapshot, env.BODIES);
+    if (copying) visit.waitUntil(copying);
+    return snapshot;
+  } catch (error) {
+    const served = isOverloaded(error) ? undefined : await staleSnapshot(tenant, env.BODIES);
+    if (!served) throw error;
+    return served;
+  }
+}

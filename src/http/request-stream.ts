@@ -1,0 +1,101 @@
+// Owns the stream that one request's answer may become: JSON until something is said before the answer, or two seconds are
+// over, then events. Knows what it means in each era that the client is gone.
+
+import type { Era } from "../protocol/era.ts";
+import { CallSink, type Mouth } from "./call-sink.ts";
+import { EventStream } from "./event-stream.ts";
+
+/** In era 2026 a closed connection cancels, and it is only seen when something is written. */
+const KEEPALIVE_MS: Readonly<Record<Era, number>> = { "2025": 20_000, "2026": 5000 };
+/** How long a 2025 call goes on for nobody; production ends the invocation then, local workerd would not. */
+const ORPHAN_MS = 30_000;
+
+export class RequestStream implements Mouth {
+  readonly #era: Era;
+  readonly #request: Request;
+  /** The client accepts text/event-stream. */
+  readonly isAccepted: boolean;
+  #events: EventStream | undefined;
+  #isShut = false;
+  #onStart: (() => void) | undefined;
+  #onGone: (() => void) | undefined;
+  #sink: CallSink | undefined;
+
+  constructor(request: Request, era: Era, isAccepted: boolean) {
+    this.#request = request;
+    this.#era = era;
+    this.isAccepted = isAccepted;
+  }
+
+  /** Whose call ends when its client is gone. */
+  serve(sink: CallSink): void {
+    this.#sink = sink;
+  }
+
+  say(json: string): boolean {
+    this.start();
+    this.#events?.event(json);
+    return this.#events !== undefined;
+  }
+
+  end(json: string | null): void {
+    if (json !== null) this.#events?.event(json);
+    this.#events?.end();
+  }
+
+  heed(cancel: () => void): void {
+    if (this.#era === "2026" && !this.#events) this.#request.signal.addEventListener("abort", cancel);
+  }
+
+  get events(): EventStream | undefined {
+    return this.#events;
+  }
+
+  /** Called when nobody reads it any more, for whatever reason. */
+  whenGone(listener: () => void): void {
+    this.#onGone = listener;
+  }
+
+  /** Resolves when the answer has become a stream. */
+  whenStarted(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#events) resolve();
+      else this.#onStart = resolve;
+    });
+  }
+
+  start(): void {
+    if (this.#events || !this.isAccepted || this.#isShut) return;
+    this.#events = new EventStream({
+      keepaliveMs: KEEPALIVE_MS[this.#era],
+      ages: this.#era === "2025",
+      gone: () => {
+        this.#gone();
+      },
+      aged: () => {
+        this.#onGone?.();
+      },
+    });
+    this.#onStart?.();
+  }
+
+  /** The answer went out as JSON: what is said after it goes nowhere. */
+  shut(): void {
+    this.#isShut = true;
+  }
+
+  #gone(): void {
+    if (this.#era === "2026") this.#sink?.cancel();
+    else {
+      this.#onGone?.();
+      setTimeout(() => this.#sink?.abandon(), ORPHAN_MS);
+    }
+  }
+}
+
+/** The sink of a call that is answered on this stream. */
+export function requestSink(stream: RequestStream, era: Era): CallSink {
+  const sink = new CallSink(stream, era);
+  stream.serve(sink);
+  return sink;
+}

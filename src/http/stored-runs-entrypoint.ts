@@ -1,0 +1,23 @@
+// Owns the entrypoint by which a session's object has a stored call run, in an invocation of its own. A Worker exports it as
+// `StoredRuns`; only a binding of the same Worker can reach it, so nobody outside starts a run.
+
+import { WorkerEntrypoint } from "cloudflare:workers";
+import type { Deployment } from "../deployment/deployment.ts";
+import type { RunOrder, StoredRunsBinding } from "../sessions/session-object.ts";
+import { runStored } from "./era-2025/stored-run.ts";
+import type { Env } from "./visit.ts";
+
+export type StoredRunsClass = new (ctx: ExecutionContext, env: Env) => WorkerEntrypoint<Env> & StoredRunsBinding;
+
+export function createStoredRuns(deployment: Deployment): StoredRunsClass {
+  return class StoredRuns extends WorkerEntrypoint<Env> {
+    /** Settles when the run is over. */
+    async run(order: RunOrder): Promise<void> {
+      const request = new Request("https://tenantry.internal/run");
+      const running = runStored(deployment, { request, env: this.env, ctx: this.ctx }, order);
+      // The object that started it may be reset meanwhile; its next instance finds the run at it.
+      this.ctx.waitUntil(running);
+      return running;
+    }
+  };
+}

@@ -1,0 +1,90 @@
+// Owns a visit: a request at a tenant's door, with everything that it says and nothing that its tenant's authority knows.
+// Every way in begins with one, and `enter` lets it in.
+
+import type { Credential } from "../auth/credential.ts";
+import type { OriginVars } from "../auth/origin.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import type { Deployment } from "../deployment/deployment.ts";
+import type { Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { createDoors, type Doors, type StreamEnv } from "../sessions/doors.ts";
+import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
+import type { TenantStub } from "../tenants/authority/tables.ts";
+import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
+import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { HostEnv } from "./find-tenant.ts";
+
+/** What a Worker must bind; see wrangler.toml. A feature may want more. */
+export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv {
+  readonly TENANTS: DurableObjectNamespace;
+  readonly BODIES: KVNamespace;
+  /** Bytes; 4 MiB when unset. */
+  readonly MAX_BODY_BYTES?: string;
+}
+
+/** Of one invocation. */
+export interface Invocation {
+  readonly request: Request;
+  readonly env: Env;
+  readonly ctx: { waitUntil(work: Promise<unknown>): void };
+}
+
+/** Where a visit is headed. */
+export interface Address {
+  readonly tenant: string;
+  readonly profile: string | null;
+  /** What follows `/mcp` in the URL under which this is shown. */
+  readonly path: string;
+}
+
+export interface Knock extends Address {
+  readonly credential: Credential;
+  /** A failure: there is no such tenant, or it must not be told apart from one that there is not. */
+  readonly known: Tenant<NewResource> | Failure;
+}
+
+export class Visit {
+  readonly deployment: Deployment;
+  readonly request: Request;
+  readonly env: Env;
+  readonly knock: Knock;
+  readonly #ctx: Invocation["ctx"];
+  #doors: Doors | undefined;
+  /** Of the body, once it was read. */
+  bodyBytes = 0;
+
+  constructor(deployment: Deployment, { request, env, ctx }: Invocation, knock: Knock) {
+    this.deployment = deployment;
+    this.request = request;
+    this.env = env;
+    this.knock = knock;
+    this.#ctx = ctx;
+  }
+
+  get tenant(): string {
+    return this.knock.tenant;
+  }
+
+  get placement(): Placement {
+    const { known } = this.knock;
+    return isFailure(known) ? ANYWHERE : known.placement;
+  }
+
+  /** A stub belongs to one request. */
+  stub(): TenantStub {
+    return stubOf(this.env, this.tenant, this.placement);
+  }
+
+  get doors(): Doors {
+    const { jurisdiction } = this.placement;
+    return (this.#doors ??= createDoors(this.tenant, this.env, { stub: () => this.stub(), jurisdiction }));
+  }
+
+  waitUntil(work: Promise<unknown>): void {
+    this.#ctx.waitUntil(work);
+  }
+
+  onError(error: unknown): void {
+    this.deployment.hooks.onError?.(error, undefined);
+  }
+}

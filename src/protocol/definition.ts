@@ -1,0 +1,45 @@
+// Owns what can be listed: tools, prompts, resources and templates in wire form, with what the protocol must know of each.
+// Refuses to say where one comes from, and how it is called.
+
+import type { ParamHeader } from "./headers.ts";
+import type { JsonObject } from "./jsonrpc.ts";
+
+export interface ServerInfo {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  readonly icons?: readonly JsonObject[];
+}
+
+export interface ToolDefinition {
+  readonly wire: JsonObject & { readonly name: string };
+  readonly paramHeaders: readonly ParamHeader[];
+  /** Its result outlives a lost connection, in revisions that can resume. */
+  readonly resumable?: Resumable | undefined;
+  /** Whether a call whose run was lost may be run again; one that may not ends with an error that says so. */
+  readonly repeatable: boolean;
+}
+
+/** How the stream of a resumable call behaves; https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+export interface Resumable {
+  /** Milliseconds after which the connection is closed, for the client to come back; only where revisions know it. */
+  readonly closeAfterMs: number;
+  /** Milliseconds after which it shall come back. */
+  readonly retryMs: number;
+}
+
+export interface PromptDefinition {
+  readonly wire: JsonObject & { readonly name: string };
+}
+
+export interface ResourceDefinition {
+  /** Normalized. */
+  readonly uri: string;
+  readonly wire: JsonObject;
+}
+
+export interface TemplateDefinition {
+  readonly wire: JsonObject & { readonly uriTemplate: string };
+}

@@ -1,0 +1,56 @@
+// Owns what a call may end in, whoever answered it: a result, a question, arguments that break a schema, or a failure.
+
+import type { Failure } from "./errors.ts";
+import type { JsonObject } from "./jsonrpc.ts";
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching; milliseconds. */
+export interface CacheHint {
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
+export const UNCACHED: CacheHint = { ttlMs: 0, cacheScope: "private" };
+
+export type ContentBlock = JsonObject & { readonly type: string };
+
+/** A result that is JSON already. */
+export class Encoded {
+  readonly json: string;
+  /** It has the members that its era stamps on already, and is sent as it is: what an upstream of the same era said. */
+  readonly isStamped: boolean;
+
+  constructor(json: string, isStamped = false) {
+    this.json = json;
+    this.isStamped = isStamped;
+  }
+}
+
+export interface Complete {
+  readonly kind: "complete";
+  readonly result: JsonObject | Encoded;
+  readonly cache?: CacheHint;
+  /** `_meta` for a result that is encoded without one; undefined: none. */
+  readonly meta?: JsonObject | undefined;
+}
+
+export interface Violation {
+  readonly path: string;
+  readonly expected: string;
+  readonly received: string;
+  readonly message: string;
+}
+
+/** Arguments that break a tool's input schema; the dialect says whether that is an error or a result. */
+export interface InvalidArguments {
+  readonly kind: "invalidArguments";
+  readonly violations: readonly Violation[];
+}
+
+/** Era 2026 only: https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr */
+export interface InputRequired {
+  readonly kind: "inputRequired";
+  readonly inputRequests?: Readonly<Record<string, JsonObject>>;
+  readonly requestState: string;
+}
+
+export type CallOutcome = Complete | InputRequired | Failure;

@@ -1,0 +1,43 @@
+// Owns finding out whether a session id is one of this caller here, and whether its client ended it; and ending it.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+
+import { failure, type Failure } from "../protocol/errors.ts";
+import { persistently } from "../streams/persistently.ts";
+import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
+import type { SessionCaller } from "./session-caller.ts";
+import { openSession, SESSION_LIFETIME_MS, type Session, type SessionOwner } from "./session-id.ts";
+
+export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): SessionOwner {
+  return { tenant, profile, principal: principal.id, ring };
+}
+
+/** undefined: no session of this caller, or no longer. Asks nobody, but for a session older than what is known here. */
+export async function findSession(caller: SessionCaller, id: string): Promise<Session | undefined> {
+  const opened = openSession(ownerOf(caller), id);
+  const session = opened instanceof Promise ? await opened : opened;
+  if (!session) return undefined;
+  const { ended } = caller;
+  const known = ended.hasEnded(session.nonce, session.expires - SESSION_LIFETIME_MS);
+  if (known !== undefined) return known ? undefined : session;
+  const over = await persistently(() => caller.doors.ended().hasEnded(session.nonce));
+  ended.settle(session.nonce, over);
+  return over ? undefined : session;
+}
+
+/** Answered at once: this isolate refuses the id from now on, every other when its lease ends. */
+export async function endSession(caller: SessionCaller, id: string): Promise<Failure | undefined> {
+  const session = await findSession(caller, id);
+  if (!session) return failure("sessionNotFound");
+  const { nonce, expires } = session;
+  (lastSnapshot(caller.tenant)?.ended ?? caller.ended).end(nonce);
+  const remembered = await persistently(() => caller.doors.ended().endSession(nonce, expires));
+  const ending = [caller.doors.hubOf(session).endSession(nonce)];
+  // An object that remembers nothing is not woken for it.
+  if (remembered) ending.push(caller.doors.sessionObject(session).end());
+  caller.waitUntil(
+    Promise.all(ending).catch((error: unknown) => {
+      caller.onError(error);
+    }),
+  );
+  return undefined;
+}

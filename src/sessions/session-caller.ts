@@ -1,0 +1,19 @@
+// Owns what sessions and stored calls need to know of whoever they belong to. Refuses to know how one was let in.
+
+import type { Credential } from "../auth/credential.ts";
+import type { Principal } from "../auth/principal.ts";
+import type { KeyRing } from "../auth/seal.ts";
+import type { EndedSessions } from "../tenants/isolate/ended-sessions.ts";
+import type { Doors } from "./doors.ts";
+
+export interface SessionCaller {
+  readonly tenant: string;
+  readonly profile: string | null;
+  readonly principal: Principal;
+  readonly credential: Credential;
+  readonly ring: KeyRing;
+  readonly ended: EndedSessions;
+  readonly doors: Doors;
+  waitUntil(work: Promise<unknown>): void;
+  onError(error: unknown): void;
+}

@@ -1,0 +1,113 @@
+// Owns what makes a call of a session one that can be stored: the record to run it again, its runner, how it is cancelled
+// from anywhere. Refuses to know where its events are shown, and how it is answered.
+
+import { keyHashOf } from "../auth/credential.ts";
+import type { Call } from "../protocol/call.ts";
+import { encodeFailure } from "../protocol/dispatch.ts";
+import type { Revision } from "../protocol/era.ts";
+import { failure } from "../protocol/errors.ts";
+import { persistently } from "../streams/persistently.ts";
+import { CallRunner, newCallKey, requestKey } from "./call-runner.ts";
+import type { NewCall } from "./call-tables.ts";
+import type { SessionCaller } from "./session-caller.ts";
+import type { Session } from "./session-id.ts";
+
+/** From then on a call can be cancelled from anywhere; an earlier cancellation is found then. */
+const WATCHED_AFTER_MS = 500;
+
+/** Everything that is needed to run a call again, in any isolate. */
+export interface CallRecord {
+  readonly tenant: string;
+  readonly profile: string | null;
+  /** Of the key that was brought; null for none. */
+  readonly keyHash: string | null;
+  readonly principal: string;
+  readonly revision: Revision;
+  readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires">;
+  readonly call: Pick<Call, "id" | "method" | "params">;
+}
+
+/** A call of a session that runs now. */
+export interface SessionCall {
+  readonly call: Call;
+  readonly session: Session;
+  /** Whether it may be run again when its run is lost. */
+  readonly repeatable: boolean;
+}
+
+export interface RunnerHooks {
+  /** Notifications that went to the client before the call was stored. */
+  said(): number;
+  /** It is stored now: what is said from now on goes into its log. */
+  stored(key: string): void;
+  /** Whether it may go on as it was admitted. */
+  unchanged(): Promise<boolean>;
+  cancelled(): void;
+}
+
+export function createRunner(caller: SessionCaller, running: SessionCall, hooks: RunnerHooks): CallRunner {
+  const { call, session, repeatable } = running;
+  return new CallRunner({
+    object: () => caller.doors.sessionObject(session),
+    expires: session.expires,
+    request: requestKey(call.id),
+    repeatable,
+    describe: async () => {
+      await persistently(() => caller.doors.remembered(session));
+      return { ...(await describe(caller, running)), said: hooks.said() };
+    },
+    stored: (key) => {
+      hooks.stored(key);
+    },
+    unchanged: () => hooks.unchanged(),
+    cancelled: () => {
+      hooks.cancelled();
+    },
+  });
+}
+
+/** A quick call costs the session's object nothing. */
+export function watch(runner: CallRunner, settled: Promise<unknown>, caller: SessionCaller): void {
+  const timer = setTimeout(() => {
+    runner.watch().catch((error: unknown) => {
+      caller.onError(error);
+    });
+  }, WATCHED_AFTER_MS);
+  void settled.then(() => {
+    clearTimeout(timer);
+    if (!runner.isStored) runner.close();
+  });
+}
+
+/** Stores a resumable call from its beginning and has it run: its key; undefined: the session has no room for another. */
+export async function storeCall(caller: SessionCaller, running: SessionCall): Promise<string | undefined> {
+  const { call, session } = running;
+  const key = newCallKey();
+  const stored = { key, request: requestKey(call.id), said: 0, ...(await describe(caller, running)) };
+  const start = async () => (await caller.doors.remembered(session)).start(stored, session.expires);
+  const started = await persistently(start);
+  return started ? key : undefined;
+}
+
+const LOST = "Internal error: the call could not be run to its end";
+const LOST_FOR_GOOD =
+  "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
+
+async function describe(
+  { tenant, profile, credential, principal }: SessionCaller,
+  { call, session, repeatable }: SessionCall,
+): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
+  const { id, method, params } = call;
+  const { unofficial, capabilities, nonce, expires } = session;
+  const record: CallRecord = {
+    tenant,
+    profile,
+    keyHash: await keyHashOf(credential),
+    principal: principal.id,
+    revision: session.dialect.revision,
+    session: { unofficial, capabilities, nonce, expires },
+    call: { id, method, params },
+  };
+  const lost = failure("internal", repeatable ? LOST : LOST_FOR_GOOD);
+  return { record: JSON.stringify(record), fallback: encodeFailure(id, lost, "2025").json, repeatable };
+}
