@@ -28,7 +28,7 @@ export default defineConfig({
         plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
         test: {
           name: "worker",
-          include: ["test/{auth,tenants,calls,content,streams,sessions,gateway,admin}/**/*.test.ts"],
+          include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
         },
       },
       {

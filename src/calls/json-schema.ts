@@ -4,6 +4,7 @@
 import { Validator, type OutputUnit, type SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
+import { subschemasOf, type Subschema } from "./schema-shape.ts";
 
 const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
   ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
@@ -12,7 +13,6 @@ const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
   ["http://json-schema.org/draft-04/schema", "4"],
 ]);
 
-const MAX_SUBSCHEMAS = 5000;
 export const MAX_VIOLATIONS = 20;
 /** In a value with more members only the first fault is looked for: all of them can cost far more than the value. */
 const MAX_THOROUGH = 1000;
@@ -22,7 +22,7 @@ export function checkJsonSchema(schema: JsonObject): SchemaDraft {
   const { $schema } = schema;
   const draft = typeof $schema === "string" ? DIALECTS.get($schema.replace(/#$/, "")) : "2020-12";
   if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
-  checkSubschemas(schema);
+  for (const subschema of subschemasOf(schema)) checkReference(subschema, schema);
   return draft;
 }
 
@@ -52,35 +52,16 @@ export function hasAtMost(most: number, value: unknown): boolean {
   return true;
 }
 
-function checkSubschemas(schema: JsonObject): void {
-  const found: unknown[] = [schema];
-  let subschemas = 0;
-  for (const item of found) {
-    if (typeof item !== "object" || item === null) continue;
-    for (const inner of Object.values(item)) found.push(inner);
-    if (!isObject(item)) continue;
-    subschemas += 1;
-    if (subschemas > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
-    checkKeywords(item, schema);
-  }
-}
-
-/** Whatever would only show at a call: a reference that leads nowhere, a pattern that is no regular expression. */
-function checkKeywords({ $ref, pattern }: JsonObject, schema: JsonObject): void {
-  if (typeof $ref === "string" && !$ref.startsWith("#")) throw new TypeError(`$ref ${$ref} leaves the schema`);
-  if ($ref === "#") throw new TypeError("$ref # is not supported: put the schema under $defs and refer to it there");
-  if (
-    typeof $ref === "string" &&
-    $ref.startsWith("#/") &&
-    pointerKeys($ref).reduce<unknown>(step, schema) === undefined
-  ) {
-    throw new TypeError(`$ref ${$ref} leads nowhere`);
-  }
-  if (typeof pattern !== "string") return;
-  try {
-    RegExp(pattern, "u");
-  } catch (error) {
-    throw new TypeError(`pattern ${pattern} is no regular expression`, { cause: error });
+/** A reference that leads nowhere would only show at a call. */
+function checkReference({ at, schema: { $ref } }: Subschema, whole: JsonObject): void {
+  if (typeof $ref !== "string") return;
+  const refuse = (why: string) => {
+    throw new TypeError(at === "" ? why : `${at}: ${why}`);
+  };
+  if (!$ref.startsWith("#")) refuse(`$ref ${$ref} leaves the schema`);
+  if ($ref === "#") refuse("$ref # is not supported: put the schema under $defs and refer to it there");
+  if ($ref.startsWith("#/") && pointerKeys($ref).reduce<unknown>(step, whole) === undefined) {
+    refuse(`$ref ${$ref} leads nowhere`);
   }
 }
 

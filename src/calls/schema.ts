@@ -3,7 +3,7 @@
 
 import { en } from "zod/locales";
 import { config, toJSONSchema, type $ZodType } from "zod/v4/core";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
 
@@ -85,12 +85,29 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
   };
 }
 
+/** Throws a TypeError that names the member that cannot be written, and why. */
 function jsonOf(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
-  if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
-  // zod/mini leaves this out of its schemas; the admin contract has it here already.
-  if (isZod(schema)) return toJSONSchema(schema, { io: "input", target: "draft-2020-12" });
-  throw new TypeError(`${vendor}: this schema cannot be written as JSON Schema`);
+  // Whatever brings its own way to write itself, zod with its classic methods among them, is of a version of its own.
+  if (!jsonSchema && !isZod(schema)) throw new TypeError(notWritten(vendor));
+  try {
+    if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
+  } catch (error) {
+    if (!isZod(schema)) throw error;
+  }
+  return toJSONSchema(schema as $ZodType, {
+    io: "input",
+    target: "draft-2020-12",
+    unrepresentable: ({ path, message }) => {
+      const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
+      throw new TypeError(member === "" ? message : `${member}: ${message}`);
+    },
+  });
+}
+
+function notWritten(vendor: string): string {
+  if (vendor === "zod") return "this is zod 3, which cannot be written as JSON Schema: import zod 4";
+  return `${vendor} has no way to write this as JSON Schema: give the JSON Schema itself, or zod 4`;
 }
 
 function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
@@ -117,5 +134,5 @@ function violationOf(issue: StandardIssue, value: unknown): Violation {
 
 /** Lists need an object schema; a bare schema gets the type it lacks. */
 export function objectSchema(json: JsonObject): JsonObject {
-  return json.type === "object" || !isObject(json) ? json : { type: "object", ...json };
+  return json.type === undefined ? { type: "object", ...json } : json;
 }

@@ -2,14 +2,16 @@
 
 import type { Hooks } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
+import { defined, definitionFaults, isDeployed } from "../content/define/refuse.ts";
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import type { Tool } from "../content/define/tool.ts";
 import { contentTables } from "../content/store/content-tables.ts";
-import type { Deployment, Feature, Objects } from "../deployment/deployment.ts";
+import { checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
+import type { Bindings, Deployment, Feature } from "../deployment/deployment.ts";
 import { mountPath } from "../deployment/mount.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
-import { SessionObject } from "../sessions/session-object.ts";
+import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { endedTables } from "../tenants/authority/ended-tables.ts";
@@ -19,7 +21,8 @@ import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { defineTenants, type TenantDefinition } from "../tenants/document/tenant-definition.ts";
 import { createApp } from "./app.ts";
-import { createStoredRuns, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
+import { respondFaulty } from "./faulty-worker.ts";
+import { createStoredRuns, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
 
@@ -65,12 +68,47 @@ export interface TenantryWorker<Exported extends object> {
   readonly exports: Exported;
 }
 
-/** A Worker that serves MCP at `/mcp/{tenant}`. */
+/**
+ * A Worker that serves MCP at `/mcp/{tenant}`. Throws a TypeError for what cannot be served, so that a deployment is refused;
+ * under `wrangler dev` every request is answered with it.
+ */
 export function createWorker<const Features extends readonly Feature[] = readonly []>(
   options: WorkerOptions<Features> = {},
 ): TenantryWorker<BaseObjects & ObjectsOf<Features>> {
   const deployment = deploymentOf(options);
+  defined(() => {
+    if (definitionFaults().length === 0) checkDeployment(deployment);
+    const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
+    if (missing !== undefined) throw new TypeError(missing);
+  });
   const app = createApp(deployment);
+  /** Environments that were found to have everything. */
+  const whole = new WeakSet<object>();
+  return {
+    fetch: (request, env, ctx) => {
+      const fault = whole.has(env) ? undefined : faultOf(deployment, env, ctx);
+      if (fault === undefined) {
+        whole.add(env);
+        return app.fetch(request, env, ctx);
+      }
+      deployment.hooks.onError?.(new Error(fault), undefined);
+      return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault);
+    },
+    exports: exportsOf(deployment) as BaseObjects & ObjectsOf<Features>,
+  };
+}
+
+function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): string | undefined {
+  const [mistake] = definitionFaults();
+  return mistake?.message ?? missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx);
+}
+
+function missingExport({ exports }: ExecutionContext): string | undefined {
+  if (exports === undefined || STORED_RUNS in exports) return undefined;
+  return `the Worker does not export ${STORED_RUNS}: export const { ${STORED_RUNS}, ... } = worker.exports`;
+}
+
+function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
   const TenantObject = createTenantObject<Env>([
     authorityTables,
@@ -80,22 +118,13 @@ export function createWorker<const Features extends readonly Feature[] = readonl
     contentTables,
     ...features.flatMap(({ tables = [] }) => tables),
   ]);
-  const own: BaseObjects = {
-    DirectoryObject,
-    HubObject,
-    SessionObject,
-    TenantObject,
-    StoredRuns: createStoredRuns(deployment),
-  };
-  const theirs = Object.assign({}, ...features.map(({ objects = {} }) => objects)) as Objects;
-  return {
-    fetch: (request, env, ctx) => app.fetch(request, env, ctx),
-    exports: { ...own, ...theirs } as unknown as BaseObjects & ObjectsOf<Features>,
-  };
+  const StoredRuns = createStoredRuns(deployment);
+  const own: BaseObjects = { DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
+  return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
 }
 
 function deploymentOf(options: WorkerOptions): Deployment {
-  const tenants = defineTenants(options.tenants ?? { demo: {} });
+  const tenants = defined(() => defineTenants(options.tenants ?? { demo: {} })) ?? new Map();
   const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
   return {
     catalog: {
@@ -108,7 +137,7 @@ function deploymentOf(options: WorkerOptions): Deployment {
     tenants,
     defaultTenant: options.defaultTenant ?? only,
     hooks: { onError: logError, ...options.hooks },
-    path: mountPath(options.path ?? ""),
+    path: defined(() => mountPath(options.path ?? "")) ?? "",
     features: options.features ?? [],
   };
 }

@@ -1,8 +1,9 @@
 // Owns the entrypoint by which a session's object has a stored call run, in an invocation of its own. A Worker exports it as
-// `StoredRuns`; only a binding of the same Worker can reach it, so nobody outside starts a run.
+// `StoredRuns`; only a binding of the same Worker can reach it, so nobody outside starts a run. And what the platform says
+// of the Worker before there is a request.
 
-import { WorkerEntrypoint } from "cloudflare:workers";
-import type { Deployment } from "../deployment/deployment.ts";
+import { env, WorkerEntrypoint } from "cloudflare:workers";
+import type { Bindings, Deployment } from "../deployment/deployment.ts";
 import type { RunOrder, StoredRunsBinding } from "../sessions/session-object.ts";
 import { runStored } from "./era-2025/stored-run.ts";
 import type { Env } from "./visit.ts";
@@ -20,4 +21,9 @@ export function createStoredRuns(deployment: Deployment): StoredRunsClass {
       return running;
     }
   };
+}
+
+/** What the Worker is bound to, before there is a request. */
+export function startBindings(): Bindings {
+  return env as unknown as Bindings;
 }

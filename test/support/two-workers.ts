@@ -1,27 +1,11 @@
 // Owns two Workers over one storage, as two isolates of production are: the fixture Worker twice in one Miniflare, each
 // with its own memory, both with the Durable Objects and the KV of the first. Refuses mocks: what they call is real.
 
-import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
-import { promisify } from "node:util";
 import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp.ts";
+import { bundleWorker, compatibilityDate, OBJECTS } from "./worker-bundle.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
-const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
-const ENTRY = "watched-worker";
 export const ADMIN_TOKEN = "admin-token-of-two-workers";
-const OBJECTS = {
-  TENANTS: "TenantObject",
-  SESSIONS: "SessionObject",
-  HUBS: "HubObject",
-  DIRECTORY: "DirectoryObject",
-  PLATFORM: "PlatformObject",
-} as const;
 type Binding = keyof typeof OBJECTS;
 const NAMES = ["one", "two"] as const;
 
@@ -69,8 +53,12 @@ export async function startTwoWorkers(
   vars: Readonly<Record<string, string>> = {},
   storage?: string,
 ): Promise<TwoWorkers> {
-  const modules = await bundle();
-  const settings = { compatibilityDate: dateOf(CONFIG), bindings: { ADMIN_TOKEN, ...vars }, kvNamespaces: ["BODIES"] };
+  const modules = await bundleWorker("watched-worker");
+  const settings = {
+    compatibilityDate: compatibilityDate(),
+    bindings: { ADMIN_TOKEN, ...vars },
+    kvNamespaces: ["BODIES"],
+  };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
@@ -170,54 +158,4 @@ function watchedWorker(origin: string): WatchedWorker {
       await control({ reconnect: tenant });
     },
   };
-}
-
-interface WorkerModule {
-  readonly type: "ESModule" | "Text";
-  readonly path: string;
-  readonly contents: string;
-}
-
-let bundled: Promise<WorkerModule[]> | undefined;
-
-/** As `wrangler deploy` would upload it; once for each test file. */
-function bundle(): Promise<WorkerModule[]> {
-  bundled ??= makeBundle();
-  return bundled;
-}
-
-async function makeBundle(): Promise<WorkerModule[]> {
-  const folder = await mkdtemp(join(tmpdir(), "tenantry-two-workers-"));
-  try {
-    const entry = join(ROOT, `test/fixtures/${ENTRY}.ts`);
-    const args = [WRANGLER, "deploy", entry, "--dry-run", "--config", CONFIG, "--outdir", folder];
-    await promisify(execFile)(process.execPath, args, {
-      cwd: ROOT,
-      env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
-    });
-    return await readModules(folder);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-async function readModules(folder: string): Promise<WorkerModule[]> {
-  const files = (await readdir(folder)).filter((file) => file !== "README.md" && /\.(?:js|md)$/.test(file));
-  const main = `${ENTRY}.js`;
-  if (!files.includes(main)) throw new Error(`wrangler wrote no ${main}`);
-  // workerd takes the first module as the Worker.
-  const ordered = [main, ...files.filter((file) => file !== main)];
-  return Promise.all(
-    ordered.map(async (path) => ({
-      type: extname(path) === ".js" ? ("ESModule" as const) : ("Text" as const),
-      path,
-      contents: await readFile(join(folder, path), "utf8"),
-    })),
-  );
-}
-
-function dateOf(config: string): string {
-  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(config, "utf8"))?.[1];
-  if (date === undefined) throw new Error(`${config} has no compatibility_date`);
-  return date;
 }

@@ -10,6 +10,7 @@ import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { invalid } from "../../protocol/methods/params.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedValue, ServedPrompt } from "../../protocol/source.ts";
+import { defined } from "./refuse.ts";
 import { promptResult, type PromptReturn } from "./results.ts";
 
 export interface PromptArgument {
@@ -32,7 +33,12 @@ export interface Prompt extends ServedPrompt<CallHost> {
   readonly kind: "prompt";
 }
 
+/** Throws a TypeError that names the prompt and the rule when the definition cannot be served. */
 export function definePrompt(options: PromptOptions): Prompt {
+  return defined(() => createPrompt(options));
+}
+
+export function createPrompt(options: PromptOptions): Prompt {
   const { name, title, description, icons } = options;
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
   const declared = options.arguments ?? {};

@@ -12,6 +12,7 @@ import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedUri, AskedValue, ServedResource, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.ts";
+import { defined } from "./refuse.ts";
 import { resourceContents } from "./results.ts";
 
 /** Stored URIs looked at for one completion. */
@@ -63,7 +64,12 @@ function aboutWire({ name, title, description, mimeType, annotations, icons }: R
   };
 }
 
+/** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
 export function defineResource(options: ResourceOptions): Resource {
+  return defined(() => createResource(options));
+}
+
+function createResource(options: ResourceOptions): Resource {
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
   const fixed = options.text ?? options.blob;
@@ -88,7 +94,12 @@ export function defineResource(options: ResourceOptions): Resource {
   };
 }
 
+/** Throws a TypeError that names the template and the rule when the definition cannot be served. */
 export function defineTemplate(options: TemplateOptions): ResourceTemplate {
+  return defined(() => createTemplate(options));
+}
+
+function createTemplate(options: TemplateOptions): ResourceTemplate {
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`template "${options.uriTemplate}": ${template.broken}`);
   const { uriTemplate, read } = options;

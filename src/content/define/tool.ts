@@ -12,6 +12,7 @@ import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
+import { defined } from "./refuse.ts";
 import { toolResult, type ToolReturn } from "./results.ts";
 
 export interface ToolAnnotations {
@@ -71,33 +72,30 @@ const TOO_MANY = {
 };
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
-/** Throws a TypeError that names the tool and the rule when the definition cannot be served. */
+/** Throws a TypeError that names the tool, the member and the rule when the definition cannot be served. */
 export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
+  return defined(() => createTool(options));
+}
+
+function createTool<Input extends AnySchema>(options: ToolOptions<Input>): Tool {
   const { name } = options;
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
     throw new TypeError(`tool "${name}": timeoutMs is a number above 0, at most ${MAX_TIMEOUT_MS}`);
   }
-  const input = compileFor(name, options.input ?? NO_ARGUMENTS);
-  const output = options.output && compileFor(name, options.output);
-  let listed: { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } | undefined;
-  // Writing a schema as JSON costs; an isolate that never lists or calls the tool does not pay at start-up.
-  const definition = () => (listed ??= describe(options, input, output));
+  if (typeof options.handler !== "function") throw new TypeError(`tool "${name}": handler is a function`);
+  const input = compileFor(`tool "${name}": input`, options.input ?? NO_ARGUMENTS);
+  const output = options.output && compileFor(`tool "${name}": output`, options.output);
   const written: Written = { name, input, output, timeoutMs, handler: options.handler };
   return {
     kind: "tool",
     name,
+    ...describe(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
     // A handler runs again after each answer of era 2026 as well: what must not be done twice is in `ctx.once`.
     repeatable: true,
     call: (args, call, host) => callTool(written, args, call, host),
-    get wire() {
-      return definition().wire;
-    },
-    get paramHeaders() {
-      return definition().paramHeaders;
-    },
   };
 }
 
@@ -137,11 +135,15 @@ function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Res
   throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 
-function compileFor(tool: string, schema: AnySchema): CompiledSchema {
+/** Written as JSON here and now: what cannot be must not be found by a request. */
+function compileFor(what: string, schema: AnySchema): CompiledSchema {
   try {
-    return compileSchema(schema);
+    const compiled = compileSchema(schema);
+    const { json } = compiled;
+    return { ...compiled, json };
   } catch (error) {
-    throw new TypeError(`tool "${tool}": ${(error as Error).message}`, { cause: error });
+    const why = (error as Error).message;
+    throw new TypeError(/^[\w$.]+: /.test(why) ? `${what}.${why}` : `${what}: ${why}`, { cause: error });
   }
 }
 
@@ -151,8 +153,9 @@ function describe(
   output: CompiledSchema | undefined,
 ): { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } {
   const inputSchema = objectSchema(input.json);
+  if (inputSchema.type !== "object") throw new TypeError(`tool "${options.name}": input: its type is object`);
   const paramHeaders = collectParamHeaders(inputSchema);
-  if ("broken" in paramHeaders) throw new TypeError(`tool "${options.name}": ${paramHeaders.broken}`);
+  if ("broken" in paramHeaders) throw new TypeError(`tool "${options.name}": input.${paramHeaders.broken}`);
   const { name, title, description, icons, annotations, meta } = options;
   return {
     paramHeaders,

@@ -4,11 +4,11 @@ import type { ContentBlock } from "../../protocol/outcome.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
 import type { Context } from "../../calls/context.ts";
-import { definePrompt, type Prompt } from "../define/prompt.ts";
+import { createPrompt, type Prompt } from "../define/prompt.ts";
 
 export function documentPrompt(name: string, document: PromptDocument): Prompt {
   const { title, description, messages } = document;
-  return definePrompt({
+  return createPrompt({
     name,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),

@@ -1,0 +1,148 @@
+// Owns which keywords of JSON Schema hold schemas and what the others must be: walks a schema and finds what is none.
+// A keyword that is not known is left alone, as the specification says.
+// https://json-schema.org/draft/2020-12/meta/schema
+
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+
+const MAX_SUBSCHEMAS = 5000;
+const TYPES = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
+
+/** What stands under a keyword: undefined when it is right, else the rule that it breaks. */
+type Rule = (value: unknown) => string | undefined;
+
+const rule =
+  (text: string, holds: (value: unknown) => boolean): Rule =>
+  (value) =>
+    holds(value) ? undefined : text;
+
+const isStrings = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((item) => typeof item === "string") && new Set(value).size === value.length;
+const isType = (value: unknown): boolean => typeof value === "string" && TYPES.has(value);
+
+const count = rule("must be a whole number from 0 on", (value) => Number.isInteger(value) && (value as number) >= 0);
+const number = rule("must be a number", (value) => typeof value === "number");
+/** In draft 4 it says that the limit beside it is not included. */
+const limit = rule("must be a number", (value) => typeof value === "number" || typeof value === "boolean");
+const text = rule("must be a text", (value) => typeof value === "string");
+const boolean = rule("must be true or false", (value) => typeof value === "boolean");
+const list = rule("must be a list", Array.isArray);
+
+/** Keywords whose value is no schema. */
+const RULES: Readonly<Record<string, Rule>> = {
+  $id: text,
+  $ref: text,
+  $anchor: text,
+  $dynamicAnchor: text,
+  $dynamicRef: text,
+  $comment: text,
+  title: text,
+  description: text,
+  format: text,
+  contentEncoding: text,
+  contentMediaType: text,
+  type: rule(`must be one of ${[...TYPES].join(", ")}, or a list of them`, (value) =>
+    Array.isArray(value) ? value.length > 0 && value.every(isType) : isType(value),
+  ),
+  enum: list,
+  examples: list,
+  required: rule("must be a list of different names", isStrings),
+  dependentRequired: rule(
+    "must hold lists of names",
+    (value) => isObject(value) && Object.values(value).every(isStrings),
+  ),
+  minLength: count,
+  maxLength: count,
+  minItems: count,
+  maxItems: count,
+  minContains: count,
+  maxContains: count,
+  minProperties: count,
+  maxProperties: count,
+  minimum: number,
+  maximum: number,
+  exclusiveMinimum: limit,
+  exclusiveMaximum: limit,
+  multipleOf: rule("must be a number above 0", (value) => typeof value === "number" && value > 0),
+  uniqueItems: boolean,
+  deprecated: boolean,
+  readOnly: boolean,
+  writeOnly: boolean,
+  pattern: rule("must be a regular expression", isRegExp),
+};
+
+const SCHEMA = new Set([
+  "additionalItems",
+  "additionalProperties",
+  "contains",
+  "contentSchema",
+  "else",
+  "if",
+  "not",
+  "propertyNames",
+  "then",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
+const LISTS = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
+const MAPS = new Set(["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"]);
+
+function isRegExp(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  try {
+    RegExp(value, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A schema within a schema, and where it stands: `properties.a.items`. */
+export interface Subschema {
+  readonly at: string;
+  readonly schema: JsonObject;
+}
+
+/** Every schema within a schema, itself first. Throws a TypeError that says where what is wrong. */
+export function subschemasOf(whole: JsonObject): readonly Subschema[] {
+  const found: Subschema[] = [{ at: "", schema: whole }];
+  for (const { at, schema } of found) {
+    if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
+    for (const [keyword, value] of Object.entries(schema)) {
+      const here = at === "" ? keyword : `${at}.${keyword}`;
+      const broken = Object.hasOwn(RULES, keyword) ? RULES[keyword]?.(value) : undefined;
+      if (broken !== undefined) throw new TypeError(`${here}: ${broken}, and is ${shown(value)}`);
+      for (const inner of schemasUnder(keyword, value, here)) {
+        if (isObject(inner.schema)) found.push({ at: inner.at, schema: inner.schema });
+        else if (typeof inner.schema !== "boolean")
+          throw new TypeError(`${inner.at}: must be a schema, and is ${shown(inner.schema)}`);
+      }
+    }
+  }
+  return found;
+}
+
+interface Under {
+  readonly at: string;
+  readonly schema: unknown;
+}
+
+function schemasUnder(keyword: string, value: unknown, at: string): readonly Under[] {
+  if (SCHEMA.has(keyword)) return [{ at, schema: value }];
+  // Before 2020-12 `items` could be a list, as `prefixItems` is now.
+  if (keyword === "items") return Array.isArray(value) ? listed(value, at) : [{ at, schema: value }];
+  if (LISTS.has(keyword)) {
+    if (!Array.isArray(value)) throw new TypeError(`${at}: must be a list of schemas, and is ${shown(value)}`);
+    return listed(value, at);
+  }
+  if (!MAPS.has(keyword)) return [];
+  if (!isObject(value)) throw new TypeError(`${at}: must hold schemas by name, and is ${shown(value)}`);
+  return Object.entries(value).map(([name, schema]) => ({ at: `${at}.${name}`, schema }));
+}
+
+function listed(values: readonly unknown[], at: string): readonly Under[] {
+  return values.map((schema, index) => ({ at: `${at}.${index}`, schema }));
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? String(value)).slice(0, 60);
+}

@@ -1,0 +1,67 @@
+// Owns the mistakes that only show when everything is put together: a name that is there twice, a tenant that lists what
+// nobody defines, a binding that is missing.
+
+import type { Catalog } from "../content/define/catalog.ts";
+import { searchTools } from "../content/serve/search-tools.ts";
+import { nearest } from "../protocol/nearest.ts";
+import type { TenantDefinition } from "../tenants/document/tenant-definition.ts";
+import type { Bindings, Deployment, Feature } from "./deployment.ts";
+
+const BINDINGS = ["TENANTS", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
+
+/** Throws a TypeError that names what is wrong, and where. */
+export function checkDeployment({ catalog, tenants, features }: Deployment): void {
+  const names = namesIn(catalog);
+  for (const [kind, all] of Object.entries(names)) refuseTwice(KINDS[kind as Listing], all);
+  refuseTwice(
+    "feature",
+    features.map(({ name }) => name),
+  );
+  for (const { id, definition } of tenants.values()) if (definition) checkTenant(id, definition, names);
+}
+
+type Listing = "tools" | "prompts" | "resources";
+type Names = Readonly<Record<Listing, readonly string[]>>;
+
+const KINDS: Readonly<Record<Listing, string>> = { tools: "tool", prompts: "prompt", resources: "resource" };
+
+function namesIn({ tools, prompts, resources }: Catalog): Names {
+  return {
+    tools: tools.map(({ name }) => name),
+    prompts: prompts.map(({ name }) => name),
+    resources: resources.map((entry) => (entry.kind === "resource" ? entry.uri : entry.wire.uriTemplate)),
+  };
+}
+
+function refuseTwice(what: string, names: readonly string[]): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw new TypeError(`${what} "${twice}" is defined twice`);
+}
+
+/** A pattern may match nothing yet; a name says what is meant. */
+function checkTenant(id: string, definition: TenantDefinition, names: Names): void {
+  for (const kind of ["tools", "prompts", "resources"] as const) {
+    const missing = definition[kind]?.find((name) => !/[*?]/.test(name) && !names[kind].includes(name));
+    if (missing !== undefined) throw new TypeError(wrong(id, kind, missing, names[kind]));
+  }
+  const tools = [...names.tools, ...searchTools.map(({ name }) => name)];
+  const stray = Object.keys(definition.config ?? {}).find((name) => !tools.includes(name));
+  if (stray !== undefined) throw new TypeError(wrong(id, "config", stray, tools));
+}
+
+function wrong(id: string, member: Listing | "config", name: string, known: readonly string[]): string {
+  return `tenant "${id}": ${member}: ${unknown(known, name, KINDS[member === "config" ? "tools" : member])}`;
+}
+
+function unknown(known: readonly string[], name: string, what: string): string {
+  const near = nearest(name, known);
+  return `there is no ${what} "${name}"${near === undefined ? "" : `; did you mean "${near}"?`}`;
+}
+
+/** Why a Worker with these bindings can serve nothing; undefined: it has what it needs. */
+export function missingBinding(env: Bindings, features: readonly Feature[]): string | undefined {
+  const needed = [...BINDINGS, ...features.flatMap(({ bindings = [] }) => bindings)];
+  const missing = needed.filter((name) => env[name] === undefined);
+  if (missing.length === 0) return undefined;
+  return `wrangler.toml binds no ${missing.join(", ")}: the Worker needs ${missing.length === 1 ? "it" : "them"}`;
+}

@@ -1,0 +1,89 @@
+// A Worker with a mistake in its definitions: a deployment of it does not start, and while it is developed every request is
+// answered at once with what is wrong and that request's own id.
+
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { ERAS, post } from "../support/mcp.ts";
+import { bundleWorker, startWorker, type StartOptions } from "../support/worker-bundle.ts";
+
+const ENTRY = "mistaken-worker";
+
+const MISTAKES = [
+  { mistake: "date", says: 'tool "wrong": input.when: Date cannot be represented in JSON Schema' },
+  { mistake: "zod3", says: 'tool "wrong": input: this is zod 3' },
+  { mistake: "valibot", says: 'tool "wrong": input: valibot has no way' },
+  { mistake: "header", says: 'tool "wrong": input.n: x-mcp-header needs the type' },
+  { mistake: "schema", says: 'tool "wrong": input.properties.a.type: must be one of' },
+  { mistake: "twice", says: 'tool "fine" is defined twice' },
+  { mistake: "tenant", says: 'tenant "acme": tools: there is no tool "fien"; did you mean "fine"?' },
+] as const;
+
+async function started(mode: "production" | "development", options: StartOptions) {
+  const worker = await startWorker(await bundleWorker(ENTRY, mode), options);
+  onTestFinished(() => worker.stop());
+  return worker;
+}
+
+const ask = (origin: string, revision: string, body: unknown) =>
+  post(`${origin}/mcp/demo`, body, { headers: { "mcp-protocol-version": revision }, revision });
+
+describe.each(MISTAKES)("$mistake", ({ mistake, says }) => {
+  test("keeps a deployment from starting, and says why", async () => {
+    await expect(started("production", { vars: { MISTAKE: mistake } })).rejects.toThrow(says);
+  });
+
+  test("answers every request of a Worker that is developed, with that request's own id", async () => {
+    const { origin } = await started("development", { vars: { MISTAKE: mistake } });
+    for (const { revision } of ERAS) {
+      for (const id of [42, "mine"]) {
+        const { status, message } = await answered(origin, revision, id);
+        expect([status, message.id, message.error?.code]).toEqual([200, id, -32603]);
+        expect(message.error?.message).toContain(says);
+      }
+    }
+  });
+});
+
+async function answered(origin: string, revision: string, id: unknown) {
+  const { status, messages } = await ask(origin, revision, { jsonrpc: "2.0", id, method: "tools/list", params: {} });
+  const [message] = messages as { id: unknown; error?: { code: number; message: string } }[];
+  return { status, message: message ?? { id: undefined } };
+}
+
+describe("a Worker that is developed", () => {
+  test("takes notifications without a word, answers batches one by one, and tells a browser", async () => {
+    const { origin } = await started("development", { vars: { MISTAKE: "date" } });
+    const note = { jsonrpc: "2.0", method: "notifications/initialized" };
+    expect((await ask(origin, "2025-03-26", note)).status).toBe(202);
+    const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+    const { messages } = await ask(origin, "2025-03-26", [...batch, note]);
+    expect(messages.map(({ id }) => id)).toEqual([1, 2]);
+    const page = await fetch(`${origin}/mcp/demo`, { headers: { accept: "text/html" } });
+    expect([page.status, await page.text()]).toEqual([500, expect.stringContaining("Date cannot be")]);
+  });
+
+  test("is told apart at once by an official client, which does not wait for its time-out", async () => {
+    const { origin } = await started("development", { vars: { MISTAKE: "date" } });
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode: "auto" } });
+    const connecting = client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp/demo`)));
+    await expect(connecting).rejects.toThrow("Date cannot be");
+  });
+
+  test("says which binding is missing", async () => {
+    const { origin } = await started("development", { without: ["PLATFORM"] });
+    const { message } = await answered(origin, "2025-11-25", 1);
+    expect([message.id, message.error?.message]).toEqual([1, expect.stringContaining("binds no PLATFORM")]);
+  });
+});
+
+describe("a deployment", () => {
+  test("without a binding does not start", async () => {
+    await expect(started("production", { without: ["HUBS"] })).rejects.toThrow("binds no HUBS");
+  });
+
+  test("without a mistake serves", async () => {
+    const { origin } = await started("production", {});
+    const { messages } = await ask(origin, "2025-11-25", { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    expect(messages).toMatchObject([{ id: 1, result: { tools: [{ name: "fine" }] } }]);
+  });
+});

@@ -1,0 +1,21 @@
+// The name that somebody may have meant.
+
+import { expect, test } from "vitest";
+import { nearest } from "../../src/protocol/nearest.ts";
+
+const KNOWN = ["note_read", "note_write", "note_search", "add", "wipe"];
+
+test.each([
+  ["note_raed", "note_read"],
+  ["note_serach", "note_search"],
+  ["Note_Read", "note_read"],
+  ["ad", "add"],
+  ["noteread", "note_read"],
+  ["wpie", "wipe"],
+])("%s was meant to be %s", (written, meant) => {
+  expect(nearest(written, KNOWN)).toBe(meant);
+});
+
+test.each(["", "zzz", "completely_different", "x".repeat(10_000)])("nothing is near %j", (written) => {
+  expect(nearest(written, KNOWN)).toBeUndefined();
+});

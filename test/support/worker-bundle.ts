@@ -1,0 +1,128 @@
+// Owns a fixture Worker as `wrangler deploy` would upload it, and starting one by itself. Refuses mocks: the bindings are
+// Miniflare's own, in a process of their own.
+
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { promisify } from "node:util";
+import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
+
+const ROOT = join(import.meta.dirname, "../..");
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
+
+export const OBJECTS = {
+  TENANTS: "TenantObject",
+  SESSIONS: "SessionObject",
+  HUBS: "HubObject",
+  DIRECTORY: "DirectoryObject",
+  PLATFORM: "PlatformObject",
+} as const;
+
+export interface WorkerModule {
+  readonly type: "ESModule" | "Text";
+  readonly path: string;
+  readonly contents: string;
+}
+
+const bundled = new Map<string, Promise<WorkerModule[]>>();
+
+/** `entry`: a file of test/fixtures, without its ending. Once for each test file; `mode`: whether as to be deployed. */
+export function bundleWorker(
+  entry: string,
+  mode: "production" | "development" = "production",
+): Promise<WorkerModule[]> {
+  const key = `${entry} ${mode}`;
+  let modules = bundled.get(key);
+  if (!modules) bundled.set(key, (modules = makeBundle(entry, mode)));
+  return modules;
+}
+
+async function makeBundle(entry: string, mode: string): Promise<WorkerModule[]> {
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-bundle-"));
+  try {
+    const path = join(ROOT, `test/fixtures/${entry}.ts`);
+    const args = [WRANGLER, "deploy", path, "--dry-run", "--config", CONFIG, "--outdir", folder];
+    await promisify(execFile)(process.execPath, args, {
+      cwd: ROOT,
+      env: { ...process.env, NODE_ENV: mode, WRANGLER_SEND_METRICS: "false" },
+    });
+    return await readModules(folder, `${entry}.js`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function readModules(folder: string, main: string): Promise<WorkerModule[]> {
+  const files = (await readdir(folder)).filter((file) => file !== "README.md" && /\.(?:js|md)$/.test(file));
+  if (!files.includes(main)) throw new Error(`wrangler wrote no ${main}`);
+  // workerd takes the first module as the Worker.
+  const ordered = [main, ...files.filter((file) => file !== main)];
+  return Promise.all(
+    ordered.map(async (path) => ({
+      type: extname(path) === ".js" ? ("ESModule" as const) : ("Text" as const),
+      path,
+      contents: await readFile(join(folder, path), "utf8"),
+    })),
+  );
+}
+
+export function compatibilityDate(): string {
+  const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(readFileSync(CONFIG, "utf8"))?.[1];
+  if (date === undefined) throw new Error(`${CONFIG} has no compatibility_date`);
+  return date;
+}
+
+export interface OneWorker {
+  /** `http://127.0.0.1:PORT`, without a path. */
+  readonly origin: string;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly vars?: Readonly<Record<string, string>>;
+  /** Bindings that it does not get. */
+  readonly without?: readonly string[];
+}
+
+/** Rejects with what workerd said when the Worker does not start. */
+export async function startWorker(
+  modules: WorkerModule[],
+  { vars = {}, without = [] }: StartOptions = {},
+): Promise<OneWorker> {
+  const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
+  let said = "";
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      log: new NoOpLog(),
+      handleStructuredLogs: ({ message }: { message: string }) => {
+        said += `${message}\n`;
+      },
+      handleRuntimeStdio: (stdout: NodeJS.ReadableStream, stderr: NodeJS.ReadableStream) => {
+        for (const stream of [stdout, stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+      },
+      workers: [
+        {
+          name: "one",
+          modules,
+          compatibilityDate: compatibilityDate(),
+          bindings: { ...vars },
+          kvNamespaces: ["BODIES"].filter((name) => !without.includes(name)),
+          durableObjects: Object.fromEntries(
+            objects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
+          ),
+        },
+      ],
+    }),
+  );
+  try {
+    const { origin } = await miniflare.ready;
+    return { origin, stop: () => miniflare.dispose() };
+  } catch (error) {
+    await miniflare.dispose();
+    // workerd writes its log as JSON.
+    throw new Error(`${String(error)}\n${said.replaceAll('\\"', '"')}`, { cause: error });
+  }
+}
