@@ -7,6 +7,7 @@ import type { View } from "../content/serve/view.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { notification, resultResponse, type RequestId } from "../protocol/jsonrpc.ts";
+import { Interests } from "../content/serve/interests.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
 import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
@@ -113,6 +114,8 @@ export interface NotificationStream {
 export function openNotifications(entered: Entered, options: StreamOptions): NotificationStream {
   const { doors } = entered;
   const listener = { ...options.listener, since: Date.now() };
+  const interests = new Interests();
+  interests.at(entered.view.sources, entered);
   // What happens before the stream has begun is told after what it begins with.
   let early: (() => void)[] | undefined = [];
   const events = new EventStream({
@@ -131,8 +134,15 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   const feed: Feed = new Feed({
     connect: (again) => doors.listenAt(listener, again),
     listen: (since) => doors.changes().listen(since),
-    look: (revision) => look(entered, revision),
-    filter: options.filter,
+    look: (revision) => look(entered, revision, interests),
+    filter: async () => {
+      const filter = await options.filter();
+      interests.want({ ...filter, uris: [...filter.uris.keys()] });
+      return filter;
+    },
+    closed: () => {
+      interests.end();
+    },
     tell: (method, params, state) => {
       const say = () => {
         options.tell(events, method, params, state);
@@ -154,7 +164,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
 }
 
 /** null: whoever listens is let in no more. */
-async function look({ visit }: Entered, revision: number): Promise<StreamSight | null> {
+async function look({ visit }: Entered, revision: number, interests: Interests): Promise<StreamSight | null> {
   const entered = await lookAgain(visit, revision);
   if (isFailure(entered)) {
     // Away is not withdrawn: the stream tries again, and tells nothing meanwhile.
@@ -162,6 +172,7 @@ async function look({ visit }: Entered, revision: number): Promise<StreamSight |
     return null;
   }
   const { view } = entered;
+  interests.at(view.sources, entered);
   return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
 }
 

@@ -41,6 +41,8 @@ export interface FeedHost {
   filter(): Promise<Filter>;
   tell(method: string, params: Record<string, unknown>, state: FeedState): void;
   ended(why: "replaced" | "withdrawn" | "over" | "lost"): void;
+  /** It is over, whoever ended it. */
+  closed?(): void;
 }
 
 /** Where a stream is: enough to go on from there. */
@@ -130,6 +132,7 @@ export class Feed {
   }
 
   close(): void {
+    if (!this.#closed) this.#host.closed?.();
     this.#closed = true;
     clearTimeout(this.#timer ?? null);
     this.#socket.close();

@@ -123,6 +123,6 @@ export async function startWorker(
   } catch (error) {
     await miniflare.dispose();
     // workerd writes its log as JSON.
-    throw new Error(`${String(error)}\n${said.replaceAll('\\"', '"')}`, { cause: error });
+    throw new Error(`${String(error)}\n${said}`.replaceAll('\\"', '"'), { cause: error });
   }
 }
