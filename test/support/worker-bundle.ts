@@ -121,7 +121,8 @@ export async function startWorker(
     const { origin } = await miniflare.ready;
     return { origin, stop: () => miniflare.dispose() };
   } catch (error) {
-    await miniflare.dispose();
+    // What did not start fails to stop, too, and says the same.
+    await miniflare.dispose().catch(() => {});
     // workerd writes its log as JSON.
     throw new Error(`${String(error)}\n${said}`.replaceAll('\\"', '"'), { cause: error });
   }
