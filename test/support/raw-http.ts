@@ -34,7 +34,7 @@ export interface Opened {
   readonly close: () => void;
 }
 
-/** Starts a request; `begun` resolves when the head of the answer is there. */
+/** Starts a request; `begun` resolves when the head of the answer is there. `finish`: the rest of an unfinished body. */
 export function startRaw(url: string, { method = "POST", headers = {}, body, unfinished, agent }: RawRequest) {
   const whole = typeof body === "string" || body instanceof Uint8Array;
   // Node frames no body by itself for methods that rarely have one, and the next request would be read out of it.
@@ -49,7 +49,10 @@ export function startRaw(url: string, { method = "POST", headers = {}, body, unf
     for (const chunk of body ?? []) sent.write(chunk);
     if (unfinished !== true) sent.end();
   }
-  return { begun, close: () => sent.destroy() };
+  const finish = (rest: string) => {
+    sent.end(rest);
+  };
+  return { begun, finish, close: () => sent.destroy() };
 }
 
 export async function sendRaw(url: string, options: RawRequest = {}): Promise<RawReply> {
