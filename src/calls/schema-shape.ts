@@ -105,20 +105,25 @@ export interface Subschema {
 /** Every schema within a schema, itself first. Throws a TypeError that says where what is wrong. */
 export function subschemasOf(whole: JsonObject): readonly Subschema[] {
   const found: Subschema[] = [{ at: "", schema: whole }];
-  for (const { at, schema } of found) {
+  for (const subschema of found) {
     if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
-    for (const [keyword, value] of Object.entries(schema)) {
-      const here = at === "" ? keyword : `${at}.${keyword}`;
-      const broken = Object.hasOwn(RULES, keyword) ? RULES[keyword]?.(value) : undefined;
-      if (broken !== undefined) throw new TypeError(`${here}: ${broken}, and is ${shown(value)}`);
-      for (const inner of schemasUnder(keyword, value, here)) {
-        if (isObject(inner.schema)) found.push({ at: inner.at, schema: inner.schema });
-        else if (typeof inner.schema !== "boolean")
-          throw new TypeError(`${inner.at}: must be a schema, and is ${shown(inner.schema)}`);
-      }
-    }
+    found.push(...within(subschema));
   }
   return found;
+}
+
+/** One step down. */
+function within({ at, schema }: Subschema): readonly Subschema[] {
+  return Object.entries(schema).flatMap(([keyword, value]) => {
+    const here = at === "" ? keyword : `${at}.${keyword}`;
+    const broken = Object.hasOwn(RULES, keyword) ? RULES[keyword]?.(value) : undefined;
+    if (broken !== undefined) throw new TypeError(`${here}: ${broken}, and is ${shown(value)}`);
+    return schemasUnder(keyword, value, here).flatMap((inner) => {
+      if (isObject(inner.schema)) return { at: inner.at, schema: inner.schema };
+      if (typeof inner.schema === "boolean") return [];
+      throw new TypeError(`${inner.at}: must be a schema, and is ${shown(inner.schema)}`);
+    });
+  });
 }
 
 interface Under {

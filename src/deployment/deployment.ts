@@ -6,6 +6,8 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
+import type { TenantHost } from "../tenants/authority/tenant-host.ts";
+import type { Section } from "../tenants/isolate/sections.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
@@ -38,8 +40,8 @@ export interface SourceGround {
   readonly tenant: string;
   /** With everything that lies under it. */
   readonly document: TenantDocument;
-  /** Hashes of the leased sections, by name: docs/words.md. */
-  readonly sections: ReadonlyMap<string, string>;
+  /** What is leased beside the policy, as far as the feature asked for it, by name. */
+  readonly sections: ReadonlyMap<string, Section>;
 }
 
 export interface Feature<Exported extends Objects = Objects> {
@@ -50,7 +52,9 @@ export interface Feature<Exported extends Objects = Objects> {
   /** Durable Object classes, by the name under which the Worker exports them. */
   readonly objects?: Exported;
   /** Kept in each tenant's object; they may ask for its alarm. */
-  readonly tables?: readonly Tables[];
+  readonly tables?: readonly Tables<object, TenantHost>[];
+  /** Which of the tenant's leased sections its sources are made of; none when absent. */
+  wantsSection?(name: string): boolean;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
 }

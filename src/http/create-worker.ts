@@ -13,10 +13,6 @@ import { mountPath } from "../deployment/mount.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
 import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
-import { authorityTables } from "../tenants/authority/authority-tables.ts";
-import { endedTables } from "../tenants/authority/ended-tables.ts";
-import { policyTables } from "../tenants/authority/policy-tables.ts";
-import { sessionRegister } from "../tenants/authority/session-register.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { defineTenants, type TenantDefinition } from "../tenants/document/tenant-definition.ts";
@@ -110,14 +106,7 @@ function missingExport({ exports }: ExecutionContext): string | undefined {
 
 function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([
-    authorityTables,
-    endedTables,
-    sessionRegister,
-    policyTables,
-    contentTables,
-    ...features.flatMap(({ tables = [] }) => tables),
-  ]);
+  const TenantObject = createTenantObject<Env>([contentTables, ...features.flatMap(({ tables = [] }) => tables)]);
   const StoredRuns = createStoredRuns(deployment);
   const own: BaseObjects = { DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));

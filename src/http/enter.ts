@@ -4,11 +4,15 @@
 import { memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import { offerOf, type Offer } from "../content/serve/sources.ts";
+import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf, type View } from "../content/serve/view.ts";
+import type { SourceGround } from "../deployment/deployment.ts";
+import { loadSections } from "../deployment/load-sections.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
+import { sectionTables } from "../tenants/authority/section-tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
@@ -30,7 +34,7 @@ export interface EnterHow {
 }
 
 /** Never rejects: an authority that cannot be reached is a failure like any other. */
-export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entered | Failure | Promise<Entered | Failure> {
+export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
   if (held) return admit(visit, known, held);
@@ -72,44 +76,65 @@ async function gone(visit: Visit): Promise<Failure> {
   return unknownTenant(visit, visit.knock.credential, anyPrivate);
 }
 
-function admitWith(visit: Visit, tenant: Tenant<NewResource>, held: Snapshot | Failure): Entered | Failure {
+type Entering = Entered | Failure | Promise<Entered | Failure>;
+
+function admitWith(visit: Visit, tenant: Tenant<NewResource>, held: Snapshot | Failure): Entering {
   return isFailure(held) ? held : admit(visit, tenant, held);
 }
 
-function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entered | Failure {
+function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entering {
   const { profile, credential } = visit.knock;
   const { policy } = snapshot;
-  const { offer, views } = derivedFrom(visit, tenant, snapshot);
-  const { document } = offer;
+  const derived = derivedFrom(visit, tenant, snapshot);
+  const { document, views } = derived;
   const principal = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
   if (isFailure(principal)) return principal;
   const barred = barredFrom(visit, document) ?? suspensionOf(policy, profile, principal);
   if (barred) return barred;
-  const key = `${profile ?? ""} ${principal.scopes?.join(" ") ?? "*"}`;
-  let view = views.get(key);
-  if (!view) views.set(key, (view = viewOf(offer, { profile, scopes: principal.scopes })));
-  return new Entered(visit, snapshot, principal, view);
+  const { scopes } = principal;
+  const key = `${profile ?? ""} ${scopes?.join(" ") ?? "*"}`;
+  const view = views.get(key);
+  if (view) return new Entered(visit, snapshot, principal, view);
+  const show = (offer: Offer) => {
+    derived.offer = offer;
+    const made = viewOf(offer, { profile, scopes });
+    views.set(key, made);
+    return new Entered(visit, snapshot, principal, made);
+  };
+  const offer = derived.offer ?? offerTo(visit, tenant, snapshot);
+  return offer instanceof Promise ? offer.then(show) : show(offer);
 }
 
 /** What is computed on a version of a tenant's policy, once in an isolate. */
 interface Derived {
-  readonly offer: Offer;
+  readonly document: TenantDocument;
+  /** Made when somebody is let in first: it may need what is not in this isolate yet. */
+  offer: Offer | undefined;
   /** By profile and scopes. */
   readonly views: Map<string, View>;
 }
 
 /** Each deployment has its own: one isolate may serve a tenant from two, mounted under different paths. */
-function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Derived {
-  const known = snapshot.derived.get(deployment) as Derived | undefined;
+function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
+  const known = derived.get(deployment) as Derived | undefined;
   if (known) return known;
-  const { catalog, features } = deployment;
-  const { sections } = snapshot;
-  const offer = offerOf(catalog, tenant, snapshot, (document) =>
-    features.flatMap((feature) => feature.sources?.({ tenant: tenant.id, document, sections }) ?? []),
-  );
-  const made: Derived = { offer, views: new Map() };
-  snapshot.derived.set(deployment, made);
+  const made: Derived = { document: documentOf(tenant, policy), offer: undefined, views: new Map() };
+  derived.set(deployment, made);
   return made;
+}
+
+function offerTo(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Offer | Promise<Offer> {
+  const { catalog, features } = visit.deployment;
+  const offer = (sections: SourceGround["sections"]) =>
+    offerOf(catalog, tenant, snapshot, (document) =>
+      features.flatMap((feature) => feature.sources?.({ tenant: tenant.id, document, sections }) ?? []),
+    );
+  const loading = loadSections(features, snapshot.sections, {
+    tenant: tenant.id,
+    bodies: visit.env.BODIES,
+    sections: () => remote(visit.stub(), sectionTables),
+  });
+  return loading instanceof Promise ? loading.then(offer) : offer(loading);
 }
 
 function barredFrom(

@@ -15,21 +15,20 @@ export function nearest(name: string, known: readonly string[]): string | undefi
 /** Letters to insert, delete, replace or swap with their neighbour; `enough`: not counted further. */
 function distance(from: string, to: string, enough: number): number {
   if (Math.abs(from.length - to.length) >= enough) return enough;
-  let before: number[] = [];
-  let last = Array.from({ length: to.length + 1 }, (_none, at) => at);
-  for (let at = 1; at <= from.length; at += 1) {
-    const row = [at];
-    for (let other = 1; other <= to.length; other += 1) {
-      const same = from[at - 1] === to[other - 1];
-      const swapped = at > 1 && other > 1 && from[at - 1] === to[other - 2] && from[at - 2] === to[other - 1];
-      row[other] = Math.min(
-        (row[other - 1] ?? 0) + 1,
-        (last[other] ?? 0) + 1,
-        (last[other - 1] ?? 0) + (same ? 0 : 1),
-        swapped ? (before[other - 2] ?? 0) + 1 : Infinity,
-      );
-    }
-    [before, last] = [last, row];
+  const rows: number[][] = [Array.from({ length: to.length + 1 }, (_none, at) => at)];
+  for (let at = 1; at <= from.length; at += 1) rows.push(rowAfter(rows, from, to));
+  return rows.at(-1)?.at(-1) ?? enough;
+}
+
+function rowAfter(rows: readonly (readonly number[])[], from: string, to: string): number[] {
+  const at = rows.length;
+  const row = [at];
+  const step = (back: number, other: number) => rows[at - back]?.[other] ?? Infinity;
+  for (let other = 1; other <= to.length; other += 1) {
+    const replaced = step(1, other - 1) + (from[at - 1] === to[other - 1] ? 0 : 1);
+    const isSwapped = from[at - 1] === to[other - 2] && from[at - 2] === to[other - 1];
+    const swapped = isSwapped ? step(2, other - 2) + 1 : Infinity;
+    row.push(Math.min((row[other - 1] ?? 0) + 1, step(1, other) + 1, replaced, swapped));
   }
-  return last[to.length] ?? enough;
+  return row;
 }

@@ -19,17 +19,17 @@ const WITHDRAWN: readonly Withdrawn[] = [
   {
     what: "a key that was revoked",
     status: 401,
-    withdraw: ({ ask }, id, key) => ask("DELETE", `/tenants/${id}/keys/${key}`),
+    withdraw: (by, id, key) => by.ask("DELETE", `/tenants/${id}/keys/${key}`),
   },
   {
     what: "a tenant that was suspended",
     status: 403,
-    withdraw: ({ suspend }, id) => suspend(id, "tenant", undefined, "gone"),
+    withdraw: (by, id) => by.suspend(id, "tenant", undefined, "gone"),
   },
   {
     what: "a key that was suspended",
     status: 403,
-    withdraw: ({ suspend }, id, key) => suspend(id, "principal", `key ${key}`, "gone"),
+    withdraw: (by, id, key) => by.suspend(id, "principal", `key ${key}`, "gone"),
   },
 ];
 

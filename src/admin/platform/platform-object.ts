@@ -1,14 +1,14 @@
 // Owns the platform's one object: operators, base documents, blocked tools and fleet runs. It is asked by the admin API
 // only, never for a client's request.
 
-import { createTenantObject } from "../../tenants/authority/tenant-object.ts";
+import { createTablesObject } from "../../tenants/authority/tables-object.ts";
 import type { TenantStub } from "../../tenants/authority/tables.ts";
 import { baseTables } from "./base-tables.ts";
 import { fleetTables } from "./fleet-tables.ts";
 import { operatorTables } from "./operator-tables.ts";
 
 /** Bind it as `PLATFORM`. Tables like a tenant's, and one instance. */
-export class PlatformObject extends createTenantObject([operatorTables, baseTables, fleetTables]) {}
+export class PlatformObject extends createTablesObject([operatorTables, baseTables, fleetTables], (base) => base) {}
 
 export interface PlatformEnv {
   readonly PLATFORM: DurableObjectNamespace<PlatformObject>;

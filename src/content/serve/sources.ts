@@ -18,9 +18,13 @@ export interface Offer {
   readonly policy: Policy;
   /** Of the policy. */
   readonly version: number;
-  /** The tenant's own document with everything under it. */
   readonly document: TenantDocument;
   readonly sources: readonly Source<CallHost>[];
+}
+
+/** The tenant's own document with everything under it. */
+export function documentOf(tenant: Tenant<NewResource>, policy: Policy): TenantDocument {
+  return mergeDocuments([tenant.base, policy.document]);
 }
 
 /** `further`: sources that features add, after the tenant's own. */
@@ -30,7 +34,7 @@ export function offerOf(
   { policy, version }: { readonly policy: Policy; readonly version: number },
   further: (document: TenantDocument) => readonly Source<CallHost>[] = () => [],
 ): Offer {
-  const document = mergeDocuments([tenant.base, policy.document]);
+  const document = documentOf(tenant, policy);
   const own = new Set(Object.keys(document.prompts ?? {}));
   const sources = [codeSource(catalog, tenant, own), storedSource(document, version), ...further(document)];
   return { catalog, tenant, policy, version, document, sources };

@@ -35,7 +35,7 @@ export interface ChangeRecord extends AnnouncerHost {
   setFact(name: "listening" | "sent", value: number): void;
 }
 
-export interface Announcer extends ChangeLog {
+export interface Announcer extends Omit<ChangeLog, "watch"> {
   listen(since: number | null): Changes;
   flush(): Promise<void>;
   alarm(now: number): Promise<number | undefined>;

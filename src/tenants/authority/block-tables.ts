@@ -1,7 +1,8 @@
 // Owns tools that the platform's operators blocked in every tenant, as one tenant's object keeps them: apart from the
 // tenant's own suspensions, so that lifting the one leaves the other.
 
-import type { Actor, PolicyHost } from "./policy-records.ts";
+import type { Actor } from "./policy-records.ts";
+import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
 /** `effectiveAt`: from then on it is in force everywhere, whenever it was that it was written. */
@@ -30,7 +31,7 @@ export function blocksOf(sql: SqlStorage): Suspension[] {
     .map((row) => ({ kind: "tool", ...row }));
 }
 
-export function createBlockMethods(host: PolicyHost): BlockMethods {
+export function createBlockMethods(host: TenantHost): BlockMethods {
   const { sql } = host;
   const find = (name: string) => blocksOf(sql).find((block) => block.name === name);
   const done = (changed: boolean): BlockWrite => {

@@ -38,6 +38,7 @@ export interface Changing {
 /** The tables, and the log that other domains' tables write to. Made anew for each instance of the object. */
 export function createChanges(): Changing {
   let announcer: Announcer | undefined;
+  const watching = new Map<string, readonly (() => void)[]>();
   const opened = () => {
     if (!announcer) throw new Error("the tables of changes are not open");
     return announcer;
@@ -66,6 +67,10 @@ export function createChanges(): Changing {
     log: {
       updated: (uri, listed) => {
         opened().updated(uri, listed);
+        for (const changed of watching.get(uri) ?? []) changed();
+      },
+      watch: (uri, changed) => {
+        watching.set(uri, [...(watching.get(uri) ?? []), changed]);
       },
       announced: (sections) => {
         opened().announced(sections);

@@ -41,6 +41,8 @@ export interface Withdrawn {
 export interface ChangeLog {
   updated(uri: string, listed: boolean): void;
   announced(sections: readonly Section[]): void;
+  /** Calls back whenever this URI was said to be updated. */
+  watch(uri: string, changed: () => void): void;
   /** Told to streams at `effectiveAt` (milliseconds since the epoch), checked against by them now. */
   policy(revision: number, effectiveAt: number, close?: Withdrawn): void;
 }

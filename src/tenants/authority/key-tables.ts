@@ -1,7 +1,8 @@
 // Owns a tenant's API keys in its object: making, rotating with overlap, and revoking them, each with its audit entry.
 
 import { keyPrincipalId } from "../../auth/principal.ts";
-import type { Actor, KeyRecord, PolicyHost, WriteResult } from "./policy-records.ts";
+import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
+import type { TenantHost } from "./tenant-host.ts";
 
 export interface KeyInsert {
   readonly id: string;
@@ -48,7 +49,7 @@ function recordOf(row: KeyRow): KeyRecord {
   };
 }
 
-export function createKeyMethods(host: PolicyHost): KeyMethods {
+export function createKeyMethods(host: TenantHost): KeyMethods {
   const { sql } = host;
   const find = (id: string) => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = ?`, id).toArray()[0];
   const insert = (key: KeyInsert) => {

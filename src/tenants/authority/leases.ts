@@ -1,27 +1,25 @@
-// Owns the leases on a tenant's policy: what one carries, and from when on none that was given before now is valid.
+// Owns what a lease on a tenant's policy carries.
 
 import { authorityState } from "./authority-tables.ts";
 import { blocksOf } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
 import type { LeaseAnswer, LeaseAsk, Policy, RetiredName } from "./policy-records.ts";
+import { sectionsOf } from "./section-rows.ts";
 import type { TableHost } from "./tables.ts";
+import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
-
-/** Added to a lease's end before a withdrawal counts: clocks that run at slightly different speeds. */
-const CLOCK_SLACK_MS = 100;
 
 /** `found`: the tenant's row, undefined where there is no such tenant. */
 export function grant(
-  host: TableHost,
+  host: TenantHost,
   ask: LeaseAsk,
-  granted: Leases,
   found: { readonly created: string; readonly revision: number; readonly effective: string } | undefined,
 ): LeaseAnswer {
   if (!found) return { state: "absent" };
   const { sql } = host;
   const document = JSON.parse(found.effective) as TenantDocument;
-  granted.note(document.maxStalenessMs ?? ask.maxStalenessMs);
+  host.leases.note(document.maxStalenessMs ?? ask.maxStalenessMs);
   const { revision, created } = found;
   const isSame = ask.version?.created === created;
   const isCurrent = isSame && ask.version?.number === revision;
@@ -30,36 +28,11 @@ export function grant(
     version: revision,
     created,
     policy: isCurrent ? null : { document, ...withdrawn(sql) },
+    sections: isCurrent ? null : sectionsOf(sql),
     ...authorityState(host),
     key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
     // Another tenant of the same name counted its ended sessions anew.
     ended: ask.endedAfter === undefined ? null : endedSince(sql, isSame ? ask.endedAfter : null),
-  };
-}
-
-export interface Leases {
-  note(staleness: number): void;
-  effectiveAt(): number;
-}
-
-/** What is in memory is lost with the object; then a lease may have been given just now, as long as any ever was. */
-export function trackLeases(host: TableHost): Leases {
-  const { sql } = host;
-  let longest = sql.exec<{ longest: number }>("SELECT longest FROM leases").toArray()[0]?.longest ?? 0;
-  let until = longest === 0 ? 0 : host.now() + longest;
-  return {
-    note: (staleness) => {
-      if (staleness > longest) {
-        longest = staleness;
-        sql.exec(
-          "INSERT INTO leases (one, longest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET longest = ?",
-          longest,
-          longest,
-        );
-      }
-      until = Math.max(until, host.now() + staleness);
-    },
-    effectiveAt: () => Math.max(host.now(), until + CLOCK_SLACK_MS),
   };
 }
 

@@ -1,9 +1,7 @@
 // Owns the shapes that cross between a tenant's authority and those who ask it: leases, records, and what a write ends in.
 
 import type { KeyRing } from "../../auth/seal.ts";
-import type { Withdrawn } from "./changes.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
-import type { TableHost } from "./tables.ts";
 import type { Suspension } from "../document/visibility.ts";
 
 /** What the hot path needs of one API key. */
@@ -42,6 +40,9 @@ export interface Policy {
   readonly retired: readonly RetiredName[];
 }
 
+/** What is leased beside the policy, because it is large: its hash by its name. */
+export type Sections = readonly (readonly [name: string, hash: string])[];
+
 export interface LeaseAsk {
   /** Which policy the isolate holds; null for none. A name that was deleted and made again counts from 1 again. */
   readonly version: { readonly number: number; readonly created: string } | null;
@@ -71,6 +72,8 @@ export interface LeaseGranted {
   readonly created: string;
   /** null: the one that the isolate holds is current. */
   readonly policy: Policy | null;
+  /** Hashes of what is leased beside the policy, by name; null with it. */
+  readonly sections: Sections | null;
   readonly ring: KeyRing;
   readonly seeded: boolean;
   /** Only when a key was asked for; null: there is no such key. */
@@ -103,6 +106,7 @@ export interface TenantRecord {
   readonly effective: TenantDocument;
   readonly suspensions: readonly Suspension[];
   readonly retired: readonly RetiredName[];
+  readonly sections: Sections;
 }
 
 export interface AuditEntry {
@@ -114,15 +118,4 @@ export interface AuditEntry {
   readonly target: string;
   readonly before: unknown;
   readonly after: unknown;
-}
-
-/** What the parts of the policy tables share. */
-export interface PolicyHost extends TableHost {
-  /** From when on no lease given before now is valid. */
-  effectiveAt(): number;
-  /** Of the policy; 0 where there is no tenant. */
-  revision(): number;
-  /** One more thing that leases must learn of; `close`: whose streams end now. */
-  bump(close?: Withdrawn): number;
-  record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
 }

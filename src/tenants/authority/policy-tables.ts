@@ -1,24 +1,24 @@
 // Owns a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names and the audit log, and
 // the leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
 
-import { auditPage, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { grant, trackLeases, withdrawn, type Leases, suspensionsOf } from "./leases.ts";
+import { grant, suspensionsOf, withdrawn } from "./leases.ts";
 import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
 import type {
   Actor,
   AuditEntry,
   LeaseAnswer,
   LeaseAsk,
-  PolicyHost,
   RetiredName,
   TenantRecord,
   WriteResult,
 } from "./policy-records.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
+import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
+import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
 export interface DocumentWrite {
@@ -47,7 +47,7 @@ export interface PolicyMethods extends KeyMethods, BlockMethods, SecretMethods {
   erase(): Promise<void>;
 }
 
-export const policyTables: Tables<PolicyMethods> = {
+export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: "policy",
   migrations: [
     "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
@@ -73,45 +73,43 @@ interface TenantRow {
   effective: string;
 }
 
-function methodsOf(host: TableHost): PolicyMethods {
+function methodsOf(host: TenantHost): PolicyMethods {
   const { sql } = host;
-  const granted = trackLeases(host);
-  const policyHost = createPolicyHost(host, granted);
   const rows = tenantRows(host);
   return {
-    ...createKeyMethods(policyHost),
-    ...createBlockMethods(policyHost),
-    ...createSecretMethods(policyHost),
-    lease: (ask) => grant(host, ask, granted, ask.inCode ? rows.ensure() : rows.find()),
+    ...createKeyMethods(host),
+    ...createBlockMethods(host),
+    ...createSecretMethods(host),
+    lease: (ask) => grant(host, ask, ask.inCode ? rows.ensure() : rows.find()),
     create: (write) =>
       host.transaction(() => {
         const found = rows.find();
         if (found) return { state: "conflict", revision: found.revision };
         rows.insert(write.own, write.effective);
         host.closure.setClosed(false);
-        policyHost.record(write.actor, write.action, "tenant", { before: null, after: write.own });
+        host.record(write.actor, write.action, "tenant", { before: null, after: write.own });
         return { state: "written", revision: 1, effectiveAt: host.now() };
       }),
     write: (write) =>
       host.transaction(() => {
         const found = rows.find();
-        return found ? writeDocument(policyHost, write, found) : { state: "absent" };
+        return found ? writeDocument(host, write, found) : { state: "absent" };
       }),
     read: (inCode) => {
       const found = inCode ? rows.ensure() : rows.find();
       return found && recordOf(host, found);
     },
-    suspend: (suspension, actor) => host.transaction(() => suspend(policyHost, suspension, actor)),
+    suspend: (suspension, actor) => host.transaction(() => suspend(host, suspension, actor)),
     resume: (kind, name, actor) =>
       host.transaction(() => {
         const [before] = suspensionsOf(sql).filter((entry) => entry.kind === kind && entry.name === name);
         if (!before) return { state: "unchanged", revision: rows.find()?.revision ?? 0 };
         sql.exec("DELETE FROM suspensions WHERE kind = ? AND name = ?", kind, name);
-        policyHost.record(actor, "resume", `${kind} ${name}`, { before, after: null });
-        return { state: "written", revision: policyHost.bump(), effectiveAt: policyHost.effectiveAt() };
+        host.record(actor, "resume", `${kind} ${name}`, { before, after: null });
+        return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
       }),
-    audit: ({ before, limit }) => auditPage(sql, before, limit),
-    inForceAt: () => granted.effectiveAt(),
+    audit: (page) => host.audit(page),
+    inForceAt: () => host.effectiveAt(),
     close: () => {
       host.transaction(() => {
         sql.exec("DELETE FROM tenant");
@@ -119,28 +117,10 @@ function methodsOf(host: TableHost): PolicyMethods {
         sql.exec("DELETE FROM secrets");
       });
       host.closure.setClosed(true);
-      host.changes.policy(Number.MAX_SAFE_INTEGER, granted.effectiveAt(), {});
-      return granted.effectiveAt();
+      host.changes.policy(Number.MAX_SAFE_INTEGER, host.effectiveAt(), {});
+      return host.effectiveAt();
     },
     erase: () => host.erase(),
-  };
-}
-
-function createPolicyHost(host: TableHost, granted: Leases): PolicyHost {
-  const { sql } = host;
-  return {
-    ...host,
-    effectiveAt: () => granted.effectiveAt(),
-    revision: () => sql.exec<{ revision: number }>("SELECT revision FROM tenant").toArray()[0]?.revision ?? 0,
-    bump: (close) => {
-      const bumped = "UPDATE tenant SET revision = revision + 1 RETURNING revision";
-      const { revision } = sql.exec<{ revision: number }>(bumped).one();
-      host.changes.policy(revision, granted.effectiveAt(), close);
-      return revision;
-    },
-    record: (actor, action, target, change) => {
-      recordAudit(host, actor, [action, target], change);
-    },
   };
 }
 
@@ -180,10 +160,11 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
     own: JSON.parse(found.own) as TenantDocument,
     effective: JSON.parse(found.effective) as TenantDocument,
     ...withdrawn(host.sql),
+    sections: sectionsOf(host.sql),
   };
 }
 
-function writeDocument(host: PolicyHost, write: DocumentWrite, found: TenantRow): WriteResult {
+function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow): WriteResult {
   const { sql } = host;
   if (write.ifRevision !== null && write.ifRevision !== found.revision) {
     return { state: "conflict", revision: found.revision };
@@ -208,7 +189,7 @@ function writeDocument(host: PolicyHost, write: DocumentWrite, found: TenantRow)
   return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
 }
 
-function suspend(host: PolicyHost, suspension: Omit<Suspension, "since">, actor: Actor): WriteResult {
+function suspend(host: TenantHost, suspension: Omit<Suspension, "since">, actor: Actor): WriteResult {
   const { kind, name, note } = suspension;
   if (host.revision() === 0) return { state: "absent" };
   const before = suspensionsOf(host.sql).find((entry) => entry.kind === kind && entry.name === name) ?? null;

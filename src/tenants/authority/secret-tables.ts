@@ -1,7 +1,8 @@
 // Owns a tenant's secrets in its object: sealed texts by name, which the object cannot open. Each write is one transaction
 // with an audit entry that names the secret, and makes a new version of the policy, so that leases learn of it.
 
-import type { Actor, PolicyHost, WriteResult } from "./policy-records.ts";
+import type { Actor, WriteResult } from "./policy-records.ts";
+import type { TenantHost } from "./tenant-host.ts";
 
 export const MAX_SECRETS = 100;
 
@@ -26,7 +27,7 @@ interface SecretRow {
   updated: string;
 }
 
-export function createSecretMethods(host: PolicyHost): SecretMethods {
+export function createSecretMethods(host: TenantHost): SecretMethods {
   const { sql } = host;
   const all = () => sql.exec<SecretRow>("SELECT name, updated FROM secrets ORDER BY name").toArray();
   const find = (name: string) =>

@@ -29,11 +29,11 @@ export interface OpenTables<Methods> {
   alarm?(now: number): Promise<number | undefined>;
 }
 
-export interface Tables<Methods = object> {
+export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
   /** Applied once each, in order; never edited once released. */
   readonly migrations: readonly string[];
-  open(host: TableHost): OpenTables<Methods>;
+  open(host: Host): OpenTables<Methods>;
 }
 
 export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | "migrations">[]): void {
@@ -51,10 +51,16 @@ export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | 
   }
 }
 
-export function openTables(tables: readonly Tables[], host: TableHost): ReadonlyMap<string, OpenTables<object>> {
-  host.transaction(() => {
-    migrate(host.sql, tables);
+/** `hostOf`: what the domains of this object share beyond their tables, once all tables are there. */
+export function openTables<Host extends TableHost>(
+  tables: readonly Tables<object, Host>[],
+  base: TableHost,
+  hostOf: (base: TableHost) => Host,
+): ReadonlyMap<string, OpenTables<object>> {
+  base.transaction(() => {
+    migrate(base.sql, tables);
   });
+  const host = hostOf(base);
   return new Map(tables.map((entry) => [entry.name, entry.open(host)]));
 }
 

@@ -91,9 +91,9 @@ function renewed(
   const { version, created, seeded } = answer;
   const ended = before?.ended ?? new EndedSessions();
   if (answer.ended) ended.learn(answer.ended);
-  const kept = answer.policy === null ? before : (sameAs(answer, tenant) ?? fresh(answer.policy, ended));
+  const kept = answer.policy === null ? before : (sameAs(answer, tenant) ?? fresh(answer, answer.policy, ended));
   if (!kept) throw new Error("the authority sent no policy and none is held");
-  const { policy, keys, derived, bytes } = kept;
+  const { policy, sections, keys, derived, bytes } = kept;
   const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
   const { placement } = ask;
   return {
@@ -101,7 +101,7 @@ function renewed(
     version,
     created,
     policy,
-    sections: new Map(),
+    sections,
     ring,
     seeded,
     validUntil,
@@ -119,9 +119,11 @@ function sameAs({ version, created }: LeaseGranted, tenant: string): Snapshot | 
   return current?.version === version && current.created === created ? current : undefined;
 }
 
-function fresh(policy: Policy, ended: EndedSessions): Pick<Snapshot, "policy" | "keys" | "derived" | "bytes"> {
+type Kept = Pick<Snapshot, "policy" | "sections" | "keys" | "derived" | "bytes">;
+
+function fresh({ sections }: LeaseGranted, policy: Policy, ended: EndedSessions): Kept {
   const bytes = BASE_BYTES + 2 * JSON.stringify(policy).length + ended.bytes;
-  return { policy, keys: new Map(), derived: new Map(), bytes };
+  return { policy, sections: new Map(sections), keys: new Map(), derived: new Map(), bytes };
 }
 
 function sameKeys(a: KeyRing, b: KeyRing): boolean {

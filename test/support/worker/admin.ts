@@ -29,9 +29,11 @@ export const adminOptions: AdminOptions = {
   },
 };
 
-export const adminEnv: AdminEnv = {
+/** With everything that a whole Worker needs beside it. */
+export const adminEnv: AdminEnv & Pick<Cloudflare.Env, "HUBS"> = {
   TENANTS: env.TENANTS,
   SESSIONS: env.SESSIONS,
+  HUBS: env.HUBS,
   DIRECTORY: env.DIRECTORY,
   PLATFORM: env.PLATFORM,
   BODIES: env.BODIES,

@@ -5,6 +5,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { TenantObject } from "../../fixtures/worker.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
+import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/authority/tables.ts";
 
 let made = 0;
@@ -48,7 +49,7 @@ export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<strin
 }
 
 /** For tables whose changes nobody listens to. */
-export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {} };
+export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {}, watch: () => {} };
 
 export interface Bench<Methods> {
   readonly open: OpenTables<Methods>;
@@ -63,7 +64,7 @@ export interface Bench<Methods> {
 
 /** A domain's tables on a fresh tenant's database, with the test's clock; `bodies` and `env` stand where these are bound. */
 export function onBench<Methods, R>(
-  tables: Tables<Methods>,
+  tables: Tables<Methods, TenantHost>,
   work: (bench: Bench<Methods>) => R | Promise<R>,
   about: { readonly tenant?: FreshTenant; readonly bodies?: Pick<KVNamespace, "delete">; readonly env?: object } = {},
 ): Promise<R> {
@@ -87,7 +88,7 @@ export function onBench<Methods, R>(
       closure: { isClosed: () => false, setClosed: () => {} },
       erase: async () => {},
     };
-    const open = tables.open(host);
+    const open = tables.open(createTenantHost(host));
     return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock });
   });
 }

@@ -1,0 +1,94 @@
+// Owns an object that domains keep their tables in: its SQLite database, its alarm, its end.
+// Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
+
+import { DurableObject } from "cloudflare:workers";
+import { createChanges } from "./change-tables.ts";
+import { createClosure, type Closure } from "./closure.ts";
+import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
+import { createWake, type Wake } from "./wake.ts";
+
+type Method = (...args: unknown[]) => unknown;
+
+export interface TablesObject {
+  run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
+}
+
+export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & TablesObject;
+
+/** A Durable Object class that holds these tables; `hostOf`: what their domains share. */
+export function createTablesObject<Env, Host extends TableHost>(
+  tables: readonly Tables<object, Host>[],
+  hostOf: (base: TableHost) => Host,
+): TablesObjectClass<Env> {
+  return class extends DurableObject<Env> {
+    readonly #wake: Wake;
+    readonly #closure: Closure;
+    #opened: ReadonlyMap<string, OpenTables<object>> | undefined;
+
+    constructor(ctx: DurableObjectState, env: Env) {
+      super(ctx, env);
+      this.#wake = createWake(ctx);
+      this.#closure = createClosure(ctx.storage);
+      if (this.#closure.erasedUntil() === undefined) this.#open();
+    }
+
+    async run(name: string, method: string, args: readonly unknown[]): Promise<unknown> {
+      const methods = this.#open().get(name)?.methods as Record<string, Method> | undefined;
+      if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${name}.${method}`);
+      return methods[method]?.(...args);
+    }
+
+    override async alarm(): Promise<void> {
+      this.#wake.clear();
+      const now = Date.now();
+      const erased = this.#closure.erasedUntil();
+      if (erased !== undefined && now >= erased) await this.#empty(() => this.#closure.forget());
+      else if (erased !== undefined) this.#wake.at(erased);
+      else await this.#ring(now);
+    }
+
+    async #ring(now: number): Promise<void> {
+      for (const entry of this.#open().values()) {
+        const next = await entry.alarm?.(now);
+        if (next !== undefined) this.#wake.at(next);
+      }
+    }
+
+    /** Once erased, there are no tables until somebody needs them. */
+    #open(): ReadonlyMap<string, OpenTables<object>> {
+      if (this.#opened) return this.#opened;
+      const changes = createChanges();
+      const base: TableHost = {
+        ...hostOn(this.ctx, this.#wake),
+        env: this.env,
+        closure: this.#closure,
+        changes: changes.log,
+        erase: async () => {
+          this.#wake.at(await this.#empty(() => this.#closure.erase(Date.now())));
+        },
+      };
+      this.#opened = openTables<Host>([changes.tables, ...tables], base, hostOf);
+      return this.#opened;
+    }
+
+    /** What is in memory speaks of tables that are gone then, and the alarm with them. */
+    #empty<T>(work: () => Promise<T>): Promise<T> {
+      this.#opened = undefined;
+      this.#wake.clear();
+      return work();
+    }
+  };
+}
+
+function hostOn({ id, storage }: DurableObjectState, wake: Wake) {
+  return {
+    sql: storage.sql,
+    tenant: id.name ?? "",
+    jurisdiction: id.jurisdiction ?? null,
+    now: () => Date.now(),
+    transaction: <T>(work: () => T) => wake.transaction(work),
+    wakeAt: (time: number) => {
+      wake.at(time);
+    },
+  };
+}

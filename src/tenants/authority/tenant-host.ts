@@ -1,0 +1,62 @@
+// Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, the audit
+// log, and hearing of content. No domain needs a door of its own to another's tables.
+
+import { auditPage, recordAudit } from "./audit-log.ts";
+import type { Withdrawn } from "./changes.ts";
+import { trackLeases, type Leases } from "./lease-times.ts";
+import type { Actor, AuditEntry } from "./policy-records.ts";
+import { setSection } from "./section-rows.ts";
+import type { TableHost } from "./tables.ts";
+
+export interface TenantHost extends TableHost {
+  readonly leases: Leases;
+  /** From when on no lease given before now is valid; milliseconds since the epoch. */
+  effectiveAt(): number;
+  /** Of the policy; 0 where there is no tenant. */
+  revision(): number;
+  /** One more thing that leases must learn of; `close`: whose streams end now. Says the new revision. */
+  bump(close?: Withdrawn): number;
+  record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
+  /** Newest first. */
+  audit(page: { readonly before: number | null; readonly limit: number }): readonly AuditEntry[];
+  /**
+   * What is leased as this section has this hash now; null: there is none any more. Streams are told when it is in force, and
+   * each compares what it sees. false: it had the hash before, and nobody learns anything.
+   */
+  definitionsChanged(section: string, hash: string | null): boolean;
+  /** Calls back, within the transaction, whenever the content under this URI changed. Ends with the instance. */
+  watch(uri: string, changed: () => void): void;
+}
+
+export function createTenantHost(base: TableHost): TenantHost {
+  const { sql } = base;
+  const leases = trackLeases(base);
+  const effectiveAt = () => leases.effectiveAt();
+  const revision = () => sql.exec<{ revision: number }>("SELECT revision FROM tenant").toArray()[0]?.revision ?? 0;
+  const bump = (close?: Withdrawn) => {
+    const bumped = "UPDATE tenant SET revision = revision + 1 RETURNING revision";
+    const row = sql.exec<{ revision: number }>(bumped).one();
+    base.changes.policy(row.revision, effectiveAt(), close);
+    return row.revision;
+  };
+  return {
+    ...base,
+    leases,
+    effectiveAt,
+    revision,
+    bump,
+    record: (actor, action, target, change) => {
+      recordAudit(base, actor, [action, target], change);
+    },
+    audit: ({ before, limit }) => auditPage(sql, before, limit),
+    definitionsChanged: (section, hash) => {
+      if (!setSection(sql, section, hash)) return false;
+      // A tenant that is just being made has nothing to announce yet.
+      if (revision() > 0) bump();
+      return true;
+    },
+    watch: (uri, changed) => {
+      base.changes.watch(uri, changed);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+// What a domain with tables of its own may use without a door to another's: here one that no other file knows.
+
+import { expect, it } from "vitest";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { openTables, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
+import { freshTenant, inside } from "../../support/worker/tenant.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const ANN = { name: "ann" };
+
+interface OwnMethods {
+  grant(): { readonly revision: number; readonly effectiveAt: number };
+  refresh(hash: string): boolean;
+  heard(): readonly string[];
+}
+
+const ownTables: Tables<OwnMethods, TenantHost> = {
+  name: "own",
+  migrations: ["CREATE TABLE own (name TEXT PRIMARY KEY)"],
+  open: (host) => {
+    const heard: string[] = [];
+    host.watch("note:a", () => heard.push("note:a"));
+    return {
+      methods: {
+        grant: () =>
+          host.transaction(() => {
+            host.record(ANN, "own.grant", "own thing", { before: null, after: { granted: true } });
+            return { revision: host.bump({ principal: "key one" }), effectiveAt: host.effectiveAt() };
+          }),
+        refresh: (hash) => host.definitionsChanged("own", hash),
+        heard: () => heard,
+      },
+    };
+  },
+};
+
+function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]) => R): Promise<R> {
+  return inside(freshTenant(), ({ storage }) => {
+    const told: unknown[] = [];
+    const changes = createChanges();
+    const base: TableHost = {
+      sql: storage.sql,
+      env: {},
+      tenant: "tenant",
+      jurisdiction: null,
+      now: () => NOW,
+      transaction: (step) => storage.transactionSync(step),
+      wakeAt: () => {},
+      changes: {
+        ...changes.log,
+        policy: (...about) => {
+          told.push(about);
+        },
+      },
+      closure: { isClosed: () => false, setClosed: () => {} },
+      erase: async () => {},
+    };
+    const tables = [changes.tables, policyTables, contentTables, sectionTables, ownTables];
+    return work(openTables<TenantHost>(tables, base, createTenantHost), told);
+  });
+}
+
+it("makes leases learn of its change, says when it is in force, and stands in the audit log", async () => {
+  await opened((tables, told) => {
+    const policy = policyOf(tables);
+    policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    policy.lease({ version: null, maxStalenessMs: 1000, inCode: false, keyHash: null });
+    expect(ownOf(tables).grant()).toEqual({ revision: 2, effectiveAt: NOW + 1100 });
+    expect(told).toEqual([[2, NOW + 1100, { principal: "key one" }]]);
+    expect(policy.audit({ before: null, limit: 1 })).toMatchObject([{ actor: "ann", action: "own.grant" }]);
+    expect(policy.lease({ version: null, maxStalenessMs: 1000, inCode: false, keyHash: null })).toMatchObject({
+      version: 2,
+    });
+  });
+});
+
+it("tells of definitions only when their digest is another one", async () => {
+  await opened((tables, told) => {
+    policyOf(tables).create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    expect(["a", "a", "b", "b"].map((hash) => ownOf(tables).refresh(hash))).toEqual([true, false, true, false]);
+    expect(told).toHaveLength(2);
+    const lease = policyOf(tables).lease({ version: null, maxStalenessMs: 1000, inCode: false, keyHash: null });
+    expect(lease).toMatchObject({ version: 3, sections: [["own", "b"]] });
+  });
+});
+
+it("hears when content changes that it watches, and of no other", async () => {
+  await opened((tables) => {
+    const content = tables.get("content")?.methods as { put(resource: object): unknown; remove(uri: string): unknown };
+    const put = (uri: string) => content.put(resourceOf(uri));
+    for (const uri of ["note:a", "note:b"]) put(uri);
+    content.remove("note:a");
+    expect(ownOf(tables).heard()).toEqual(["note:a", "note:a"]);
+  });
+});
+
+type Opened = ReturnType<typeof openTables>;
+const ownOf = (tables: Opened) => tables.get("own")?.methods as OwnMethods;
+const policyOf = (tables: Opened) => tables.get("policy")?.methods as ReturnType<typeof policyTables.open>["methods"];
+
+function resourceOf(uri: string) {
+  const about = { name: uri, title: null, description: null, audience: null, priority: null, tags: [] };
+  const row = { uri, ...about, mimeType: "text/plain", binary: false, size: 1, hash: uri };
+  return { row, searchText: "", copy: null, ifAbsent: false, resent: null, maxResources: null };
+}
