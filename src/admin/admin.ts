@@ -16,11 +16,12 @@ export function admin(): Feature<{ readonly PlatformObject: typeof PlatformObjec
   };
 }
 
-function open({ catalog, tenants, hooks, path }: Deployment) {
+function open({ catalog, tenants, hooks, path, features }: Deployment) {
   const app = createAdmin({
     catalog,
     tenants,
     path,
+    features,
     originAllowed: (origin, env) => originAllowed(origin, env as OriginVars),
     onError: (error) => {
       hooks.onError?.(error, undefined);

@@ -3,6 +3,7 @@
 
 import * as z from "zod/mini";
 import { en } from "zod/locales";
+import type { Feature } from "../deployment/deployment.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
@@ -28,6 +29,8 @@ export interface AdminOptions {
   /** Declared in code: they exist without having been made, and cannot be deleted. */
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
   readonly catalog: Catalog;
+  /** Whose sources a tenant has beside its own. */
+  readonly features?: readonly Feature[];
   /** Under which the Worker is mounted; the root when absent. */
   readonly path?: string;
   /** Whether a browser's page of this origin may call; none may when absent. */

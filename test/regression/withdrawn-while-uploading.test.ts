@@ -37,7 +37,7 @@ const cases = WITHDRAWN.flatMap((withdrawn) => ERAS.map(({ revision }) => ({ ...
 
 test.each(cases)(
   "$what while a body was on its way writes nothing, in $revision",
-  async ({ status, withdraw, revision }) => {
+  async ({ status, revision, ...withdrawn }) => {
     const tenant = await admin.tenant({ mode: "key" });
     const [key, other] = [await admin.key(tenant), await admin.key(tenant)];
     const url = `${origin}/mcp/${tenant}`;
@@ -51,7 +51,7 @@ test.each(cases)(
     });
     // The Worker has begun to read: by now it holds a lease that knows the key.
     await client2026(url, {}, {}, bearer(key.token)).request("tools/list");
-    await withdraw(admin, tenant, key.id);
+    await withdrawn.withdraw(admin, tenant, key.id);
     finish(body.slice(half));
     const { response, close } = await begun;
     expect(response.statusCode).toBe(status);

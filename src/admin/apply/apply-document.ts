@@ -8,10 +8,10 @@ import {
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { retiredNames } from "../../tenants/document/retirement.ts";
+import { retiredNames, type CatalogNames } from "../../tenants/document/retirement.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables, type BasesFound } from "../platform/base-tables.ts";
-import { catalogNames } from "./catalog-names.ts";
+import { catalogNames } from "./tenant-offer.ts";
 import { brokenRules, tooLarge } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
@@ -129,9 +129,9 @@ export interface Plan {
 
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
-  const { effective, whole } = await resolveDocument(desk, managed, own, intent);
+  const names = await catalogNames(desk, managed, record);
+  const { effective, whole } = await resolveDocument(desk, managed, { own, names }, intent);
   const before = mergeDocuments([managed.tenant.base, record.effective]);
-  const names = catalogNames(desk.options.catalog, managed.tenant);
   const retired = retiredNames(before, whole, names, Date.now());
   const ownChanges = diffDocuments(record.own, own);
   return {
@@ -148,14 +148,14 @@ async function planApply(desk: Desk, managed: Managed, record: TenantRecord, int
 export async function resolveDocument(
   desk: Desk,
   managed: Managed,
-  own: TenantDocument,
+  { own, names }: { readonly own: TenantDocument; readonly names: CatalogNames },
   about: Pick<Intent, "dryRun" | "supposing">,
 ): Promise<{ readonly effective: TenantDocument; readonly whole: TenantDocument }> {
   const large = tooLarge(own);
   if (large.length > 0) throw new ProblemError("invalid-input", { errors: large });
   const effective = mergeDocuments([...(await basesOf(desk, managed, own, about)), own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);
-  const errors = brokenRules(whole, catalogNames(desk.options.catalog, managed.tenant));
+  const errors = brokenRules(whole, names);
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return { effective, whole };
 }

@@ -3,15 +3,15 @@
 
 import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
-import { offerOf } from "../../content/serve/sources.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { KeyRecord, Policy, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { judge, type Eyes } from "../../tenants/document/visibility.ts";
 import { described, Explained } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
+import { tenantOffer } from "../apply/tenant-offer.ts";
 import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
@@ -43,8 +43,7 @@ export const explainRoutes: readonly Route[] = [
 
 async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<z.output<typeof Explained>> {
   const record = await readRecord(managed);
-  const policy: Policy = { document: record.effective, suspensions: record.suspensions, retired: record.retired };
-  const offer = offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision });
+  const offer = await tenantOffer(desk, managed, record);
   const { document } = offer;
   const { profile = null } = ask;
   if (profile !== null && !Object.hasOwn(document.profiles ?? {}, profile)) throw notFound(`profile ${profile}`);

@@ -4,7 +4,7 @@ import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
-import { catalogNames } from "../apply/catalog-names.ts";
+import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageOf, Suspension, SuspensionKind } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
@@ -89,18 +89,18 @@ const KEY_ID = /^[0-9A-Za-z]{10}$/;
 
 /** A name that nothing has would be believed to be suspended. A key may be named by its id alone. */
 async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): Promise<string> {
-  const { effective } = await readRecord(managed);
+  const record = await readRecord(managed);
   switch (kind) {
     case "tenant":
       return "";
     case "profile": {
-      const { profiles = {} } = mergeDocuments([managed.tenant.base, effective]);
+      const { profiles = {} } = mergeDocuments([managed.tenant.base, record.effective]);
       if (!Object.hasOwn(profiles, name)) throw invalid(["name", `there is no profile ${name}`]);
       return name;
     }
     case "tool": {
-      const { tools, search } = catalogNames(desk.options.catalog, managed.tenant);
-      if (![...tools, ...search].includes(name)) throw invalid(["name", `there is no tool ${name} in the code`]);
+      const { tools, search } = await catalogNames(desk, managed, record);
+      if (![...tools, ...search].includes(name)) throw invalid(["name", `there is no tool ${name}`]);
       return name;
     }
     case "principal": {

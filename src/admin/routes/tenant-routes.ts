@@ -6,6 +6,7 @@ import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
+import { catalogNames } from "../apply/tenant-offer.ts";
 import { resolveDocument } from "../apply/apply-document.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Applied, NewTenant, pageOf, Tenant, TenantId, TenantSummary } from "../contract.ts";
@@ -123,7 +124,8 @@ async function supposeTenant(desk: Desk, asked: Asked) {
   const { id, region = null, jurisdiction = null, document = {} } = asked;
   const own = document as TenantDocument;
   const managed = await findPlace(desk, { id, region, jurisdiction });
-  const { whole } = await resolveDocument(desk, managed, own, { dryRun: true });
+  const names = await catalogNames(desk, managed, null);
+  const { whole } = await resolveDocument(desk, managed, { own, names }, { dryRun: true });
   await checkNames(desk, managed, whole);
   return { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes: [...diffDocuments({}, own)] };
 }
@@ -133,7 +135,8 @@ async function createTenant(desk: Desk, asked: Asked) {
   const own = document as TenantDocument;
   const managed = await findPlace(desk, { id, region, jurisdiction });
   // 1. Everything is checked, before anything is written.
-  const { effective, whole } = await resolveDocument(desk, managed, own, { dryRun: false });
+  const names = await catalogNames(desk, managed, null);
+  const { effective, whole } = await resolveDocument(desk, managed, { own, names }, { dryRun: false });
   const claimed = await claimNames(desk, managed, whole);
   // 2. The directory knows it, then the tenant's own object.
   const directory = directoryOf(desk.env);

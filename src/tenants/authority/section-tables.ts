@@ -107,7 +107,8 @@ function discard(host: TenantHost, hash: string | null): void {
   host.wakeAt(at);
 }
 
-async function collect({ sql, env, tenant, now: clock }: TenantHost, now: number): Promise<number | undefined> {
+async function collect(host: TenantHost, now: number): Promise<number | undefined> {
+  const { sql, env, tenant } = host;
   const due = sql
     .exec<{ hash: string }>("SELECT hash FROM section_garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
     .toArray();
@@ -119,7 +120,7 @@ async function collect({ sql, env, tenant, now: clock }: TenantHost, now: number
       await BODIES.delete(sectionKey(tenant, hash));
     } catch {
       // The runtime gives up an alarm that fails too often, and with it everything that waits here.
-      return clock() + 60_000;
+      return host.now() + 60_000;
     }
     sql.exec("DELETE FROM section_garbage WHERE hash = ? AND collect_at <= ?", hash, now);
   }

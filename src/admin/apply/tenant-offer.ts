@@ -1,0 +1,50 @@
+// Owns what a tenant has to offer as an operator's request finds it: the same sources that a client's request would.
+
+import type { CallHost } from "../../calls/call-host.ts";
+import { codeSource } from "../../content/serve/code-source.ts";
+import { searchTools } from "../../content/serve/search-tools.ts";
+import { documentOf, offerOf, type Offer } from "../../content/serve/sources.ts";
+import { loadSections } from "../../deployment/load-sections.ts";
+import type { Source } from "../../protocol/source.ts";
+import { sectionTables } from "../../tenants/authority/section-tables.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import type { Policy, TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
+import type { CatalogNames } from "../../tenants/document/retirement.ts";
+import type { Desk } from "../route.ts";
+import type { Managed } from "./tenant-access.ts";
+
+export function policyOf({ effective, suspensions, retired }: TenantRecord): Policy {
+  return { document: effective, suspensions, retired };
+}
+
+export async function tenantOffer(desk: Desk, managed: Managed, record: TenantRecord): Promise<Offer> {
+  const policy = policyOf(record);
+  const further = await furtherSources(desk, managed, record);
+  return offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision }, () => further);
+}
+
+/** By their own names: what a document may speak of. null: the tenant is only being made. */
+export async function catalogNames(desk: Desk, managed: Managed, record: TenantRecord | null): Promise<CatalogNames> {
+  const further = record ? await furtherSources(desk, managed, record) : [];
+  const sources = [codeSource(desk.options.catalog, managed.tenant, new Set()), ...further];
+  return {
+    tools: sources.flatMap(({ tools }) => tools.map(({ name }) => name)),
+    prompts: sources.flatMap(({ prompts }) => prompts.map(({ name }) => name)),
+    search: searchTools.map(({ name }) => name),
+  };
+}
+
+async function furtherSources(
+  { env, options: { features = [] } }: Desk,
+  { id, tenant, entry }: Managed,
+  record: TenantRecord,
+): Promise<readonly Source<CallHost>[]> {
+  const sections = await loadSections(features, new Map(record.sections), {
+    tenant: id,
+    bodies: env.BODIES,
+    sections: () => remote(stubOf(env, id, entry ?? ANYWHERE), sectionTables),
+  });
+  const document = documentOf(tenant, policyOf(record));
+  return features.flatMap((feature) => feature.sources?.({ tenant: id, document, sections }) ?? []);
+}

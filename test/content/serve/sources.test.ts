@@ -1,0 +1,61 @@
+// The sources that every tenant has, held against what a source promises: code, and what is stored.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { definePrompt } from "../../../src/content/define/prompt.ts";
+import { defineResource, defineTemplate } from "../../../src/content/define/resource.ts";
+import { defineTool } from "../../../src/content/define/tool.ts";
+import { codeSource } from "../../../src/content/serve/code-source.ts";
+import { offerOf } from "../../../src/content/serve/sources.ts";
+import { storedSource } from "../../../src/content/serve/stored-source.ts";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { openStore } from "../../../src/content/store/open-store.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import { sourceContract } from "../../contract/source-contract.ts";
+import { callOf, hostOf } from "../../support/worker/calls.ts";
+import { freshTenant } from "../../support/worker/tenant.ts";
+
+const CATALOG = {
+  server: { name: "t", version: "1" },
+  instructions: undefined,
+  tools: ["a", "b"].map((name) => defineTool({ name, resumable: name === "a", handler: () => name })),
+  prompts: [definePrompt({ name: "p", arguments: { who: {} }, handler: () => "hi" })],
+  resources: [
+    defineResource({ uri: "code:one", name: "one", text: "1" }),
+    defineResource({ uri: "code:two", name: "two", read: () => "2" }),
+    defineTemplate({ uriTemplate: "code:{n}/x", name: "t", read: ({ n }) => n }),
+  ],
+};
+
+sourceContract("code", async () => {
+  const tenant = freshTenant();
+  return {
+    make: () => codeSource(CATALOG, managedTenant(tenant.id), new Set()),
+    host: hostOf(tenant),
+    call: callOf,
+  };
+});
+
+sourceContract("what is stored", async () => {
+  const tenant = freshTenant();
+  const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
+  const uris = Array.from({ length: 23 }, (_none, at) => `note:${String(at).padStart(2, "0")}`);
+  await Promise.all(uris.map((uri) => store.write({ uri, name: uri, text: uri })));
+  const prompts = { daily: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }] } } as const;
+  return { make: () => storedSource({ prompts }, 3), host: hostOf(tenant), call: callOf };
+});
+
+describe("a tenant's offer", () => {
+  it("has a prompt of its document in the place of one in code, and what features bring after its own", () => {
+    const document = { prompts: { p: { messages: [] } } };
+    const policy = { document, suspensions: [], retired: [] };
+    const further = codeSource({ ...CATALOG, tools: [] }, managedTenant("t"), new Set());
+    const offer = offerOf(CATALOG, managedTenant("t"), { policy, version: 1 }, () => [{ ...further, id: "further" }]);
+    expect(offer.sources.map(({ id, prompts }) => [id, prompts.map(({ name }) => name)])).toEqual([
+      ["code", []],
+      ["stored", ["p"]],
+      ["further", ["p"]],
+    ]);
+  });
+});
