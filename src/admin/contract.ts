@@ -40,7 +40,19 @@ export const NewTenant = z
   })
   .register(described, { id: "NewTenant" });
 
-const Timestamp = z.iso.datetime();
+const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z$/;
+
+/** A day that no month has is read as one of the next month. */
+function isDay(text: string): boolean {
+  const time = Date.parse(text);
+  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === text.slice(0, 10);
+}
+
+/** In UTC, as RFC 3339 has it. */
+export const Timestamp = z
+  .string()
+  .check(z.refine((text) => ISO_UTC.test(text) && isDay(text), "Invalid ISO datetime"))
+  .register(described, { format: "date-time" });
 
 export const Tenant = z
   .object({
@@ -50,7 +62,7 @@ export const Tenant = z
     /** Where its data was first kept near, and where it must stay; null: nobody said. */
     region: z.nullable(Region),
     jurisdiction: z.nullable(Jurisdiction),
-    url: z.url(),
+    url: z.string().register(described, { format: "uri" }),
     revision: z.int(),
     own: Document,
     effective: Document,

@@ -5,7 +5,15 @@ import * as z from "zod/mini";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
 /** Ids and descriptions of schemas. zod's global registry belongs to the author of the Worker. */
-export const described = z.registry<{ id?: string; description?: string; example?: string }>();
+export const described = z.registry<{
+  id?: string;
+  description?: string;
+  example?: string;
+  format?: string;
+  default?: number;
+}>();
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 const MAX_PATTERNS = 200;
 const MAX_MEMBERS = 500;
@@ -99,7 +107,7 @@ export const Prompt = z
             z.strictObject({ type: z.literal("text"), text: z.string().check(z.maxLength(100_000)) }),
             z.strictObject({
               type: z.literal("image"),
-              data: z.base64().check(z.maxLength(1_400_000)),
+              data: z.string().check(z.maxLength(1_400_000), z.regex(BASE64, "must be Base64")),
               mimeType: z.string().check(z.maxLength(100)),
             }),
             z.strictObject({ type: z.literal("resource"), uri: z.string().check(z.maxLength(2048)) }),
@@ -153,7 +161,7 @@ export const Document = z
     search: z.optional(z.boolean()),
     tools: z.optional(
       z
-        .record(Pattern, z.strictObject({ enabled: z.optional(z.boolean()), config: z.optional(z.json()) }))
+        .record(Pattern, z.strictObject({ enabled: z.optional(z.boolean()), config: z.optional(z.unknown()) }))
         .check(z.refine(few, `at most ${MAX_MEMBERS} members`)),
     ),
     scopes: z.optional(z.record(Name, Scope).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),

@@ -165,36 +165,42 @@ export function parse<T extends z.ZodMiniType>(schema: T, value: unknown): z.out
   throw new ProblemError("invalid-input", { errors: rulesOf(parsed.error.issues) });
 }
 
-function queryOf(request: Request, schema: z.ZodMiniObject): Record<string, string | string[]> {
+function queryOf(request: Request, schema: z.ZodMiniObject): Record<string, unknown> {
   const given = new URL(request.url).searchParams;
   const errors: FieldRule[] = [];
-  const query: Record<string, string | string[]> = {};
+  const query: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     const values = given.getAll(name);
-    const [first = ""] = values;
-    if (!Object.hasOwn(schema.shape, name)) errors.push({ field: name, rule: "is not a known parameter" });
-    else if (isList(schema.shape[name] as z.ZodMiniType)) query[name] = values;
+    const wanted = Object.hasOwn(schema.shape, name) ? within(schema.shape[name] as z.ZodMiniType) : undefined;
+    if (!wanted) errors.push({ field: name, rule: "is not a known parameter" });
+    else if (wanted instanceof z.ZodMiniArray) query[name] = values;
     else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
-    else query[name] = first;
+    else query[name] = readText(wanted, values[0] ?? "");
   }
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return query;
 }
 
-function isList(schema: z.ZodMiniType): boolean {
-  return schema instanceof z.ZodMiniOptional
-    ? isList(schema.def.innerType as z.ZodMiniType)
-    : schema instanceof z.ZodMiniArray;
+/** What a parameter is when it is given. */
+function within(schema: z.ZodMiniType): z.ZodMiniType {
+  const isWrapped = schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniDefault;
+  return isWrapped ? within(schema.def.innerType as z.ZodMiniType) : schema;
 }
 
-const flag = z.stringbool({ truthy: ["1", "true"], falsy: ["0", "false"], error: "1 or 0" });
+const FLAGS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
 
-/** A number as text; what it is not is said in one way. */
+/** A parameter is text; what it is not, its schema says. */
+function readText(schema: z.ZodMiniType, text: string): unknown {
+  if (schema instanceof z.ZodMiniNumber) return Number(text);
+  return schema instanceof z.ZodMiniBoolean && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
+}
+
+/** A number in the query; what it is not is said in one way. */
 export const queryNumber = () =>
-  z.coerce.number({ error: (issue) => (issue.code === "invalid_type" ? "must be a number" : undefined) });
+  z.number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) });
 
 /** Parameters that several routes share. */
-export const Flag = z.optional(flag);
+export const Flag = z.optional(z.boolean({ error: "1 or 0" }));
 export const PageQuery = {
   cursor: z.optional(z.string().check(z.maxLength(8192))),
   limit: z._default(queryNumber().check(z.int(), z.minimum(1), z.maximum(1000)), 100),

@@ -6,7 +6,7 @@ import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-
 import { MAX_BODY_BYTES, openStore, sha256, storeBody, type StoreResult } from "../../content/store/open-store.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import { described, pageOf, ResourceAbout } from "../contract.ts";
+import { described, pageOf, ResourceAbout, Timestamp } from "../contract.ts";
 import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { invalid, notFound, ProblemError } from "../problem.ts";
@@ -43,7 +43,7 @@ const PutQuery = z.extend(UriQuery, {
   tag: z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(100))).check(z.maxLength(100))),
   audience: z.optional(z.array(z.enum(["user", "assistant"])).check(z.maxLength(2))),
   priority: z.optional(queryNumber().check(z.minimum(0), z.maximum(1))),
-  lastModified: z.optional(z.iso.datetime().check(z.maxLength(40))).register(described, {
+  lastModified: z.optional(z.clone(Timestamp).check(z.maxLength(40))).register(described, {
     description: "When its content last changed, as the source of a copy says; now when absent.",
   }),
   binary: z.clone(Flag).register(described, {
