@@ -1,7 +1,8 @@
 // Owns the OpenAPI 3.1 description of the admin API, made from the very schemas that validate it.
 // https://spec.openapis.org/oas/v3.1.1
 
-import * as z from "zod/mini";
+import type * as z from "zod/mini";
+import { writeZod, type Direction, type WrittenSchema } from "../calls/zod-json-schema.ts";
 import { described, Problem } from "./contract.ts";
 import { PROBLEM_KEYS, statusOf } from "./problem.ts";
 import type { Reply, Route } from "./route.ts";
@@ -44,19 +45,13 @@ export function describe(routes: readonly Route[], version: string): OpenApi {
   };
 }
 
-type Convert = (schema: z.ZodMiniType, io: "input" | "output") => Json;
+type Convert = (schema: z.ZodMiniType, io: Direction) => Json;
 
 /** Schemas with an id become components, named once. */
 function createConverter(schemas: Record<string, Json>): Convert {
   return (schema, io) => {
-    const {
-      $schema: _,
-      $defs = {},
-      ...json
-    } = relocate(z.toJSONSchema(schema, { io, unrepresentable: "any", metadata: described })) as Json & {
-      $defs?: Record<string, Json>;
-    };
-    for (const [id, { $id: _id, id: _meta, ...definition }] of Object.entries($defs)) schemas[id] = definition;
+    const { $defs = {}, ...json } = relocate(writeZod(schema, io, described)) as WrittenSchema;
+    Object.assign(schemas, $defs);
     return json;
   };
 }

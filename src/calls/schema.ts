@@ -2,10 +2,11 @@
 // https://standardschema.dev
 
 import { en } from "zod/locales";
-import { config, toJSONSchema, type $ZodType } from "zod/v4/core";
+import { config, type $ZodType } from "zod/v4/core";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
+import { writeZod } from "./zod-json-schema.ts";
 
 interface StandardIssue {
   readonly message: string;
@@ -34,6 +35,8 @@ export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
 export type Infer<S> = S extends StandardSchema<infer Output> ? Output : Record<string, unknown>;
 
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
+
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 export interface CompiledSchema {
   /** The JSON Schema that is listed; unmodified when it was given as one. */
@@ -95,14 +98,7 @@ function jsonOf(schema: StandardSchema): JsonObject {
   } catch (error) {
     if (!isZod(schema)) throw error;
   }
-  return toJSONSchema(schema as $ZodType, {
-    io: "input",
-    target: "draft-2020-12",
-    unrepresentable: ({ path, message }) => {
-      const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
-      throw new TypeError(member === "" ? message : `${member}: ${message}`);
-    },
-  });
+  return { $schema: DIALECT, ...writeZod(schema as StandardSchema & $ZodType, "input") };
 }
 
 function notWritten(vendor: string): string {

@@ -1,0 +1,252 @@
+// Owns zod schemas as JSON Schema, for those that cannot write themselves (zod/mini) and for the admin API's description.
+// Refuses, by member, what JSON cannot say. zod's own writer is the test's second opinion; decision 0019 says why not ours.
+// https://zod.dev/library-authors
+
+import { globalRegistry, type $ZodType, type $ZodTypes } from "zod/v4/core";
+import { typeName } from "./json-schema.ts";
+import { numberKeywords, sizesOf, stringKeywords } from "./zod-checks.ts";
+
+type Json = Record<string, unknown>;
+
+/** "input": what may be sent; "output": what is answered, which has each member that has a default. */
+export type Direction = "input" | "output";
+
+/** What authors say of a schema beside it: title, description, id, any further keyword. */
+export type Metadata = { get(schema: $ZodType): Readonly<Record<string, unknown>> | undefined };
+
+/** Members of a schema with an id, and those that hold themselves, stand here by name. */
+export interface WrittenSchema extends Json {
+  readonly $defs?: Readonly<Record<string, Json>>;
+}
+
+/** Throws a TypeError that names the member that has no JSON Schema. */
+export function writeZod(schema: $ZodType, io: Direction, metadata: Metadata = globalRegistry): WrittenSchema {
+  const writer = new Writer(schema, io, metadata);
+  const json = writer.write(schema, []);
+  return Object.keys(writer.defs).length === 0 ? json : { ...json, $defs: writer.defs };
+}
+
+type Member = readonly string[];
+
+class Writer {
+  readonly defs: Record<string, Json> = {};
+  readonly io: Direction;
+  /** How many members were passed over whose input is not their output. */
+  transforms = 0;
+  readonly #references = new Map<$ZodType, string>();
+  readonly #open = new Set<$ZodType>();
+  readonly #root: $ZodType;
+  readonly #metadata: Metadata;
+
+  constructor(root: $ZodType, io: Direction, metadata: Metadata) {
+    this.io = io;
+    this.#root = root;
+    this.#metadata = metadata;
+  }
+
+  write(schema: $ZodType, at: Member): Json {
+    const { id, ...described } = this.#metadata.get(schema) ?? {};
+    if (typeof id === "string") this.#references.set(schema, `#/$defs/${id}`);
+    const known = this.#references.get(schema);
+    if (known?.startsWith("#/$defs/") && known.slice(8) in this.defs) return { $ref: known };
+    if (this.#open.has(schema)) return { $ref: this.#referTo(schema) };
+    this.#open.add(schema);
+    const json = { ...this.#body(schema as $ZodTypes, at), ...described };
+    this.#open.delete(schema);
+    const reference = this.#references.get(schema);
+    if (reference === undefined || reference === "#") return json;
+    this.defs[reference.slice(8)] = json;
+    return { $ref: reference };
+  }
+
+  #referTo(schema: $ZodType): string {
+    let reference = this.#references.get(schema);
+    if (reference === undefined) {
+      reference = schema === this.#root ? "#" : `#/$defs/__schema${this.#references.size}`;
+      this.#references.set(schema, reference);
+    }
+    return reference;
+  }
+
+  #body(schema: $ZodTypes, at: Member): Json {
+    const { type } = schema._zod.def;
+    const write = bodies[type] as ((schema: $ZodTypes, writer: Writer, at: Member) => Json) | undefined;
+    if (write) return write(schema, this, at);
+    throw new TypeError(refusal(at, `a value of type ${type}`));
+  }
+}
+
+function refusal(at: Member, what: string): string {
+  return `${at.length === 0 ? "" : `${at.join(".")}: `}${what} cannot be written as JSON Schema`;
+}
+
+type TypeOf<S> = S extends { readonly _zod: { readonly def: { readonly type: infer Type } } } ? Type : never;
+type Body<Type> = (
+  schema: Extract<$ZodTypes, { readonly _zod: { readonly def: { readonly type: Type } } }>,
+  writer: Writer,
+  at: Member,
+) => Json;
+
+/** What holds one other schema, and says nothing of its own. */
+const innerOf = (
+  schema: { readonly _zod: { readonly def: { readonly innerType: $ZodType } } },
+  writer: Writer,
+  at: Member,
+) => writer.write(schema._zod.def.innerType, at);
+
+const bodies: { readonly [Type in TypeOf<$ZodTypes>]?: Body<Type> } = {
+  any: () => ({}),
+  unknown: () => ({}),
+  never: () => ({ not: {} }),
+  null: () => ({ type: "null" }),
+  boolean: () => ({ type: "boolean" }),
+  string: stringKeywords,
+  number: numberKeywords,
+  template_literal: ({ _zod }) => ({ type: "string", pattern: _zod.pattern.source }),
+  enum: ({ _zod }) => oneOfValues([..._zod.values]),
+  literal: literalOf,
+  array: (schema, writer, at) => ({
+    type: "array",
+    ...sizesOf(schema, "Items"),
+    items: writer.write(schema._zod.def.element, at),
+  }),
+  tuple: tupleOf,
+  object: objectOf,
+  record: recordOf,
+  union: ({ _zod: { def } }, writer, at) => {
+    const options = def.options.map((option) => writer.write(option, at));
+    return def.inclusive === false ? { oneOf: options } : anyOf(options);
+  },
+  intersection: intersectionOf,
+  nullable: (schema, writer, at) => anyOf([innerOf(schema, writer, at), { type: "null" }]),
+  optional: innerOf,
+  nonoptional: innerOf,
+  catch: innerOf,
+  lazy: ({ _zod }, writer, at) => writer.write(_zod.innerType, at),
+  readonly: (schema, writer, at) => ({ ...innerOf(schema, writer, at), readOnly: true }),
+  default: (schema, writer, at) => {
+    const before = writer.transforms;
+    const inner = innerOf(schema, writer, at);
+    // A default is of the output's type; where the input has another, a caller could not send it.
+    return writer.transforms > before ? inner : { ...inner, default: schema._zod.def.defaultValue };
+  },
+  prefault: (schema, writer, at) => {
+    const inner = innerOf(schema, writer, at);
+    return writer.io === "input" ? { ...inner, default: schema._zod.def.defaultValue } : inner;
+  },
+  pipe: ({ _zod: { def } }, writer, at) => {
+    if (writer.io === "output") return writer.write(def.out, at);
+    writer.transforms += 1;
+    return writer.write(def.in._zod.def.type === "transform" ? def.out : def.in, at);
+  },
+};
+
+function literalOf(...[{ _zod }, , at]: Parameters<Body<"literal">>): Json {
+  const { values } = _zod.def;
+  const other = values.map((value) => typeof value).find((type) => type === "undefined" || type === "bigint");
+  if (other !== undefined) throw new TypeError(refusal(at, `a literal of type ${other}`));
+  const [value] = values;
+  return values.length === 1 ? { type: typeName(value), const: value } : oneOfValues(values);
+}
+
+function oneOfValues(values: readonly unknown[]): Json {
+  if (values.length === 0) return { not: {} };
+  const [type, ...others] = new Set(values.map(typeName));
+  return { ...(others.length === 0 ? { type } : {}), enum: values };
+}
+
+/** Alternatives that are types alone are one list of types, which clients show better. */
+function anyOf(options: readonly Json[]): Json {
+  const types = options.flatMap((option) => (Object.keys(option).length === 1 ? option.type : undefined));
+  if (types.includes(undefined)) return { anyOf: options };
+  const distinct = [...new Set(types)];
+  return { type: distinct.length === 1 ? distinct[0] : distinct };
+}
+
+/** Objects that share no member are written as one, closed if both are: `allOf` would have each refuse the other's. */
+function intersectionOf(...[{ _zod }, writer, at]: Parameters<Body<"intersection">>): Json {
+  const sides = [writer.write(_zod.def.left, at), writer.write(_zod.def.right, at)];
+  const [left = {}, right = {}] = sides.map(membersOf);
+  const closed = sides.map((side) => side.additionalProperties === false);
+  if (sides.every(isPlainObject) && !Object.keys(left).some((key) => key in right)) {
+    const required = sides.flatMap((side) => (side.required as string[] | undefined) ?? []);
+    return {
+      type: "object",
+      properties: { ...left, ...right },
+      ...(required.length === 0 ? {} : { required }),
+      ...(closed.includes(false) ? {} : { additionalProperties: false }),
+    };
+  }
+  if (closed.includes(true)) throw new TypeError(refusal(at, "an intersection of closed objects with a common member"));
+  return { allOf: sides };
+}
+
+function isPlainObject({
+  type,
+  properties: _properties,
+  required: _required,
+  additionalProperties = false,
+  ...more
+}: Json): boolean {
+  return type === "object" && additionalProperties === false && Object.keys(more).length === 0;
+}
+
+function membersOf(side: Json): Json {
+  return (side.properties as Json | undefined) ?? {};
+}
+
+function tupleOf(...[schema, writer, at]: Parameters<Body<"tuple">>): Json {
+  const { items, rest } = schema._zod.def;
+  const minItems = items.findLastIndex((item) => !mayLack(item, writer.io)) + 1;
+  return {
+    type: "array",
+    prefixItems: items.map((item, index) => writer.write(item, [...at, String(index)])),
+    items: rest ? writer.write(rest, at) : false,
+    ...(minItems > 0 ? { minItems } : {}),
+    ...(rest ? {} : { maxItems: items.length }),
+    ...sizesOf(schema, "Items"),
+  };
+}
+
+function objectOf(...[{ _zod }, writer, at]: Parameters<Body<"object">>): Json {
+  const { shape, catchall } = _zod.def;
+  const members = Object.entries(shape);
+  const required = members.flatMap(([key, member]) => (mayLack(member, writer.io) ? [] : [key]));
+  return {
+    type: "object",
+    properties: Object.fromEntries(members.map(([key, member]) => [key, writer.write(member, [...at, key])])),
+    ...(required.length === 0 ? {} : { required }),
+    ...furtherMembers(catchall, writer, at),
+  };
+}
+
+/** What an object does not know it drops: a request may carry more, an answer never does. */
+function furtherMembers(catchall: $ZodType | undefined, writer: Writer, at: Member): Json {
+  if (catchall === undefined) return writer.io === "output" ? { additionalProperties: false } : {};
+  return { additionalProperties: catchall._zod.def.type === "never" ? false : writer.write(catchall, at) };
+}
+
+function recordOf(...[{ _zod }, writer, at]: Parameters<Body<"record">>): Json {
+  const { keyType, valueType, mode, partial } = _zod.def;
+  const names = writer.write(keyType, at);
+  const additionalProperties = writer.write(valueType, at);
+  // A loose record lets keys of another form pass, with any value.
+  if (mode === "loose") return { type: "object" };
+  const all = partial || (writer.io === "input" && mayLack(valueType, "input")) ? undefined : keyType._zod.values;
+  return {
+    type: "object",
+    // A key that is a number is text in JSON.
+    ...(names.type === "number" || names.type === "integer" ? {} : { propertyNames: names }),
+    additionalProperties,
+    ...(all === undefined ? {} : { required: [...all].map(String) }),
+  };
+}
+
+/** For zod, what mends a wrong value may be absent as well; what a caller is told is the type before the mending. */
+function mayLack(schema: $ZodType, io: Direction): boolean {
+  if (io === "output") return schema._zod.optout !== undefined;
+  const { def } = (schema as $ZodTypes)._zod;
+  if (def.type === "catch") return mayLack(def.innerType, io);
+  if (def.type === "pipe" && def.in._zod.def.type === "transform") return mayLack(def.out, io);
+  return schema._zod.optin !== undefined;
+}
