@@ -23,8 +23,16 @@ const object = (properties: object, more: object = {}) => ({ type: "object", pro
 describe("an input schema", () => {
   it.each<[what: string, schema: unknown, says: RegExp]>([
     ["a date", z.object({ when: z.date() }), /^tool "t": input\.when: a value of type date cannot be/],
-    ["a date of zod/mini", mini.object({ when: mini.date() }), /^tool "t": input\.when: a value of type date cannot be/],
-    ["a date further down", z.object({ a: z.object({ b: z.array(z.bigint()) }) }), /^tool "t": input\.a\.b: a value of type bigint/],
+    [
+      "a date of zod/mini",
+      mini.object({ when: mini.date() }),
+      /^tool "t": input\.when: a value of type date cannot be/,
+    ],
+    [
+      "a date further down",
+      z.object({ a: z.object({ b: z.array(z.bigint()) }) }),
+      /^tool "t": input\.a\.b: a value of type bigint/,
+    ],
     ["zod 3", z3.object({ a: z3.string() }), /^tool "t": input: this is zod 3.*import zod 4/],
     ["valibot", v.object({ a: v.string() }), /^tool "t": input: valibot has no way/],
     [
