@@ -1,20 +1,13 @@
-// Owns a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names and the audit log, and
-// the leases on them. Every write is one transaction with its audit entry, and says when it is in force everywhere.
+// Owns changing a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names. Every write is
+// one transaction with its audit entry, and says when it is in force everywhere. Takes the place of lease-tables.ts.
 
 import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { grant, suspensionsOf, withdrawn } from "./leases.ts";
+import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
+import { suspensionsOf, withdrawn } from "./leases.ts";
 import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
-import type {
-  Actor,
-  AuditEntry,
-  LeaseAnswer,
-  LeaseAsk,
-  RetiredName,
-  TenantRecord,
-  WriteResult,
-} from "./policy-records.ts";
+import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -32,8 +25,7 @@ export interface DocumentWrite {
   readonly action: string;
 }
 
-export interface PolicyMethods extends KeyMethods, BlockMethods, SecretMethods {
-  lease(ask: LeaseAsk): LeaseAnswer;
+export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, SecretMethods {
   create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
   write(write: DocumentWrite): WriteResult;
   read(inCode: boolean): TenantRecord | undefined;
@@ -48,39 +40,19 @@ export interface PolicyMethods extends KeyMethods, BlockMethods, SecretMethods {
 }
 
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
-  name: "policy",
-  migrations: [
-    "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
-    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
-    `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
-       successor TEXT, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
-    `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
-       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER)`,
-    `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
-       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
-    "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
-    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
-  ],
+  name: leaseTables.name,
+  migrations: leaseTables.migrations,
   open: (host) => ({ methods: methodsOf(host) }),
 };
-
-interface TenantRow {
-  [column: string]: SqlStorageValue;
-  created: string;
-  revision: number;
-  own: string;
-  effective: string;
-}
 
 function methodsOf(host: TenantHost): PolicyMethods {
   const { sql } = host;
   const rows = tenantRows(host);
   return {
+    ...leaseMethods(host),
     ...createKeyMethods(host),
     ...createBlockMethods(host),
     ...createSecretMethods(host),
-    lease: (ask) => grant(host, ask, ask.inCode ? rows.ensure() : rows.find()),
     create: (write) =>
       host.transaction(() => {
         const found = rows.find();
@@ -121,34 +93,6 @@ function methodsOf(host: TenantHost): PolicyMethods {
       return host.effectiveAt();
     },
     erase: () => host.erase(),
-  };
-}
-
-interface TenantRows {
-  find(): TenantRow | undefined;
-  insert(own: TenantDocument, effective: TenantDocument): void;
-  /** A tenant in code exists without a row until it is first asked for. */
-  ensure(): TenantRow;
-}
-
-function tenantRows(host: TableHost): TenantRows {
-  const { sql } = host;
-  const find = () => sql.exec<TenantRow>("SELECT * FROM tenant").toArray()[0];
-  const insert = (own: TenantDocument, effective: TenantDocument) => {
-    sql.exec(
-      "INSERT INTO tenant (one, created, revision, own, effective) VALUES (1, ?, 1, ?, ?)",
-      new Date(host.now()).toISOString(),
-      JSON.stringify(own),
-      JSON.stringify(effective),
-    );
-  };
-  return {
-    find,
-    insert,
-    ensure: () => {
-      if (!find()) insert({}, {});
-      return find() as TenantRow;
-    },
   };
 }
 

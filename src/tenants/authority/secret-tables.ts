@@ -14,8 +14,6 @@ export interface SecretRecord {
 
 export interface SecretMethods {
   secrets(): readonly SecretRecord[];
-  /** null: there is none of this name. */
-  sealedSecret(name: string): string | null;
   /** `replaced`: something else was there under this name. */
   setSecret(name: string, sealed: string, actor: Actor): (WriteResult & { readonly replaced: boolean }) | "full";
   deleteSecret(name: string, actor: Actor): WriteResult;
@@ -40,8 +38,6 @@ export function createSecretMethods(host: TenantHost): SecretMethods {
   });
   return {
     secrets: all,
-    sealedSecret: (name) =>
-      sql.exec<{ sealed: string }>("SELECT sealed FROM secrets WHERE name = ?", name).toArray()[0]?.sealed ?? null,
     setSecret: (name, sealed, actor) =>
       host.transaction(() => {
         const before = find(name);

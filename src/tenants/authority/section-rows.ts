@@ -1,6 +1,13 @@
 // Owns which sections a tenant's lease has, by hash.
 
 import type { Sections } from "./policy-records.ts";
+import type { Tables } from "./tables.ts";
+
+export const sectionRows: Tables = {
+  name: "section-rows",
+  migrations: ["CREATE TABLE sections (name TEXT PRIMARY KEY, hash TEXT NOT NULL) WITHOUT ROWID"],
+  open: () => ({ methods: {} }),
+};
 
 export function sectionsOf(sql: SqlStorage): Sections {
   return sql

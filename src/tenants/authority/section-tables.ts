@@ -1,5 +1,5 @@
-// Owns the sections of a tenant's lease in its object: which there are, by hash, and their bodies until KV has them
-// everywhere. A section is what a feature leases beside the policy because it is large, such as an upstream's catalog.
+// Owns the bodies of a tenant's sections in its object, until KV has them everywhere; section-rows.ts has which there are.
+// A section is what a feature leases beside the policy because it is large, such as an upstream's catalog.
 
 import { sectionHash } from "./section-rows.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -37,7 +37,6 @@ export function sectionKey(tenant: string, hash: string): string {
 export const sectionTables: Tables<SectionMethods, TenantHost> = {
   name: "sections",
   migrations: [
-    "CREATE TABLE sections (name TEXT PRIMARY KEY, hash TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE section_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, part BLOB NOT NULL, PRIMARY KEY (hash, at)) WITHOUT ROWID",
     "CREATE TABLE section_garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL) WITHOUT ROWID",
   ],

@@ -2,15 +2,23 @@
 
 import { authorityTables } from "./authority-tables.ts";
 import { endedTables } from "./ended-tables.ts";
-import { policyTables } from "./policy-tables.ts";
-import { sectionTables } from "./section-tables.ts";
+import { leaseTables } from "./lease-tables.ts";
+import { sectionRows } from "./section-rows.ts";
 import { sessionRegister } from "./session-register.ts";
 import type { Tables } from "./tables.ts";
 import { createTablesObject, type TablesObjectClass } from "./tables-object.ts";
 import { createTenantHost, type TenantHost } from "./tenant-host.ts";
 
-/** Bind it as `TENANTS`. */
+const own: readonly Tables<object, TenantHost>[] = [
+  authorityTables,
+  endedTables,
+  sessionRegister,
+  leaseTables,
+  sectionRows,
+];
+
+/** Bind it as `TENANTS`. Of tables with one name the last are opened: those that change what others only read. */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
-  const own = [authorityTables, endedTables, sessionRegister, policyTables, sectionTables];
-  return createTablesObject<Env, TenantHost>([...own, ...tables], createTenantHost);
+  const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
+  return createTablesObject<Env, TenantHost>([...byName.values()], createTenantHost);
 }

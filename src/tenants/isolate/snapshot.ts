@@ -4,7 +4,7 @@
 import type { KeyRing } from "../../auth/seal.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "../authority/policy-records.ts";
-import { policyTables } from "../authority/policy-tables.ts";
+import { leaseTables } from "../authority/lease-tables.ts";
 import type { Placement } from "../directory/placement.ts";
 import { remote, type TenantStub } from "../authority/tables.ts";
 
@@ -64,7 +64,7 @@ export function validSnapshot(tenant: string): Snapshot | undefined {
 export async function askSnapshot(tenant: string, stub: TenantStub, ask: SnapshotAsk): Promise<Snapshot | undefined> {
   const asked = Date.now();
   const before = held.get(tenant);
-  const answer: LeaseAnswer = await remote(stub, policyTables).lease({
+  const answer: LeaseAnswer = await remote(stub, leaseTables).lease({
     version: before ? { number: before.version, created: before.created } : null,
     maxStalenessMs: ask.maxStalenessMs,
     inCode: ask.inCode,

@@ -4,7 +4,7 @@
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import { isStale } from "./outage.ts";
-import { policyTables } from "../authority/policy-tables.ts";
+import { leaseTables } from "../authority/lease-tables.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { remote, type TenantStub } from "../authority/tables.ts";
 
@@ -44,7 +44,7 @@ async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Pro
   const key = `secret ${name}`;
   const known = isLeased(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
   if (known !== undefined) return known;
-  const sealed = await remote(stub(), policyTables).sealedSecret(name);
+  const sealed = await remote(stub(), leaseTables).sealedSecret(name);
   if (derived.size < MAX_DERIVED) derived.set(key, sealed);
   return sealed;
 }

@@ -7,6 +7,7 @@ import { changeMigrations } from "../../../src/tenants/authority/change-tables.t
 import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
@@ -92,6 +93,7 @@ describe("migrate", () => {
       { name: "content", version: contentTables.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
+      { name: "section-rows", version: sectionRows.migrations.length },
       { name: "sections", version: sectionTables.migrations.length },
       { name: "sessions", version: sessionRegister.migrations.length },
     ];

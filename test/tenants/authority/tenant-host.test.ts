@@ -6,6 +6,7 @@ import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { openTables, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
 import { freshTenant, inside } from "../../support/worker/tenant.ts";
 
@@ -59,7 +60,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
       closure: { isClosed: () => false, setClosed: () => {} },
       erase: async () => {},
     };
-    const tables = [changes.tables, policyTables, contentTables, sectionTables, ownTables];
+    const tables = [changes.tables, policyTables, contentTables, sectionRows, sectionTables, ownTables];
     return work(openTables<TenantHost>(tables, base, createTenantHost), told);
   });
 }

@@ -1,0 +1,77 @@
+// Owns a tenant's policy in its object as far as every Worker needs it: the leases on it, and the row of a tenant that code
+// declares. Refuses to change it; whoever brings policy-tables.ts does.
+
+import type { TenantDocument } from "../document/tenant-document.ts";
+import { grant } from "./leases.ts";
+import type { LeaseAnswer, LeaseAsk } from "./policy-records.ts";
+import type { TableHost, Tables } from "./tables.ts";
+import type { TenantHost } from "./tenant-host.ts";
+
+export interface LeaseMethods {
+  lease(ask: LeaseAsk): LeaseAnswer;
+  /** null: there is none of this name. */
+  sealedSecret(name: string): string | null;
+}
+
+export const leaseTables: Tables<LeaseMethods, TenantHost> = {
+  name: "policy",
+  migrations: [
+    "CREATE TABLE tenant (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, revision INTEGER NOT NULL, own TEXT NOT NULL, effective TEXT NOT NULL)",
+    "CREATE TABLE suspensions (kind TEXT NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, since TEXT NOT NULL, PRIMARY KEY (kind, name)) WITHOUT ROWID",
+    `CREATE TABLE retired (kind TEXT NOT NULL, profile TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL,
+       successor TEXT, until INTEGER NOT NULL, PRIMARY KEY (kind, profile, name)) WITHOUT ROWID`,
+    `CREATE TABLE api_keys (id TEXT PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL, scopes TEXT, profile TEXT,
+       expires INTEGER, created TEXT NOT NULL, last_used TEXT, retires INTEGER)`,
+    `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+    "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
+    "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
+  ],
+  open: (host) => ({ methods: leaseMethods(host) }),
+};
+
+export function leaseMethods(host: TenantHost): LeaseMethods {
+  const rows = tenantRows(host);
+  return {
+    lease: (ask) => grant(host, ask, ask.inCode ? rows.ensure() : rows.find()),
+    sealedSecret: (name) =>
+      host.sql.exec<{ sealed: string }>("SELECT sealed FROM secrets WHERE name = ?", name).toArray()[0]?.sealed ?? null,
+  };
+}
+
+export interface TenantRow {
+  [column: string]: SqlStorageValue;
+  created: string;
+  revision: number;
+  own: string;
+  effective: string;
+}
+
+export interface TenantRows {
+  find(): TenantRow | undefined;
+  insert(own: TenantDocument, effective: TenantDocument): void;
+  /** A tenant in code exists without a row until it is first asked for. */
+  ensure(): TenantRow;
+}
+
+export function tenantRows(host: TableHost): TenantRows {
+  const { sql } = host;
+  const find = () => sql.exec<TenantRow>("SELECT * FROM tenant").toArray()[0];
+  const insert = (own: TenantDocument, effective: TenantDocument) => {
+    sql.exec(
+      "INSERT INTO tenant (one, created, revision, own, effective) VALUES (1, ?, 1, ?, ?)",
+      new Date(host.now()).toISOString(),
+      JSON.stringify(own),
+      JSON.stringify(effective),
+    );
+  };
+  return {
+    find,
+    insert,
+    ensure: () => {
+      if (!find()) insert({}, {});
+      return find() as TenantRow;
+    },
+  };
+}
