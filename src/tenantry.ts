@@ -7,7 +7,16 @@ import type { TenantDefinition as Definition } from "./tenants/document/tenant-d
 export { createWorker, type TenantryWorker, type WorkerOptions } from "./http/create-worker.ts";
 export type { Env } from "./http/visit.ts";
 export { admin } from "./admin/admin.ts";
-export type { Deployment, Feature, FeatureRoutes, SourceGround } from "./deployment/deployment.ts";
+export type {
+  Deployment,
+  Feature,
+  FeatureRoutes,
+  LeasedSections,
+  LoadedSections,
+  SectionGround,
+  SourceGround,
+} from "./deployment/deployment.ts";
+export { leasedSections } from "./deployment/leased-sections.ts";
 export { defineTool, type Tool, type ToolOptions } from "./content/define/tool.ts";
 export { definePrompt, type Prompt, type PromptOptions } from "./content/define/prompt.ts";
 export type { CallToolReturn, PromptMessage, PromptReturn, ToolReturn } from "./content/define/results.ts";

@@ -5,7 +5,7 @@ import type { CallHost, Hooks } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { Source } from "../protocol/source.ts";
-import type { Tables } from "../tenants/authority/tables.ts";
+import type { Tables, TenantStub } from "../tenants/authority/tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -40,8 +40,29 @@ export interface SourceGround {
   readonly tenant: string;
   /** With everything that lies under it. */
   readonly document: TenantDocument;
-  /** What is leased beside the policy, as far as the feature asked for it, by name. */
+  /** What is leased beside the policy, as far as the feature asked for it and it could be brought, by name. */
   readonly sections: ReadonlyMap<string, Section>;
+}
+
+/** Where a tenant's sections are found: which its lease has, by hash, and who has their bodies. */
+export interface SectionGround {
+  readonly tenant: string;
+  readonly leased: ReadonlyMap<string, string>;
+  readonly bodies: KVNamespace;
+  /** Of the tenant's authority. */
+  readonly stub: () => TenantStub;
+}
+
+export interface LoadedSections {
+  readonly sections: SourceGround["sections"];
+  /** false: one is missing, and its source says so. */
+  readonly whole: boolean;
+}
+
+/** What a feature leases beside the policy; `leasedSections` makes it. */
+export interface LeasedSections {
+  readonly tables: Tables<object, TenantHost>;
+  load(ground: SectionGround): LoadedSections | Promise<LoadedSections>;
 }
 
 export interface Feature<Exported extends Objects = Objects> {
@@ -53,8 +74,8 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly objects?: Exported;
   /** Kept in each tenant's object; they may ask for its alarm. */
   readonly tables?: readonly Tables<object, TenantHost>[];
-  /** Which of the tenant's leased sections its sources are made of; none when absent. */
-  wantsSection?(name: string): boolean;
+  /** The sections of a tenant's lease that its sources are made of; none when absent. */
+  readonly sections?: LeasedSections;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
 }

@@ -106,10 +106,14 @@ function missingExport({ exports }: ExecutionContext): string | undefined {
 
 function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([contentTables, ...features.flatMap(({ tables = [] }) => tables)]);
+  const TenantObject = createTenantObject<Env>([contentTables, ...features.flatMap(tablesOf)]);
   const StoredRuns = createStoredRuns(deployment);
   const own: BaseObjects = { DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
+}
+
+function tablesOf({ tables = [], sections }: Feature): NonNullable<Feature["tables"]> {
+  return sections ? [...tables, sections.tables] : tables;
 }
 
 function deploymentOf(options: WorkerOptions): Deployment {

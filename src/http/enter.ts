@@ -6,13 +6,10 @@ import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts"
 import type { NewResource } from "../calls/resource-store.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf, type View } from "../content/serve/view.ts";
-import type { SourceGround } from "../deployment/deployment.ts";
-import { loadSections } from "../deployment/load-sections.ts";
+import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
-import { sectionTables } from "../tenants/authority/section-tables.ts";
-import { remote } from "../tenants/authority/tables.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
@@ -96,12 +93,11 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const view = views.get(key);
   if (view) return new Entered(visit, snapshot, principal, view);
   const show = (offer: Offer) => {
-    derived.offer = offer;
     const made = viewOf(offer, { profile, scopes });
     views.set(key, made);
     return new Entered(visit, snapshot, principal, made);
   };
-  const offer = derived.offer ?? offerTo(visit, tenant, snapshot);
+  const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
   return offer instanceof Promise ? offer.then(show) : show(offer);
 }
 
@@ -112,29 +108,40 @@ interface Derived {
   offer: Offer | undefined;
   /** By profile and scopes. */
   readonly views: Map<string, View>;
+  /** When it is made again, because a part of it could not be brought; milliseconds since the epoch. */
+  until: number;
 }
+
+/** How long an offer is shown that lacks what neither KV nor the authority could bring. */
+const INCOMPLETE_MS = 5_000;
 
 /** Each deployment has its own: one isolate may serve a tenant from two, mounted under different paths. */
 function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
   const known = derived.get(deployment) as Derived | undefined;
-  if (known) return known;
-  const made: Derived = { document: documentOf(tenant, policy), offer: undefined, views: new Map() };
+  if (known && (known.until === Infinity || Date.now() < known.until)) return known;
+  const made: Derived = { document: documentOf(tenant, policy), offer: undefined, views: new Map(), until: Infinity };
   derived.set(deployment, made);
   return made;
 }
 
-function offerTo(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Offer | Promise<Offer> {
+function offerTo(
+  visit: Visit,
+  tenant: Tenant<NewResource>,
+  snapshot: Snapshot,
+  derived: Derived,
+): Offer | Promise<Offer> {
   const { catalog, features } = visit.deployment;
-  const offer = (sections: SourceGround["sections"]) =>
-    offerOf(catalog, tenant, snapshot, (document) =>
-      features.flatMap((feature) => feature.sources?.({ tenant: tenant.id, document, sections }) ?? []),
-    );
-  const loading = loadSections(features, snapshot.sections, {
+  const made = ({ sources, whole }: FeatureSources) => {
+    if (!whole) derived.until = Date.now() + INCOMPLETE_MS;
+    return (derived.offer = offerOf(catalog, tenant, snapshot, sources));
+  };
+  const sources = featureSources(features, derived.document, {
     tenant: tenant.id,
+    leased: snapshot.sections,
     bodies: visit.env.BODIES,
-    sections: () => remote(visit.stub(), sectionTables),
+    stub: () => visit.stub(),
   });
-  return loading instanceof Promise ? loading.then(offer) : offer(loading);
+  return sources instanceof Promise ? sources.then(made) : made(sources);
 }
 
 function barredFrom(

@@ -4,10 +4,8 @@ import type { CallHost } from "../../calls/call-host.ts";
 import { codeSource } from "../../content/serve/code-source.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { documentOf, offerOf, type Offer } from "../../content/serve/sources.ts";
-import { loadSections } from "../../deployment/load-sections.ts";
+import { featureSources } from "../../deployment/feature-sources.ts";
 import type { Source } from "../../protocol/source.ts";
-import { sectionTables } from "../../tenants/authority/section-tables.ts";
-import { remote } from "../../tenants/authority/tables.ts";
 import type { Policy, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import type { CatalogNames } from "../../tenants/document/retirement.ts";
@@ -21,7 +19,7 @@ export function policyOf({ effective, suspensions, retired }: TenantRecord): Pol
 export async function tenantOffer(desk: Desk, managed: Managed, record: TenantRecord): Promise<Offer> {
   const policy = policyOf(record);
   const further = await furtherSources(desk, managed, record);
-  return offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision }, () => further);
+  return offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision }, further);
 }
 
 /** By their own names: what a document may speak of. null: the tenant is only being made. */
@@ -40,11 +38,11 @@ async function furtherSources(
   { id, tenant, entry }: Managed,
   record: TenantRecord,
 ): Promise<readonly Source<CallHost>[]> {
-  const sections = await loadSections(features, new Map(record.sections), {
+  const { sources } = await featureSources(features, documentOf(tenant, policyOf(record)), {
     tenant: id,
+    leased: new Map(record.sections),
     bodies: env.BODIES,
-    sections: () => remote(stubOf(env, id, entry ?? ANYWHERE), sectionTables),
+    stub: () => stubOf(env, id, entry ?? ANYWHERE),
   });
-  const document = documentOf(tenant, policyOf(record));
-  return features.flatMap((feature) => feature.sources?.({ tenant: id, document, sections }) ?? []);
+  return sources;
 }

@@ -32,10 +32,10 @@ export function offerOf(
   catalog: Catalog,
   tenant: Tenant<NewResource>,
   { policy, version }: { readonly policy: Policy; readonly version: number },
-  further: (document: TenantDocument) => readonly Source<CallHost>[] = () => [],
+  further: readonly Source<CallHost>[] = [],
 ): Offer {
   const document = documentOf(tenant, policy);
   const own = new Set(Object.keys(document.prompts ?? {}));
-  const sources = [codeSource(catalog, tenant, own), storedSource(document, version), ...further(document)];
+  const sources = [codeSource(catalog, tenant, own), storedSource(document, version), ...further];
   return { catalog, tenant, policy, version, document, sources };
 }

@@ -51,7 +51,7 @@ describe("a tenant's offer", () => {
     const document = { prompts: { p: { messages: [] } } };
     const policy = { document, suspensions: [], retired: [] };
     const further = codeSource({ ...CATALOG, tools: [] }, managedTenant("t"), new Set());
-    const offer = offerOf(CATALOG, managedTenant("t"), { policy, version: 1 }, () => [{ ...further, id: "further" }]);
+    const offer = offerOf(CATALOG, managedTenant("t"), { policy, version: 1 }, [{ ...further, id: "further" }]);
     expect(offer.sources.map(({ id, prompts }) => [id, prompts.map(({ name }) => name)])).toEqual([
       ["code", []],
       ["stored", ["p"]],

@@ -1,0 +1,42 @@
+// Owns bringing the sections of a lease that a feature makes its sources of: at once where this isolate has them. A Worker
+// none of whose features lease sections does not have this in its bundle.
+
+import { sectionTables } from "../tenants/authority/section-tables.ts";
+import { remote, type TenantStub } from "../tenants/authority/tables.ts";
+import { recallSection, loadSection, type Section, type SectionPlace } from "../tenants/isolate/sections.ts";
+import type { LeasedSections, SectionGround } from "./deployment.ts";
+
+type Named = readonly [name: string, hash: string];
+
+/** `wants`: the names of the sections that the feature's sources are made of. */
+export function leasedSections(wants: (name: string) => boolean): LeasedSections {
+  return {
+    tables: sectionTables,
+    load: (ground) => {
+      const wanted = [...ground.leased].filter(([name]) => wants(name));
+      const known = wanted.map(([name, hash]) => [name, recallSection(ground.tenant, hash)] as const);
+      const missing = known.some(([, section]) => section === undefined);
+      return missing ? loadAll(wanted, ground) : loaded(known);
+    },
+  };
+}
+
+/** Where a tenant's sections are read and written. */
+export function sectionPlace(tenant: string, bodies: KVNamespace, stub: () => TenantStub): SectionPlace {
+  return { tenant, bodies, sections: () => remote(stub(), sectionTables) };
+}
+
+async function loadAll(wanted: readonly Named[], { tenant, bodies, stub }: SectionGround) {
+  const place = sectionPlace(tenant, bodies, stub);
+  return loaded(
+    await Promise.all(
+      wanted.map(async ([name, hash]) => [name, await loadSection(place, hash).catch(() => undefined)] as const),
+    ),
+  );
+}
+
+/** One that could not be brought is left out: its source says that it is missing. */
+function loaded(found: readonly (readonly [string, Section | undefined])[]) {
+  const sections = new Map(found.filter((entry): entry is [string, Section] => entry[1] !== undefined));
+  return { sections, whole: sections.size === found.length };
+}

@@ -1,0 +1,99 @@
+// What a feature's sources are made of: sections brought once, brought again soon where one was missing.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { sectionPlace } from "../../src/deployment/leased-sections.ts";
+import { createWorker, leasedSections, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
+import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { writeSection } from "../../src/tenants/isolate/sections.ts";
+import { freshTenant, inside } from "../support/worker/tenant.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** One tool for each line of the section `shelf`. */
+function linesFeature(): Feature {
+  const tool = (name: string): ServedTool<unknown> => ({
+    name,
+    wire: { name, inputSchema: { type: "object" } },
+    paramHeaders: [],
+    repeatable: true,
+    call: async () => ({ kind: "complete", result: { content: [] } }),
+  });
+  return {
+    name: "lines",
+    sections: leasedSections((name) => name === "shelf"),
+    sources: ({ sections }) => {
+      const section = sections.get("shelf");
+      const names = section ? new TextDecoder().decode(section.bytes).split("\n") : [];
+      const state = section ? ({ kind: "fresh" } as const) : ({ kind: "degraded", why: "no shelf" } as const);
+      const nothing = { prompts: [], resources: [], templates: [] };
+      return [{ id: "lines", state, digest: section?.hash ?? "none", tools: names.map(tool), ...nothing }];
+    },
+  };
+}
+
+async function made(shelf: string) {
+  const { id, stub, object } = freshTenant();
+  await directoryOf(env).add(id, { jurisdiction: null, region: null });
+  const document = { mode: "open" } as const;
+  await remote(stub, policyTables).create({
+    own: document,
+    effective: document,
+    actor: { name: "ann" },
+    action: "apply",
+  });
+  const place = sectionPlace(id, env.BODIES, () => stub);
+  const body = new TextEncoder().encode(shelf);
+  await writeSection(place, "shelf", body);
+  const [[, hash] = ["", ""]] = await inside({ id, stub, object }, ({ storage }) => sectionsOf(storage.sql));
+  return { id, stub, object, hash };
+}
+
+async function toolsOf(worker: ReturnType<typeof createWorker>, id: string) {
+  const ctx = createExecutionContext();
+  const request = new Request(`https://mcp.example.com/mcp/${id}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
+  });
+  const response = await worker.fetch(request, env, ctx);
+  await waitOnExecutionContext(ctx);
+  const { result } = await response.json<{ result: { tools: { name: string }[]; _meta?: object } }>();
+  return { names: result.tools.map(({ name }) => name), missing: result._meta !== undefined };
+}
+
+describe("a feature's sections", () => {
+  it("become its sources, and those of no feature are not read", async () => {
+    const { id } = await made("one\ntwo");
+    const worker = createWorker({ tenants: {}, features: [linesFeature()] });
+    expect(await toolsOf(worker, id)).toEqual({ names: ["one", "two"], missing: false });
+    expect(await toolsOf(createWorker({ tenants: {} }), id)).toEqual({ names: [], missing: false });
+  });
+
+  it("that cannot be brought leave the source degraded, and are asked for again soon", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const text = crypto.randomUUID();
+    const tenant = await made(text);
+    const body = new TextEncoder().encode(text);
+    await env.BODIES.delete(sectionKey(tenant.id, tenant.hash));
+    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM section_parts"));
+    const worker = createWorker({ tenants: {}, features: [linesFeature()] });
+    expect(await toolsOf(worker, tenant.id)).toEqual({ names: [], missing: true });
+    await env.BODIES.put(sectionKey(tenant.id, tenant.hash), body);
+    // KV keeps for a while that it had nothing; the authority has the body by then.
+    await inside(tenant, ({ storage }) =>
+      storage.sql.exec("INSERT INTO section_parts (hash, at, part) VALUES (?, 0, ?)", tenant.hash, body),
+    );
+    expect((await toolsOf(worker, tenant.id)).missing).toBe(true);
+    vi.setSystemTime(Date.now() + 6_000);
+    expect(await toolsOf(worker, tenant.id)).toEqual({ names: [text], missing: false });
+    expect(await remote(tenant.stub, sectionTables).body(tenant.hash)).not.toBeNull();
+  });
+});
