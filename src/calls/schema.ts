@@ -1,12 +1,9 @@
 // Owns the two ways to describe values: a Standard Schema (zod and its peers) or plain JSON Schema, behind one face.
 // https://standardschema.dev
 
-import { en } from "zod/locales";
-import { config, type $ZodType } from "zod/v4/core";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
-import { writeZod } from "./zod-json-schema.ts";
 
 interface StandardIssue {
   readonly message: string;
@@ -19,7 +16,7 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** A schema that validates and can be written as JSON Schema: zod from 4.2 on, zod/mini. */
+/** A schema that validates and can be written as JSON Schema: zod from 4.2 on; zod/mini where its writer was brought. */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
     readonly vendor: string;
@@ -37,6 +34,16 @@ export type Infer<S> = S extends StandardSchema<infer Output> ? Output : Record<
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** Writes a zod schema without methods, as zod/mini makes them, as JSON Schema. Throws a TypeError that names the member. */
+export type MiniWriter = (schema: StandardSchema) => JsonObject;
+
+let miniWriter: MiniWriter | undefined;
+
+/** For every schema that is defined from now on. Not imported from here: only who uses zod/mini pays for the writer's bytes. */
+export function bringMiniWriter(writer: MiniWriter): void {
+  miniWriter = writer;
+}
 
 export interface CompiledSchema {
   /** The JSON Schema that is listed; unmodified when it was given as one. */
@@ -71,8 +78,6 @@ function compilePlain(json: JsonObject): CompiledSchema {
 
 function compileStandard(schema: StandardSchema): CompiledSchema {
   const standard = schema["~standard"];
-  // zod/mini has no texts, and "Invalid input" helps no caller. As in zod itself, those that the author sets are kept.
-  if (isZod(schema) && !config().localeError) config(en());
   let json: JsonObject | undefined;
   const check = (value: unknown): Validated | Promise<Validated> => {
     const result = standard.validate(value);
@@ -91,23 +96,30 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
 /** Throws a TypeError that names the member that cannot be written, and why. */
 function jsonOf(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
-  // Whatever brings its own way to write itself, zod with its classic methods among them, is of a version of its own.
-  if (!jsonSchema && !isZod(schema)) throw new TypeError(notWritten(vendor));
-  try {
-    if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
-  } catch (error) {
-    if (!isZod(schema)) throw error;
-  }
-  return { $schema: DIALECT, ...writeZod(schema as StandardSchema & $ZodType, "input") };
+  if (hasMethods(schema)) return schema.toJSONSchema({ io: "input", target: "draft-2020-12", unrepresentable: refuse });
+  if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
+  if (miniWriter && "_zod" in schema) return { $schema: DIALECT, ...miniWriter(schema) };
+  throw new TypeError(notWritten(vendor, "_zod" in schema));
 }
 
-function notWritten(vendor: string): string {
+/** zod itself, whose own method says where the trouble is; the Standard Schema's does not. */
+interface ZodWithMethods {
+  toJSONSchema(how: { io: "input"; target: "draft-2020-12"; unrepresentable: typeof refuse }): JsonObject;
+}
+
+function hasMethods(schema: object): schema is ZodWithMethods {
+  return "_zod" in schema && "toJSONSchema" in schema;
+}
+
+function refuse({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): never {
+  const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
+  throw new TypeError(member === "" ? message : `${member}: ${message}`);
+}
+
+function notWritten(vendor: string, isMini: boolean): string {
+  if (isMini) return 'zod/mini does not bring its writer of JSON Schema: add `import "tenantry/zod-mini"` once';
   if (vendor === "zod") return "this is zod 3, which cannot be written as JSON Schema: import zod 4";
   return `${vendor} has no way to write this as JSON Schema: give the JSON Schema itself, or zod 4`;
-}
-
-function isZod(schema: StandardSchema): schema is StandardSchema & $ZodType {
-  return "_zod" in schema;
 }
 
 function judge(result: StandardResult<unknown>, value: unknown): Validated {

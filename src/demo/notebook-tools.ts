@@ -2,6 +2,7 @@
 // Every answer repeats ids and titles in its text, because some clients show their model only the text.
 // Schemas are in zod/mini, which keeps this Worker small; examples/own-tools has tools in zod itself, which reads better.
 import * as z from "zod/mini";
+import "../zod-mini.ts";
 import { defineTool } from "../tenantry.ts";
 import type { Context } from "../tenantry.ts";
 import {

@@ -23,6 +23,7 @@ const RANKS = [
   "admin",
   "http",
   "tenantry.ts",
+  "zod-mini.ts",
   "demo",
   "worker.ts",
   "clients",
@@ -37,7 +38,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
   // Of zod only what every Worker must hold: docs/decisions/0014-bundle.md
   { name: /^zod\/(mini|locales)$/, files: /^src\/(demo|admin)\// },
-  { name: /^zod\/(v4\/core|locales)$/, files: /^src\/calls\/schema\.ts$/ },
+  { name: /^zod\/(v4\/core|locales)$/, files: /^src\/(zod-mini|calls\/zod-[a-z-]+)\.ts$/ },
   { name: /^@cfworker\/json-schema$/, files: /^src\/calls\// },
   { name: /^(node:.*|commander|yaml|zod\/mini)$/, files: /^src\/clients\/cli\// },
 ];
@@ -133,7 +134,9 @@ function demoInside(tree: Tree): string[] {
   return sources(tree)
     .filter(([file]) => entryOf(file) === "demo")
     .flatMap(([file, text]) => importsOf(file, text).map(({ target = "" }) => ({ file, target })))
-    .filter(({ target }) => target.startsWith("src/") && !["demo", "tenantry.ts"].includes(entryOf(target)))
+    .filter(
+      ({ target }) => target.startsWith("src/") && !["demo", "tenantry.ts", "zod-mini.ts"].includes(entryOf(target)),
+    )
     .map(({ file, target }) => `${file}: imports ${target}`);
 }
 
