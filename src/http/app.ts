@@ -15,11 +15,11 @@ import { connectPage, wantsPage } from "./connect-page.ts";
 import { enter, hold, unknownTenant } from "./enter.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
-import { eraOf, handlePost } from "./mcp.ts";
+import { handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
-import { failureOf } from "./on-error.ts";
+import { requestIdOf } from "./on-error.ts";
 import { preflight, withOrigin } from "./cors.ts";
-import { respondFailure } from "./respond.ts";
+import { eraOf, respondFailure } from "./respond.ts";
 import { Visit, type Address, type Env, type Invocation } from "./visit.ts";
 
 interface AppEnv {
@@ -37,7 +37,10 @@ export function createApp(deployment: Deployment): App {
   );
   app.onError((error, c) => {
     hooks.onError?.(error, undefined);
-    return respondFailure(eraOf(c.req.raw), undefined, failureOf(error, c.req.raw));
+    // Nothing was read of what is asked, so no id can be answered: an HTTP status says so, and that it may be tried again.
+    const data = { requestId: requestIdOf(c.req.raw) };
+    const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
+    return respondFailure(eraOf(c.req.raw), undefined, unavailable);
   });
   app.get("/healthz", (c) => c.json({ status: "ok", name: catalog.server.name, version: catalog.server.version }));
   app.get("/readyz", async (c) => {

@@ -2,7 +2,7 @@
 
 import type { Call } from "../protocol/call.ts";
 import { classify, type InboundHeaders } from "../protocol/classify.ts";
-import { DIALECT_2026, REVISION_2026, type Era } from "../protocol/era.ts";
+import { DIALECT_2026 } from "../protocol/era.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject, RpcRequest } from "../protocol/jsonrpc.ts";
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
@@ -19,7 +19,8 @@ import { answerPosted, postedTo } from "./era-2025/posted.ts";
 import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
 import { requestSink, RequestStream } from "./request-stream.ts";
-import { respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
+import { respondEach } from "./respond-each.ts";
+import { eraOf, respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
 export async function handlePost(visit: Visit, maxBodyBytes: number): Promise<Response> {
@@ -32,13 +33,19 @@ export async function handlePost(visit: Visit, maxBodyBytes: number): Promise<Re
   const asked = hold(visit);
   const body = await readBody(request, maxBodyBytes);
   if (!isFailure(body)) visit.bodyBytes = body.bytes;
-  // 3. Who calls. Before this, nothing that was sent is answered.
-  const entering = enterAfterBody(visit, asked instanceof Promise ? await asked : asked);
-  const entered = entering instanceof Promise ? await entering : entering;
-  if (isFailure(entered)) return respondFailure(era, undefined, entered);
-  const parsed = isFailure(body) ? body : parseJson(body.text);
-  if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
-  return inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
+  try {
+    // 3. Who calls. Before this, nothing that was sent is answered.
+    const entering = enterAfterBody(visit, asked instanceof Promise ? await asked : asked);
+    const entered = entering instanceof Promise ? await entering : entering;
+    if (isFailure(entered)) return respondFailure(era, undefined, entered);
+    const parsed = isFailure(body) ? body : parseJson(body.text);
+    if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
+    return inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
+  } catch (error) {
+    // A client waits for an answer with its own id, and for no other.
+    visit.onError(error);
+    return respondEach(request, body, failureOf(error, request));
+  }
 }
 
 /** The client decides how long its body takes: a lease that ended meanwhile says nothing about now. */
@@ -139,9 +146,4 @@ async function listen(entered: Entered, accepted: Accepted, { message, params }:
     entered.onError(error);
     return respondFailure("2026", id, failureOf(error, entered.visit.request));
   }
-}
-
-/** The message's own era for answers that are given before it is classified. */
-export function eraOf(request: Request): Era {
-  return request.headers.get("mcp-protocol-version") === REVISION_2026 ? "2026" : "2025";
 }

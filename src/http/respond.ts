@@ -2,7 +2,7 @@
 
 import type { Answer } from "../protocol/dispatch.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
-import type { Era } from "../protocol/era.ts";
+import { REVISION_2026, type Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
@@ -18,6 +18,11 @@ const JSON_HEADERS = { "content-type": "application/json" };
 const JSON_INIT = { status: 200, headers: JSON_HEADERS };
 /** RFC 6750, section 3: whoever is refused is told which kind of credential is wanted. */
 const CHALLENGE = { "www-authenticate": 'Bearer realm="tenantry"' };
+
+/** The message's own era for answers that are given before it is classified. */
+export function eraOf(request: Request): Era {
+  return request.headers.get("mcp-protocol-version") === REVISION_2026 ? "2026" : "2025";
+}
 
 export function respondAnswer({ json, status, retryAfter }: Answer): Response {
   if (status === 200 && retryAfter === undefined) return new Response(json, JSON_INIT);
