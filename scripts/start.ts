@@ -12,7 +12,7 @@ import {
   keepDevelopmentToken,
   keepSecretsKey,
   OFFLINE,
-} from "../src/clients/cli/development.ts";
+} from "../src/clients/cli/local/development.ts";
 
 const DEFAULT_PORT = "8787";
 const STATE = ".wrangler/state";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PriorDiscovery, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { developmentTokenFile } from "../../src/clients/cli/development.ts";
+import { developmentTokenFile } from "../../src/clients/cli/local/development.ts";
 import { storeText } from "../support/fixture-admin.ts";
 import { client2026 } from "../support/mcp.ts";
 import { answeringV2, type Heard, overStdioV1, overStdioV2, ROOTS, SAMPLED, urlOf } from "../support/official-ways.ts";

@@ -1,5 +1,5 @@
 // `tenantry watch` before a real Worker: what operators change is printed as it happens. Connections that break are in
-// test/clients/cli/watch.test.ts.
+// test/clients/cli/commands/watch.test.ts.
 
 import { expect, inject, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";

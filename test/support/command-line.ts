@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { run } from "../../src/clients/cli/program.ts";
-import type { Terminal } from "../../src/clients/cli/terminal.ts";
+import type { Terminal } from "../../src/clients/cli/terminal/terminal.ts";
 import { FakeAdmin, TOKEN } from "./fake-admin.ts";
 
 export interface Ended {

@@ -2,7 +2,7 @@
 
 import { PassThrough } from "node:stream";
 import { run } from "../../src/clients/cli/program.ts";
-import type { Terminal } from "../../src/clients/cli/terminal.ts";
+import type { Terminal } from "../../src/clients/cli/terminal/terminal.ts";
 import type { Json } from "./scripted-endpoint.ts";
 
 export class LocalClient {

@@ -4,8 +4,9 @@
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileError, usageError } from "./exit.ts";
-import type { Terminal } from "./terminal.ts";
+import { usageError } from "./exit.ts";
+import { fileError } from "./admin/file-error.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 export const DEFAULT_URL = "http://localhost:8787";
 /** Written by `npm start`, with the port it listens at, and good for as long as that runs. */

@@ -3,8 +3,8 @@
 
 import { CliError, EXIT } from "./exit.ts";
 import { META, repeatedHeaders, sendMcp, type Json, type McpAnswer, type McpPlace } from "./mcp-http.ts";
-import { ServerRefused } from "./problem.ts";
-import { oneLine } from "./terminal.ts";
+import { ServerRefused } from "./terminal/problem.ts";
+import { oneLine } from "./terminal/terminal.ts";
 import { VERSION } from "./version.ts";
 
 export interface McpRequest {

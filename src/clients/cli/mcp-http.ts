@@ -3,7 +3,7 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
 
 import { CliError, EXIT } from "./exit.ts";
-import { unreachable } from "./problem.ts";
+import { unreachable } from "./terminal/problem.ts";
 import { readSse, type SseCursor } from "./sse.ts";
 
 export type Json = Record<string, unknown>;

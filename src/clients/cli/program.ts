@@ -18,8 +18,8 @@ import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
-import { oneLine, type Terminal } from "./terminal.ts";
-import { GETTING_STARTED, TOPICS } from "./topics.ts";
+import { oneLine, type Terminal } from "./terminal/terminal.ts";
+import { GETTING_STARTED, TOPICS } from "./commands/help-topics.ts";
 import { VERSION } from "./version.ts";
 
 /** Runs one command line to its end; never throws. */

@@ -2,9 +2,9 @@
 // where commander's untyped values get their types.
 
 import type { Command } from "commander";
-import { createAdminClient, type AdminClient } from "./admin-client.ts";
+import { createAdminClient, type AdminClient } from "./admin/admin-client.ts";
 import { findTarget, isLoopback } from "./config.ts";
-import { ask, isInteractive, oneLine, type Terminal } from "./terminal.ts";
+import { ask, isInteractive, oneLine, type Terminal } from "./terminal/terminal.ts";
 import { usageError } from "./exit.ts";
 
 export interface Globals {

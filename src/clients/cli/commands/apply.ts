@@ -4,17 +4,17 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { appliedText, changeLines, inForce, marked, type Outcome } from "../changes.ts";
-import { readDocument, readTenantFile, type Plain, type TenantFile } from "../document-file.ts";
+import { appliedText, changeLines, inForce, marked, type Outcome } from "../terminal/changes.ts";
+import { readDocument, readTenantFile, type Plain, type TenantFile } from "../admin/document-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../export-folder.ts";
-import { forEachOf } from "../pool.ts";
-import { ServerRefused } from "../problem.ts";
+import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
+import { forEachOf } from "../admin/pool.ts";
+import { ServerRefused } from "../terminal/problem.ts";
 import { act, type Session } from "../session.ts";
-import { storedResources, type StoredResources } from "../store.ts";
-import { count } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../upload.ts";
+import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
+import { count } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../admin/upload.ts";
 import type { TenantAnswer } from "./tenant.ts";
 
 interface ApplyOptions {

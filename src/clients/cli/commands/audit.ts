@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import { Argument } from "commander";
 import type * as z from "zod/mini";
 import type { AuditRow, Explained } from "../../../admin/contract.ts";
-import { collect } from "../admin-client.ts";
-import { parseCount } from "../duration.ts";
+import { collect } from "../admin/admin-client.ts";
+import { parseCount } from "./option-values.ts";
 import { act, type Session } from "../session.ts";
-import { changeText, differences, kindOf, MARKS, type Change } from "../changes.ts";
-import { cut, facts, shortJson, table, time } from "../table.ts";
-import { oneLine, type Terminal } from "../terminal.ts";
+import { changeText, differences, kindOf, MARKS, type Change } from "../terminal/changes.ts";
+import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
+import { oneLine, type Terminal } from "../terminal/terminal.ts";
 
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   const audit = program

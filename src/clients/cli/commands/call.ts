@@ -1,16 +1,16 @@
 // Owns `tenantry call`: any tool of a tenant, from the shell, through the tenant's own MCP endpoint.
 
 import type { Command } from "commander";
-import { answerQuestions } from "../elicit.ts";
-import { endpointUrl } from "../endpoint.ts";
+import { answerQuestions } from "../terminal/elicit.ts";
+import { endpointUrl } from "../mcp-endpoint.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { askMcp, McpRefused, type McpEndpoint } from "../mcp-client.ts";
 import type { Json } from "../mcp-http.ts";
 import { mirroredHeaders, mirroredParams } from "../mirrored-headers.ts";
 import { act, type Session } from "../session.ts";
-import { bytes, cut, table } from "../table.ts";
-import { isInteractive, oneLine, printable, type Terminal } from "../terminal.ts";
-import { parseArguments, signatureOf, type ToolAbout } from "../tool-arguments.ts";
+import { bytes, cut, table } from "../terminal/table.ts";
+import { isInteractive, oneLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { parseArguments, signatureOf, type ToolAbout } from "./tool-arguments.ts";
 import { parseToken } from "../config.ts";
 
 interface CallOptions {

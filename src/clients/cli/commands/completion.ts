@@ -2,10 +2,10 @@
 
 import type { Command } from "commander";
 import { Argument } from "commander";
-import { createAdminClient } from "../admin-client.ts";
-import { complete, completionScript, SHELLS, type Shell } from "../completion.ts";
+import { createAdminClient } from "../admin/admin-client.ts";
+import { complete, completionScript, SHELLS, type Shell } from "./shell-completion.ts";
 import { findTarget } from "../config.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 /** A shell that waits for a server feels broken. */
 const PATIENCE_MS = 1000;

@@ -3,14 +3,14 @@
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { download } from "../download.ts";
-import { toYaml, type Plain } from "../document-file.ts";
+import { download } from "../admin/download.ts";
+import { toYaml, type Plain } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
-import * as place from "../export-folder.ts";
+import * as place from "../admin/export-folder.ts";
 import { act, type Session } from "../session.ts";
-import { storedResources } from "../store.ts";
-import { count } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { storedResources } from "../admin/stored-resources.ts";
+import { count } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import type { TenantAnswer } from "./tenant.ts";
 
 const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.\n";

@@ -3,13 +3,13 @@
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { FleetRun } from "../../../admin/contract.ts";
-import { changeLines } from "../changes.ts";
-import { readDocument } from "../document-file.ts";
-import { parseCount } from "../duration.ts";
+import { changeLines } from "../terminal/changes.ts";
+import { readDocument } from "../admin/document-file.ts";
+import { parseCount } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { act, type Session } from "../session.ts";
-import { count } from "../table.ts";
-import { oneLine, type Terminal } from "../terminal.ts";
+import { count } from "../terminal/table.ts";
+import { oneLine, type Terminal } from "../terminal/terminal.ts";
 
 type Run = z.infer<typeof FleetRun>;
 

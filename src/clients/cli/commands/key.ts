@@ -3,12 +3,12 @@
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { Acknowledged, ApiKey, CreatedKey } from "../../../admin/contract.ts";
-import { collect } from "../admin-client.ts";
-import { parseMoment, parseSeconds } from "../duration.ts";
+import { collect } from "../admin/admin-client.ts";
+import { parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { act, confirm, repeated, type Session } from "../session.ts";
-import { table, time } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 type Key = z.infer<typeof ApiKey>;
 type Made = z.infer<typeof CreatedKey>;

@@ -1,12 +1,12 @@
 // Owns `tenantry login` and `tenantry logout`: which server this person works with, kept in a file only they can read.
 
 import type { Command } from "commander";
-import { createAdminClient } from "../admin-client.ts";
+import { createAdminClient } from "../admin/admin-client.ts";
 import { findTarget, forgetToken, keepToken, parseToken, parseUrl } from "../config.ts";
 import { usageError } from "../exit.ts";
-import { ServerRefused } from "../problem.ts";
+import { ServerRefused } from "../terminal/problem.ts";
 import { act, type Globals, type Session } from "../session.ts";
-import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal.ts";
+import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 
 export function addLoginCommands(program: Command, terminal: Terminal): void {
   const login = program

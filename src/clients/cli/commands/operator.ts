@@ -4,11 +4,11 @@ import type { Command } from "commander";
 import { Option } from "commander";
 import type * as z from "zod/mini";
 import type { CreatedOperator, Operator } from "../../../admin/contract.ts";
-import { collect } from "../admin-client.ts";
-import { parseMoment } from "../duration.ts";
+import { collect } from "../admin/admin-client.ts";
+import { parseMoment } from "./option-values.ts";
 import { act, confirm, repeated, type Session } from "../session.ts";
-import { table, time } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 interface CreateOptions {
   readonly role: string;

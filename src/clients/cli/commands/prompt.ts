@@ -3,12 +3,12 @@
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { Acknowledged, Prompt } from "../../../admin/contract.ts";
-import { collect } from "../admin-client.ts";
-import { inForce } from "../changes.ts";
-import { readDocument, toYaml } from "../document-file.ts";
+import { collect } from "../admin/admin-client.ts";
+import { inForce } from "../terminal/changes.ts";
+import { readDocument, toYaml } from "../admin/document-file.ts";
 import { act, type Session } from "../session.ts";
-import { table } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { table } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 type PromptAnswer = z.infer<typeof Prompt> & { readonly name?: string };
 type Done = z.infer<typeof Acknowledged> | undefined;

@@ -5,16 +5,22 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import type { Command } from "commander";
 import { Option } from "commander";
-import { parsePriority } from "../duration.ts";
+import { parsePriority } from "./option-values.ts";
 import { usageError } from "../exit.ts";
-import { findFiles, type LocalFile } from "../folder.ts";
-import { mimeTypeOf } from "../media-type.ts";
-import { forEachOf } from "../pool.ts";
+import { findFiles, type LocalFile } from "../admin/local-files.ts";
+import { mimeTypeOf } from "../admin/media-type.ts";
+import { forEachOf } from "../admin/pool.ts";
 import { act, repeated, type Session } from "../session.ts";
-import { fieldsOf, storedResources, type Fields, type Stored, type StoredResources } from "../store.ts";
-import { bytes, count } from "../table.ts";
-import { readStdin, type Terminal } from "../terminal.ts";
-import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../upload.ts";
+import {
+  fieldsOf,
+  storedResources,
+  type Fields,
+  type Stored,
+  type StoredResources,
+} from "../admin/stored-resources.ts";
+import { bytes, count } from "../terminal/table.ts";
+import { readStdin, type Terminal } from "../terminal/terminal.ts";
+import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../admin/upload.ts";
 
 interface PutOptions {
   readonly prefix: string;

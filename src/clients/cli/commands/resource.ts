@@ -3,19 +3,19 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { download } from "../download.ts";
-import { parseCount } from "../duration.ts";
+import { download } from "../admin/download.ts";
+import { parseCount } from "./option-values.ts";
 import { CliError, usageError } from "../exit.ts";
-import { fileOf } from "../folder.ts";
-import { looksLikeText } from "../media-type.ts";
-import { forEachOf } from "../pool.ts";
-import { ServerRefused } from "../problem.ts";
+import { fileOf } from "../admin/local-files.ts";
+import { looksLikeText } from "../admin/media-type.ts";
+import { forEachOf } from "../admin/pool.ts";
+import { ServerRefused } from "../terminal/problem.ts";
 import { act, confirm, type Session } from "../session.ts";
-import { storedResources, type Stored, type StoredResources } from "../store.ts";
-import { collect } from "../admin-client.ts";
-import { bytes, count, table, time } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
-import { AT_ONCE } from "../upload.ts";
+import { storedResources, type Stored, type StoredResources } from "../admin/stored-resources.ts";
+import { collect } from "../admin/admin-client.ts";
+import { bytes, count, table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { AT_ONCE } from "../admin/upload.ts";
 import { addPutCommand } from "./resource-put.ts";
 
 export function addResourceCommands(program: Command, terminal: Terminal): void {

@@ -6,12 +6,13 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { Acknowledged, Secret } from "../../../admin/contract.ts";
-import { collect } from "../admin-client.ts";
-import { inForce } from "../changes.ts";
-import { CliError, EXIT, fileError, usageError } from "../exit.ts";
+import { collect } from "../admin/admin-client.ts";
+import { inForce } from "../terminal/changes.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { fileError } from "../admin/file-error.ts";
 import { act, confirm, type Session } from "../session.ts";
-import { table, time } from "../table.ts";
-import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal.ts";
+import { table, time } from "../terminal/table.ts";
+import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 
 type Done = z.infer<typeof Acknowledged>;
 type Listed = z.infer<typeof Secret>;

@@ -4,15 +4,15 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { parseToken } from "../config.ts";
-import { endpointUrl } from "../endpoint.ts";
+import { endpointUrl } from "../mcp-endpoint.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type Session } from "../session.ts";
 import { Bridge } from "../stdio/bridge.ts";
-import { findProject, findWrangler, isProject, keepServer } from "../stdio/keeper.ts";
+import { findProject, findWrangler, isProject, keepServer } from "../local/keeper.ts";
 import { readLines } from "../stdio/lines.ts";
-import { startLocalServer, type LocalServer } from "../stdio/local-server.ts";
+import { startLocalServer, type LocalServer } from "../local/local-server.ts";
 import { Outbox } from "../stdio/outbox.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 interface StdioOptions {
   readonly key?: string;

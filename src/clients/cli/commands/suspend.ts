@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type Session } from "../session.ts";
-import type { Terminal } from "../terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 interface SuspendOptions {
   readonly profile?: string;

@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import { Option } from "commander";
 import type * as z from "zod/mini";
 import type { Suspension, Tenant, TenantSummary } from "../../../admin/contract.ts";
-import { collect } from "../admin-client.ts";
-import { readTenantFile } from "../document-file.ts";
-import { parseCount } from "../duration.ts";
+import { collect } from "../admin/admin-client.ts";
+import { readTenantFile } from "../admin/document-file.ts";
+import { parseCount } from "./option-values.ts";
 import { act, confirm, type Session } from "../session.ts";
-import { facts, table, time } from "../table.ts";
-import type { Terminal } from "../terminal.ts";
+import { facts, table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = z.infer<typeof Tenant>;
 type Summary = z.infer<typeof TenantSummary>;

@@ -3,13 +3,13 @@
 import type { Command } from "commander";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseToken } from "../config.ts";
-import { endpointUrl } from "../endpoint.ts";
+import { endpointUrl } from "../mcp-endpoint.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { keepListening, missingFrom, type Filter } from "../listen.ts";
 import { McpRefused, noAnswer, openMcp, resultOf, type McpEndpoint } from "../mcp-client.ts";
 import { isObject, type Json } from "../mcp-http.ts";
 import { act, repeated, type Session } from "../session.ts";
-import { oneLine, type Terminal } from "../terminal.ts";
+import { oneLine, type Terminal } from "../terminal/terminal.ts";
 
 interface WatchOptions {
   readonly key?: string;

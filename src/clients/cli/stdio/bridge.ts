@@ -1,7 +1,7 @@
 // Owns the bridge: each line of a local client goes to the era it belongs to, in the order it came, until there are no more.
 // Refuses garbage, which ends nothing, and more messages than it can hold.
 
-import { deferred } from "../deferred.ts";
+import { deferred } from "./deferred.ts";
 import { Calls, type Call } from "./calls.ts";
 import type { Line } from "./lines.ts";
 import { Session2025 } from "./session-2025.ts";

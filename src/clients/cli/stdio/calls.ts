@@ -1,8 +1,8 @@
 // Owns the requests of the local client that are not answered yet: each is answered once, or never after it was cancelled.
 // Refuses more of them than this process can hold.
 
-import { deferred } from "../deferred.ts";
-import { oneLine } from "../terminal.ts";
+import { deferred } from "./deferred.ts";
+import { oneLine } from "../terminal/terminal.ts";
 import type { Received } from "../mcp-http.ts";
 import { errorText, responseText, type RequestId, type Sent } from "./wire.ts";
 

@@ -1,7 +1,7 @@
 // Owns stdout: one message a line, whole and in order, no faster than the client reads.
 
-import { deferred } from "../deferred.ts";
-import type { Output } from "../terminal.ts";
+import { deferred } from "./deferred.ts";
+import type { Output } from "../terminal/terminal.ts";
 
 export class Outbox {
   readonly #output: Output;

@@ -1,0 +1,188 @@
+// Owns speaking HTTP to the admin API: addresses, the token, streamed bodies, pages, and asking again where that is safe.
+// Refuses to know any command. Shapes are the contract's; the server has validated what it sends.
+
+import { Readable } from "node:stream";
+import type { Target } from "../config.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { isTransient, refusalOf, ServerRefused, unreachable } from "../terminal/problem.ts";
+
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+
+export interface Body {
+  readonly size: number;
+  readonly mimeType: string;
+  /** Once per try. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export interface Ask {
+  readonly method?: "GET" | "POST" | "PUT" | "DELETE";
+  /** Under /admin/v1; each segment is encoded. */
+  readonly path: readonly string[];
+  readonly query?: Query;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly json?: unknown;
+  readonly body?: Body;
+}
+
+export interface AdminClient {
+  readonly base: string;
+  /** The parsed answer; undefined for 204. */
+  json<T>(ask: Ask): Promise<T>;
+  /** An answer that is not a refusal. */
+  answer(ask: Ask): Promise<Response>;
+  /** undefined where the server says 404. */
+  find<T>(ask: Ask): Promise<T | undefined>;
+  pages<T>(ask: Ask, limit?: number): AsyncGenerator<readonly T[]>;
+}
+
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly cursor?: string;
+}
+
+const PAGE = 1000;
+/** After a connection that broke. */
+const PAUSES_MS = [200, 1000, 3000] as const;
+/** After "not now" without a time. */
+const BUSY_PAUSE_MS = 1000;
+/** In all, before a person should know. */
+const MAX_WAIT_MS = 60_000;
+
+export function createAdminClient(target: Target, signal: AbortSignal): AdminClient {
+  const answer = (ask: Ask) => send(target, ask, signal);
+  const json = async <T>(ask: Ask): Promise<T> => readJson<T>(await answer(ask));
+  return {
+    base: target.url,
+    answer,
+    json,
+    find: async <T>(ask: Ask) => {
+      try {
+        return await json<T>(ask);
+      } catch (error) {
+        if (error instanceof ServerRefused && error.status === 404) return undefined;
+        throw error;
+      }
+    },
+    async *pages<T>(ask: Ask, limit = Infinity) {
+      let cursor: string | undefined;
+      let left = limit;
+      do {
+        const query = { ...ask.query, limit: Math.min(PAGE, left), cursor };
+        const page: Page<T> = await json<Page<T>>({ ...ask, query });
+        yield page.items.slice(0, left);
+        left -= page.items.length;
+        ({ cursor } = page);
+      } while (cursor !== undefined && left > 0);
+    },
+  };
+}
+
+export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const page of pages) for (const item of page) all.push(item);
+  return all;
+}
+
+async function readJson<T>(response: Response): Promise<T> {
+  if (response.status === 204) return undefined as T;
+  const text = await response.text();
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    const message = `${response.url} answered ${response.status} without JSON: no tenantry server answers there`;
+    throw new CliError(EXIT.refused, message, { cause: error });
+  }
+}
+
+async function send(target: Target, ask: Ask, signal: AbortSignal): Promise<Response> {
+  let waited = 0;
+  let breaks = 0;
+  for (;;) {
+    const outcome = await sendOnce(target, ask, signal);
+    const pause = outcome instanceof Response ? busyPause(ask, outcome) : breakPause(ask, outcome, breaks++);
+    if (pause === undefined || waited + pause > MAX_WAIT_MS) return judge(outcome, target);
+    if (outcome instanceof Response) await outcome.body?.cancel();
+    await sleep(pause, signal);
+    waited += pause;
+  }
+}
+
+/** undefined: the same again could do harm, or would not help. */
+function breakPause({ method }: Ask, error: Error, breaks: number): number | undefined {
+  return method !== "POST" && isTransient(error) ? PAUSES_MS[breaks] : undefined;
+}
+
+function busyPause({ method }: Ask, { status, headers }: Response): number | undefined {
+  if (status !== 429 && (status !== 503 || method === "POST")) return undefined;
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  return seconds > 0 ? seconds * 1000 : BUSY_PAUSE_MS;
+}
+
+async function judge(outcome: Response | Error, target: Target): Promise<Response> {
+  if (!(outcome instanceof Response)) throw unreachable(outcome, target.url);
+  if (outcome.ok) return outcome;
+  throw explain(await refusalOf(outcome), target);
+}
+
+async function sendOnce(target: Target, ask: Ask, signal: AbortSignal): Promise<Response | Error> {
+  try {
+    return await fetch(urlOf(target.url, ask), requestOf(target, ask, signal));
+  } catch (error) {
+    if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
+    return error as Error;
+  }
+}
+
+function requestOf(target: Target, ask: Ask, signal: AbortSignal): RequestInit {
+  const headers = new Headers(ask.headers);
+  headers.set("accept", "application/json, */*;q=0.5");
+  if (target.token !== undefined) headers.set("authorization", `Bearer ${target.token}`);
+  const { body, json } = ask;
+  if (body) {
+    headers.set("content-type", body.mimeType);
+    // With it the server can refuse a body that is too large before it is sent.
+    headers.set("content-length", String(body.size));
+  } else if (json !== undefined) headers.set("content-type", "application/json");
+  return {
+    method: ask.method ?? "GET",
+    headers,
+    // An admin API that moved must be named anew: a redirect would drop the token or the body.
+    redirect: "manual",
+    signal,
+    ...(body && { body: body.size === 0 ? "" : Readable.toWeb(Readable.from(body.open())), duplex: "half" }),
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+  } as RequestInit;
+}
+
+export function urlOf(base: string, { path, query = {} }: Pick<Ask, "path" | "query">): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    for (const one of Array.isArray(value) ? (value as readonly string[]) : [value]) params.append(name, String(one));
+  }
+  const search = params.size === 0 ? "" : `?${params.toString()}`;
+  return `${base}/admin/v1/${path.map(encodeURIComponent).join("/")}${search}`;
+}
+
+function explain(refusal: ServerRefused, { token, tokenFrom }: Target): ServerRefused {
+  if (refusal.status !== 401) return refusal;
+  const hint =
+    token === undefined
+      ? "no token: set TENANTRY_TOKEN or run tenantry login"
+      : `the token of ${tokenFrom} was refused`;
+  return new ServerRefused(401, `${refusal.message} (${hint})`);
+}
+
+async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(done, milliseconds);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+    signal.addEventListener("abort", done);
+  });
+  if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
+}

@@ -1,0 +1,94 @@
+// Owns bringing bodies to files so that it may be broken off anywhere and begun again: a file that already holds the body
+// is not loaded again, and no file is ever seen half-written.
+
+import { createWriteStream } from "node:fs";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { dirname } from "node:path";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { ReadableStream as NodeReadableStream } from "node:stream/web";
+import { CliError, EXIT } from "../exit.ts";
+import { fileError, isFileError } from "./file-error.ts";
+import { forEachOf } from "./pool.ts";
+import { unreachable } from "../terminal/problem.ts";
+import { createProgress, type Progress } from "../terminal/progress.ts";
+import type { Session } from "../session.ts";
+import { sha256OfFile, type Stored, type StoredResources } from "./stored-resources.ts";
+import { AT_ONCE } from "./upload.ts";
+
+export interface Wanted {
+  readonly stored: Pick<Stored, "uri" | "size" | "sha256">;
+  readonly file: string;
+}
+
+export interface Loaded {
+  readonly loaded: number;
+  readonly unchanged: number;
+}
+
+export async function download(
+  session: Session,
+  wanted: readonly Wanted[],
+  resources: StoredResources,
+): Promise<Loaded> {
+  const missing: Wanted[] = [];
+  await forEachOf(wanted, AT_ONCE, async (one) => {
+    if (!(await isThere(one))) missing.push(one);
+  });
+  const total = missing.reduce((sum, { stored }) => sum + stored.size, 0);
+  const output = session.json ? { write: () => true } : session.terminal.stderr;
+  const progress = createProgress(output, { verb: "Downloading", files: missing.length, bytes: total });
+  try {
+    await forEachOf(missing, AT_ONCE, async (one) => {
+      await load(session, one, resources, progress);
+      progress.addFile();
+    });
+  } finally {
+    progress.end();
+  }
+  return { loaded: missing.length, unchanged: wanted.length - missing.length };
+}
+
+async function isThere({ stored, file }: Wanted): Promise<boolean> {
+  const about = await stat(file).catch(() => undefined);
+  return about?.isFile() === true && about.size === stored.size && (await sha256OfFile(file)) === stored.sha256;
+}
+
+async function load(
+  session: Session,
+  { stored, file }: Wanted,
+  resources: StoredResources,
+  progress: Progress,
+): Promise<void> {
+  const part = `${file}.part`;
+  const response = await resources.get(stored.uri);
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    const hash = await writeBody(response, part, progress, session.terminal.signal);
+    if (hash !== stored.sha256) {
+      throw new CliError(EXIT.conflict, `${stored.uri} changed while it was loaded: run the same command again`);
+    }
+    await rename(part, file);
+  } catch (error) {
+    await rm(part, { force: true });
+    if (error instanceof CliError) throw error;
+    if (session.terminal.signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
+    throw isFileError(error) ? fileError(error, file) : unreachable(error, session.api.base);
+  }
+}
+
+/** The hash of what was written. */
+async function writeBody(response: Response, file: string, progress: Progress, signal: AbortSignal): Promise<string> {
+  const hash = createHash("sha256");
+  const watch = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      progress.addBytes(chunk.byteLength);
+      done(null, chunk);
+    },
+  });
+  const body = response.body as NodeReadableStream<Uint8Array> | null;
+  await pipeline(body ? Readable.fromWeb(body) : Readable.from([]), watch, createWriteStream(file), { signal });
+  return hash.digest("hex");
+}

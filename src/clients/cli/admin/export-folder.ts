@@ -1,0 +1,156 @@
+// Owns a tenant as a folder: `tenant.yaml`, `bases/` (the documents it extends), `resources.ndjson` (one line a resource)
+// and the bodies under `resources/`. Refuses an index that points outside its folder.
+
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { extname, join, normalize } from "node:path";
+import { usageError } from "../exit.ts";
+import { fileError } from "./file-error.ts";
+import { fieldsOf, sha256, sha256OfFile, type Fields, type Stored } from "./stored-resources.ts";
+import type { Source } from "./upload.ts";
+
+export const TENANT_FILE = "tenant.yaml";
+export const INDEX_FILE = "resources.ndjson";
+export const BASES_FOLDER = "bases";
+export const BODIES_FOLDER = "resources";
+const MAX_PART = 80;
+const MAX_PARTS = 12;
+
+/** A line of the index. */
+export interface Entry extends Fields {
+  readonly uri: string;
+  /** Relative to the folder, with slashes. */
+  readonly file: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+export function entryOf(stored: Stored, file: string): Entry {
+  return {
+    uri: stored.uri,
+    file,
+    size: stored.size,
+    sha256: stored.sha256,
+    binary: stored.binary,
+    lastModified: stored.lastModified,
+    ...fieldsOf(stored),
+  };
+}
+
+/** Gives every URI a file name that a person recognizes and every file system takes. */
+export function createFileNames(): (uri: string) => string {
+  const files = new Set<string>();
+  const folders = new Set<string>();
+  return (uri) => {
+    const readable = readableName(uri);
+    const taken = files.has(readable) || folders.has(readable) || parentsOf(readable).some((name) => files.has(name));
+    const name = taken ? `_${sha256(Buffer.from(uri)).slice(0, 32)}${extname(readable)}` : readable;
+    files.add(name);
+    for (const folder of parentsOf(name)) folders.add(folder);
+    return `${BODIES_FOLDER}/${name}`;
+  };
+}
+
+/** Lower case, since some file systems cannot tell `A` from `a`. */
+function readableName(uri: string): string {
+  const parts = uri
+    .replaceAll(/%[0-9A-F]{2}/gi, "_")
+    .split(/[:/?#]+/)
+    .filter((part) => part !== "")
+    .map((part) => part.toLowerCase().replaceAll(/[^a-z0-9._-]/g, "_"))
+    .map((part) => (/^\.|^_|\.$|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/.test(part) ? `x${part}_` : part));
+  const short = parts.length <= MAX_PARTS && parts.every((part) => part.length <= MAX_PART);
+  return short && parts.length > 0 ? parts.join("/") : `_${sha256(Buffer.from(uri)).slice(0, 32)}`;
+}
+
+function parentsOf(name: string): string[] {
+  const parts = name.split("/").slice(0, -1);
+  return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+}
+
+/** undefined: there is no such folder, or it is empty. */
+export async function findExport(folder: string): Promise<"export" | "other" | undefined> {
+  const names = await readdir(folder).catch((error: unknown): string[] => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw fileError(error, folder);
+  });
+  if (names.length === 0) return undefined;
+  return [TENANT_FILE, INDEX_FILE, BODIES_FOLDER].some((name) => names.includes(name)) ? "export" : "other";
+}
+
+export async function isFolder(path: string): Promise<boolean> {
+  return stat(path).then(
+    (about) => about.isDirectory(),
+    () => false,
+  );
+}
+
+/** undefined: there is no index. */
+export async function readIndex(folder: string): Promise<Entry[] | undefined> {
+  const file = join(folder, INDEX_FILE);
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw fileError(error, file);
+  });
+  return text?.split("\n").flatMap((line, at) => (line.trim() === "" ? [] : [parseEntry(line, `${file}:${at + 1}`)]));
+}
+
+function parseEntry(line: string, place: string): Entry {
+  const entry = parseJson(line, place);
+  const { uri, file, name, mimeType, tags = [], lastModified = "" } = entry ?? {};
+  if (typeof uri !== "string" || typeof name !== "string" || typeof mimeType !== "string") {
+    throw usageError(`${place}: needs the texts uri, file, name and mimeType`);
+  }
+  if (typeof file !== "string" || !isInside(file)) throw usageError(`${place}: file: must be a path within the folder`);
+  if (!Array.isArray(tags)) throw usageError(`${place}: tags: must be a list`);
+  if (typeof lastModified !== "string") throw usageError(`${place}: lastModified: must be a text`);
+  return { size: 0, sha256: "", ...entry, uri, file, name, mimeType, tags };
+}
+
+function parseJson(line: string, place: string): Partial<Entry> | null {
+  try {
+    return JSON.parse(line) as Partial<Entry> | null;
+  } catch {
+    throw usageError(`${place}: is not JSON`);
+  }
+}
+
+function isInside(file: string): boolean {
+  const path = normalize(file);
+  return file !== "" && !/^(?:[/\\]|[A-Za-z]:)/.test(file) && !/^\.\.(?:[/\\]|$)/.test(path);
+}
+
+/** Body files as they are now. One that was edited since the export has a time of its own: that of its upload. */
+export async function readSources(folder: string): Promise<Source[] | undefined> {
+  const entries = await readIndex(folder);
+  if (entries === undefined) return undefined;
+  const sources: Source[] = [];
+  for (const entry of entries) {
+    const { uri, file: relative, size, sha256: exported, lastModified, ...fields } = entry;
+    const file = join(folder, ...relative.split("/"));
+    const about = await stat(file).catch((error: unknown) => {
+      throw fileError(error, file);
+    });
+    const asExported = lastModified !== undefined && about.size === size && (await sha256OfFile(file)) === exported;
+    const known = asExported ? { sha256: exported, fields: { ...fields, lastModified } } : { fields };
+    sources.push({ uri, file, shown: file, size: about.size, ...known });
+  }
+  const uris = new Set<string>();
+  for (const { uri } of sources) {
+    if (uris.has(uri)) throw usageError(`${join(folder, INDEX_FILE)}: ${uri} is there twice`);
+    uris.add(uri);
+  }
+  return sources;
+}
+
+/** Never seen half-written. */
+export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
+  const fresh = `${file}.part`;
+  try {
+    await mkdir(join(file, ".."), { recursive: true });
+    await writeFile(fresh, content);
+    await rename(fresh, file);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw fileError(error, file);
+  }
+}

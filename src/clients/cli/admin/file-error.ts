@@ -1,0 +1,29 @@
+// Owns what a failed call to the file system means to a person: a path and a reason, without the system's own words.
+
+import { CliError, EXIT } from "../exit.ts";
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: "no such file or folder",
+  EACCES: "permission denied",
+  EPERM: "permission denied",
+  EISDIR: "is a folder",
+  ENOTDIR: "is not a folder",
+  ENOSPC: "no space left on the disk",
+  EROFS: "the disk is read-only",
+  EMFILE: "too many open files",
+  ENAMETOOLONG: "the name is too long",
+};
+
+export function fileError(error: unknown, path: string): CliError {
+  const why = REASONS[codeOf(error)] ?? (error instanceof Error ? error.message : String(error));
+  return new CliError(EXIT.usage, `${path}: ${why}`, { cause: error });
+}
+
+/** Whether it was the file system that failed, where the network may have failed as well. */
+export function isFileError(error: unknown): boolean {
+  return Object.hasOwn(REASONS, codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "";
+}

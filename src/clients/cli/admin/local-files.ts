@@ -1,0 +1,118 @@
+// Owns files on this machine as resources: which ones a folder holds, which URI each gets, and the way back.
+// Refuses to write outside the folder it was given, whatever a URI says.
+
+import { readdir, stat } from "node:fs/promises";
+import { basename, join, relative, resolve, sep } from "node:path";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { fileError } from "./file-error.ts";
+
+export interface LocalFile {
+  /** For people: as they named it. */
+  readonly shown: string;
+  readonly file: string;
+  readonly uri: string;
+  readonly name: string;
+  readonly size: number;
+}
+
+export interface Found {
+  readonly files: readonly LocalFile[];
+  readonly hidden: number;
+}
+
+export interface Where {
+  readonly cwd: string;
+  readonly prefix: string;
+  readonly hidden: boolean;
+}
+
+/** Everything under the paths, in URI order. A path in a folder is relative to that folder. */
+export async function findFiles(paths: readonly string[], where: Where): Promise<Found> {
+  const files: LocalFile[] = [];
+  let hidden = 0;
+  for (const path of paths) {
+    const root = resolve(where.cwd, path);
+    const about = await statOf(root, path);
+    if (!about.isDirectory()) {
+      files.push(localFile({ file: root, shown: path, size: about.size }, basename(root), where.prefix));
+      continue;
+    }
+    const walked = await walk(root, where.hidden);
+    hidden += walked.hidden;
+    for (const { file, size } of walked.files) {
+      const inside = relative(root, file).split(sep).join("/");
+      files.push(localFile({ file, shown: join(path, inside), size }, inside, where.prefix));
+    }
+  }
+  files.sort((a, b) => (a.uri < b.uri ? -1 : 1));
+  refuseTwins(files);
+  return { files, hidden };
+}
+
+function localFile(found: { file: string; shown: string; size: number }, path: string, prefix: string): LocalFile {
+  return { ...found, uri: uriOf(prefix, path), name: path.normalize("NFC") };
+}
+
+/** Composed characters, because some systems keep decomposed ones: the same folder must give the same URIs everywhere. */
+export function uriOf(prefix: string, path: string): string {
+  try {
+    return prefix + path.normalize("NFC").split("/").map(encodeURIComponent).join("/");
+  } catch {
+    throw usageError(`${path}: the name is not well-formed Unicode`);
+  }
+}
+
+async function statOf(file: string, shown: string) {
+  try {
+    return await stat(file);
+  } catch (error) {
+    throw fileError(error, shown);
+  }
+}
+
+/** Links to files are followed, links to folders are not: they may lead in a circle. */
+async function walk(
+  folder: string,
+  withHidden: boolean,
+): Promise<{ files: { file: string; size: number }[]; hidden: number }> {
+  const files: { file: string; size: number }[] = [];
+  let hidden = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const file = join(folder, entry.name);
+    if (entry.name.startsWith(".") && !withHidden) {
+      hidden += 1;
+    } else if (entry.isDirectory()) {
+      const inside = await walk(file, withHidden);
+      files.push(...inside.files);
+      hidden += inside.hidden;
+    } else {
+      const about = await statOf(file, file);
+      if (about.isFile()) files.push({ file, size: about.size });
+    }
+  }
+  return { files, hidden };
+}
+
+function refuseTwins(files: readonly LocalFile[]): void {
+  const twin = files.findIndex((file, at) => file.uri === files[at - 1]?.uri);
+  if (twin < 0) return;
+  throw usageError(`${files[twin - 1]?.shown} and ${files[twin]?.shown} would both become ${files[twin]?.uri}`);
+}
+
+/** The file under `folder` that a URI becomes; throws where it would be outside or cannot be a file name. */
+export function fileOf(folder: string, prefix: string, uri: string): string {
+  const path = decode(uri.slice(prefix.length)).replace(/^\/+/, "");
+  const unfit = path === "" || path.split("/").some((part) => part === "" || part === "." || part === "..");
+  if (unfit || /[\u0000\\]/.test(path)) {
+    throw new CliError(EXIT.refused, `${uri}: cannot be a file under ${folder}; get it alone with -o FILE`);
+  }
+  return join(folder, ...path.split("/"));
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,94 @@
+// Owns a tenant's resources as the admin API shows them, and bodies on both sides: what is stored, its hash, a file's hash.
+
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import type * as z from "zod/mini";
+import type { ResourceAbout } from "../../../admin/contract.ts";
+import { collect, type AdminClient, type Body, type Query } from "./admin-client.ts";
+
+export type Stored = z.infer<typeof ResourceAbout>;
+
+/** What a writer says about a resource beside its body. */
+export type Fields = Pick<Stored, "name" | "mimeType" | "tags"> &
+  Partial<Pick<Stored, "title" | "description" | "audience" | "priority" | "binary" | "lastModified">>;
+
+export interface StoredResources {
+  all(prefix: string): Promise<Map<string, Stored>>;
+  find(uri: string): Promise<Stored | undefined>;
+  get(uri: string): Promise<Response>;
+  put(uri: string, fields: Fields, body: Body, condition: Readonly<Record<string, string>>): Promise<void>;
+  remove(uri: string, condition: Readonly<Record<string, string>>): Promise<void>;
+}
+
+export function storedResources(api: AdminClient, tenant: string): StoredResources {
+  const path = ["tenants", tenant, "resources"];
+  const content = [...path, "content"];
+  const list = (prefix: string, limit?: number) =>
+    collect(api.pages<Stored>({ path, query: prefix === "" ? {} : { prefix } }, limit));
+  return {
+    all: async (prefix) => new Map((await list(prefix)).map((stored) => [stored.uri, stored])),
+    // In URI order the name itself comes before all that it begins.
+    find: async (uri) => (await list(uri, 1)).find((stored) => stored.uri === uri),
+    get: (uri) => api.answer({ path: content, query: { uri } }),
+    put: async (uri, { mimeType, tags, ...about }, body, headers) => {
+      const query: Query = { uri, ...about, tag: tags };
+      const response = await api.answer({ method: "PUT", path: content, query, headers, body: { ...body, mimeType } });
+      await response.body?.cancel();
+    },
+    remove: async (uri, headers) => {
+      const response = await api.answer({ method: "DELETE", path: content, query: { uri }, headers });
+      await response.body?.cancel();
+    },
+  };
+}
+
+export async function sha256OfFile(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+export function bodyOfFile(file: string, size: number, onBytes: (count: number) => void): Omit<Body, "mimeType"> {
+  let sent = 0;
+  return {
+    size,
+    async *open() {
+      // What an earlier try sent counts no more.
+      onBytes(-sent);
+      sent = 0;
+      for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+        sent += chunk.byteLength;
+        onBytes(chunk.byteLength);
+        yield chunk;
+      }
+    },
+  };
+}
+
+/** Whether what is stored says the same; tags are a set, and what is not said of kind and time is left to the server. */
+export function sameFields(stored: Stored, wanted: Fields): boolean {
+  const { binary = stored.binary, lastModified = stored.lastModified } = wanted;
+  if (binary !== stored.binary || lastModified !== stored.lastModified) return false;
+  return JSON.stringify(comparable(stored)) === JSON.stringify(comparable(wanted));
+}
+
+function comparable({ name, title, description, mimeType, audience, priority, tags }: Fields): unknown[] {
+  return [name, title, description, mimeType, audience?.toSorted(), priority, tags.toSorted()];
+}
+
+/** Without the time, which is that of a body. */
+export function fieldsOf({ name, title, description, mimeType, audience, priority, tags }: Stored): Fields {
+  return {
+    name,
+    mimeType,
+    tags,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(audience !== undefined && { audience }),
+    ...(priority !== undefined && { priority }),
+  };
+}

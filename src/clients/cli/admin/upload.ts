@@ -1,0 +1,171 @@
+// Owns bringing files to a tenant so that it may be broken off anywhere and begun again: what is there already is not sent
+// twice, and what somebody else changed in the meantime is not overwritten.
+
+import { CliError, EXIT, type ExitCode } from "../exit.ts";
+import { fileError } from "./file-error.ts";
+import { forEachOf } from "./pool.ts";
+import { ServerRefused } from "../terminal/problem.ts";
+import { createProgress, type Progress } from "../terminal/progress.ts";
+import type { Session } from "../session.ts";
+import {
+  bodyOfFile,
+  sameFields,
+  sha256OfFile,
+  type Fields,
+  type Stored,
+  type StoredResources,
+} from "./stored-resources.ts";
+import { bytes, count } from "../terminal/table.ts";
+
+export const AT_ONCE = 6;
+/** The admin API's own limit. */
+export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+
+export interface Source {
+  readonly uri: string;
+  /** For people: as they named it. */
+  readonly shown: string;
+  readonly file: string;
+  readonly size: number;
+  /** Where it is known already. */
+  readonly sha256?: string;
+  readonly fields: Fields;
+}
+
+export interface Upload {
+  readonly source: Source;
+  readonly stored: Stored | undefined;
+}
+
+export interface Plan {
+  readonly uploads: readonly Upload[];
+  readonly unchanged: number;
+  readonly tooLarge: readonly Failed[];
+}
+
+export interface Failed {
+  readonly uri: string;
+  readonly error: string;
+  readonly exit: ExitCode;
+}
+
+export interface Report {
+  readonly uploaded: number;
+  readonly unchanged: number;
+  readonly failed: readonly Failed[];
+}
+
+/** Reads every file whose size is the stored one, and sends nothing. */
+export async function planUpload(sources: readonly Source[], stored: ReadonlyMap<string, Stored>): Promise<Plan> {
+  const uploads: Upload[] = [];
+  const tooLarge: Failed[] = [];
+  let unchanged = 0;
+  await forEachOf(sources, AT_ONCE, async (source) => {
+    const there = stored.get(source.uri);
+    if (source.size > MAX_BODY_BYTES) tooLarge.push(oversized(source));
+    else if (there && (await isSame(source, there))) unchanged += 1;
+    else uploads.push({ source, stored: there });
+  });
+  uploads.sort((a, b) => (a.source.uri < b.source.uri ? -1 : 1));
+  return { uploads, unchanged, tooLarge };
+}
+
+function oversized({ uri, shown, size }: Source): Failed {
+  const error = `${shown}: ${bytes(size)}, a resource has at most ${bytes(MAX_BODY_BYTES)}`;
+  return { uri, error, exit: EXIT.refused };
+}
+
+async function isSame({ file, shown, size, sha256, fields }: Source, stored: Stored): Promise<boolean> {
+  if (size !== stored.size || !sameFields(stored, fields)) return false;
+  try {
+    return (sha256 ?? (await sha256OfFile(file))) === stored.sha256;
+  } catch (error) {
+    throw fileError(error, shown);
+  }
+}
+
+interface Sending {
+  readonly resources: StoredResources;
+  readonly progress: Progress;
+  /** Overwrites whatever is there by now. */
+  readonly force: boolean;
+}
+
+export async function runUpload(
+  session: Session,
+  plan: Plan,
+  resources: StoredResources,
+  force = false,
+): Promise<Report> {
+  const { uploads } = plan;
+  const failed = [...plan.tooLarge];
+  let uploaded = 0;
+  let unchanged = plan.unchanged;
+  const total = uploads.reduce((sum, { source }) => sum + source.size, 0);
+  const output = session.json ? { write: () => true } : session.terminal.stderr;
+  const progress = createProgress(output, { verb: "Uploading", files: uploads.length, bytes: total });
+  const sending = { resources, progress, force };
+  try {
+    await forEachOf(uploads, AT_ONCE, async (upload) => {
+      const end = await uploadOne(upload, sending);
+      if (end === "sent") uploaded += 1;
+      else if (end === "present") unchanged += 1;
+      else failed.push(end);
+      progress.addFile();
+    });
+  } catch (error) {
+    progress.end();
+    throw brokenOff(error, uploaded + unchanged, uploads.length + plan.unchanged);
+  }
+  progress.end();
+  return { uploaded, unchanged, failed };
+}
+
+/** Only what concerns this one file is an end; the rest is thrown, because it would meet the next file too. */
+async function uploadOne(upload: Upload, sending: Sending): Promise<"sent" | "present" | Failed> {
+  const { source, stored } = upload;
+  const { uri, shown } = source;
+  const condition = sending.force ? {} : stored ? { "if-match": stored.etag } : { "if-none-match": "*" };
+  const body = bodyOfFile(source.file, source.size, (sent) => sending.progress.addBytes(sent));
+  try {
+    await sending.resources.put(uri, source.fields, { ...body, mimeType: source.fields.mimeType }, condition);
+    return "sent";
+  } catch (error) {
+    if (!(error instanceof ServerRefused) || !concernsOneFile(error.status)) throw error;
+    if (error.status === 412) return settleConflict(source, sending.resources);
+    return { uri, error: `${shown}: ${error.message}`, exit: error.exit };
+  }
+}
+
+const FOR_ALL = new Set([401, 403, 404, 429]);
+
+function concernsOneFile(status: number): boolean {
+  return status < 500 && !FOR_ALL.has(status);
+}
+
+/** A request of an earlier run, or an answer that was lost, may have stored this very file. */
+async function settleConflict(source: Source, resources: StoredResources): Promise<"present" | Failed> {
+  const now = await resources.find(source.uri);
+  if (now && (await isSame(source, now))) return "present";
+  const error = `${source.shown}: ${source.uri} was changed by somebody else meanwhile; --force overwrites it`;
+  return { uri: source.uri, error, exit: EXIT.conflict };
+}
+
+function brokenOff(error: unknown, done: number, all: number): unknown {
+  if (!(error instanceof CliError)) return error;
+  const where = `${done} of ${all} are stored, the same command again sends the rest`;
+  return new CliError(error.exit, `${error.message} (${where})`, { cause: error });
+}
+
+export function reportText({ uploaded, unchanged, failed }: Report): string {
+  const all = uploaded + unchanged + failed.length;
+  const failures = failed.length === 0 ? "" : `, ${failed.length} failed`;
+  return `${count(all, "file")}: ${uploaded} uploaded, ${unchanged} unchanged${failures}`;
+}
+
+/** Says each failure on a line of its own and ends as the first one does. */
+export function endWith(session: Session, failed: readonly Failed[]): void {
+  for (const { error } of failed.slice(1)) session.note(`tenantry: ${error}`);
+  const [first] = failed;
+  if (first) throw new CliError(first.exit, first.error);
+}

@@ -1,0 +1,105 @@
+// Owns the help that belongs to no single command: first steps, the document, configuration, exit codes.
+
+import { EXIT } from "../exit.ts";
+
+export const GETTING_STARTED = `
+First steps, with the server of npm start:
+  tenantry tenant create acme --title "Acme Inc." --search
+  tenantry resource put acme ./handbook
+  export TENANTRY_KEY=$(tenantry key create acme --name laptop)
+  tenantry call acme
+  tenantry call acme search query=holiday
+
+Help:
+  tenantry help COMMAND          what it does, with examples
+  tenantry help document         what a tenant.yaml may say
+  tenantry help configuration    which server, as whom
+  tenantry help local-clients    for programs that start their MCP servers
+  tenantry help exit-codes       for scripts`;
+
+export const TOPICS: Readonly<Record<string, string>> = {
+  document: `A tenant's document says what the tenant is. apply -f takes it as YAML or JSON; every member but id may be left out.
+
+  id: acme                       # which tenant; not part of the document itself
+  region: weur                   # only when it is created; so is jurisdiction: eu
+  extends: [standard]            # base documents, see tenantry help fleet; own members win
+  title: Acme Inc.
+  instructions: Ask before you delete anything.
+  mode: key                      # key: only with an API key (the default); open: everybody
+  outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
+  maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world
+  allowedOrigins: ["https://app.acme.example"]
+  hostnames: [mcp.acme.example]
+  limits: { bodyBytes: 1048576, resources: 10000, resourceBytes: 10485760, keys: 50 }
+  search: true                   # the built-in tools search and fetch
+  tools:                         # by name or pattern; the most specific one decides
+    "*": { enabled: false }
+    "note_*": { enabled: true }
+    note_write: { config: { maxLength: 2000 } }
+  profiles:                      # /mcp/acme/public
+    public:
+      tools: { allow: ["note_*"], deny: [note_delete], rename: { note_list: { name: list } } }
+      resources: { allow: ["file:///handbook/*"] }
+  scopes:                        # what a key with this scope may use
+    read: { tools: [note_list, note_read], resources: ["*"] }
+  prompts:
+    review:
+      arguments: [{ name: tone, required: true }]
+      messages:
+        - role: user
+          content: { type: text, text: "Review this in a {{tone}} tone." }
+  retirementDays: 30             # how long a retired tool name stays callable
+
+Patterns: * stands for any run of characters, ? for one.
+Look before you leap: tenantry diff -f tenant.yaml`,
+
+  configuration: `Which server, and as whom, in this order:
+
+  1. --url and --token
+  2. TENANTRY_URL and TENANTRY_TOKEN in the environment
+  3. what tenantry login kept, in ~/.config/tenantry/config.json
+  4. http://localhost:8787, with the development token of an npm start in this folder or one above
+
+A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key, or TENANTRY_KEY.
+
+Examples:
+  tenantry login --url https://mcp.example.com
+  TENANTRY_TOKEN="$CI_TOKEN" tenantry apply -f tenant.yaml --url https://mcp.example.com`,
+
+  "local-clients": `Claude Desktop, Cursor and others start an MCP server as a program and speak to its stdin and stdout. That program
+is tenantry stdio. In claude_desktop_config.json or .cursor/mcp.json:
+
+  {
+    "mcpServers": {
+      "acme": {
+        "command": "npx",
+        "args": ["-y", "tenantry", "stdio", "acme", "--url", "https://mcp.example.com"],
+        "env": { "TENANTRY_KEY": "tnt_..." }
+      }
+    }
+  }
+
+In .vscode/mcp.json the outer member is "servers". The key may stand in "args" as "--key", "tnt_...", where other programs of
+this machine can read it; in "env" they cannot.
+
+Without a server, "args": ["-y", "tenantry", "stdio", "--local", "--project", "PATH"] runs the Worker in PATH for as long as
+the client runs. Its data is kept in PATH/.tenantry, for one client at a time; --state names another folder.
+
+A client shows what goes wrong in its log of the server's stderr. To see it yourself:
+
+  echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | tenantry stdio acme --url https://mcp.example.com`,
+
+  "exit-codes": `Exit codes:
+
+  ${EXIT.ok}    done
+  ${EXIT.refused}    the server refused, or a called tool reports an error
+  ${EXIT.usage}    the command line or a file on this machine is wrong; nothing was sent
+  ${EXIT.notFound}    there is no such tenant, resource, key, ...
+  ${EXIT.notAuthorised}    no token, a wrong token, or one without this right
+  ${EXIT.conflict}    it exists already, or somebody else changed it meanwhile
+  ${EXIT.unreachable}    the server cannot be reached
+  ${EXIT.differs}    diff --exit-code found a difference
+  ${EXIT.interrupted}  interrupted by Ctrl+C or SIGTERM
+
+Errors are one line on stderr. Results are on stdout: a table, or JSON with --json.`,
+};

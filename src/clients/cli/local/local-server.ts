@@ -1,0 +1,85 @@
+// Owns a server on this machine for as long as the bridge runs: started by a keeper process that outlives us by moments
+// only, because its stdin is a pipe that closes with us, however we end.
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CliError, EXIT } from "../exit.ts";
+import { isReady } from "./development.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+const READY_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+const STOPPED_WITHIN_MS = 5000;
+const OUTPUT_KEPT = 4000;
+
+export interface LocalServer {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+export interface LocalOptions {
+  readonly project: string;
+  readonly state: string;
+  readonly quiet: boolean;
+}
+
+export async function startLocalServer(terminal: Terminal, options: LocalOptions): Promise<LocalServer> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const keeper = spawnKeeper(terminal, [options.project, options.state, String(port)]);
+  const output = follow(keeper, terminal, options.quiet);
+  const gone = once(keeper, "exit");
+  const stop = async () => {
+    keeper.stdin?.end();
+    // The keeper itself ends a server that does not stop; this is for a keeper that does not.
+    await Promise.race([gone, sleep(STOPPED_WITHIN_MS, undefined, { ref: false })]);
+    keeper.unref();
+  };
+  try {
+    await untilReady(url, keeper, terminal.signal);
+  } catch (error) {
+    await stop();
+    if (!(error instanceof NotReady)) throw error;
+    throw new CliError(EXIT.unreachable, [error.message, output()].filter(Boolean).join(": "));
+  }
+  return { url, stop };
+}
+
+class NotReady extends Error {}
+
+function spawnKeeper({ env, cwd }: Terminal, args: readonly string[]): ChildProcess {
+  const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url));
+  return spawn(process.execPath, [main, "__serve", "--", ...args], { cwd, env, stdio: ["pipe", "ignore", "pipe"] });
+}
+
+/** What the server says goes to stderr; its last words explain why it did not start. */
+function follow(keeper: ChildProcess, terminal: Terminal, quiet: boolean): () => string {
+  let kept = "";
+  keeper.stderr?.on("data", (chunk: Buffer) => {
+    kept = (kept + chunk.toString()).slice(-OUTPUT_KEPT);
+    if (!quiet) terminal.stderr.write(chunk);
+  });
+  keeper.stdin?.on("error", () => {});
+  return () => kept.trim().replace(/^tenantry: /, "");
+}
+
+async function untilReady(url: string, keeper: ChildProcess, signal: AbortSignal): Promise<void> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  while (!(await isReady(url))) {
+    if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
+    if (keeper.exitCode !== null || keeper.signalCode !== null) throw new NotReady("the local server did not start");
+    if (Date.now() > deadline) throw new NotReady(`the local server did not answer in ${READY_WITHIN_MS / 1000} s`);
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}

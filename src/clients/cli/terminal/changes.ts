@@ -1,0 +1,62 @@
+// Owns how the difference between two documents, or between a folder and a tenant, looks to a person.
+
+import { isDeepStrictEqual } from "node:util";
+import type * as z from "zod/mini";
+import type { Applied } from "../../../admin/contract.ts";
+import { count, time, shortJson } from "./table.ts";
+import { hasColors, oneLine, type Terminal } from "./terminal.ts";
+
+export type Outcome = z.infer<typeof Applied>;
+export type Change = Outcome["changes"][number];
+
+export const MARKS = { added: ["+", 32], removed: ["-", 31], changed: ["~", 33] } as const;
+
+export function changeLines(changes: Outcome["changes"], terminal: Terminal): string[] {
+  return changes.map((change) => {
+    return marked(kindOf(change), changeText(change), terminal);
+  });
+}
+
+export function kindOf({ before, after }: Change): keyof typeof MARKS {
+  if (before === undefined) return "added";
+  return after === undefined ? "removed" : "changed";
+}
+
+export function changeText({ path, before, after }: Change): string {
+  const values = [before, after].filter((value) => value !== undefined).map(shortJson);
+  return [path, values.join(" → ")].filter(Boolean).map(oneLine).join(": ");
+}
+
+/** Member by member; lists and values whole. */
+export function differences(before: unknown, after: unknown, path = ""): Change[] {
+  if (isDeepStrictEqual(before, after)) return [];
+  if (!isPlain(before) || !isPlain(after)) return [{ path, before, after }];
+  const members = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return members.flatMap((member) =>
+    differences(before[member], after[member], path === "" ? member : `${path}.${member}`),
+  );
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function marked(kind: keyof typeof MARKS, text: string, terminal: Terminal): string {
+  const [mark, color] = MARKS[kind];
+  const line = `${mark} ${text}`;
+  return `  ${hasColors(terminal.stdout, terminal.env) ? `\u001b[${color}m${line}\u001b[0m` : line}`;
+}
+
+export function appliedText(name: string, applied: Outcome, terminal: Terminal): string {
+  const { changes, dryRun, revision } = applied;
+  if (changes.length === 0) return `${name}: nothing to change (revision ${revision})`;
+  const what = count(changes.length, "change");
+  const head = dryRun ? `${name}: ${what}, not applied` : `${name}: ${what} applied (revision ${revision})`;
+  return [head, ...changeLines(changes, terminal), ...inForce(applied.effectiveAt)].join("\n");
+}
+
+/** A withdrawal is answered when it is in force, anything else before: then it is good to know until when. */
+export function inForce(effectiveAt: string | null | undefined): string[] {
+  if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
+  return [`In force everywhere from ${time(effectiveAt)}; --wait waits for it.`];
+}

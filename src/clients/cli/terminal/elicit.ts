@@ -1,0 +1,68 @@
+// Owns answering a tool's questions at the terminal: forms field by field, and addresses to open. Refuses to invent answers.
+// https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
+
+import type { Json } from "../mcp-http.ts";
+import { ask, oneLine, printable, type Terminal } from "./terminal.ts";
+
+interface Field {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly items?: Field;
+}
+
+export async function answerQuestions(requests: Record<string, Json>, terminal: Terminal): Promise<Json> {
+  const answers: Json = {};
+  for (const [name, { method, params }] of Object.entries(requests)) {
+    if (method === "elicitation/create") answers[name] = await answer((params ?? {}) as Json, terminal);
+  }
+  return answers;
+}
+
+async function answer(params: Json, terminal: Terminal): Promise<Json> {
+  terminal.stderr.write(`${printable(typeof params.message === "string" ? params.message : "")}\n`);
+  if (params.mode === "url") {
+    const reply = await ask(terminal, `Open ${String(params.url)} and come back. Done? [y/N] `);
+    return { action: isYes(reply) ? "accept" : "decline" };
+  }
+  const schema = (params.requestedSchema ?? {}) as { properties?: Record<string, Field>; required?: string[] };
+  const fields = Object.entries(schema.properties ?? {});
+  if (fields.length === 0) return { action: isYes(await ask(terminal, "[y/N] ")) ? "accept" : "decline", content: {} };
+  terminal.stderr.write("(an empty answer leaves a field out or takes its default; ! declines)\n");
+  const content: Json = {};
+  for (const [key, field] of fields) {
+    const reply = await askField(key, field, schema.required?.includes(key) === true, terminal);
+    if (reply === DECLINED) return { action: "decline" };
+    if (reply !== undefined) content[key] = reply;
+  }
+  return { action: "accept", content };
+}
+
+const DECLINED = Symbol("declined");
+
+async function askField(key: string, field: Field, required: boolean, terminal: Terminal): Promise<unknown> {
+  const about = [field.title ?? key, field.description, hintOf(field), required ? "required" : undefined];
+  const reply = await ask(terminal, `${oneLine(about.filter(Boolean).join(", "))}: `);
+  if (reply === "!" || (reply === "" && required && field.default === undefined)) return DECLINED;
+  return reply === "" ? field.default : valueOf(reply, field);
+}
+
+function hintOf({ type, enum: choices, items }: Field): string | undefined {
+  const options = choices ?? items?.enum;
+  if (options) return `${options.join(" | ")}${type === "array" ? ", comma-separated" : ""}`;
+  return type === "boolean" ? "y/n" : undefined;
+}
+
+/** What does not fit is sent as it was typed: the server asks again. */
+function valueOf(reply: string, { type }: Field): unknown {
+  if (type === "boolean") return /^(?:y|yes|true|1)$/i.test(reply);
+  if (type === "array") return reply.split(",").map((item) => item.trim());
+  const number = type === "number" || type === "integer" ? Number(reply) : Number.NaN;
+  return Number.isFinite(number) ? number : reply;
+}
+
+function isYes(reply: string): boolean {
+  return /^y(?:es)?$/i.test(reply);
+}

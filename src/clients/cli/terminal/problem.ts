@@ -1,0 +1,104 @@
+// Owns turning what went wrong between here and a server into one line and an exit code: problem documents (RFC 9457),
+// refused connections, answers from something that is no tenantry server.
+
+import type { Problem } from "../../../admin/contract.ts";
+import type * as z from "zod/mini";
+import { CliError, EXIT, type ExitCode } from "../exit.ts";
+import { oneLine } from "./terminal.ts";
+
+type ProblemDocument = Partial<z.infer<typeof Problem>>;
+
+const EXITS: Readonly<Record<number, ExitCode>> = {
+  401: EXIT.notAuthorised,
+  403: EXIT.notAuthorised,
+  404: EXIT.notFound,
+  409: EXIT.conflict,
+  412: EXIT.conflict,
+  428: EXIT.conflict,
+  502: EXIT.unreachable,
+  504: EXIT.unreachable,
+};
+
+const MAX_PROBLEM_CHARACTERS = 2000;
+
+export class ServerRefused extends CliError {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(EXITS[status] ?? EXIT.refused, message);
+    this.status = status;
+  }
+}
+
+export async function refusalOf(response: Response): Promise<ServerRefused> {
+  const text = await response.text().catch(() => "");
+  const problem = parseProblem(text, response.headers.get("content-type"));
+  const what = problem === undefined ? foreignAnswer(response) : sentenceOf(problem, response.status);
+  return new ServerRefused(response.status, oneLine(what).slice(0, MAX_PROBLEM_CHARACTERS));
+}
+
+function parseProblem(text: string, contentType: string | null): ProblemDocument | undefined {
+  if (!/^application\/(?:problem\+)?json\b/i.test(contentType ?? "")) return undefined;
+  try {
+    const value = JSON.parse(text) as ProblemDocument | null;
+    return typeof value === "object" && value !== null && typeof value.title === "string" ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Field and rule first: they say what to change. */
+function sentenceOf({ title = "", detail, errors = [], requestId }: ProblemDocument, status: number): string {
+  const rules = errors.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`)).join("; ");
+  const said = [title.replace(/\.$/, ""), rules || detail].filter(Boolean).join(": ");
+  return status >= 500 && requestId !== undefined ? `${said} (request ${requestId})` : said;
+}
+
+function foreignAnswer(response: Response): string {
+  const { status, url } = response;
+  const to = response.headers.get("location");
+  if (status >= 300 && status < 400) return `${url} sends us on to ${to ?? "nowhere"}: give that as --url`;
+  const type = response.headers.get("content-type") ?? "no content type";
+  return `${url} answered ${status} (${type}): no tenantry server answers there`;
+}
+
+/** What a failed `fetch` was about. */
+export function unreachable(error: unknown, base: string): CliError {
+  const code = codeOf(error);
+  const why = REASONS[code] ?? lastMessage(error);
+  const hint = code === "ECONNREFUSED" ? ". Is it running? `npm start` starts one; --url names another" : "";
+  return new CliError(EXIT.unreachable, oneLine(`cannot reach ${base}: ${why}${hint}`), { cause: error });
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "connection refused",
+  ECONNRESET: "the connection was closed",
+  EPIPE: "the connection was closed",
+  UND_ERR_SOCKET: "the connection was closed",
+  ENOTFOUND: "no such host",
+  EAI_AGAIN: "the host name could not be looked up",
+  ETIMEDOUT: "no answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
+  UND_ERR_HEADERS_TIMEOUT: "no answer in time",
+  UND_ERR_BODY_TIMEOUT: "the answer stopped halfway",
+  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "the file changed while it was sent",
+};
+
+/** The connection broke; whoever is at the other end may be back in a moment. */
+export function isTransient(error: unknown): boolean {
+  return ["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"].includes(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as NodeJS.ErrnoException;
+    if (typeof code === "string") return code;
+  }
+  return "";
+}
+
+function lastMessage(error: unknown): string {
+  let message = String(error);
+  for (let at = error; at instanceof Error; at = at.cause) message = at.message || message;
+  return message;
+}

@@ -1,0 +1,102 @@
+// Owns what a command sees of the process around it, so that tests can stand in for it: streams, environment, Ctrl+C.
+
+import { createInterface, type Interface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { CliError, EXIT } from "../exit.ts";
+
+export interface Output {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  /** False: no more until it is drained. */
+  write(chunk: string | Uint8Array): unknown;
+  once?(event: "drain", listener: () => void): unknown;
+}
+
+export interface Terminal {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Aborted by Ctrl+C. */
+  readonly signal: AbortSignal;
+}
+
+/** Whether there is a person who can be asked. */
+export function isInteractive(terminal: Terminal): boolean {
+  return terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
+}
+
+export function hasColors(output: Output, env: Terminal["env"]): boolean {
+  return output.isTTY === true && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
+}
+
+/** One reader for all questions, because what is typed ahead belongs to the next one. */
+const readers = new WeakMap<Terminal, AsyncIterator<string>>();
+
+/** Asks on stderr, so that stdout stays what the command prints. The end of the input is an empty answer. */
+export async function ask(terminal: Terminal, question: string): Promise<string> {
+  terminal.stderr.write(printable(question));
+  const reader = readers.get(terminal) ?? linesOf(createInterface({ input: terminal.stdin, terminal: false }));
+  readers.set(terminal, reader);
+  return nextLine(reader, terminal.signal);
+}
+
+/** What is typed is not shown. */
+export async function askSecret(terminal: Terminal, question: string): Promise<string> {
+  terminal.stderr.write(printable(question));
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: terminal.stdin, output: nowhere, terminal: true });
+  // A raw terminal hands Ctrl+C over as a character.
+  const interrupt = new Promise<never>((_resolve, reject) => {
+    lines.once("SIGINT", () => reject(new CliError(EXIT.interrupted, "interrupted")));
+  });
+  try {
+    return await Promise.race([nextLine(linesOf(lines), terminal.signal), interrupt]);
+  } finally {
+    lines.close();
+    terminal.stderr.write("\n");
+  }
+}
+
+function linesOf(lines: Interface): AsyncIterator<string> {
+  return lines[Symbol.asyncIterator]();
+}
+
+async function nextLine(reader: AsyncIterator<string>, signal: AbortSignal): Promise<string> {
+  const { promise: interrupted, reject } = interruption();
+  signal.addEventListener("abort", reject);
+  try {
+    const line = await Promise.race([reader.next(), interrupted]);
+    return line.done === true ? "" : line.value.trim();
+  } finally {
+    signal.removeEventListener("abort", reject);
+  }
+}
+
+function interruption(): { promise: Promise<never>; reject: () => void } {
+  let reject = () => {};
+  const promise = new Promise<never>((_resolve, refuse) => {
+    reject = () => refuse(new CliError(EXIT.interrupted, "interrupted"));
+  });
+  return { promise, reject };
+}
+
+export async function readStdin(terminal: Terminal): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of terminal.stdin) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** What others wrote must not move the cursor or recolour the terminal: control characters become visible. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (char) => {
+    const code = char.charCodeAt(0);
+    return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
+  });
+}
+
+/** One line of it. */
+export function oneLine(text: string): string {
+  return printable(text.replaceAll(/\s*[\r\n]+\s*/g, " ").replaceAll("\t", " "));
+}

@@ -1,0 +1,96 @@
+// What apply and diff make of a file: nothing more than it says, nothing halfway, and nothing at all the second time.
+
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commandLine } from "../../../support/command-line.ts";
+
+test("apply makes the tenant what the file says, creating it if need be, and then changes nothing", async () => {
+  const { admin, cli, folder } = await commandLine();
+  const file = join(folder, "tenant.yaml");
+  await writeFile(file, "id: acme\nregion: weur\ntitle: Acme\nmode: key\n");
+  const created = await cli.run(["apply", "-f", "tenant.yaml"]);
+  expect(created.stdout).toBe(`acme: created at ${admin.url}/mcp/acme\n  + title: "Acme"\n  + mode: "key"\n`);
+  expect(admin.tenants.get("acme")).toMatchObject({ own: { title: "Acme", mode: "key" }, birth: { region: "weur" } });
+  expect((await cli.run(["apply", "-f", "tenant.yaml"])).stdout).toBe("acme: nothing to change (revision 1)\n");
+  await writeFile(file, "id: acme\ntitle: Acme Inc.\nsearch: true\n");
+  const diff = await cli.run(["diff", "-f", "tenant.yaml"]);
+  expect(diff.stdout).toBe(
+    'acme: 3 changes, not applied\n  - mode: "key"\n  + search: true\n  ~ title: "Acme" → "Acme Inc."\n',
+  );
+  expect((await cli.run(["diff", "-f", "tenant.yaml", "--exit-code"])).exit).toBe(7);
+  expect((await cli.run(["apply", "-f", "tenant.yaml", "--dry-run"])).stdout).toBe(diff.stdout);
+  expect(admin.tenants.get("acme")?.revision).toBe(1);
+  expect((await cli.run(["apply", "-f", "tenant.yaml", "--wait"])).stdout).toContain("3 changes applied (revision 2)");
+  expect(admin.requests.at(-1)).toContain("wait=1");
+  expect((await cli.run(["diff", "-f", "tenant.yaml", "--exit-code"])).exit).toBe(0);
+});
+
+test("diff of a tenant that does not exist creates nothing", async () => {
+  const { admin, cli } = await commandLine();
+  const { stdout } = await cli.run(["diff", "-f", "-", "-t", "new"], { stdin: '{"title":"New"}' });
+  expect(stdout).toBe('new: would be created\n  + title: "New"\n');
+  expect(admin.tenants.size).toBe(0);
+});
+
+test("a dry run of a tenant that does not exist asks the server whether it could be made", async () => {
+  const { admin, cli } = await commandLine();
+  const stdin = "id: acme\nregion: moon\n";
+  const { exit, stderr } = await cli.run(["apply", "-f", "-", "--dry-run"], { stdin });
+  expect(exit).toBe(1);
+  expect(stderr).toMatch(/^tenantry: The input breaks a rule: region: /);
+  expect(admin.requests.at(-1)).toBe("POST /admin/v1/tenants?dryRun=1");
+});
+
+test("a dry run of a folder with bases that are not there yet says what it can", async () => {
+  const { admin, cli, folder } = await commandLine();
+  await mkdir(join(folder, "acme/bases"), { recursive: true });
+  await writeFile(join(folder, "acme/tenant.yaml"), "id: acme\nextends: [standard]\n");
+  await writeFile(join(folder, "acme/bases/standard.yaml"), "mode: key\n");
+  const { exit, stdout, stderr } = await cli.run(["diff", "-f", "acme"]);
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: "Base standard: would be created\n" });
+  expect(stdout).toBe('acme: would be created\n  + extends: ["standard"]\n');
+  expect(admin.requests.filter((request) => !request.startsWith("GET"))).toEqual([]);
+});
+
+test("a document that somebody changed meanwhile is not overwritten", async () => {
+  const { admin, cli } = await commandLine();
+  const tenant = admin.addTenant("acme");
+  admin.intercept = ({ method }) => {
+    if (method === "PUT") tenant.revision += 1;
+    return undefined;
+  };
+  const { exit } = await cli.run(["apply", "-f", "-"], { stdin: "id: acme\ntitle: Mine\n" });
+  expect(exit).toBe(5);
+  expect(tenant.own).toEqual({});
+});
+
+test("a document that breaks a rule changes nothing, and the rule is named", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const stdin = "id: acme\ntitle: Acme\nprofiles: { Staff: { tolls: {} } }\n";
+  const { exit, stderr } = await cli.run(["apply", "-f", "-"], { stdin });
+  expect(exit).toBe(1);
+  expect(stderr).toMatch(/^tenantry: The input breaks a rule: profiles\.Staff.*\n$/);
+  expect(admin.tenants.get("acme")?.own).toEqual({});
+});
+
+test.each([
+  { yaml: "id: acme\n  title: x", says: "tenant.yaml:1:5: Nested mappings" },
+  { yaml: "id: acme\nid: globex", says: "tenant.yaml:2:1: Map keys must be unique" },
+  { yaml: "id: acme\n---\nid: globex", says: "one document a file" },
+  { yaml: "- id: acme", says: "must be a mapping (name: value), not a list" },
+  { yaml: "", says: "must be a mapping" },
+  { yaml: "title: Nobody", says: "names no tenant: add id: NAME, or --tenant NAME" },
+  { yaml: "id: 7", says: "id: must be a text" },
+  { yaml: "id: acme\ntitle: *nowhere", says: "tenant.yaml" },
+])("the file $yaml is refused before anything is sent", async ({ yaml, says }) => {
+  const { admin, cli, folder } = await commandLine();
+  await writeFile(join(folder, "tenant.yaml"), yaml);
+  const { exit, stderr } = await cli.run(["apply", "-f", "tenant.yaml"]);
+  expect(exit).toBe(2);
+  expect(stderr).toContain(says);
+  expect(stderr.split("\n")).toHaveLength(2);
+  expect(admin.requests).toEqual([]);
+  expect(await readFile(join(folder, "tenant.yaml"), "utf8")).toBe(yaml);
+});

@@ -1,0 +1,288 @@
+// Calling tools from the shell: what is sent is valid MCP 2026-07-28, and what comes back is readable or JSON.
+
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { expect, onTestFinished, test } from "vitest";
+import { CommandLine, type Around, type Ended } from "../../../support/command-line.ts";
+import { expectOfficial } from "../../../support/official-schema.ts";
+
+type Json = Record<string, unknown>;
+
+interface Sent {
+  readonly method: string;
+  readonly params: Json;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What the endpoint answers to a call: a result, or whole messages as a stream, or an error. */
+type Reply = Json | readonly Json[];
+
+const NOTE_WRITE = {
+  name: "note_write",
+  description: "Saves a note",
+  inputSchema: {
+    type: "object",
+    properties: {
+      title: { type: "string" },
+      stars: { type: "integer" },
+      open: { type: "boolean" },
+      tags: { type: "array", items: { type: "string" } },
+      sizes: { type: "array", items: { type: "number" } },
+      region: { type: "string", "x-mcp-header": "Region" },
+      deep: { type: "object", properties: { id: { type: "integer", "x-mcp-header": "Deep-Id" } } },
+    },
+    required: ["title"],
+  },
+};
+
+/** An endpoint with one tool; holds every message that it gets against the official schema. */
+async function endpoint(reply: (sent: Sent) => Reply, refuse: (sent: Sent) => Json | undefined = () => undefined) {
+  const sent: Sent[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const message = JSON.parse(await text(request)) as Json & { method: string; params: Json };
+      expectOfficial("2026-07-28", message, { direction: "client" });
+      const { method, params } = message;
+      const one = { method, params, headers: request.headers };
+      sent.push(one);
+      const listed = { tools: [NOTE_WRITE], resultType: "complete", ttlMs: 0, cacheScope: "private" };
+      const answer = refuse(one) ?? (method === "tools/list" ? listed : reply(one));
+      const envelope = { jsonrpc: "2.0", id: message["id"] };
+      if (Array.isArray(answer)) {
+        response.setHeader("content-type", "text/event-stream");
+        // Cut into pieces anywhere, as a network does.
+        const stream = answer.map((event) => `event: message\r\ndata: ${JSON.stringify(event)}\r\n\r\n`).join("");
+        for (const piece of stream.replaceAll('"ID"', String(message["id"])).match(/[\s\S]{1,7}/g) ?? [])
+          response.write(piece);
+        response.end();
+      } else {
+        const status = "status" in answer ? Number(answer["status"]) : 200;
+        response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
+        const body = "error" in answer ? { error: answer["error"] } : { result: answer };
+        response.end(JSON.stringify({ ...envelope, ...body }));
+      }
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const cli = new CommandLine("/", { HOME: "/nowhere", TENANTRY_URL: url, TENANTRY_TOKEN: "admin-secret" });
+  const call = (args: readonly string[], around?: Around): Promise<Ended> => cli.run(["call", ...args], around);
+  return { sent, call, url };
+}
+
+const said = (...texts: string[]) => ({
+  resultType: "complete",
+  content: texts.map((one) => ({ type: "text", text: one })),
+});
+
+test("a tool's text is printed, through the tenant's own endpoint", async () => {
+  const { call, sent } = await endpoint(() => said("saved", "twice"));
+  expect(await call(["demo", "note_write", "title=Hello"])).toEqual({ exit: 0, stdout: "saved\ntwice\n", stderr: "" });
+  const { headers, params } = sent.at(-1) as Sent;
+  expect(params["arguments"]).toEqual({ title: "Hello" });
+  expect(headers).toMatchObject({ "mcp-method": "tools/call", "mcp-name": "note_write" });
+  expect(headers["mcp-protocol-version"]).toBe("2026-07-28");
+});
+
+test("the operator's token never goes to an MCP endpoint, the tenant's key does", async () => {
+  const { call, sent } = await endpoint(() => said("x"));
+  await call(["demo/public", "note_write", "title=a"]);
+  await call(["demo/public", "note_write", "title=a", "--key", "tnt_1"]);
+  await call(["demo/public", "note_write", "title=a"], { env: { TENANTRY_KEY: "tnt_2" } });
+  const tokens = sent.map(({ headers }) => headers.authorization);
+  expect(tokens).toEqual([undefined, undefined, "Bearer tnt_1", "Bearer tnt_1", "Bearer tnt_2", "Bearer tnt_2"]);
+});
+
+test.each([
+  { pairs: ["title=2026"], args: { title: "2026" } },
+  { pairs: ["title=a=b:c"], args: { title: "a=b:c" } },
+  { pairs: ["title="], args: { title: "" } },
+  { pairs: ["stars=5", "open=true"], args: { stars: 5, open: true } },
+  { pairs: ["stars=many"], args: { stars: "many" } },
+  { pairs: ["tags=a,b", "sizes=1,2.5"], args: { tags: ["a", "b"], sizes: [1, 2.5] } },
+  { pairs: ['tags=["a,b"]', "sizes="], args: { tags: ["a,b"], sizes: [] } },
+  { pairs: ["title:=[1]", "unknown=1"], args: { title: [1], unknown: "1" } },
+  { pairs: ["--json-args", '{"title":"a","stars":1}', "stars=2"], args: { title: "a", stars: 2 } },
+])("$pairs become $args", async ({ pairs, args }) => {
+  const { call, sent } = await endpoint(() => said("x"));
+  expect((await call(["demo", "note_write", ...pairs])).exit).toBe(0);
+  expect(sent.at(-1)?.params["arguments"]).toEqual(args);
+});
+
+test.each([
+  { pairs: ["title"], says: "title: an argument is key=value" },
+  { pairs: ["title:={"], says: "title: is not JSON" },
+  { pairs: ["--json-args", "[]"], says: "--json-args: must be a JSON object" },
+])("$pairs is a usage error", async ({ pairs, says }) => {
+  const { call } = await endpoint(() => said("x"));
+  const { exit, stderr } = await call(["demo", "note_write", ...pairs]);
+  expect(exit).toBe(2);
+  expect(stderr).toContain(says);
+});
+
+test("arguments that the schema mirrors into headers are mirrored, beyond ASCII as Base64", async () => {
+  const { call, sent } = await endpoint(() => said("x"));
+  await call(["demo", "note_write", "region=Köln", 'deep:={"id":7}']);
+  expect(sent.at(-1)?.headers).toMatchObject({ "mcp-param-region": "=?base64?S8O2bG4=?=", "mcp-param-deep-id": "7" });
+});
+
+test("a tool that reports an error ends with 1, its text still printed", async () => {
+  const { call } = await endpoint(() => ({ ...said("title: must not be empty"), isError: true }));
+  expect(await call(["demo", "note_write", "title="])).toEqual({
+    exit: 1,
+    stdout: "title: must not be empty\n",
+    stderr: "",
+  });
+});
+
+test("other content is described, links and embedded texts are shown", async () => {
+  const content = [
+    { type: "image", data: "AAAA", mimeType: "image/png" },
+    { type: "resource_link", uri: "note://1", name: "One" },
+    { type: "resource", resource: { uri: "note://2", text: "inside" } },
+    { type: "resource", resource: { uri: "note://3", blob: "AAAA" } },
+  ];
+  const { call } = await endpoint(() => ({ resultType: "complete", content }));
+  const { stdout } = await call(["demo", "note_write"]);
+  expect(stdout).toBe("[image/png, 3 B]\nnote://1  One\ninside\n[note://3, 3 B]\n");
+});
+
+test("structured content is printed where there is no other, and --json prints the whole result", async () => {
+  const result = { resultType: "complete", content: [], structuredContent: { a: 1 } };
+  const { call } = await endpoint(() => result);
+  expect((await call(["demo", "note_write"])).stdout).toBe('{\n  "a": 1\n}\n');
+  expect(JSON.parse((await call(["demo", "note_write", "--json"])).stdout)).toEqual(result);
+});
+
+test("what a tool says cannot steer the terminal, and reaches a pipe as it is", async () => {
+  const { call } = await endpoint(() => said("a\u001b[2Jb\n\tc"));
+  expect((await call(["demo", "note_write"], { tty: true })).stdout).toBe("a\u241b[2Jb\n\tc\n");
+  expect((await call(["demo", "note_write"])).stdout).toBe("a\u001b[2Jb\n\tc\n");
+});
+
+test("a stream's progress goes to stderr, its result to stdout", async () => {
+  const progress = { progressToken: 1, progress: 1, total: 2, message: "half" };
+  const { call } = await endpoint(() => [
+    { jsonrpc: "2.0", method: "notifications/progress", params: progress },
+    { jsonrpc: "2.0", id: "ID", result: said("grüß dich") },
+  ]);
+  expect(await call(["demo", "note_write"])).toEqual({ exit: 0, stdout: "grüß dich\n", stderr: "1/2 half\n" });
+});
+
+test("a stream that ends without an answer is unreachable", async () => {
+  const { call } = await endpoint(() => []);
+  expect((await call(["demo", "note_write"])).exit).toBe(6);
+});
+
+test("without a tool the tools are listed with their arguments", async () => {
+  const { call } = await endpoint(() => said("x"));
+  const { stdout } = await call(["demo"]);
+  expect(stdout).toBe(
+    "TOOL        ARGUMENTS                                            DESCRIPTION\n" +
+      "note_write  title [stars] [open] [tags] [sizes] [region] [deep]  Saves a note\n",
+  );
+});
+
+test("a tool that is not there is not found, with a guess at what was meant", async () => {
+  const { call } = await endpoint(() => ({ error: { code: -32602, message: "Unknown tool: notewrite" } }));
+  const { exit, stderr } = await call(["demo", "notewrite"]);
+  expect({ exit, stderr }).toEqual({
+    exit: 3,
+    stderr: "tenantry: Unknown tool: notewrite (did you mean note_write?)\n",
+  });
+  expect((await call(["demo", "zzz"])).stderr).toContain("(tenantry call demo lists them)");
+});
+
+test("a tool that is listed no more but still callable is called", async () => {
+  const { call } = await endpoint(() => said("old name, new tool"));
+  expect((await call(["demo", "old_write", "title=a"])).stdout).toBe("old name, new tool\n");
+});
+
+test.each([
+  { status: 403, code: -32600, exit: 4 },
+  { status: 404, code: -32600, exit: 3 },
+  { status: 200, code: -32603, exit: 1 },
+])("a refusal with status $status ends with $exit", async ({ status, code, exit }) => {
+  const { call } = await endpoint(() => ({ status, error: { code, message: "Suspended: unpaid" } }));
+  expect(await call(["demo", "note_write"])).toEqual({ exit, stdout: "", stderr: "tenantry: Suspended: unpaid\n" });
+});
+
+test("where a key is needed and there is none, or it is refused, the message says so", async () => {
+  const { call, sent } = await endpoint(
+    () => said("x"),
+    (one) => {
+      return one.headers.authorization === "Bearer good"
+        ? undefined
+        : { status: 401, error: { code: -32600, message: "No" } };
+    },
+  );
+  expect(await call(["demo"])).toMatchObject({
+    exit: 4,
+    stderr: "tenantry: No (no key: set TENANTRY_KEY or give --key)\n",
+  });
+  expect((await call(["demo", "--key", "bad"])).stderr).toBe("tenantry: No (the key was refused)\n");
+  expect((await call(["demo", "--key", "good"])).exit).toBe(0);
+  expect(sent).toHaveLength(3);
+});
+
+const QUESTION = {
+  resultType: "input_required",
+  requestState: "sealed",
+  inputRequests: {
+    confirm: {
+      method: "elicitation/create",
+      params: {
+        mode: "form",
+        message: "Really?",
+        requestedSchema: {
+          type: "object",
+          properties: { sure: { type: "boolean" }, why: { type: "string" }, count: { type: "integer", default: 3 } },
+          required: ["sure"],
+        },
+      },
+    },
+  },
+};
+
+test("a tool that asks is answered at the terminal, and goes on where it was", async () => {
+  const { call, sent } = await endpoint(({ params }) => ("requestState" in params ? said("deleted") : QUESTION));
+  const { exit, stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin: "y\nbecause\n\n" });
+  expect({ exit, stdout }).toEqual({ exit: 0, stdout: "deleted\n" });
+  expect(stderr).toContain("Really?");
+  expect(stderr).toContain("sure, y/n, required: ");
+  expect(sent.at(-1)?.params).toMatchObject({
+    requestState: "sealed",
+    inputResponses: { confirm: { action: "accept", content: { sure: true, why: "because", count: 3 } } },
+  });
+});
+
+test("an exclamation mark, or no answer where one is required, declines", async () => {
+  const { call, sent } = await endpoint(({ params }) => ("requestState" in params ? said("kept") : QUESTION));
+  for (const stdin of ["!\n", "\n", ""]) {
+    expect((await call(["demo", "note_write"], { tty: true, stdin })).stdout).toBe("kept\n");
+    expect(sent.at(-1)?.params["inputResponses"]).toEqual({ confirm: { action: "decline" } });
+  }
+});
+
+test("where nobody can be asked, the endpoint is told so", async () => {
+  const { call, sent } = await endpoint(() => said("x"));
+  await call(["demo", "note_write"]);
+  await call(["demo", "note_write"], { tty: true });
+  const capabilities = sent
+    .filter(({ method }) => method === "tools/call")
+    .map(({ params }) => (params["_meta"] as Json)["io.modelcontextprotocol/clientCapabilities"]);
+  expect(capabilities).toEqual([{}, { elicitation: { form: {}, url: {} } }]);
+});
+
+test("any MCP endpoint can be named by its URL", async () => {
+  const { call, url } = await endpoint(() => said("there"));
+  expect((await call([`${url}/some/where`, "note_write"], { env: { TENANTRY_URL: "" } })).stdout).toBe("there\n");
+  expect((await call(["no/such/form", "x"])).exit).toBe(2);
+});

@@ -1,0 +1,120 @@
+// The help teaches: every command has examples, and every example is a command line that this program understands.
+
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { expect, test } from "vitest";
+import { createProgram } from "../../../../src/clients/cli/program.ts";
+import type { Terminal } from "../../../../src/clients/cli/terminal/terminal.ts";
+import { commandLine } from "../../../support/command-line.ts";
+
+type Json = Record<string, string>;
+
+interface Leaf {
+  readonly path: string;
+  readonly command: Command;
+}
+
+function leaves(command: Command, path: readonly string[] = []): Leaf[] {
+  return command.commands.flatMap((one) => {
+    const here = [...path, one.name()];
+    return one.commands.length > 0 ? leaves(one, here) : [{ path: here.join(" "), command: one }];
+  });
+}
+
+const COMMANDS = leaves(createProgram({ stdout: {}, stderr: {} } as Terminal)).filter(
+  ({ path }) => path !== "help" && !path.startsWith("_"),
+);
+
+/** The words of a command line, without what a shell would make of pipes, comments and substitutions. */
+function wordsOf(example: string): string[] {
+  const line = example.replace(/^.*?\btenantry /, "").split(/ {2,}|(?: [|<>]|&&|\)).*$/)[0] ?? "";
+  return [...line.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replaceAll(/["']/g, ""));
+}
+
+test.each(COMMANDS)("help $path shows examples that are command lines of it", async ({ path, command }) => {
+  const { cli } = await commandLine();
+  const { exit, stdout, stderr } = await cli.run(["help", ...path.split(" ")]);
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: "" });
+  const [, examples = ""] = stdout.split("\nExamples:\n");
+  const lines = examples.split("\n").filter((line) => /^ {2}\S.*\btenantry |^ {2}tenantry /.test(line));
+  expect(lines).not.toEqual([]);
+  for (const line of lines) {
+    const found = commandOf(wordsOf(line));
+    expect(found.unknown, line).toEqual([]);
+  }
+  expect(command.description()).not.toBe("");
+});
+
+/** Looked up by hand rather than parsed, because parsing would run it. */
+function commandOf(words: readonly string[]): { unknown: string[] } {
+  let command = createProgram({ stdout: {}, stderr: {} } as Terminal);
+  const globals = command.options;
+  const unknown: string[] = [];
+  for (const word of words) {
+    const next = command.commands.find((one) => one.name() === word);
+    if (next) command = next;
+    const known = [...command.options, ...globals].some(({ short, long }) => [short, long].includes(word));
+    if (word.startsWith("-") && word !== "-" && !known) unknown.push(word);
+  }
+  return command.parent === null || command.commands.length > 0 ? { unknown: [...words] } : { unknown };
+}
+
+test("tenantry alone and tenantry --help show all commands in groups and the first steps", async () => {
+  const { cli } = await commandLine();
+  const alone = await cli.run([]);
+  expect(alone).toEqual(await cli.run(["--help"]));
+  expect(alone.exit).toBe(0);
+  for (const word of ["Tenants:", "apply ", "First steps", "exit-codes"]) expect(alone.stdout).toContain(word);
+  expect(alone.stdout).not.toContain("__complete");
+});
+
+test("--version prints the version of the package", async () => {
+  const { cli } = await commandLine();
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../../../package.json"), "utf8")) as Json;
+  expect(await cli.run(["--version"])).toEqual({ exit: 0, stdout: `${version}\n`, stderr: "" });
+});
+
+test.each(["document", "configuration", "local-clients", "exit-codes", "exit codes"])(
+  "help %s explains it",
+  async (topic) => {
+    const { cli } = await commandLine();
+    const { exit, stdout } = await cli.run(["help", ...topic.split(" ")]);
+    expect(exit).toBe(0);
+    expect(stdout.length).toBeGreaterThan(300);
+  },
+);
+
+test("the document that help shows is one that the contract accepts", async () => {
+  const { admin, cli } = await commandLine();
+  const { stdout } = await cli.run(["help", "document"]);
+  const yaml = stdout.split("\n\n")[1]?.replaceAll(/^ {2}/gm, "");
+  const ended = await cli.run(["apply", "-f", "-"], { stdin: yaml ?? "" });
+  expect(ended).toMatchObject({ exit: 0, stderr: "" });
+  expect(admin.tenants.get("acme")?.birth).toEqual({ region: "weur" });
+});
+
+test("a group without a subcommand shows its help on stderr and is a usage error", async () => {
+  const { cli } = await commandLine();
+  const { exit, stdout, stderr } = await cli.run(["key"]);
+  expect({ exit, stdout }).toEqual({ exit: 2, stdout: "" });
+  expect(stderr).toContain("rotate");
+});
+
+test("the configuration that help and README show for a local client is JSON that starts this program", async () => {
+  const { cli } = await commandLine();
+  const { stdout } = await cli.run(["help", "local-clients"]);
+  const readme = await readFile(join(import.meta.dirname, "../../../README.md"), "utf8");
+  const blocks = [...readme.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => json);
+  const shown = [stdout.split("\n\n")[1] ?? "", ...blocks.filter((json) => json.includes('"stdio"'))];
+  expect(shown).toHaveLength(2);
+  for (const text of shown) {
+    const { mcpServers } = JSON.parse(text) as {
+      mcpServers: Record<string, { command: string; args: string[] }>;
+    };
+    for (const { command, args } of Object.values(mcpServers)) {
+      expect([command, ...args.slice(0, 3)]).toEqual(["npx", "-y", "tenantry", "stdio"]);
+      expect(commandOf(args.slice(2)).unknown).toEqual([]);
+    }
+  }
+});

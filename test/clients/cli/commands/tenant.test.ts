@@ -1,0 +1,249 @@
+// Tenants, keys, prompts, operators, suspensions, audit, explain and fleets: what is sent, and how the answer looks.
+
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { commandLine } from "../../../support/command-line.ts";
+
+test("a tenant is created, listed, shown and deleted", async () => {
+  const { admin, cli } = await commandLine();
+  const created = await cli.run([
+    "tenant",
+    "create",
+    "acme",
+    "--title",
+    "Acme Inc.",
+    "--mode",
+    "key",
+    "--region",
+    "weur",
+  ]);
+  expect(created.stdout).toBe(
+    `acme is at ${admin.url}/mcp/acme\nIt needs a key: tenantry key create acme --name first\n`,
+  );
+  expect(admin.tenants.get("acme")?.birth).toEqual({ region: "weur" });
+  expect((await cli.run(["tenant", "list"])).stdout).toBe(
+    "TENANT  STATE   CREATED\nacme    active  2026-11-21T10:00:00Z\n",
+  );
+  const shown = await cli.run(["tenant", "show", "acme"]);
+  expect(shown.stdout).toContain("title     Acme Inc.\n");
+  expect(shown.stdout).toContain("mode      key\n");
+  expect(await cli.run(["tenant", "delete", "acme", "--yes"])).toEqual({
+    exit: 0,
+    stdout: "acme is deleted\n",
+    stderr: "",
+  });
+  expect(admin.tenants.size).toBe(0);
+});
+
+test("creating a tenant that exists is a conflict", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const { exit, stderr } = await cli.run(["tenant", "create", "acme"]);
+  expect({ exit, stderr }).toEqual({ exit: 5, stderr: "tenantry: The tenant exists: id: acme is taken\n" });
+});
+
+test("a list goes through all pages, or as far as --limit", async () => {
+  const { admin, cli } = await commandLine();
+  for (let number = 0; number < 2100; number += 1) admin.addTenant(`t${String(number).padStart(4, "0")}`);
+  expect(await cli.json("tenant", "list")).toHaveLength(2100);
+  expect(admin.requests).toHaveLength(3);
+  const some = await cli.json<{ id: string }[]>("tenant", "list", "--limit", "1500");
+  expect(some.at(-1)?.id).toBe("t1499");
+  expect(some).toHaveLength(1500);
+});
+
+test("an empty list is empty on stdout and says on stderr what to do", async () => {
+  const { cli } = await commandLine();
+  expect(await cli.run(["tenant", "list"])).toEqual({
+    exit: 0,
+    stdout: "",
+    stderr: "No tenants yet: tenantry tenant create ID makes one.\n",
+  });
+  expect(await cli.run(["tenant", "list", "--json"])).toEqual({ exit: 0, stdout: "[]\n", stderr: "" });
+  expect((await cli.run(["tenant", "list", "--quiet"])).stderr).toBe("");
+});
+
+test("deleting asks first, and where nobody can be asked it needs --yes", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  expect((await cli.run(["tenant", "delete", "acme"])).exit).toBe(2);
+  const declined = await cli.run(["tenant", "delete", "acme"], { tty: true, stdin: "n\n" });
+  expect(declined.exit).toBe(2);
+  expect(declined.stderr).toContain("Delete acme with everything it has? [y/N]");
+  expect((await cli.run(["tenant", "delete", "acme"], { tty: true, stdin: "" })).exit).toBe(2);
+  expect(admin.tenants.has("acme")).toBe(true);
+  expect((await cli.run(["tenant", "delete", "acme"], { tty: true, stdin: "y\n" })).exit).toBe(0);
+  expect(admin.tenants.has("acme")).toBe(false);
+});
+
+test("a slip in the name is found before the question", async () => {
+  const { cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["tenant", "delete", "acme"], { tty: true, stdin: "y\n" });
+  expect(exit).toBe(3);
+  expect(stderr).not.toContain("[y/N]");
+});
+
+test("a key's token is alone on stdout, so that a script can keep it", async () => {
+  const { admin, cli } = await commandLine();
+  const keys = admin.addTenant("acme").keys;
+  const args = ["key", "create", "acme", "-n", "ci", "-s", "read", "-s", "write", "--profile", "public"];
+  const created = await cli.run([...args, "--expires", "2027-01-31"]);
+  expect(created).toEqual({
+    exit: 0,
+    stdout: "tnt_key1_secret\n",
+    stderr: "Key key1. This is the only time its token is shown:\n",
+  });
+  expect(keys.get("key1")).toMatchObject({
+    scopes: ["read", "write"],
+    profile: "public",
+    expires: "2027-01-31T00:00:00.000Z",
+  });
+  expect((await cli.run(["key", "rotate", "acme", "key1", "--overlap", "2h"])).stdout).toBe("tnt_key1b_secret\n");
+  expect(keys.get("key1")?.retires).toBe("2026-11-21T12:00:00.000Z");
+  expect((await cli.run(["key", "list", "acme"])).stdout).toBe(
+    [
+      "KEY    NAME  SCOPES       PROFILE  CREATED               LAST USED  ENDS",
+      "key1   ci    read, write  public   2026-11-21T10:00:00Z  never      2026-11-21T12:00:00Z",
+      "key1b  ci    read, write  public   2026-11-21T10:00:00Z  never      2027-01-31T00:00:00Z\n",
+    ].join("\n"),
+  );
+  expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).stdout).toBe("key1 is revoked everywhere\n");
+  expect([...keys.keys()]).toEqual(["key1b"]);
+  expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).exit).toBe(3);
+});
+
+test("a relative expiry counts from now", async () => {
+  const { admin, cli } = await commandLine();
+  const keys = admin.addTenant("acme").keys;
+  const before = Date.now();
+  await cli.run(["key", "create", "acme", "-n", "x", "--expires", "30d"]);
+  const expires = Date.parse(keys.get("key1")?.expires ?? "");
+  expect(expires).toBeGreaterThanOrEqual(before + 30 * 86_400_000);
+  expect(expires).toBeLessThanOrEqual(Date.now() + 30 * 86_400_000);
+});
+
+test("a prompt is what it was after get and put", async () => {
+  const { admin, cli, folder } = await commandLine();
+  const review = {
+    description: "Reviews: a text",
+    arguments: [{ name: "tone", required: true }, { name: "length" }],
+    messages: [{ role: "user" as const, content: { type: "text" as const, text: "Review\n\n  this: {{tone}}\n" } }],
+  };
+  const tenant = admin.addTenant("acme", { prompts: { review } });
+  const { stdout } = await cli.run(["prompt", "get", "acme", "review"]);
+  await writeFile(join(folder, "review.yaml"), stdout);
+  expect((await cli.run(["prompt", "put", "acme", "copy", "-f", "review.yaml"])).stdout).toBe("copy: written\n");
+  expect(tenant.own.prompts).toEqual({ review, copy: review });
+  expect((await cli.run(["prompt", "list", "acme"])).stdout).toBe(
+    "PROMPT  ARGUMENTS      DESCRIPTION\nreview  tone [length]  Reviews: a text\ncopy    tone [length]  Reviews: a text\n",
+  );
+  expect((await cli.run(["prompt", "delete", "acme", "copy"])).exit).toBe(0);
+  expect((await cli.run(["prompt", "get", "acme", "copy"])).exit).toBe(3);
+});
+
+test.each([
+  { args: ["acme"], key: "tenant ", says: "acme" },
+  { args: ["acme", "--profile", "public"], key: "profile public", says: "profile public of acme" },
+  { args: ["acme", "--principal", "key1"], key: "principal key1", says: "principal key1 of acme" },
+  { args: ["acme", "--tool", "note_write"], key: "tool note_write", says: "tool note_write of acme" },
+])("suspend and resume $args", async ({ args, key, says }) => {
+  const { admin, cli } = await commandLine();
+  const tenant = admin.addTenant("acme");
+  expect((await cli.run(["suspend", ...args, "--note", "Unpaid"])).stdout).toBe(`${says}: suspended\n`);
+  expect(tenant.suspensions.get(key)?.note).toBe("Unpaid");
+  expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(/^suspended .*: Unpaid$/m);
+  expect((await cli.run(["resume", ...args])).stdout).toBe(`${says}: resumed\n`);
+  expect(tenant.suspensions.size).toBe(0);
+  expect((await cli.run(["resume", ...args])).exit).toBe(3);
+});
+
+test("a tool is suspended in all tenants at once", async () => {
+  const { admin, cli } = await commandLine();
+  expect((await cli.run(["suspend", "--all-tenants", "--tool", "note_write", "-n", "Repair"])).exit).toBe(0);
+  expect([...admin.blocks]).toEqual([["note_write", "Repair"]]);
+  expect((await cli.run(["resume", "--all-tenants", "--tool", "note_write"])).exit).toBe(0);
+  expect(admin.blocks.size).toBe(0);
+});
+
+test("operators are created with a role, listed and deleted", async () => {
+  const { admin, cli } = await commandLine();
+  const args = ["operator", "create", "team", "--role", "tenant-admin", "-t", "acme", "-t", "globex"];
+  expect((await cli.run(args)).stdout).toBe("tno_shown_once\n");
+  expect(admin.operators.get("team")).toMatchObject({ role: "tenant-admin", tenants: ["acme", "globex"] });
+  expect((await cli.run(["operator", "list"])).stdout).toBe(
+    "OPERATOR  ROLE          TENANTS       CREATED               EXPIRES\n" +
+      "team      tenant-admin  acme, globex  2026-11-21T10:00:00Z  -\n",
+  );
+  expect((await cli.run(["operator", "delete", "team", "-y"])).exit).toBe(0);
+  expect(admin.operators.size).toBe(0);
+});
+
+test("the audit log shows who changed what, from what to what", async () => {
+  const { admin, cli } = await commandLine();
+  const { audit } = admin.addTenant("acme");
+  const entry = { at: "2026-11-21T10:00:00.123Z", actor: "ci", action: "document.write", target: "document" };
+  const [before, after] = [
+    { mode: "open", title: "T", a: { b: [1] } },
+    { mode: "key", title: "T", a: { b: [2] } },
+  ];
+  audit.push({ ...entry, sequence: 1, before, after });
+  audit.push({ ...entry, sequence: 2, action: "key.revoke", target: "key a", before: { name: "a" }, after: null });
+  expect((await cli.run(["audit", "acme"])).stdout).toBe(
+    [
+      "AT                    WHO  ACTION          TARGET    CHANGE",
+      '2026-11-21T10:00:00Z  ci   key.revoke      key a     was {"name":"a"}',
+      '2026-11-21T10:00:00Z  ci   document.write  document  ~ mode: "open" → "key", ~ a.b: [1] → [2]\n',
+    ].join("\n"),
+  );
+  expect(await cli.json("audit", "acme", "--limit", "1")).toHaveLength(1);
+});
+
+test("explain gives the reasons", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const { stdout } = await cli.run(["explain", "acme", "tool", "note_write", "--profile", "public"]);
+  expect(stdout).toBe("visible   no\ncallable  no\n\n- tools note_write\n- profile public denies it\n");
+  expect((await cli.run(["explain", "acme", "resource", "file:///a b"])).stdout).toContain("- resources file:///a b");
+});
+
+test("a base is rolled out to the tenants that extend it", async () => {
+  const { admin, cli, folder } = await commandLine();
+  admin.addTenant("a", { extends: ["standard"] });
+  admin.addTenant("b");
+  await writeFile(join(folder, "standard.yaml"), "title: Standard\n");
+  const { exit, stdout } = await cli.run(["fleet", "apply", "standard", "-f", "standard.yaml", "--wave", "5"]);
+  expect({ exit, stdout }).toEqual({ exit: 0, stdout: "Run run-1 of standard: done, 1 of 1 tenant\n" });
+});
+
+test("a run that is longer than one request goes on by itself", async () => {
+  const { admin, cli } = await commandLine();
+  let done = 0;
+  admin.intercept = ({ method }) => {
+    done += 4;
+    const about = { id: "r", base: "b", dryRun: false, continueOnError: false, created: "", effectiveAt: null };
+    const state = done < 10 ? "stopped" : "done";
+    return method === "POST"
+      ? { json: { ...about, state, total: 10, done: Math.min(done, 10), failed: [] } }
+      : undefined;
+  };
+  const { exit, stdout, stderr } = await cli.run(["fleet", "apply", "b", "-f", "-"], { stdin: "title: x" });
+  expect({ exit, stdout }).toEqual({ exit: 0, stdout: "Run r of b: done, 10 of 10 tenants\n" });
+  expect(stderr).toBe("Run r: 4 of 10\nRun r: 8 of 10\n");
+});
+
+test("a run that stopped names who failed and why, and goes on with resume", async () => {
+  const { admin, cli, folder } = await commandLine();
+  await writeFile(join(folder, "standard.yaml"), "title: Standard\n");
+  await cli.run(["fleet", "apply", "standard", "-f", "standard.yaml"]);
+  const run = admin.runs.get("run-1");
+  Object.assign(run ?? {}, { state: "stopped", total: 9, done: 3, failed: [{ tenant: "b", error: "mode: is bad" }] });
+  const status = await cli.run(["fleet", "status", "run-1"]);
+  expect(status).toMatchObject({ exit: 0, stdout: expect.stringContaining("failed: b: mode: is bad") as string });
+  admin.intercept = ({ method }) => (method === "POST" ? { json: run } : undefined);
+  const still = await cli.run(["fleet", "resume", "run-1"]);
+  expect(still.exit).toBe(1);
+  expect(still.stderr).toBe("tenantry: stopped at 3 of 9: b: mode: is bad (tenantry fleet resume run-1 goes on)\n");
+  admin.intercept = () => undefined;
+  expect((await cli.run(["fleet", "resume", "run-1"])).exit).toBe(0);
+});
