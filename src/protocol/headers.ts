@@ -1,5 +1,5 @@
-// Owns the request metadata headers of 2026-07-28: decoding their values and comparing them with the body.
-// Refuses to read a Request: it is given the plain values.
+// Owns the request metadata headers of 2026-07-28: writing them for a body, decoding their values, comparing the two.
+// Refuses to read or make a Request: plain values in, plain values out.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#request-metadata
 
 import { failure, type Failure } from "./errors.ts";
@@ -17,6 +17,21 @@ export function decodeHeaderValue(value: string): string | undefined {
     return decodeUtf8(encoded);
   }
   return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined;
+}
+
+/** As a header carries it: as it is where that is safe, else as Base64. */
+export function encodeHeaderValue(value: string): string {
+  const isSafe = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/.test(value);
+  if (isSafe && !(value.startsWith(PREFIX) && value.endsWith(SUFFIX))) return value;
+  return PREFIX + encodeBase64(encodeUtf8(value)) + SUFFIX;
+}
+
+/** Half of a surrogate pair has no UTF-8 and becomes U+FFFD, as it does when the body is sent. */
+function encodeUtf8(text: string): number[] {
+  const escaped = encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
+  return Array.from(escaped.matchAll(/%(..)|./g), ([char, hex]) =>
+    hex === undefined ? char.charCodeAt(0) : Number.parseInt(hex, 16),
+  );
 }
 
 function decodeUtf8(base64: string): string | undefined {
@@ -45,12 +60,34 @@ function decodeBase64(text: string): number[] {
   return bytes;
 }
 
+function encodeBase64(bytes: readonly number[]): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += 3) {
+    const [first = 0, second, third] = bytes.slice(at, at + 3);
+    const held = (first << 16) | ((second ?? 0) << 8) | (third ?? 0);
+    text += ALPHABET.charAt(held >> 18) + ALPHABET.charAt((held >> 12) & 63);
+    text += second === undefined ? "=" : ALPHABET.charAt((held >> 6) & 63);
+    text += third === undefined ? "=" : ALPHABET.charAt(held & 63);
+  }
+  return text;
+}
+
 /** Methods whose `Mcp-Name` mirrors a member of params. */
 export const NAME_HEADER_SOURCE: Readonly<Record<string, "name" | "uri">> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
 };
+
+/** What every request says about itself beside its body. */
+export function standardHeaders(method: string, params: JsonObject): Record<string, string> {
+  const source = NAME_HEADER_SOURCE[method];
+  const name = source === undefined ? undefined : params[source];
+  return {
+    "mcp-method": encodeHeaderValue(method),
+    ...(typeof name === "string" ? { "mcp-name": encodeHeaderValue(name) } : {}),
+  };
+}
 
 export function checkStandardHeaders(
   method: string,
@@ -75,6 +112,18 @@ export interface ParamHeader {
   readonly header: string;
   readonly path: readonly string[];
   readonly type: "string" | "integer" | "boolean";
+}
+
+/** What the arguments of a call say in headers; what has no value there has no header. */
+export function paramHeaders(mirrored: readonly ParamHeader[], args: unknown): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { header, path } of mirrored) {
+    const value = isObject(args) ? valueAt(args, path) : undefined;
+    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+      headers[`mcp-param-${header.toLowerCase()}`] = encodeHeaderValue(String(value));
+    }
+  }
+  return headers;
 }
 
 export function checkParamHeaders(

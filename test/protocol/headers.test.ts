@@ -8,6 +8,9 @@ import {
   checkStandardHeaders,
   collectParamHeaders,
   decodeHeaderValue,
+  encodeHeaderValue,
+  paramHeaders,
+  standardHeaders,
   type ParamHeader,
 } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
@@ -75,6 +78,33 @@ describe("a header value", () => {
   });
 });
 
+describe("a value that is written into a header", () => {
+  test.each([
+    ["us-west1", "us-west1"],
+    ["a  b", "a  b"],
+    ["", "=?base64??="],
+    ["Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="],
+    [" padded ", "=?base64?IHBhZGRlZCA=?="],
+    ["line1\nline2", "=?base64?bGluZTEKbGluZTI=?="],
+    ["=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="],
+    ["=?base64?", "=?base64?"],
+    ["half \ud83d", sentinel("half \ufffd")],
+  ])("%j is written as %j", (value, written) => {
+    expect(encodeHeaderValue(value)).toBe(written);
+  });
+
+  test("whatever is written is read again, and fits a header", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const written = encodeHeaderValue(text);
+        expect(written).toMatch(/^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/);
+        expect(decodeHeaderValue(written)).toBe(text);
+      }),
+      { ...SEED, numRuns: 500 },
+    );
+  });
+});
+
 describe("standard headers", () => {
   const check = (params: JsonObject, name: string | null) =>
     checkStandardHeaders("tools/call", params, { method: "tools/call", name });
@@ -102,6 +132,18 @@ describe("standard headers", () => {
       message: expect.stringMatching(/^Header mismatch: Mcp-Name/),
     });
     expect(errorCode("headerMismatch", "2026")).toBe(-32020);
+  });
+
+  test.each<[string, JsonObject, Record<string, string>]>([
+    ["tools/call", { name: "größe" }, { "mcp-method": "tools/call", "mcp-name": sentinel("größe") }],
+    ["prompts/get", { name: "plan" }, { "mcp-method": "prompts/get", "mcp-name": "plan" }],
+    ["resources/read", { uri: "note://1", name: "x" }, { "mcp-method": "resources/read", "mcp-name": "note://1" }],
+    ["tools/list", { name: "x" }, { "mcp-method": "tools/list" }],
+    ["tools/call", { name: 5 }, { "mcp-method": "tools/call" }],
+  ])("%s with %j are written so that they match", (method, params, headers) => {
+    expect(standardHeaders(method, params)).toEqual(headers);
+    const given = { method: headers["mcp-method"] ?? null, name: headers["mcp-name"] ?? null };
+    expect(checkStandardHeaders(method, params, given)).toBeUndefined();
   });
 
   test("a name that is no string is left to the method, whatever the header", () => {
@@ -158,6 +200,24 @@ describe("parameter headers", () => {
       error: "headerMismatch",
       message: expect.stringContaining("Mcp-Param-Region"),
     });
+  });
+
+  test.each<[JsonObject, Record<string, string>]>([
+    [
+      { region: "世界", at: { level: 7 }, dry: false },
+      { region: sentinel("世界"), level: "7", dry: "false" },
+    ],
+    [{ region: null, at: { level: null } }, {}],
+    [{ region: ["x"], at: [{ level: 1 }] }, {}],
+    [{}, {}],
+  ])("%j are written so that they match", (args, values) => {
+    const headers = Object.fromEntries(Object.entries(values).map(([name, value]) => [`mcp-param-${name}`, value]));
+    expect(paramHeaders([REGION, LEVEL, DRY], args)).toEqual(headers);
+    if (Object.keys(values).length > 0) expect(check([REGION, LEVEL, DRY], args, headers)).toBeUndefined();
+  });
+
+  test("arguments that are no object are mirrored by nothing", () => {
+    for (const args of [undefined, null, "region", ["region"]]) expect(paramHeaders([REGION], args)).toEqual({});
   });
 
   test("absent and null values expect no header", () => {
