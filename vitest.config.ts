@@ -5,7 +5,7 @@ import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig } from "vitest/config";
 
 /** These ask for the one Worker that they share. */
-const SHARED = "test/e2e/{official-streams*,property,stdio,watch}.test.ts";
+const SHARED = "test/e2e/{mcp-client,official-streams*,property,stdio,watch}.test.ts";
 const E2E = { testTimeout: 120_000, hookTimeout: 120_000 };
 
 export default defineConfig({
@@ -17,7 +17,7 @@ export default defineConfig({
         test: {
           name: "node",
           include: [
-            "test/{protocol,support,demo,clients}/**/*.test.ts",
+            "test/{protocol,mcp-client,support,demo,clients}/**/*.test.ts",
             "test/conformance/verdict.test.ts",
             "test/*.test.ts",
           ],

@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 const PROGRAMS = [
   "tsconfig.json",
   "src/protocol/tsconfig.json",
+  "src/mcp-client/tsconfig.json",
   "src/clients/tsconfig.json",
   "test/tsconfig.json",
   "test/tsconfig.worker.json",

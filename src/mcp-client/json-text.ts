@@ -1,0 +1,187 @@
+// Owns looking into JSON without making values of it: whether a text is JSON at all, and the text of each member as it was
+// written, so that a result can be passed on unchanged. Refuses what JSON.parse refuses, and nesting that could break a reader.
+// https://www.rfc-editor.org/rfc/rfc8259
+
+const MAX_DEPTH = 1000;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+const SPACE = /[ \t\n\r]*/y;
+/** A number or one of the three words. */
+const PLAIN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const FIRST_PRINTABLE = 0x20;
+const LETTER_U = 0x75;
+const SHORT_ESCAPES = new Set(Array.from('"\\/bfnrt', (char) => char.charCodeAt(0)));
+const FOUR_DIGITS = /^[0-9a-fA-F]{4}$/;
+
+export interface JsonMember {
+  readonly name: string;
+  /** As it stands in the text. */
+  readonly text: string;
+}
+
+/** In order, repeated names too; undefined where the text is not one JSON object. */
+export function objectMembers(text: string): JsonMember[] | undefined {
+  const scanner = new Scanner(text);
+  const members: JsonMember[] = [];
+  const member = (): boolean => {
+    const name = scanner.name();
+    const value = name === undefined ? undefined : scanner.slice();
+    if (name === undefined || value === undefined) return false;
+    members.push({ name, text: value });
+    return true;
+  };
+  return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) && scanner.isAtEnd() ? members : undefined;
+}
+
+/** The text of one member of what is known to be an object; looks no further than that. */
+export function memberText(text: string, wanted: string): string | undefined {
+  const scanner = new Scanner(text);
+  let found: string | undefined;
+  scanner.list(OPEN_OBJECT, CLOSE_OBJECT, () => {
+    const isWanted = scanner.name() === wanted;
+    const value = scanner.slice();
+    if (isWanted) found = value;
+    return value !== undefined && !isWanted;
+  });
+  return found;
+}
+
+/** The elements as they stand in the text; undefined where the text is not one JSON array. */
+export function arrayElements(text: string): string[] | undefined {
+  const scanner = new Scanner(text);
+  const elements: string[] = [];
+  const element = (): boolean => {
+    const value = scanner.slice();
+    if (value !== undefined) elements.push(value);
+    return value !== undefined;
+  };
+  return scanner.list(OPEN_ARRAY, CLOSE_ARRAY, element) && scanner.isAtEnd() ? elements : undefined;
+}
+
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  isAtEnd(): boolean {
+    return Number.isNaN(this.#next());
+  }
+
+  /** A list of what `item` reads, in its brackets. */
+  list(open: number, close: number, item: () => boolean): boolean {
+    if (!this.#take(open)) return false;
+    if (this.#take(close)) return true;
+    do {
+      if (!item()) return false;
+    } while (this.#take(COMMA));
+    return this.#take(close);
+  }
+
+  /** The name of a member and the colon behind it. */
+  name(): string | undefined {
+    this.#next();
+    const from = this.#at;
+    if (!this.#string()) return undefined;
+    const quoted = this.#text.slice(from, this.#at);
+    if (!this.#take(COLON)) return undefined;
+    return quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
+  }
+
+  /** The text of one value. */
+  slice(): string | undefined {
+    this.#next();
+    const from = this.#at;
+    return this.#value() ? this.#text.slice(from, this.#at) : undefined;
+  }
+
+  /** Without recursion: the depth is the other side's choice. */
+  #value(): boolean {
+    const closers: number[] = [];
+    do {
+      if (!this.#begin(closers)) return false;
+    } while (this.#goOn(closers));
+    return closers.length === 0;
+  }
+
+  /** Up to the end of a plain value, or to where the first value inside of a list begins. */
+  #begin(closers: number[]): boolean {
+    for (;;) {
+      const code = this.#next();
+      if (code !== OPEN_OBJECT && code !== OPEN_ARRAY) return code === QUOTE ? this.#string() : this.#match(PLAIN);
+      this.#at += 1;
+      const closer = code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY;
+      if (this.#take(closer)) return true;
+      closers.push(closer);
+      if (closers.length > MAX_DEPTH || !this.#nameIn(closer)) return false;
+    }
+  }
+
+  /** Behind a value: closes what ends here. True where another value is due. */
+  #goOn(closers: number[]): boolean {
+    for (let closer = closers.at(-1); closer !== undefined; closer = closers.at(-1)) {
+      if (this.#take(COMMA)) return this.#nameIn(closer);
+      if (!this.#take(closer)) return false;
+      closers.pop();
+    }
+    return false;
+  }
+
+  #nameIn(closer: number): boolean {
+    return closer === CLOSE_ARRAY || this.name() !== undefined;
+  }
+
+  #string(): boolean {
+    const text = this.#text;
+    if (text.charCodeAt(this.#at) !== QUOTE) return false;
+    // A loop over codes, because strings may have megabytes and most of a result is in them.
+    for (let at = this.#at + 1; ; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE) {
+        this.#at = at + 1;
+        return true;
+      }
+      if (code === BACKSLASH) at = this.#escapeEnd(at);
+      // NaN too, which stands behind the end of the text.
+      else if (!(code >= FIRST_PRINTABLE)) return false;
+    }
+  }
+
+  /** The last place of an escape; behind the end of the text where it is none. */
+  #escapeEnd(at: number): number {
+    const code = this.#text.charCodeAt(at + 1);
+    if (code === LETTER_U) return FOUR_DIGITS.test(this.#text.slice(at + 2, at + 6)) ? at + 5 : Infinity;
+    return SHORT_ESCAPES.has(code) ? at + 1 : Infinity;
+  }
+
+  #match(pattern: RegExp): boolean {
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) return false;
+    this.#at = pattern.lastIndex;
+    return true;
+  }
+
+  #take(code: number): boolean {
+    if (this.#next() !== code) return false;
+    this.#at += 1;
+    return true;
+  }
+
+  /** Past white space; NaN at the end. */
+  #next(): number {
+    const code = this.#text.charCodeAt(this.#at);
+    if (code > 0x20) return code;
+    this.#match(SPACE);
+    return this.#text.charCodeAt(this.#at);
+  }
+}

@@ -1,0 +1,155 @@
+// Owns what a text is as JSON-RPC: a request, a notification or a response, each with the text it came as.
+// Params, result and error are parsed only when somebody asks. Refuses to guess which of two members of the same name counts.
+
+import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { arrayElements, objectMembers, type JsonMember } from "./json-text.ts";
+
+interface Received {
+  /** As it came, to be passed on as it is. */
+  readonly text: string;
+  /** The whole message as a value; parsed when it is asked for, once. */
+  value(): JsonObject;
+}
+
+export interface RequestMessage extends Received {
+  readonly kind: "request";
+  readonly id: RequestId;
+  readonly method: string;
+  /** The JSON of it, as it stands in the message; so are `result` and `error`. */
+  readonly params: string | undefined;
+}
+
+export interface NotificationMessage extends Received {
+  readonly kind: "notification";
+  readonly method: string;
+  readonly params: string | undefined;
+}
+
+export interface ResponseMessage extends Received {
+  readonly kind: "response";
+  /** Null or undefined where a server refused before it knew the id. */
+  readonly id: RequestId | null | undefined;
+  /** Either this or `error`. */
+  readonly result: string | undefined;
+  readonly error: string | undefined;
+}
+
+export type Message = RequestMessage | NotificationMessage | ResponseMessage;
+
+/** Why a text is no message. */
+export interface Unreadable {
+  readonly kind: "unreadable";
+  readonly rule: "invalidJson" | "notJsonRpc";
+  readonly why: string;
+}
+
+export interface RpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** One message, or the several of a batch. */
+export function readMessages(text: string): readonly Message[] | Unreadable {
+  const batch = arrayElements(text);
+  if (batch === undefined) {
+    const message = readMessage(text);
+    return message.kind === "unreadable" ? message : [message];
+  }
+  if (batch.length === 0) return unreadable("notJsonRpc", "an empty batch");
+  const messages: Message[] = [];
+  for (const element of batch) {
+    const message = readMessage(element);
+    if (message.kind === "unreadable") return message;
+    messages.push(message);
+  }
+  return messages;
+}
+
+export function readMessage(text: string): Message | Unreadable {
+  const list = objectMembers(text);
+  if (list === undefined) return unreadable("invalidJson", "not a JSON object");
+  const members = new Map(list.map((member) => [member.name, valueText(member)]));
+  // Readers differ in which of two they take: what one has checked must not be another one's message.
+  if (members.size < list.length) return unreadable("notJsonRpc", "a member stands there twice");
+  if (members.get("jsonrpc") !== '"2.0"') return unreadable("notJsonRpc", 'jsonrpc is not "2.0"');
+  const id = idOf(members);
+  if (id === undefined) return unreadable("notJsonRpc", "the id is no string or number");
+  return members.get("method") === undefined ? readResponse(text, members, id) : readCall(text, members, id);
+}
+
+type Members = ReadonlyMap<string, string | undefined>;
+
+/** Some servers write `"error": null` beside a result. */
+function valueText({ name, text }: JsonMember): string | undefined {
+  return text === "null" && name !== "id" ? undefined : text;
+}
+
+/** Wrapped in a list, because undefined is a legal id here (there is none) and must differ from an id that is not legal. */
+function idOf(members: Members): readonly [RequestId | null | undefined] | undefined {
+  const text = members.get("id");
+  const id: unknown = text === undefined ? undefined : JSON.parse(text);
+  const isLegal = id === undefined || id === null || typeof id === "string" || typeof id === "number";
+  return isLegal ? [id] : undefined;
+}
+
+function readCall(
+  text: string,
+  members: Members,
+  [id]: readonly [RequestId | null | undefined],
+): RequestMessage | NotificationMessage | Unreadable {
+  const method: unknown = JSON.parse(members.get("method") ?? "");
+  if (typeof method !== "string") return unreadable("notJsonRpc", "the method is no string");
+  if (members.get("result") !== undefined || members.get("error") !== undefined) {
+    return unreadable("notJsonRpc", "a method and an answer in one");
+  }
+  const params = members.get("params");
+  if (id === undefined) return { kind: "notification", text, method, params, value: parsedOnce(text) };
+  if (id === null) return unreadable("notJsonRpc", "a request with the id null");
+  return { kind: "request", text, id, method, params, value: parsedOnce(text) };
+}
+
+function readResponse(
+  text: string,
+  members: Members,
+  [id]: readonly [RequestId | null | undefined],
+): ResponseMessage | Unreadable {
+  const result = members.get("result");
+  const error = members.get("error");
+  if ((result === undefined) === (error === undefined)) {
+    return unreadable("notJsonRpc", "a message is a method, a result or an error");
+  }
+  if (!(result ?? error)?.startsWith("{")) return unreadable("notJsonRpc", "a result or error is no object");
+  return { kind: "response", text, id, result, error, value: parsedOnce(text) };
+}
+
+/** The error of a response, with a code and a text even where the server gave none that is legal. */
+export function rpcErrorOf({ error }: ResponseMessage): RpcError | undefined {
+  if (error === undefined) return undefined;
+  const { code, message, data } = JSON.parse(error) as JsonObject;
+  return {
+    code: typeof code === "number" ? code : 0,
+    message: typeof message === "string" ? message : "",
+    ...(data === undefined ? {} : { data }),
+  };
+}
+
+/** The params of a call as a value; none are an empty object, as JSON-RPC has it. */
+export function paramsOf({ params }: RequestMessage | NotificationMessage): JsonObject {
+  const value: unknown = params === undefined ? {} : JSON.parse(params);
+  return isObject(value) ? value : {};
+}
+
+/** The result of a response as a value. */
+export function resultOf({ result }: ResponseMessage): JsonObject | undefined {
+  return result === undefined ? undefined : (JSON.parse(result) as JsonObject);
+}
+
+function parsedOnce(text: string): () => JsonObject {
+  let value: JsonObject | undefined;
+  return () => (value ??= JSON.parse(text) as JsonObject);
+}
+
+function unreadable(rule: Unreadable["rule"], why: string): Unreadable {
+  return { kind: "unreadable", rule, why };
+}

@@ -1,0 +1,105 @@
+// Looking into JSON without making values of it: the same texts are JSON as for JSON.parse, and each member is the text that
+// was written.
+
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { arrayElements, memberText, objectMembers } from "../../src/mcp-client/json-text.ts";
+
+const SEED = { seed: 20260728, numRuns: 500 };
+
+function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+const parsed = (text: string) =>
+  Object.fromEntries(
+    (objectMembers(text) ?? []).map(({ name, text: member }) => [name, JSON.parse(member) as unknown]),
+  );
+
+describe("the members of an object", () => {
+  test("are the very text that was written", () => {
+    const text = ' {"id" : 7 ,\r\n "result":{ "x": 1.0, "y" :[ ] },"a\\u0062": 12345678901234567890, "":null}\n';
+    expect(objectMembers(text)).toEqual([
+      { name: "id", text: "7" },
+      { name: "result", text: '{ "x": 1.0, "y" :[ ] }' },
+      { name: "ab", text: "12345678901234567890" },
+      { name: "", text: "null" },
+    ]);
+  });
+
+  test("are found in whatever JSON.stringify writes, and mean the same", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(undefined, 1, "\t"), (value, space) => {
+        const text = JSON.stringify(value, null, space);
+        expect(parsed(text)).toEqual(JSON.parse(text));
+      }),
+      SEED,
+    );
+  });
+
+  test("are found where JSON.parse finds an object, and nowhere else", () => {
+    const strings = ['"a"', '"\\u00e9"', '"\\x"', '"\\u12"', '"', "\\", "\u0001", "é"];
+    const others = ["true", "false", "null", "nul", "1", "01", "-"];
+    const token = fc.constantFrom(..."{}[],: \n-0123.eE+".split(""), ...strings, ...others);
+    const soup = fc.array(token, { maxLength: 12 }).map((tokens) => `{"a":${tokens.join("")}}`);
+    fc.assert(
+      fc.property(soup, (text) => {
+        expect(objectMembers(text) !== undefined).toBe(isObjectText(text));
+      }),
+      { ...SEED, numRuns: 5000 },
+    );
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a list", "[]"],
+    ["a number", "1"],
+    ["an object that does not end", '{"a":1'],
+    ["something after it", '{"a":1}{'],
+    ["a comma too many", '{"a":1,}'],
+    ["a colon too few", '{"a" 1}'],
+    ["a name without quotes", "{a:1}"],
+    ["a line break in a string", '{"a":"\n"}'],
+    ["an unknown escape", '{"a":"\\q"}'],
+    ["half an escape", '{"a":"\\u12"}'],
+    ["a leading zero", '{"a":01}'],
+    ["brackets that cross", '{"a":[}]'],
+    ["a byte order mark", '\ufeff{"a":1}'],
+  ])("are none in %s", (_what, text) => {
+    expect(objectMembers(text)).toBeUndefined();
+  });
+
+  test("may nest as deep as a reader survives, and no deeper", () => {
+    const nested = (depth: number) => `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+    expect(objectMembers(nested(900))).toHaveLength(1);
+    expect(objectMembers(nested(100_000))).toBeUndefined();
+    expect(objectMembers(`{"a":${"[".repeat(1_000_000)}`)).toBeUndefined();
+  });
+
+  test("may have many megabytes in one string", () => {
+    const text = JSON.stringify({ text: 'x\\"\n'.repeat(2_000_000) });
+    expect(objectMembers(text)?.[0]?.text).toHaveLength(text.length - 9);
+  });
+
+  test("are found one at a time too", () => {
+    const text = '{"first":{"resultType":"inner"},"resultType":"complete","later":1}';
+    expect(memberText(text, "resultType")).toBe('"complete"');
+    expect(memberText(text, "missing")).toBeUndefined();
+  });
+});
+
+describe("the elements of an array", () => {
+  test("are the very text that was written", () => {
+    expect(arrayElements(' [ {"a": 1.0} , [ ],"x" ] ')).toEqual(['{"a": 1.0}', "[ ]", '"x"']);
+    expect(arrayElements("[]")).toEqual([]);
+  });
+
+  test.each(["{}", "[1,]", "[1 2]", "[", "1", ""])("are none in %j", (text) => {
+    expect(arrayElements(text)).toBeUndefined();
+  });
+});
