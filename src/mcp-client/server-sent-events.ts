@@ -1,0 +1,154 @@
+// Owns finding server-sent events in a stream of bytes that arrives in pieces of any size: names, data, ids, the asked pause.
+// Works on bytes, so that a limit on them is exact. Refuses an event that is too long, and to know who reads.
+// https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+
+export interface ServerSentEvent {
+  /** Empty where the event has none, which means `message`. */
+  readonly name: string;
+  /** Empty where the event only says where the stream stands. */
+  readonly data: string;
+  /** What a client sends to continue after this event; undefined where it cannot. */
+  readonly lastEventId: string | undefined;
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const COLON = 0x3a;
+/** It goes back in a header: platforms write other characters there in different ways, and servers refuse long headers. */
+const USABLE_ID = /^[\x20-\x7e]{1,4096}$/;
+
+export class EventParser {
+  /** How long the server wants its client to wait before it comes back. */
+  retryMs: number | undefined;
+  /** An event has more bytes than it may: nothing that follows is read. */
+  isTooLong = false;
+  readonly #maxBytes: number;
+  readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
+  /** The line that has begun. */
+  #pieces: Uint8Array[] = [];
+  #lineBytes = 0;
+  #isFirstLine = true;
+  #isAfterReturn = false;
+  /** The event that has begun. */
+  #data: string[] = [];
+  #dataBytes = 0;
+  #name = "";
+  #id: string | undefined;
+
+  constructor(maxBytes: number, lastEventId?: string) {
+    this.#maxBytes = maxBytes;
+    this.#id = lastEventId;
+  }
+
+  /** The events that these bytes complete. */
+  push(bytes: Uint8Array): ServerSentEvent[] {
+    const events: ServerSentEvent[] = [];
+    for (const line of this.#lines(bytes)) {
+      if (this.#dataBytes + line.length > this.#maxBytes) this.isTooLong = true;
+      if (this.isTooLong) return events;
+      const event = this.#take(line);
+      if (event) events.push(event);
+    }
+    if (this.#dataBytes + this.#lineBytes > this.#maxBytes) this.isTooLong = true;
+    return events;
+  }
+
+  *#lines(bytes: Uint8Array): Generator<Uint8Array, void, void> {
+    const ends = new LineEnds(bytes);
+    let from = this.#isAfterReturn && bytes[0] === LINE_FEED ? 1 : 0;
+    if (bytes.length > 0) this.#isAfterReturn = false;
+    for (let end = ends.next(from); end >= 0; end = ends.next(from)) {
+      this.#keep(bytes.subarray(from, end));
+      yield this.#line();
+      from = end + 1;
+      if (bytes[end] !== CARRIAGE_RETURN) continue;
+      if (from === bytes.length) this.#isAfterReturn = true;
+      else if (bytes[from] === LINE_FEED) from += 1;
+    }
+    this.#keep(bytes.subarray(from));
+  }
+
+  #keep(piece: Uint8Array): void {
+    if (piece.length === 0) return;
+    this.#pieces.push(piece);
+    this.#lineBytes += piece.length;
+  }
+
+  #line(): Uint8Array {
+    const line = this.#pieces.length === 1 ? this.#pieces[0] : joined(this.#pieces, this.#lineBytes);
+    this.#pieces = [];
+    this.#lineBytes = 0;
+    const isFirst = this.#isFirstLine;
+    this.#isFirstLine = false;
+    return isFirst ? withoutMark(line as Uint8Array) : (line as Uint8Array);
+  }
+
+  #take(line: Uint8Array): ServerSentEvent | undefined {
+    if (line.length === 0) return this.#dispatch();
+    // A comment, which keeps the connection alive.
+    if (line[0] === COLON) return undefined;
+    const text = this.#decoder.decode(line);
+    const colon = text.indexOf(":");
+    const field = colon < 0 ? text : text.slice(0, colon);
+    const value = colon < 0 ? "" : text.slice(text.startsWith(" ", colon + 1) ? colon + 2 : colon + 1);
+    this.#setField(field, value, line.length);
+    return undefined;
+  }
+
+  #setField(field: string, value: string, bytes: number): void {
+    if (field === "data") {
+      this.#data.push(value);
+      this.#dataBytes += bytes;
+    }
+    if (field === "event") this.#name = value;
+    if (field === "id" && !value.includes("\0")) this.#id = value;
+    if (field === "retry" && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);
+  }
+
+  #dispatch(): ServerSentEvent | undefined {
+    const name = this.#name;
+    const data = this.#data.join("\n");
+    this.#name = "";
+    this.#data = [];
+    this.#dataBytes = 0;
+    return { name, data, lastEventId: usableId(this.#id) };
+  }
+}
+
+function usableId(id: string | undefined): string | undefined {
+  return id !== undefined && USABLE_ID.test(id) ? id : undefined;
+}
+
+/** Where lines end in one piece of a stream. Each byte is looked at once, although there are two kinds of ends. */
+class LineEnds {
+  readonly #bytes: Uint8Array;
+  #feed = -2;
+  #return = -2;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  /** From there on; -1 for none. */
+  next(from: number): number {
+    if (this.#feed !== -1 && this.#feed < from) this.#feed = this.#bytes.indexOf(LINE_FEED, from);
+    if (this.#return !== -1 && this.#return < from) this.#return = this.#bytes.indexOf(CARRIAGE_RETURN, from);
+    if (this.#feed < 0 || this.#return < 0) return Math.max(this.#feed, this.#return);
+    return Math.min(this.#feed, this.#return);
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}
+
+/** Some servers begin with a byte order mark. */
+function withoutMark(line: Uint8Array): Uint8Array {
+  return line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? line.subarray(3) : line;
+}
