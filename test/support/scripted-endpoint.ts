@@ -2,7 +2,7 @@
 // What it gets it keeps; what a test does not answer stays open until the test ends.
 
 import { once } from "node:events";
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -11,6 +11,8 @@ export type Json = Record<string, unknown>;
 
 export class Exchange {
   readonly verb: string;
+  /** With its query. */
+  readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** Empty where no body came. */
   readonly message: Json;
@@ -18,13 +20,17 @@ export class Exchange {
   /** The other side is gone. */
   readonly closed: Promise<unknown>;
   readonly #response: ServerResponse;
+  /** Of the other side: the same for all that comes on one connection. */
+  readonly port: number | undefined;
 
-  constructor(verb: string, headers: IncomingHttpHeaders, body: string, response: ServerResponse) {
-    this.verb = verb;
-    this.headers = headers;
+  constructor(request: IncomingMessage, body: string, response: ServerResponse) {
+    this.verb = request.method ?? "";
+    this.path = request.url ?? "";
+    this.headers = request.headers;
     this.body = body;
     this.message = body === "" ? {} : (JSON.parse(body) as Json);
     this.#response = response;
+    this.port = response.socket?.remotePort;
     this.closed = once(response, "close");
   }
 
@@ -66,13 +72,24 @@ export class Exchange {
     return this.raw(`${id === undefined ? "" : `id: ${id}\n`}data: ${data}\n\n`);
   }
 
-  raw(chunk: string): this {
+  raw(chunk: string | Uint8Array): this {
     this.#response.write(chunk);
+    return this;
+  }
+
+  /** Bytes on the connection itself, such as half of a head. */
+  wire(chunk: string): this {
+    this.#response.socket?.write(chunk);
     return this;
   }
 
   end(): void {
     this.#response.end();
+  }
+
+  /** The other side is reset, in the middle of whatever it is reading. */
+  reset(): void {
+    this.#response.socket?.resetAndDestroy();
   }
 
   /** As a cable that is pulled, after what was written has gone through it. */
@@ -91,7 +108,7 @@ export class ScriptedEndpoint {
   #taken = new Set<Exchange>();
   readonly #server = createServer((request, response) => {
     void (async () => {
-      const exchange = new Exchange(request.method ?? "", request.headers, await text(request), response);
+      const exchange = new Exchange(request, await text(request), response);
       this.exchanges.push(exchange);
       this.script(exchange);
       for (const wake of this.#waiting.splice(0)) wake();

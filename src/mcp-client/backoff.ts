@@ -1,0 +1,36 @@
+// Owns how long to wait before something is tried again: longer after each failure, never shorter than the server asks, and
+// spread by chance, so that all clients of a server that was down do not come back at the same moment.
+
+import type { Clock } from "./clock.ts";
+
+const FIRST_MS = 1000;
+const LONGEST_MS = 30_000;
+/** More than an hour is not waited, whatever a server asks. */
+const LONGEST_ASKED_MS = 3_600_000;
+const MAX_DOUBLINGS = 5;
+
+export class Backoff {
+  readonly #clock: Clock;
+  #failures = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The last attempt was good for something. */
+  reset(): void {
+    this.#failures = 0;
+  }
+
+  nextMs(wishMs: number | undefined): number {
+    const askedMs = wishMs === undefined ? undefined : Math.min(wishMs, LONGEST_ASKED_MS);
+    const isFirst = this.#failures === 0;
+    const doublings = Math.min(Math.max(0, this.#failures - 1), MAX_DOUBLINGS);
+    this.#failures += 1;
+    // The first time is no failure yet: streams end now and then, and a server that names a time has chosen it.
+    if (isFirst && askedMs !== undefined) return askedMs;
+    const longest = Math.min(Math.max(askedMs ?? 0, FIRST_MS) * 2 ** doublings, LONGEST_MS);
+    // A random time in the second half of it.
+    return Math.max(askedMs ?? 0, Math.round(longest * (0.5 + this.#clock.random() / 2)));
+  }
+}

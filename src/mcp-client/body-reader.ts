@@ -1,0 +1,65 @@
+// Owns reading the body of one answer piece by piece, up to its limit. However the reading ends, the body has been read to its
+// end or cancelled, so that no connection stays open that nobody reads.
+
+import { McpFault } from "./fault.ts";
+import type { Lifetime } from "./lifetime.ts";
+import { platformCode } from "./platform-code.ts";
+
+export interface SizeLimit {
+  /** Whether the body is one message, or a stream of many. */
+  readonly of: "message" | "response";
+  readonly bytes: number;
+}
+
+export function oversized(limit: SizeLimit): McpFault {
+  return new McpFault({ kind: "tooLarge", what: limit.of, limitBytes: limit.bytes, sent: "yes" });
+}
+
+export class BodyReader {
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #life: Lifetime;
+  readonly #limit: SizeLimit;
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(body: ReadableStream<Uint8Array>, life: Lifetime, limit: SizeLimit) {
+    this.#reader = body.getReader();
+    this.#life = life;
+    this.#limit = limit;
+  }
+
+  /** The next piece; undefined at the end, and after `close`. */
+  async read(): Promise<Uint8Array | undefined> {
+    if (this.#isOver) return undefined;
+    const piece = await this.#next();
+    if (piece === undefined) return undefined;
+    this.#bytes += piece.byteLength;
+    if (this.#bytes <= this.#limit.bytes) return piece;
+    this.close();
+    throw oversized(this.#limit);
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    try {
+      const { done, value } = await this.#life.during("silence", async () => this.#reader.read());
+      if (!done) return value;
+      this.#isOver = true;
+      this.#life.end();
+      return undefined;
+    } catch (error) {
+      if (this.#isOver) return undefined;
+      this.close();
+      if (error instanceof McpFault) throw error;
+      throw new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
+    }
+  }
+
+  /** Cancels the body. A `read` that is waiting gets undefined. */
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#life.abandon();
+    // This fails where the connection is gone already, which is fine.
+    this.#reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,63 @@
+// Owns what both transports of era 2025 have in common: sending requests and notifications, the handshake, and an answer to the
+// server that must arrive. Refuses to know how messages travel.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
+
+import { dialect2025 } from "../protocol/era.ts";
+import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { pause, type Clock } from "./clock.ts";
+import type { RequestOptions } from "./remote-endpoint.ts";
+import { isPassing, McpFault } from "./fault.ts";
+import { resultOf, type ResponseMessage } from "./message.ts";
+import { request2025, type Outgoing } from "./outgoing.ts";
+import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
+import { beginSession, type Session2025 } from "./session-2025.ts";
+
+export interface Channel2025 {
+  send(request: Pick<Outgoing, "id" | "text">, options?: RequestOptions): Promise<McpReply>;
+  /** A notification, or the answer to something that the server asked. */
+  tell(text: string, options?: RequestOptions): Promise<void>;
+}
+
+export interface Opened2025 {
+  readonly session: Session2025;
+  /** What the server says about itself. */
+  readonly answer: ResponseMessage;
+}
+
+/** `hello` is the params of `initialize`; `channel` is that of a session, or of none yet. */
+export async function handshake(
+  channel: (session: Session2025 | undefined) => Channel2025,
+  hello: JsonObject,
+  id: RequestId,
+  options: RequestOptions = {},
+): Promise<Opened2025> {
+  const reply = await channel(undefined).send(request2025({ id, method: "initialize", params: hello }), options);
+  const answer = await responseOf(reply);
+  const result = resultOf(answer);
+  if (result === undefined) throw new McpFault({ kind: "refused", http: reply.http, error: answer, sent: "yes" });
+  const session = beginSession(hello, result, reply.headers);
+  if (dialect2025(session.revision) === undefined) {
+    throw violation("unknownRevision", `the server speaks ${JSON.stringify(session.revision).slice(0, 64)}`);
+  }
+  await channel(session).tell(notification("notifications/initialized", {}), options);
+  return { session, answer };
+}
+
+const PAUSES_MS = [100, 500, 2000] as const;
+
+/** For an answer that the server waits for: sent again where it may not have arrived, because getting it twice does no harm. */
+export async function tellUntilTaken(
+  channel: Pick<Channel2025, "tell">,
+  text: string,
+  { clock, ...options }: RequestOptions & { readonly clock: Clock },
+): Promise<void> {
+  for (const waitMs of PAUSES_MS) {
+    try {
+      return await channel.tell(text, options);
+    } catch (error) {
+      const isWorthIt = error instanceof McpFault && isPassing(error.fault);
+      if (!isWorthIt || !(await pause(clock, waitMs, options.signal))) throw error;
+    }
+  }
+  return channel.tell(text, options);
+}

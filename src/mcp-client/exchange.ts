@@ -1,0 +1,86 @@
+// Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the fault.
+// Refuses to send anything twice: only the caller can judge whether that is safe.
+
+import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
+import { McpFault } from "./fault.ts";
+import { discardBody, readAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
+import { Lifetime } from "./lifetime.ts";
+import { isNeverConnected, platformCode } from "./platform-code.ts";
+
+const ACCEPT = { POST: "application/json, text/event-stream", GET: "text/event-stream", DELETE: "*/*" } as const;
+
+export interface HttpRequest {
+  readonly method: keyof typeof ACCEPT;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Continues a stream that broke after the event with this id. */
+  readonly lastEventId?: string | undefined;
+  /** A notification or an answer, which the server only has to accept. */
+  readonly wantsNothing?: boolean;
+}
+
+export async function exchange(
+  endpoint: RemoteEndpoint,
+  request: HttpRequest,
+  options: RequestOptions = {},
+): Promise<HttpAnswer> {
+  const { clock, url } = endpoint;
+  const limits = limitsOf(endpoint, options);
+  const life = new Lifetime(clock, limits, options.signal);
+  const { lastEventId, wantsNothing = false } = request;
+  const isInSession = "mcp-session-id" in request.headers;
+  try {
+    const response = await send(endpoint, request, life);
+    return await readAnswer(response, { url, isInSession, wantsNothing, lastEventId, clock, life, limits });
+  } catch (error) {
+    life.abandon();
+    throw error;
+  }
+}
+
+/** A GET whose answer is a stream; any other answer is a fault. */
+export async function openStream(
+  endpoint: RemoteEndpoint,
+  request: Pick<HttpRequest, "headers" | "lastEventId">,
+  options: RequestOptions = {},
+): Promise<OpenStream> {
+  const opened = await exchange(endpoint, { ...request, method: "GET" }, options);
+  if (opened.kind === "stream") return opened;
+  throw refusalIn(opened) ?? new McpFault({ kind: "notMcp", http: opened.http, sent: "yes" });
+}
+
+async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
+  const { method, body } = request;
+  const init = {
+    method,
+    headers: { ...headers, ...request.headers, accept: ACCEPT[method], ...headersFor(request) },
+    redirect: "manual",
+    signal: life.signal,
+    ...(body !== undefined && { body }),
+  } as const;
+  life.check();
+  life.sent = "perhaps";
+  try {
+    const response = await life.during("headers", async () => {
+      // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses.
+      const arrived = await fetch(url, init);
+      // The platform did not hear the abort, and nobody waits for this answer any more.
+      if (init.signal.aborted) discardBody(arrived);
+      return arrived;
+    });
+    life.sent = "yes";
+    return response;
+  } catch (error) {
+    if (error instanceof McpFault) throw error;
+    const code = platformCode(error);
+    if (isNeverConnected(code)) throw new McpFault({ kind: "unreachable", code, sent: "no" }, error);
+    throw new McpFault({ kind: "lost", stage: "headers", code, sent: "perhaps" }, error);
+  }
+}
+
+function headersFor({ body, lastEventId }: HttpRequest): Record<string, string> {
+  return {
+    ...(body !== undefined && { "content-type": "application/json" }),
+    ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+  };
+}

@@ -1,0 +1,150 @@
+// Owns everything that can go wrong between here and a server, as one tagged union, and the one error that carries it.
+// Every fault says whether the request may have reached the server, because what may have run must not be run again.
+
+import { errorCode, errorStatus } from "../protocol/errors.ts";
+import { rpcErrorOf, type ResponseMessage, type Unreadable } from "./message.ts";
+
+/** `no`: it never left. `perhaps`: it left, and nothing was heard since. `yes`: the server began to answer. */
+export type Sent = "no" | "perhaps" | "yes";
+
+/** What the head of an answer says; plain data, so that it can be logged and kept. */
+export interface HttpFacts {
+  readonly status: number;
+  /** The media type in lower case, without parameters; empty where there is none. */
+  readonly contentType: string;
+  readonly wwwAuthenticate?: string;
+  /** As it came: seconds or a date. */
+  readonly retryAfter?: string;
+}
+
+/** Which rule of the protocol was broken. */
+export type BrokenRule =
+  | Unreadable["rule"]
+  | "wrongId"
+  | "answeredTwice"
+  | "badSessionId"
+  | "unknownRevision"
+  | "noEndpoint"
+  | "foreignEndpoint"
+  | "notAcknowledged"
+  | "tooManyRounds";
+
+interface Faults {
+  /** The caller's own signal came. */
+  readonly cancelled: object;
+  /** There was no connection. `code` is the platform's name for the reason. */
+  readonly unreachable: { readonly code: string };
+  readonly lost: { readonly stage: "headers" | "body"; readonly code: string | undefined };
+  /** Which limit has passed: for the head of the answer, between two pieces of it, or for all of it. */
+  readonly timeout: { readonly stage: "headers" | "silence" | "total"; readonly afterMs: number };
+  readonly tooLarge: { readonly what: "response" | "message"; readonly limitBytes: number };
+  /** It was not followed. `location` is absolute; undefined where the server gave none that can be read. */
+  readonly redirect: { readonly http: HttpFacts; readonly location: string | undefined };
+  /** An HTTP error without a JSON-RPC error in it. */
+  readonly status: { readonly http: HttpFacts };
+  /** A success with a content type that is not MCP, such as a page. */
+  readonly notMcp: { readonly http: HttpFacts };
+  /** The server's JSON-RPC error, whole. */
+  readonly refused: { readonly http: HttpFacts; readonly error: ResponseMessage };
+  readonly sessionGone: { readonly http: HttpFacts; readonly error: ResponseMessage | undefined };
+  /** The answer ended in good order, but there was no response in it. */
+  readonly unanswered: { readonly http: HttpFacts };
+  /** The stream broke, and the last attempt to continue it failed because of `why`. */
+  readonly unresumable: { readonly why: Fault };
+  readonly violation: { readonly rule: BrokenRule; readonly detail: string };
+}
+
+export type FaultKind = keyof Faults;
+type FaultOf<Kind extends FaultKind> = { readonly kind: Kind; readonly sent: Sent } & Faults[Kind];
+export type Fault = { [Kind in FaultKind]: FaultOf<Kind> }[FaultKind];
+
+export class McpFault extends Error {
+  override readonly name = "McpFault";
+  readonly fault: Fault;
+
+  constructor(fault: Fault, cause?: unknown) {
+    super(describeFault(fault), cause === undefined ? undefined : { cause });
+    this.fault = fault;
+  }
+}
+
+/** One sentence for logs and people. It names no URL and no header, so it can be shown. */
+export function describeFault(fault: Fault): string {
+  const describe = DESCRIPTIONS[fault.kind] as (fault: Fault) => string;
+  return describe(fault);
+}
+
+const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => string } = {
+  cancelled: () => "the request was cancelled",
+  unreachable: ({ code }) => `the server cannot be reached (${code})`,
+  lost: ({ stage, code = "no code" }) =>
+    stage === "headers"
+      ? `the connection was lost before an answer (${code})`
+      : `the connection was lost within the answer (${code})`,
+  timeout: ({ stage, afterMs }) => `${TIMEOUTS[stage]} ${afterMs} ms`,
+  tooLarge: ({ what, limitBytes }) => `a ${what} is longer than ${limitBytes} bytes`,
+  redirect: ({ http }) => `the server sends us on to another URL (${http.status})`,
+  status: ({ http }) => `the server answered ${answerOf(http)}`,
+  notMcp: ({ http }) => `the server answered ${answerOf(http)}, not MCP`,
+  refused: ({ error }) => describeError(error),
+  sessionGone: () => "the server does not know the session any more",
+  unanswered: () => "the answer ended without a response",
+  unresumable: ({ why }) => `the stream broke and cannot be resumed: ${describeFault(why)}`,
+  violation: ({ rule, detail }) => `the server broke the protocol (${rule}): ${detail}`,
+};
+
+const TIMEOUTS = {
+  headers: "no answer began within",
+  silence: "the answer paused for more than",
+  total: "the answer was not complete within",
+} as const;
+
+function answerOf({ status, contentType }: HttpFacts): string {
+  return `${status} (${contentType || "no content type"})`;
+}
+
+function describeError(response: ResponseMessage): string {
+  const error = rpcErrorOf(response);
+  return `${error?.message || "refused without a word"} (${error?.code ?? 0})`;
+}
+
+/** Statuses that a server gives before it looks for a method to run. */
+const REFUSED_AT_THE_DOOR = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
+/** Errors of 2026-07-28 that a server gives before a method runs. */
+const REFUSED_BEFORE_RUNNING = (["headerMismatch", "missingCapability", "unsupportedVersion"] as const).map((key) =>
+  errorCode(key, "2026"),
+);
+
+/** Whether the server may have begun to do what it was asked. Only where this is false may the same request be sent again. */
+export function mayHaveRun(fault: Fault): boolean {
+  if (fault.sent === "no" || fault.kind === "redirect" || fault.kind === "sessionGone") return false;
+  if (fault.kind === "status") return !REFUSED_AT_THE_DOOR.has(fault.http.status);
+  if (fault.kind !== "refused") return true;
+  return !REFUSED_AT_THE_DOOR.has(fault.http.status) && !isRefusedBeforeRunning(fault.error, fault.http);
+}
+
+function isRefusedBeforeRunning(error: ResponseMessage, { status }: HttpFacts): boolean {
+  const code = rpcErrorOf(error)?.code ?? 0;
+  return status === errorStatus("headerMismatch", "2026") && REFUSED_BEFORE_RUNNING.includes(code);
+}
+
+/** The status of the answer that the fault is about. */
+export function httpStatusOf(fault: Fault): number | undefined {
+  return "http" in fault ? fault.http.status : undefined;
+}
+
+/** Worth another try later: the server is overloaded or away for a while. */
+export function isPassing(fault: Fault): boolean {
+  const status = httpStatusOf(fault);
+  if (status !== undefined) return status >= 500 || status === 429;
+  return fault.kind === "lost" || fault.kind === "unreachable" || fault.kind === "timeout";
+}
+
+/** Milliseconds until the server wants to be asked again; undefined where it does not say. */
+export function retryAfterMs(fault: Fault, now: number): number | undefined {
+  const text = "http" in fault ? fault.http.retryAfter?.trim() : undefined;
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
+  const date = Date.parse(text);
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
+}

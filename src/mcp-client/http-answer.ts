@@ -1,0 +1,215 @@
+// Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC message is
+// an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
+
+import { BodyReader, oversized } from "./body-reader.ts";
+import type { Clock } from "./clock.ts";
+import { IncomingEvents } from "./incoming-events.ts";
+import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
+import type { Lifetime } from "./lifetime.ts";
+import type { AnswerLimits } from "./answer-limits.ts";
+import { readMessages, type Message, type ResponseMessage } from "./message.ts";
+
+interface Answered {
+  readonly http: HttpFacts;
+  readonly headers: Headers;
+}
+
+export interface AcceptedAnswer extends Answered {
+  readonly kind: "accepted";
+}
+
+/** A JSON body: all its messages are here. */
+export interface WholeMessages extends Answered {
+  readonly kind: "messages";
+  readonly messages: readonly Message[];
+}
+
+/** Whoever gets it reads it to its end or closes it. */
+export interface OpenStream extends Answered {
+  readonly kind: "stream";
+  readonly events: IncomingEvents;
+  readonly lingerMs: number;
+}
+
+export type HttpAnswer = AcceptedAnswer | WholeMessages | OpenStream;
+
+/** What is needed to read an answer: something about the request, and its limits. */
+export interface AnswerContext {
+  readonly url: string;
+  /** In a session, 404 means that the server does not know it any more. */
+  readonly isInSession: boolean;
+  /** The request was a notification or an answer: any success will do, and its body means nothing. */
+  readonly wantsNothing: boolean;
+  readonly lastEventId: string | undefined;
+  readonly clock: Clock;
+  readonly life: Lifetime;
+  readonly limits: AnswerLimits;
+}
+
+/** Throws a fault where this is no answer. No body is forgotten: each is read to its end, cancelled, or part of the answer. */
+export async function readAnswer(response: Response, context: AnswerContext): Promise<HttpAnswer> {
+  return new ArrivingAnswer(response, context).read();
+}
+
+export function closeAnswer(answer: HttpAnswer): void {
+  if (answer.kind === "stream") answer.events.close();
+}
+
+/** The JSON-RPC error that an answer is, as a fault. */
+export function refusalIn(answer: HttpAnswer): McpFault | undefined {
+  const [error] = answer.kind === "messages" ? answer.messages : [];
+  if (error?.kind !== "response" || error.error === undefined) return undefined;
+  return new McpFault({ kind: "refused", http: answer.http, error, sent: "yes" });
+}
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+class ArrivingAnswer {
+  readonly #response: Response;
+  readonly #context: AnswerContext;
+  readonly #http: HttpFacts;
+
+  constructor(response: Response, context: AnswerContext) {
+    this.#response = response;
+    this.#context = context;
+    this.#http = factsOf(response);
+  }
+
+  async read(): Promise<HttpAnswer> {
+    const { ok, body } = this.#response;
+    const { contentType, status } = this.#http;
+    if (REDIRECTS.has(status)) throw this.#discarded(this.#redirect());
+    if (ok && contentType === "text/event-stream" && body) return this.#stream(body);
+    if (status === 202 || status === 204) return this.#accept();
+    if (isJson(contentType)) return this.#json();
+    if (!ok) throw this.#discarded(this.#refusal());
+    if (this.#context.wantsNothing || (await this.#isEmpty())) return this.#accept();
+    throw new McpFault({ kind: "notMcp", http: this.#http, sent: "yes" });
+  }
+
+  #stream(body: ReadableStream<Uint8Array>): OpenStream {
+    const { life, limits, clock, lastEventId } = this.#context;
+    const reader = new BodyReader(body, life, { of: "response", bytes: limits.responseBytes });
+    const events = new IncomingEvents(reader, { maxBytes: limits.messageBytes, clock, lastEventId });
+    return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
+  }
+
+  #accept(): AcceptedAnswer {
+    this.#discard();
+    return { ...this.#answered(), kind: "accepted" };
+  }
+
+  async #json(): Promise<HttpAnswer> {
+    if (!this.#response.ok) return this.#refused(await this.#textOfRefusal());
+    const text = await this.#text();
+    if (text.trim() === "") return this.#accept();
+    const messages = readMessages(text);
+    if (!("kind" in messages)) return { ...this.#answered(), kind: "messages", messages };
+    if (this.#context.wantsNothing) return this.#accept();
+    throw new McpFault({ kind: "violation", rule: messages.rule, detail: messages.why, sent: "yes" });
+  }
+
+  /** What a server says in JSON with an HTTP status that is no success. */
+  #refused(text: string): WholeMessages {
+    const messages = readMessages(text);
+    const [error] = "kind" in messages ? [] : messages;
+    const isError = error?.kind === "response" && error.error !== undefined;
+    if (!isError || this.#isSessionGone()) throw new McpFault(this.#refusal(isError ? error : undefined));
+    return { ...this.#answered(), kind: "messages", messages: [error] };
+  }
+
+  #refusal(error?: ResponseMessage): Fault {
+    const http = this.#http;
+    if (this.#isSessionGone()) return { kind: "sessionGone", http, error, sent: "yes" };
+    return { kind: "status", http, sent: "yes" };
+  }
+
+  /** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
+  #isSessionGone(): boolean {
+    return this.#http.status === 404 && this.#context.isInSession;
+  }
+
+  #redirect(): Fault {
+    const to = this.#response.headers.get("location") ?? "";
+    const { url } = this.#context;
+    const location = to !== "" && URL.canParse(to, url) ? new URL(to, url).href : undefined;
+    return { kind: "redirect", http: this.#http, location, sent: "yes" };
+  }
+
+  /** The status says what matters, so a body that is too long or breaks off is treated as empty. */
+  async #textOfRefusal(): Promise<string> {
+    try {
+      return await this.#text();
+    } catch (error) {
+      const isOfTheBody = error instanceof McpFault && (error.fault.kind === "tooLarge" || error.fault.kind === "lost");
+      if (isOfTheBody) return "";
+      throw error;
+    }
+  }
+
+  async #text(): Promise<string> {
+    const { headers, body } = this.#response;
+    const { life, limits } = this.#context;
+    if (!body) return "";
+    const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
+    if (Number(headers.get("content-length") ?? 0) > limit.bytes) {
+      this.#discard();
+      throw oversized(limit);
+    }
+    const reader = new BodyReader(body, life, limit);
+    const decoder = new TextDecoder();
+    const pieces: string[] = [];
+    for (let piece = await reader.read(); piece; piece = await reader.read()) {
+      pieces.push(decoder.decode(piece, { stream: true }));
+    }
+    pieces.push(decoder.decode());
+    return pieces.join("");
+  }
+
+  async #isEmpty(): Promise<boolean> {
+    const { life, limits } = this.#context;
+    if (!this.#response.body) return true;
+    const reader = new BodyReader(this.#response.body, life, { of: "response", bytes: limits.responseBytes });
+    for (let piece = await reader.read(); piece; piece = await reader.read()) {
+      if (piece.byteLength === 0) continue;
+      reader.close();
+      return false;
+    }
+    return true;
+  }
+
+  #answered(): Answered {
+    return { http: this.#http, headers: this.#response.headers };
+  }
+
+  #discarded(fault: Fault): McpFault {
+    this.#discard();
+    return new McpFault(fault);
+  }
+
+  #discard(): void {
+    discardBody(this.#response);
+    this.#context.life.end();
+  }
+}
+
+/** Cancels a body that nobody will read. */
+export function discardBody({ body }: Response): void {
+  if (body && !body.locked) body.cancel().catch(() => undefined);
+}
+
+/** Some servers give JSON a name of their own, such as application/mcp+json. */
+function isJson(contentType: string): boolean {
+  return contentType === "application/json" || /^application\/[\w.-]+\+json$/.test(contentType);
+}
+
+function factsOf({ status, headers }: Response): HttpFacts {
+  const wwwAuthenticate = headers.get("www-authenticate");
+  const retryAfter = headers.get("retry-after");
+  return {
+    status,
+    contentType: (headers.get("content-type") ?? "").replace(/;.*$/s, "").trim().toLowerCase(),
+    ...(wwwAuthenticate !== null && { wwwAuthenticate }),
+    ...(retryAfter !== null && { retryAfter }),
+  };
+}

@@ -1,0 +1,85 @@
+// Owns when one exchange ends and why: all is read, a limit of time has passed, or the caller's signal came.
+// Refuses to leave a timer or a listener behind, and to depend on a platform that reacts to an abort.
+
+import type { Clock } from "./clock.ts";
+import { McpFault, type Fault, type Sent } from "./fault.ts";
+import type { AnswerLimits } from "./answer-limits.ts";
+
+export class Lifetime {
+  /** How far the request has come by now; every fault of this exchange says so. */
+  sent: Sent = "no";
+  readonly #clock: Clock;
+  readonly #limits: AnswerLimits;
+  readonly #caller: AbortSignal | undefined;
+  readonly #abort = new AbortController();
+  readonly #stopTotal: () => void;
+  #reason: McpFault | undefined;
+  /** Rejects the step that is under way. */
+  #interrupt: ((reason: McpFault) => void) | undefined;
+
+  constructor(clock: Clock, limits: AnswerLimits, caller: AbortSignal | undefined) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#caller = caller;
+    this.#stopTotal = this.#timer("total", limits.totalMs);
+    caller?.addEventListener("abort", this.#onAbort);
+    if (caller?.aborted === true) this.#onAbort();
+  }
+
+  /** For `fetch`, so that it stops when nobody waits any more. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Waits for one step: until it is done, or the exchange ends before. */
+  async during<T>(stage: "headers" | "silence", step: () => Promise<T>): Promise<T> {
+    this.check();
+    const stopTimer = this.#timer(stage, this.#limits[`${stage}Ms`]);
+    try {
+      // Racing each step against one promise for all of them would keep every result in memory until the exchange ends.
+      return await new Promise<T>((resolve, reject) => {
+        this.#interrupt = reject;
+        step().then(resolve, reject);
+      });
+    } finally {
+      this.#interrupt = undefined;
+      stopTimer();
+    }
+  }
+
+  /** Throws if a limit or the caller has ended the exchange. */
+  check(): void {
+    if (this.#reason) throw this.#reason;
+  }
+
+  /** In good order: everything has been read. */
+  end(): void {
+    this.#stopTotal();
+    this.#caller?.removeEventListener("abort", this.#onAbort);
+  }
+
+  /** Before its end: nobody wants the rest. */
+  abandon(reason?: McpFault): void {
+    this.end();
+    this.#interrupt?.(reason ?? new McpFault({ kind: "cancelled", sent: this.sent }));
+    this.#abort.abort(reason);
+  }
+
+  readonly #onAbort = (): void => {
+    // A caller may abort with a fault as the reason, such as a limit of its own. Only how far the request came is known here.
+    const reason: unknown = this.#caller?.reason;
+    this.#stop(
+      reason instanceof McpFault ? { ...reason.fault, sent: this.sent } : { kind: "cancelled", sent: this.sent },
+    );
+  };
+
+  #timer(stage: "headers" | "silence" | "total", afterMs: number): () => void {
+    if (afterMs === Infinity) return () => {};
+    return this.#clock.after(afterMs, () => this.#stop({ kind: "timeout", stage, afterMs, sent: this.sent }));
+  }
+
+  #stop(fault: Fault): void {
+    this.#reason ??= new McpFault(fault);
+    this.abandon(this.#reason);
+  }
+}

@@ -1,0 +1,116 @@
+// Owns the messages that answer one request: notifications and questions, then exactly one response with the id of the request.
+// Refuses a response to another request, and a second one.
+
+import type { RequestId } from "../protocol/jsonrpc.ts";
+import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
+import { McpFault, type BrokenRule, type HttpFacts } from "./fault.ts";
+import { readMessages, type Message, type ResponseMessage } from "./message.ts";
+
+export interface McpReply {
+  readonly http: HttpFacts;
+  readonly headers: Headers;
+  readonly messages: MessageStream;
+}
+
+/**
+ * To be read once. The response is the last message, and the reading ends after it; whoever stops before, or never begins,
+ * calls `return`, as `for await` does when it is left.
+ */
+export type MessageStream = AsyncIterableIterator<Message, void, void>;
+
+export function replyOf(answer: HttpAnswer, id: RequestId): McpReply {
+  const { http, headers } = answer;
+  const messages = owned(answersIn(answer, new Answers(id)), () => closeAnswer(answer));
+  return { http, headers, messages };
+}
+
+/** Checks that one request gets one response, over all connections that its answer takes. */
+export class Answers {
+  /** The response has come. */
+  isComplete = false;
+  readonly #id: RequestId;
+
+  constructor(id: RequestId) {
+    this.#id = id;
+  }
+
+  /** Throws where this message must not come here. */
+  check(message: Message): void {
+    if (message.kind !== "response") return;
+    // A server that refuses before it has read the id gives none. On this connection it can only mean this request.
+    const isOurs = message.id === this.#id || message.id === undefined || message.id === null;
+    if (!isOurs) throw violation("wrongId", "the response has another id than the request");
+    if (this.isComplete) throw violation("answeredTwice", "the request is answered twice");
+    this.isComplete = true;
+  }
+}
+
+/** The messages of one connection; throws where it ends before the response. */
+export async function* answersIn(answer: HttpAnswer, answers: Answers): AsyncGenerator<Message, void, void> {
+  if (answer.kind === "messages") yield* inOrder(answer.messages, answers);
+  if (answer.kind === "stream") yield* streamed(answer, answers);
+  if (!answers.isComplete) throw new McpFault({ kind: "unanswered", http: answer.http, sent: "yes" });
+}
+
+function* inOrder(messages: readonly Message[], answers: Answers): Generator<Message, void, void> {
+  // All are checked before the first is handed over: if there are two responses, neither can be trusted.
+  for (const message of messages) answers.check(message);
+  yield* messages;
+}
+
+async function* streamed({ events, lingerMs }: OpenStream, answers: Answers): AsyncGenerator<Message, void, void> {
+  try {
+    for (let event = await events.next(); event; event = await events.next()) {
+      if (event.name !== "" && event.name !== "message") continue;
+      yield* inOrder(messagesIn(event.data), answers);
+      if (answers.isComplete) events.closeAfter(lingerMs);
+    }
+  } catch (error) {
+    // The response has come: a connection that breaks now has lost nothing.
+    if (!answers.isComplete || (error instanceof McpFault && error.fault.kind === "violation")) throw error;
+  } finally {
+    events.close();
+  }
+}
+
+/** Throws where the data of an event is no message. */
+export function messagesIn(data: string): readonly Message[] {
+  const messages = readMessages(data);
+  if ("kind" in messages) throw violation(messages.rule, messages.why);
+  return messages;
+}
+
+/** Hands over everything else, and returns the response when the reading has ended: with `lingerMs`, a moment after it came. */
+export async function responseOf(
+  { messages }: McpReply,
+  take: (message: Exclude<Message, ResponseMessage>) => void | Promise<void> = () => {},
+): Promise<ResponseMessage> {
+  let response: ResponseMessage | undefined;
+  for await (const message of messages) {
+    if (message.kind === "response") response = message;
+    else await take(message);
+  }
+  if (response) return response;
+  // Messages end without a response only where somebody else has closed them.
+  throw new McpFault({ kind: "cancelled", sent: "yes" });
+}
+
+export function violation(rule: BrokenRule, detail: string): McpFault {
+  return new McpFault({ kind: "violation", rule, detail, sent: "yes" });
+}
+
+/** A generator that is returned before it was started does not run its `finally`; this iterator calls `close` then too. */
+export function owned<T>(
+  items: AsyncGenerator<T, void, void>,
+  close: () => void,
+): AsyncIterableIterator<T, void, void> {
+  const iterator: AsyncIterableIterator<T, void, void> = {
+    next: async () => items.next(),
+    return: async () => {
+      close();
+      return items.return();
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  };
+  return iterator;
+}

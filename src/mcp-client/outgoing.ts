@@ -1,0 +1,64 @@
+// Owns the requests that a client sends, as text, with the headers that each era wants. A caller who has the text of a request
+// already can send that unchanged. Refuses to choose ids.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
+
+import { REVISION_2026 } from "../protocol/era.ts";
+import { encodeHeaderValue, paramHeaders, standardHeaders, type ParamHeader } from "../protocol/headers.ts";
+import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { META, type LogLevel } from "../protocol/meta.ts";
+
+/** A request, ready to be sent. */
+export interface Outgoing {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly text: string;
+  /** Those of era 2026, which repeat the body; era 2025 has none. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Asked {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** Who asks, in era 2026, where each request says so itself. */
+export interface ClientAbout {
+  readonly clientInfo: JsonObject;
+  readonly capabilities: JsonObject;
+  readonly logLevel?: LogLevel;
+}
+
+export function request2025({ id, method, params }: Asked): Outgoing {
+  return { id, method, text: JSON.stringify({ jsonrpc: "2.0", id, method, params }), headers: {} };
+}
+
+/** `mirrored` is what `collectParamHeaders` found in the schema of the tool that is called. */
+export function request2026(
+  { id, method, params }: Asked,
+  about: ClientAbout,
+  mirrored: readonly ParamHeader[] = [],
+): Outgoing {
+  const _meta = {
+    ...(isObject(params._meta) ? params._meta : {}),
+    [META.protocolVersion]: REVISION_2026,
+    [META.clientInfo]: about.clientInfo,
+    [META.clientCapabilities]: about.capabilities,
+    ...(about.logLevel === undefined ? {} : { [META.logLevel]: about.logLevel }),
+  };
+  const text = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
+  return { id, method, text, headers: headers2026(REVISION_2026, { method, params }, mirrored) };
+}
+
+/** The headers that repeat what a body says. `revision` is the one that its `_meta` claims. */
+export function headers2026(
+  revision: string,
+  { method, params }: Pick<Asked, "method" | "params">,
+  mirrored: readonly ParamHeader[] = [],
+): Record<string, string> {
+  return {
+    "mcp-protocol-version": encodeHeaderValue(revision),
+    ...standardHeaders(method, params),
+    ...paramHeaders(mirrored, params.arguments),
+  };
+}

@@ -1,0 +1,94 @@
+// Owns Streamable HTTP of 2025-03-26 to 2025-11-25: requests in a session, whose answers survive broken connections,
+// notifications, and the beginning and end of a session.
+// Refuses to send a request twice: when the session is gone, the caller decides.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+
+import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
+import { handshake, type Channel2025, type Opened2025 } from "./channel-2025.ts";
+import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
+import { exchange, openStream } from "./exchange.ts";
+import { McpFault, httpStatusOf } from "./fault.ts";
+import { closeAnswer, refusalIn } from "./http-answer.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { McpReply } from "./mcp-reply.ts";
+import { resumableReply } from "./resumed-reply.ts";
+import { sessionHeaders, type Session2025 } from "./session-2025.ts";
+
+/** Only `initialize` is sent without a session. */
+export async function send2025(
+  endpoint: RemoteEndpoint,
+  session: Session2025 | undefined,
+  { id, text }: Pick<Outgoing, "id" | "text">,
+  options: RequestOptions = {},
+): Promise<McpReply> {
+  const { totalMs } = limitsOf(endpoint, options);
+  const began = endpoint.clock.now();
+  const headers = sessionHeaders(session);
+  const posted = { method: "POST", headers, body: text } as const;
+  const first = await exchange(endpoint, posted, options);
+  // The answer to `initialize` may break off too. Its session has begun by then: its id is in the head of the answer.
+  const begun = session === undefined ? first.headers.get("mcp-session-id") : null;
+  const resumeHeaders = begun === null ? headers : { ...headers, "mcp-session-id": begun };
+  return resumableReply(first, {
+    id,
+    clock: endpoint.clock,
+    signal: options.signal,
+    totalMs,
+    began,
+    reopen: async (lastEventId, left) => {
+      const limits = { ...options.limits, totalMs: left.totalMs };
+      return openStream(endpoint, { headers: resumeHeaders, lastEventId }, { signal: left.signal, limits });
+    },
+  });
+}
+
+/** A notification, or the answer to something that the server asked. */
+export async function tell2025(
+  endpoint: RemoteEndpoint,
+  session: Session2025 | undefined,
+  text: string,
+  options: RequestOptions = {},
+): Promise<void> {
+  const told = { method: "POST", headers: sessionHeaders(session), body: text, wantsNothing: true } as const;
+  const answer = await exchange(endpoint, told, options);
+  closeAnswer(answer);
+  const refusal = refusalIn(answer);
+  if (refusal) throw refusal;
+}
+
+/** Everything in one session; `undefined` is for `initialize` alone. */
+export function streamable2025(endpoint: RemoteEndpoint, session: Session2025 | undefined): Channel2025 {
+  return {
+    send: async (request, options) => send2025(endpoint, session, request, options),
+    tell: async (text, options) => tell2025(endpoint, session, text, options),
+  };
+}
+
+/** The handshake: `hello` is the params of `initialize`. */
+export async function open2025(
+  endpoint: RemoteEndpoint,
+  hello: JsonObject,
+  id: RequestId,
+  options: RequestOptions = {},
+): Promise<Opened2025> {
+  return handshake((session) => streamable2025(endpoint, session), hello, id, options);
+}
+
+/** False where the server does not let its clients end sessions. */
+export async function end2025(
+  endpoint: RemoteEndpoint,
+  session: Session2025,
+  options: RequestOptions = {},
+): Promise<boolean> {
+  if (session.id === undefined) return false;
+  try {
+    const ended = { method: "DELETE", headers: sessionHeaders(session), wantsNothing: true } as const;
+    closeAnswer(await exchange(endpoint, ended, options));
+    return true;
+  } catch (error) {
+    if (!(error instanceof McpFault)) throw error;
+    if (error.fault.kind === "sessionGone") return true;
+    if (httpStatusOf(error.fault) === 405) return false;
+    throw error;
+  }
+}

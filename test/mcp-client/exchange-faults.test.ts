@@ -1,0 +1,337 @@
+// Every way in which a server can fail to answer, in both eras: which fault it is, what is kept of it, and whether the request
+// may have reached the server. Nothing is left behind by any of them.
+
+import { describe, expect, test } from "vitest";
+import { mayHaveRun, McpFault } from "../../src/mcp-client/fault.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress, WAYS } from "../support/mcp-bench.ts";
+import type { Exchange, Json } from "../support/scripted-endpoint.ts";
+
+expectNothingLeft();
+
+const MEBIBYTE = 1024 * 1024;
+const html = { "content-type": "text/html; charset=utf-8" };
+
+interface Case {
+  readonly what: string;
+  readonly answer: (one: Exchange) => void;
+  readonly fault: Json;
+  readonly mayRun?: boolean;
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: "a connection that is closed before an answer",
+    answer: (one) => one.drop(),
+    fault: { kind: "lost", stage: "headers", sent: "perhaps" },
+  },
+  {
+    what: "a connection that is reset within the head",
+    answer: (one) => one.wire("HTTP/1.1 200 OK\r\nContent-Ty").reset(),
+    fault: { kind: "lost", stage: "headers", sent: "perhaps" },
+  },
+  {
+    what: "an answer that is no HTTP",
+    answer: (one) => one.wire("SSH-2.0-OpenSSH_9.6\r\n\r\n").reset(),
+    fault: { kind: "lost", stage: "headers", sent: "perhaps" },
+  },
+  {
+    what: "a connection that is reset within a JSON body",
+    answer: (one) =>
+      one.wire("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{").drop(),
+    fault: { kind: "lost", stage: "body", sent: "yes" },
+  },
+  {
+    what: "a page",
+    answer: (one) => one.json("<h1>Welcome</h1>", 200, html),
+    fault: { kind: "notMcp", http: { status: 200, contentType: "text/html" }, sent: "yes" },
+  },
+  {
+    what: "a text without a type",
+    answer: (one) => one.json("hello", 200, { "content-type": "" }),
+    fault: { kind: "notMcp", http: { status: 200, contentType: "" } },
+  },
+  {
+    what: "half a JSON",
+    answer: (one) => one.json('{"jsonrpc":"2.0","id":1,"result":{}'),
+    fault: { kind: "violation", rule: "invalidJson", sent: "yes" },
+  },
+  {
+    what: "JSON that is no JSON-RPC",
+    answer: (one) => one.json({ status: "ok" }),
+    fault: { kind: "violation", rule: "notJsonRpc" },
+  },
+  {
+    what: "an answer to another request",
+    answer: (one) => one.json(done(2)),
+    fault: { kind: "violation", rule: "wrongId" },
+  },
+  {
+    what: "an answer to a request whose id looks alike",
+    answer: (one) => one.json(done("1")),
+    fault: { kind: "violation", rule: "wrongId" },
+  },
+  {
+    what: "two answers in one body",
+    answer: (one) => one.json(JSON.stringify([done(1), done(1, { another: true })])),
+    fault: { kind: "violation", rule: "answeredTwice" },
+  },
+  {
+    what: "a stream of something else",
+    answer: (one) => one.stream().raw("data: hello\n\n").end(),
+    fault: { kind: "violation", rule: "invalidJson" },
+  },
+  {
+    what: "a stream with an answer to another request",
+    answer: (one) => one.stream().event(progress("half")).event(done("other")).end(),
+    fault: { kind: "violation", rule: "wrongId" },
+  },
+  {
+    what: "a stream that ends without an answer",
+    answer: (one) => one.stream().event(progress("half")).end(),
+    fault: { kind: "unanswered", http: { status: 200, contentType: "text/event-stream" } },
+  },
+  {
+    what: "a stream that ends in the middle of the answer",
+    answer: (one) =>
+      one
+        .stream()
+        .raw(`data: ${JSON.stringify(done(1))}\n`)
+        .end(),
+    fault: { kind: "unanswered" },
+  },
+  {
+    what: "a stream that is reset",
+    answer: (one) => one.stream().event(progress("half")).drop(),
+    fault: { kind: "lost", stage: "body", sent: "yes" },
+  },
+  {
+    what: "nothing at all",
+    answer: (one) => one.refuse(200),
+    fault: { kind: "unanswered", http: { status: 200 } },
+  },
+  {
+    what: "202, which promises an answer to nobody",
+    answer: (one) => one.refuse(202),
+    fault: { kind: "unanswered", http: { status: 202 } },
+  },
+  {
+    what: "401",
+    answer: (one) =>
+      one.json("no", 401, { ...html, "www-authenticate": 'Bearer resource_metadata="https://a.example"' }),
+    fault: { kind: "status", http: { status: 401, wwwAuthenticate: 'Bearer resource_metadata="https://a.example"' } },
+    mayRun: false,
+  },
+  {
+    what: "403 in JSON that is no JSON-RPC",
+    answer: (one) => one.json({ detail: "Forbidden" }, 403),
+    fault: { kind: "status", http: { status: 403, contentType: "application/json" } },
+    mayRun: false,
+  },
+  {
+    what: "429",
+    answer: (one) => one.refuse(429, { "retry-after": "7" }),
+    fault: { kind: "status", http: { status: 429, retryAfter: "7" } },
+    mayRun: false,
+  },
+  {
+    what: "401 whose body breaks off",
+    answer: (one) =>
+      one
+        .wire(
+          "HTTP/1.1 401 No\r\nwww-authenticate: Bearer\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{",
+        )
+        .drop(),
+    fault: { kind: "status", http: { status: 401, wwwAuthenticate: "Bearer" } },
+    mayRun: false,
+  },
+  {
+    what: "429 with far too much to say",
+    answer: (one) => one.json({ error: "x".repeat(9 * MEBIBYTE) }, 429, { "retry-after": "7" }),
+    fault: { kind: "status", http: { status: 429, retryAfter: "7" } },
+    mayRun: false,
+  },
+  { what: "500", answer: (one) => one.json("oops", 500, html), fault: { kind: "status", http: { status: 500 } } },
+  {
+    what: "503 with a stream",
+    answer: (one) => one.json("data: x\n\n", 503, { "content-type": "text/event-stream", "retry-after": "1" }),
+    fault: { kind: "status", http: { status: 503, retryAfter: "1" } },
+  },
+  {
+    what: "a redirect to another origin",
+    answer: (one) => one.refuse(307, { location: "https://elsewhere.example/mcp?a=b" }),
+    fault: { kind: "redirect", http: { status: 307 }, location: "https://elsewhere.example/mcp?a=b" },
+    mayRun: false,
+  },
+  {
+    what: "a redirect to nowhere",
+    answer: (one) => one.refuse(302),
+    fault: { kind: "redirect", location: undefined },
+    mayRun: false,
+  },
+];
+
+describe.each(WAYS)("era $era", ({ era, send, tell }) => {
+  test.each(CASES)(
+    "$what is a fault of its own kind, and the request is sent once",
+    async ({ answer, fault, mayRun = true }) => {
+      const { endpoint, server, options } = await bench(answer);
+      const found = await faultOf(messagesOf(send(endpoint, options)));
+      expect(found).toMatchObject(fault);
+      expect(mayHaveRun(found)).toBe(mayRun);
+      expect(server.names).toEqual(["tools/call"]);
+    },
+  );
+
+  test("a server that is not there is unreachable, and the request was not sent", async () => {
+    const { endpoint, server, options } = await bench();
+    await server.stop();
+    const fault = await faultOf(send(endpoint, options));
+    expect(fault).toEqual({ kind: "unreachable", code: "ECONNREFUSED", sent: "no" });
+    expect(mayHaveRun(fault)).toBe(false);
+  });
+
+  test("a relative redirect is told as a whole URL, and nobody has gone there", async () => {
+    const { endpoint, server, options } = await bench((one) => one.refuse(308, { location: "/elsewhere" }));
+    expect(await faultOf(send(endpoint, options))).toMatchObject({
+      kind: "redirect",
+      location: `${new URL(endpoint.url).origin}/elsewhere`,
+    });
+    expect(server.exchanges).toHaveLength(1);
+  });
+
+  test("404 says in a session that it is gone, and elsewhere only itself", async () => {
+    const error = { jsonrpc: "2.0", id: 1, error: { code: -32001, message: "Session not found" } };
+    const { endpoint, server, options } = await bench((one) => one.json("<h1>", 404, html));
+    const plain = await faultOf(send(endpoint, options));
+    server.script = (one) => one.json(error, 404);
+    const [spoken] = await Promise.allSettled([messagesOf(send(endpoint, options))]);
+    if (era === "2025") {
+      expect(plain).toMatchObject({ kind: "sessionGone", error: undefined, sent: "yes" });
+      expect(mayHaveRun(plain)).toBe(false);
+      expect(spoken).toMatchObject({
+        reason: { fault: { kind: "sessionGone", error: { error: JSON.stringify(error.error) } } },
+      });
+    } else {
+      expect(plain).toMatchObject({ kind: "status", http: { status: 404 } });
+      expect(spoken).toMatchObject({ value: [{ kind: "response", id: 1 }] });
+    }
+  });
+
+  test.each([
+    { status: 200, id: 1 },
+    { status: 400, id: 1 },
+    { status: 401, id: null },
+    { status: 500, id: undefined },
+  ])("an error of JSON-RPC with $status and the id $id is an answer, whole", async ({ status, id }) => {
+    const error = { code: -32603, message: "No", data: { why: ["x"] } };
+    const { endpoint, options } = await bench((one) =>
+      one.json({ jsonrpc: "2.0", id, error }, status, { "www-authenticate": "Bearer" }),
+    );
+    const reply = await send(endpoint, options);
+    expect(reply.http).toMatchObject({ status, wwwAuthenticate: "Bearer" });
+    expect(await messagesOf(reply)).toMatchObject([{ kind: "response", error: JSON.stringify(error) }]);
+  });
+
+  test("an error on a stream is an answer too", async () => {
+    const { endpoint, options } = await bench((one) =>
+      one
+        .stream()
+        .event({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "No" } })
+        .end(),
+    );
+    expect(await messagesOf(send(endpoint, options))).toMatchObject([{ kind: "response", id: 1, result: undefined }]);
+  });
+
+  test.each([
+    { what: "a JSON body that says how long it is", answer: (one: Exchange, text: string) => one.json(text) },
+    {
+      what: "a JSON body that does not",
+      answer: (one: Exchange, text: string) => one.stream({ "content-type": "application/json" }).raw(text).end(),
+    },
+    { what: "an event", answer: (one: Exchange, text: string) => one.stream().raw(`data: ${text}\n\n`).end() },
+  ])("$what of 50 MiB is too large, and not read to its end", async ({ answer }) => {
+    const text = JSON.stringify(done(1, { text: "x".repeat(50 * MEBIBYTE) }));
+    const { endpoint, server, options } = await bench((one) => answer(one, text));
+    const fault = await faultOf(messagesOf(send(endpoint, options)));
+    expect(fault).toEqual({ kind: "tooLarge", what: "message", limitBytes: 8 * MEBIBYTE, sent: "yes" });
+    await server.exchanges[0]?.closed;
+  });
+
+  test("a stream of small events that never ends is too large as a whole", async () => {
+    const { endpoint, server, options } = await bench(undefined, { responseBytes: 10_000 });
+    const reading = faultOf(messagesOf(send(endpoint, options)));
+    const exchange = (await server.next("tools/call")).stream();
+    for (let count = 0; count < 1000; count += 1) exchange.event(progress(String(count)));
+    expect(await reading).toEqual({ kind: "tooLarge", what: "response", limitBytes: 10_000, sent: "yes" });
+    await exchange.closed;
+  });
+
+  test("what is told without an answer is taken by any success", async () => {
+    for (const answer of [
+      (one: Exchange) => one.refuse(202),
+      (one: Exchange) => one.refuse(204),
+      (one: Exchange) => one.json("Accepted", 202, { "content-type": "text/plain" }),
+      (one: Exchange) => one.json("OK", 200, { "content-type": "text/plain" }),
+      (one: Exchange) => one.json("null", 200),
+      (one: Exchange) => one.stream(),
+    ]) {
+      const { endpoint, server, options } = await bench(answer);
+      await tell(endpoint, options);
+      expect(server.exchanges).toHaveLength(1);
+      await server.exchanges[0]?.closed;
+    }
+  });
+
+  test("what is told and refused is a fault with the server's own error", async () => {
+    const error = { code: -32600, message: "No" };
+    const { endpoint, options } = await bench((one) => one.json({ jsonrpc: "2.0", error }, 400));
+    expect(await faultOf(tell(endpoint, options))).toMatchObject({
+      kind: "refused",
+      http: { status: 400 },
+      error: { error: JSON.stringify(error) },
+    });
+  });
+
+  test("a fault that the injected fetch throws is thrown as it is", async () => {
+    const { endpoint, options } = await bench();
+    const blocked = new McpFault({ kind: "unreachable", code: "BLOCKED", sent: "no" });
+    expect(await faultOf(send({ ...endpoint, fetch: async () => Promise.reject(blocked) }, options))).toBe(
+      blocked.fault,
+    );
+  });
+
+  test("a platform without words for what went wrong leaves open whether the request was sent", async () => {
+    const { endpoint, options } = await bench();
+    const fetch = async () => Promise.reject(new Error("Network connection lost."));
+    expect(await faultOf(send({ ...endpoint, fetch }, options))).toEqual({
+      kind: "lost",
+      stage: "headers",
+      code: undefined,
+      sent: "perhaps",
+    });
+  });
+
+  test("an answer that comes when nobody waits any more is discarded", async () => {
+    const { endpoint, abort, options } = await bench();
+    let cancelled = () => {};
+    const discarded = new Promise<void>((resolve) => (cancelled = resolve));
+    let arrive = (_response: Response) => {};
+    // A platform that does not hear the signal.
+    const fetch = async () => new Promise<Response>((resolve) => (arrive = resolve));
+    const work = faultOf(send({ ...endpoint, fetch }, options));
+    abort.abort();
+    expect(await work).toEqual({ kind: "cancelled", sent: "perhaps" });
+    arrive(new Response(new ReadableStream({ cancel: () => cancelled() })));
+    await discarded;
+  });
+
+  test("a certificate that is not trusted was sent nothing", async () => {
+    const { endpoint, options } = await bench();
+    const fetch = async () => Promise.reject(new TypeError("fetch failed", { cause: tlsError() }));
+    expect(await faultOf(send({ ...endpoint, fetch }, options))).toMatchObject({ kind: "unreachable", sent: "no" });
+  });
+});
+
+function tlsError(): Error {
+  return Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });
+}

@@ -1,0 +1,211 @@
+// What a fault says: whether the request may have run, whether to try later and when, and one sentence without secrets.
+
+import { describe, expect, test } from "vitest";
+import {
+  describeFault,
+  isPassing,
+  McpFault,
+  mayHaveRun,
+  retryAfterMs,
+  httpStatusOf,
+  type Fault,
+  type HttpFacts,
+} from "../../src/mcp-client/fault.ts";
+import { readMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
+import { isNeverConnected, platformCode } from "../../src/mcp-client/platform-code.ts";
+
+const http = (status: number, more: Partial<HttpFacts> = {}): HttpFacts => ({ status, contentType: "", ...more });
+
+function error(code: number, message = "No"): ResponseMessage {
+  return readMessage(JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code, message } })) as ResponseMessage;
+}
+
+const FAULTS: readonly {
+  readonly fault: Fault;
+  readonly mayRun: boolean;
+  readonly passes: boolean;
+  readonly says: string;
+}[] = [
+  { fault: { kind: "cancelled", sent: "no" }, mayRun: false, passes: false, says: "cancelled" },
+  { fault: { kind: "cancelled", sent: "perhaps" }, mayRun: true, passes: false, says: "cancelled" },
+  { fault: { kind: "unreachable", code: "ENOTFOUND", sent: "no" }, mayRun: false, passes: true, says: "ENOTFOUND" },
+  {
+    fault: { kind: "lost", stage: "headers", code: "ECONNRESET", sent: "perhaps" },
+    mayRun: true,
+    passes: true,
+    says: "before an answer (ECONNRESET)",
+  },
+  { fault: { kind: "lost", stage: "body", code: undefined, sent: "yes" }, mayRun: true, passes: true, says: "within" },
+  {
+    fault: { kind: "timeout", stage: "headers", afterMs: 5, sent: "perhaps" },
+    mayRun: true,
+    passes: true,
+    says: "no answer began within 5 ms",
+  },
+  {
+    fault: { kind: "timeout", stage: "silence", afterMs: 5, sent: "yes" },
+    mayRun: true,
+    passes: true,
+    says: "paused for more than 5 ms",
+  },
+  { fault: { kind: "timeout", stage: "total", afterMs: 5, sent: "yes" }, mayRun: true, passes: true, says: "complete" },
+  {
+    fault: { kind: "tooLarge", what: "message", limitBytes: 9, sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "a message is longer than 9 bytes",
+  },
+  {
+    fault: { kind: "redirect", http: http(307), location: "https://x.example/?secret", sent: "yes" },
+    mayRun: false,
+    passes: false,
+    says: "another URL (307)",
+  },
+  ...[401, 403, 405, 406, 413, 415].map((status) => ({
+    fault: { kind: "status", http: http(status), sent: "yes" } as const,
+    mayRun: false,
+    passes: false,
+    says: `answered ${status} (no content type)`,
+  })),
+  { fault: { kind: "status", http: http(429), sent: "yes" }, mayRun: false, passes: true, says: "429" },
+  ...[400, 404, 408, 409].map((status) => ({
+    fault: { kind: "status", http: http(status), sent: "yes" } as const,
+    mayRun: true,
+    passes: false,
+    says: String(status),
+  })),
+  ...[500, 502, 503, 504].map((status) => ({
+    fault: { kind: "status", http: http(status), sent: "yes" } as const,
+    mayRun: true,
+    passes: true,
+    says: String(status),
+  })),
+  {
+    fault: { kind: "notMcp", http: http(200, { contentType: "text/html" }), sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "200 (text/html), not MCP",
+  },
+  {
+    fault: { kind: "refused", http: http(200), error: error(-32602, "Unknown tool: x"), sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "Unknown tool: x (-32602)",
+  },
+  ...[-32020, -32021, -32022].map((code) => ({
+    fault: { kind: "refused", http: http(400), error: error(code), sent: "yes" } as const,
+    mayRun: false,
+    passes: false,
+    says: `No (${code})`,
+  })),
+  // With a success, the same number is what some tool of an older server says.
+  {
+    fault: { kind: "refused", http: http(200), error: error(-32020, ""), sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "refused without a word (-32020)",
+  },
+  {
+    fault: { kind: "refused", http: http(401), error: error(-32600), sent: "yes" },
+    mayRun: false,
+    passes: false,
+    says: "No",
+  },
+  {
+    fault: { kind: "refused", http: http(503), error: error(-32603), sent: "yes" },
+    mayRun: true,
+    passes: true,
+    says: "No",
+  },
+  {
+    fault: { kind: "sessionGone", http: http(404), error: undefined, sent: "yes" },
+    mayRun: false,
+    passes: false,
+    says: "does not know the session",
+  },
+  {
+    fault: { kind: "unanswered", http: http(200), sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "without a response",
+  },
+  {
+    fault: { kind: "unresumable", why: { kind: "status", http: http(405), sent: "yes" }, sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "cannot be resumed: the server answered 405",
+  },
+  {
+    fault: { kind: "violation", rule: "wrongId", detail: "another id", sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "(wrongId): another id",
+  },
+];
+
+test.each(FAULTS)(
+  "$fault.kind, sent: $fault.sent, may have run: $mayRun; later: $passes",
+  ({ fault, mayRun, passes, says }) => {
+    expect(mayHaveRun(fault)).toBe(mayRun);
+    expect(isPassing(fault)).toBe(passes);
+    expect(describeFault(fault)).toContain(says);
+    expect(describeFault(fault)).not.toContain("secret");
+    expect(new McpFault(fault).message).toBe(describeFault(fault));
+    expect(httpStatusOf(fault)).toBe("http" in fault ? fault.http.status : undefined);
+  },
+);
+
+describe("the time after which a server wants to be asked again", () => {
+  const NOW = Date.UTC(2026, 10, 22, 12, 0, 0);
+  const after = (retryAfter: string) =>
+    retryAfterMs({ kind: "status", http: http(503, { retryAfter }), sent: "yes" }, NOW);
+
+  test.each([
+    ["0", 0],
+    ["7", 7000],
+    [" 7 ", 7000],
+    ["Sun, 22 Nov 2026 12:00:30 GMT", 30_000],
+    ["Sun, 22 Nov 2026 11:00:00 GMT", 0],
+    ["", undefined],
+    ["soon", undefined],
+  ])("is read from %j as %s", (text, milliseconds) => {
+    expect(after(text)).toBe(milliseconds);
+  });
+
+  test("is unknown where nothing was answered", () => {
+    expect(retryAfterMs({ kind: "cancelled", sent: "no" }, NOW)).toBeUndefined();
+  });
+});
+
+describe("the platform's word for an error", () => {
+  const named = (code: string, cause?: unknown) => Object.assign(new Error("x", { cause }), { code });
+
+  test("is found on the error or on what caused it, however deep, and not in a circle", () => {
+    expect(platformCode(new TypeError("fetch failed", { cause: named("ECONNRESET") }))).toBe("ECONNRESET");
+    expect(platformCode(named("A", named("B")))).toBe("A");
+    const circle = new Error("round");
+    circle.cause = circle;
+    expect(platformCode(circle)).toBeUndefined();
+    expect(platformCode("text")).toBeUndefined();
+    expect(platformCode(undefined)).toBeUndefined();
+  });
+
+  test.each([
+    "ECONNREFUSED",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "UND_ERR_CONNECT_TIMEOUT",
+    "CERT_HAS_EXPIRED",
+    "SELF_SIGNED_CERT_IN_CHAIN",
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  ])("%s says that nothing was sent", (code) => {
+    expect(isNeverConnected(code)).toBe(true);
+  });
+
+  test.each(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "UND_ERR_HEADERS_TIMEOUT", "", undefined])(
+    "%s does not",
+    (code) => {
+      expect(isNeverConnected(code)).toBe(false);
+    },
+  );
+});
