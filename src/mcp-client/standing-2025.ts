@@ -1,0 +1,138 @@
+// Owns the stream of a 2025 session on which a server speaks unasked: it is opened, and continued where it stopped, for as long
+// as somebody reads. Refuses to insist where a server has no such stream.
+// https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
+
+import { Backoff } from "./backoff.ts";
+import { pause } from "./clock.ts";
+import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
+import { openStream } from "./exchange.ts";
+import { isPassing, McpFault, retryAfterMs, httpStatusOf, type Fault } from "./fault.ts";
+import type { OpenStream } from "./http-answer.ts";
+import { STANDING_LIMITS } from "./answer-limits.ts";
+import { readMessages, type NotificationMessage, type RequestMessage } from "./message.ts";
+import { owned } from "./mcp-reply.ts";
+import { sessionHeaders, type Session2025 } from "./session-2025.ts";
+import { Stop } from "./stop.ts";
+
+export type StandingEvent =
+  | { readonly kind: "opened" }
+  | {
+      readonly kind: "message";
+      readonly message: RequestMessage | NotificationMessage;
+      /** Lets another reader continue after this message. */
+      readonly lastEventId: string | undefined;
+    }
+  /** An event was no message. The stream goes on. */
+  | { readonly kind: "unreadable"; readonly why: string }
+  /** The connection is gone, and is tried again after so long. */
+  | { readonly kind: "dropped"; readonly fault: Fault; readonly waitMs: number };
+
+export interface StandingOptions extends RequestOptions {
+  /** Where another reader stopped. */
+  readonly lastEventId?: string | undefined;
+}
+
+/**
+ * Ends where the server has no such stream, and when the signal comes. Throws where the server refuses it; `sessionGone` only
+ * where the stream has been open, because servers without it say 404 too.
+ */
+export function followStanding(
+  endpoint: RemoteEndpoint,
+  session: Session2025,
+  options: StandingOptions = {},
+): AsyncIterableIterator<StandingEvent, void, void> {
+  const follower = new Follower(endpoint, session, options);
+  return owned(follower.events(), () => follower.close());
+}
+
+class Follower {
+  readonly #endpoint: RemoteEndpoint;
+  readonly #session: Session2025;
+  readonly #options: StandingOptions;
+  readonly #stop: Stop;
+  readonly #backoff: Backoff;
+  #stream: OpenStream | undefined;
+  #lastEventId: string | undefined;
+  #retryMs: number | undefined;
+  #hasBeenOpen: boolean;
+
+  constructor(endpoint: RemoteEndpoint, session: Session2025, options: StandingOptions) {
+    this.#endpoint = endpoint;
+    this.#session = session;
+    this.#options = options;
+    this.#stop = new Stop(options.signal);
+    this.#backoff = new Backoff(endpoint.clock);
+    this.#lastEventId = options.lastEventId;
+    this.#hasBeenOpen = options.lastEventId !== undefined;
+  }
+
+  async *events(): AsyncGenerator<StandingEvent, void, void> {
+    try {
+      while (!this.#stop.signal.aborted) {
+        const fault = yield* this.#once();
+        if (fault === undefined || this.#stop.signal.aborted) return;
+        const waitMs = this.#nextMs(fault);
+        yield { kind: "dropped", fault, waitMs };
+        if (!(await pause(this.#endpoint.clock, waitMs, this.#stop.signal))) return;
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  close(): void {
+    this.#stop.end();
+  }
+
+  /** One connection. Returns why it broke; undefined where there is no reason to try again. */
+  async *#once(): AsyncGenerator<StandingEvent, Fault | undefined, void> {
+    try {
+      const limits = { ...STANDING_LIMITS, ...this.#options.limits };
+      const request = { headers: sessionHeaders(this.#session), lastEventId: this.#lastEventId };
+      this.#stream = await openStream(this.#endpoint, request, { signal: this.#stop.signal, limits });
+      this.#hasBeenOpen = true;
+      yield { kind: "opened" };
+      yield* this.#read(this.#stream);
+      return { kind: "unanswered", http: this.#stream.http, sent: "yes" };
+    } catch (error) {
+      if (!(error instanceof McpFault)) throw error;
+      return this.#judge(error);
+    } finally {
+      const position = this.#stream?.events.position;
+      this.#lastEventId = position === undefined ? this.#lastEventId : position.lastEventId;
+      this.#retryMs = position?.retryMs ?? this.#retryMs;
+    }
+  }
+
+  async *#read({ events }: OpenStream): AsyncGenerator<StandingEvent, void, void> {
+    for (let event = await events.next(); event; event = await events.next()) {
+      this.#backoff.reset();
+      if (event.name !== "" && event.name !== "message") continue;
+      const messages = readMessages(event.data);
+      if ("kind" in messages) {
+        yield { kind: "unreadable", why: messages.why };
+        continue;
+      }
+      for (const message of messages) {
+        // Responses have no business on this stream.
+        if (message.kind !== "response") yield { kind: "message", message, lastEventId: event.lastEventId };
+      }
+    }
+  }
+
+  #judge(error: McpFault): Fault | undefined {
+    const { fault } = error;
+    if (this.#stop.signal.aborted || httpStatusOf(fault) === 405) return undefined;
+    if (isPassing(fault)) return fault;
+    if (fault.kind === "sessionGone" && !this.#hasBeenOpen) {
+      throw new McpFault({ kind: "status", http: fault.http, sent: "yes" }, error);
+    }
+    throw error;
+  }
+
+  #nextMs(fault: Fault): number {
+    const asked = retryAfterMs(fault, this.#endpoint.clock.now());
+    const longest = Math.max(this.#retryMs ?? 0, asked ?? 0);
+    return this.#backoff.nextMs(this.#retryMs === undefined && asked === undefined ? undefined : longest);
+  }
+}

@@ -1,0 +1,200 @@
+// A subscription that outlives its connection: opened again until the server ends or refuses it, and it says when something may
+// have been missed.
+
+import { expect, test } from "vitest";
+import { listen2026, missingFrom, type ListenEvent } from "../../src/mcp-client/listen-2026.ts";
+import { request2026 } from "../../src/mcp-client/outgoing.ts";
+import { ABOUT, bench, expectNothingLeft, faultOf } from "../support/mcp-bench.ts";
+import { expectOfficial } from "../support/official-schema.ts";
+import type { Exchange, Json } from "../support/scripted-endpoint.ts";
+
+expectNothingLeft();
+
+const FILTER = { toolsListChanged: true, resourceSubscriptions: ["note://1"] };
+const LISTEN = request2026({ id: "l", method: "subscriptions/listen", params: { notifications: FILTER } }, ABOUT);
+const _meta = { "io.modelcontextprotocol/subscriptionId": "l" };
+const note = (method: string, params: Json = {}): Json => ({ jsonrpc: "2.0", method, params: { _meta, ...params } });
+const acknowledged = (notifications: Json = FILTER) =>
+  note("notifications/subscriptions/acknowledged", { notifications });
+const changed = note("notifications/tools/list_changed");
+const ended = { jsonrpc: "2.0", id: "l", result: { resultType: "complete", _meta } };
+
+async function listening(options: { hasWorked?: boolean } = {}) {
+  const made = await bench();
+  const events = listen2026(made.endpoint, LISTEN, { ...made.options, ...options });
+  const next = async (): Promise<ListenEvent | undefined> => {
+    const { done, value } = await events.next();
+    return done === true ? undefined : value;
+  };
+  const asked = async (): Promise<Exchange> => made.server.next("subscriptions/listen");
+  /** Reads on through the pause. */
+  const after = async (milliseconds: number) => {
+    const reading = next();
+    reading.catch(() => undefined);
+    await made.clock.untilWaitsFor(milliseconds);
+    made.clock.advance(milliseconds);
+    return { exchange: await asked(), reading: async () => reading };
+  };
+  return { ...made, events, next, asked, after };
+}
+
+test("it is a request like any other, and hears what the server agreed to", async () => {
+  const { next, asked, events } = await listening();
+  const first = next();
+  const exchange = await asked();
+  expectOfficial("2026-07-28", exchange.message, { direction: "client" });
+  expect(exchange.headers).toMatchObject({
+    "mcp-method": "subscriptions/listen",
+    "mcp-protocol-version": "2026-07-28",
+  });
+  exchange.stream().event(acknowledged({ toolsListChanged: true }));
+  expect(await first).toMatchObject({ kind: "listening", isAgain: false, filter: { toolsListChanged: true } });
+  exchange.raw(":\r\n\r\n").event(changed);
+  expect(await next()).toMatchObject({ kind: "notification", message: { text: JSON.stringify(changed) } });
+  await events.return?.();
+  await exchange.closed;
+});
+
+test("the server ends it with a result, and nothing follows", async () => {
+  const { next, asked, server } = await listening();
+  const first = next();
+  (await asked()).stream().event(acknowledged()).event(ended).end();
+  expect(await first).toMatchObject({ kind: "listening" });
+  expect(await next()).toMatchObject({ kind: "ended", message: { id: "l" } });
+  expect(await next()).toBeUndefined();
+  expect(server.exchanges).toHaveLength(1);
+});
+
+test.each([
+  { how: "ends", cut: (one: Exchange) => one.end(), fault: "unanswered" },
+  { how: "breaks", cut: (one: Exchange) => one.drop(), fault: "lost" },
+])("a connection that $how is made again, the same to the byte, and that is said", async ({ cut, fault }) => {
+  const { next, asked, after, events } = await listening();
+  const first = next();
+  const exchange = (await asked()).stream().raw("retry: 5\n").event(acknowledged());
+  await first;
+  cut(exchange);
+  expect(await next()).toMatchObject({ kind: "dropped", waitMs: 5, fault: { kind: fault } });
+  const again = await after(5);
+  expect(again.exchange.body).toBe(exchange.body);
+  expect(again.exchange.headers).not.toHaveProperty("last-event-id");
+  again.exchange.stream().event(acknowledged());
+  expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: true, filter: FILTER });
+  await events.return?.();
+});
+
+test("a server that is down for a while is waited for, less and less often, and as it says", async () => {
+  const { next, asked, after, events } = await listening();
+  const first = next();
+  (await asked()).stream().event(acknowledged()).end();
+  await first;
+  expect(await next()).toMatchObject({ kind: "dropped", waitMs: 500 });
+  let again = await after(500);
+  again.exchange.error(-32603, "Service unavailable", 503);
+  expect(await again.reading()).toMatchObject({ kind: "dropped", waitMs: 500, fault: { kind: "refused" } });
+  again = await after(500);
+  again.exchange.refuse(429, { "retry-after": "9" });
+  expect(await again.reading()).toMatchObject({ kind: "dropped", waitMs: 9000, fault: { kind: "status" } });
+  again = await after(9000);
+  again.exchange.drop();
+  expect(await again.reading()).toMatchObject({ kind: "dropped", waitMs: 2000 });
+  again = await after(2000);
+  again.exchange.stream().event(acknowledged());
+  expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: true });
+  await events.return?.();
+});
+
+test.each([
+  { what: "refused", answer: (one: Exchange) => one.error(-32601, "Method not found", 404), kind: "refused" },
+  { what: "unavailable", answer: (one: Exchange) => one.refuse(503), kind: "status" },
+  { what: "ended before it began", answer: (one: Exchange) => one.stream().end(), kind: "unanswered" },
+  { what: "cut before it began", answer: (one: Exchange) => one.drop(), kind: "lost" },
+  { what: "refused on a stream", answer: (one: Exchange) => one.stream().event(refusal()).end(), kind: "refused" },
+  { what: "a page", answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }), kind: "notMcp" },
+])("what is $what from the first is not tried again", async ({ answer, kind }) => {
+  const { asked, events, server } = await listening();
+  const reading = faultOf(events.next());
+  answer(await asked());
+  expect(await reading).toMatchObject({ kind });
+  expect(server.exchanges).toHaveLength(1);
+});
+
+test("what has worked before is tried again from the first", async () => {
+  const { next, asked, after, events } = await listening({ hasWorked: true });
+  const first = next();
+  (await asked()).drop();
+  expect(await first).toMatchObject({ kind: "dropped", waitMs: 500 });
+  const again = await after(500);
+  again.exchange.stream().event(acknowledged());
+  expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: false });
+  await events.return?.();
+});
+
+test.each([
+  { what: "refuses", answer: (one: Exchange) => one.error(-32600, "Permission denied", 403), kind: "refused" },
+  { what: "wants a credential", answer: (one: Exchange) => one.refuse(401), kind: "status" },
+  { what: "breaks the protocol", answer: (one: Exchange) => one.stream().raw("data: {\n\n"), kind: "violation" },
+])("it ends where the server $what later", async ({ answer, kind }) => {
+  const { next, asked, after } = await listening();
+  const first = next();
+  (await asked()).stream().event(acknowledged()).end();
+  await first;
+  await next();
+  const again = await after(500);
+  answer(again.exchange);
+  expect(await faultOf(again.reading())).toMatchObject({ kind });
+});
+
+test("a notification before the acknowledgement breaks the protocol", async () => {
+  const { asked, events } = await listening();
+  const reading = faultOf(events.next());
+  (await asked()).stream().event(changed);
+  expect(await reading).toMatchObject({ kind: "violation", rule: "notAcknowledged" });
+});
+
+test("a server's request on it is nobody's", async () => {
+  const { next, asked, events } = await listening();
+  const first = next();
+  const exchange = (await asked()).stream().event({ jsonrpc: "2.0", id: "q", method: "ping" }).event(acknowledged());
+  expect(await first).toMatchObject({ kind: "listening" });
+  exchange.event(changed);
+  expect(await next()).toMatchObject({ kind: "notification" });
+  await events.return?.();
+});
+
+test("the caller's signal ends it quietly, in a pause and in a read", async () => {
+  for (const isOpen of [true, false]) {
+    const { next, asked, abort } = await listening();
+    const first = next();
+    const exchange = (await asked()).stream().event(acknowledged());
+    await first;
+    if (!isOpen) exchange.end();
+    if (!isOpen) await next();
+    const reading = next();
+    abort.abort();
+    expect(await reading).toBeUndefined();
+    await exchange.closed;
+  }
+});
+
+test("a reader who never begins asks nothing", async () => {
+  const { events, server } = await listening();
+  await events.return?.();
+  expect(server.exchanges).toEqual([]);
+});
+
+test.each([
+  { agreed: FILTER, missing: [] },
+  { agreed: {}, missing: ["toolsListChanged", "note://1"] },
+  {
+    agreed: { toolsListChanged: false, promptsListChanged: true, resourceSubscriptions: ["note://1"] },
+    missing: ["toolsListChanged"],
+  },
+  { agreed: { toolsListChanged: true, resourceSubscriptions: ["note://2"] }, missing: ["note://1"] },
+])("of what is wanted, $agreed misses $missing", ({ agreed, missing }) => {
+  expect(missingFrom(agreed, FILTER)).toEqual(missing);
+});
+
+function refusal(): Json {
+  return { jsonrpc: "2.0", id: "l", error: { code: -32600, message: "No" } };
+}
