@@ -1,0 +1,197 @@
+// Owns one connection over HTTP+SSE, the transport of 2024-11-05: a GET stream on which everything arrives, and the URL that it
+// names, to which everything is posted. When the stream ends, open requests fail.
+// Refuses to post to another origin than that of the stream.
+// https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
+
+import type { RequestId } from "../protocol/jsonrpc.ts";
+import type { Channel2025 } from "./channel-2025.ts";
+import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
+import { exchange, openStream } from "./exchange.ts";
+import { McpFault, httpStatusOf } from "./fault.ts";
+import { closeAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
+import { Lifetime } from "./lifetime.ts";
+import { CALL_LIMITS, STANDING_LIMITS } from "./answer-limits.ts";
+import type { NotificationMessage, RequestMessage, ResponseMessage } from "./message.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { ServerSentEvent } from "./server-sent-events.ts";
+import { messagesIn, owned, replyOf, violation, type McpReply } from "./mcp-reply.ts";
+
+export interface HttpSseOptions extends RequestOptions {
+  /** For servers that know where an earlier connection stopped. */
+  readonly lastEventId?: string | undefined;
+  /** What the server says or asks unasked. The stream is not read on before this has settled. */
+  readonly take: (message: RequestMessage | NotificationMessage) => void | Promise<void>;
+}
+
+export interface HttpSseConnection extends Channel2025 {
+  /** Settles when the stream has ended, with the reason; with undefined where `close` was called. Never rejects. */
+  readonly ended: Promise<McpFault | undefined>;
+  /** Where another connection could continue, if the server supports that. */
+  readonly lastEventId: string | undefined;
+  close(): void;
+}
+
+/** Settles when the server has said where messages go. */
+export async function openHttpSse(endpoint: RemoteEndpoint, options: HttpSseOptions): Promise<HttpSseConnection> {
+  const { lastEventId, signal } = options;
+  const limits = { ...STANDING_LIMITS, ...options.limits };
+  const stream = await openStream(endpoint, { headers: {}, lastEventId }, { signal, limits });
+  try {
+    const url = await postUrl(endpoint, stream, limits.headersMs);
+    return new Connection({ ...endpoint, url }, stream, options.take);
+  } catch (error) {
+    stream.events.close();
+    throw error;
+  }
+}
+
+async function postUrl({ url, clock }: RemoteEndpoint, { events }: OpenStream, withinMs: number): Promise<string> {
+  let isLate = false;
+  const stopTimer = clock.after(withinMs, () => {
+    isLate = true;
+    events.close();
+  });
+  const first = await events.next().finally(stopTimer);
+  if (isLate) throw new McpFault({ kind: "timeout", stage: "headers", afterMs: withinMs, sent: "yes" });
+  if (first?.name !== "endpoint" || !URL.canParse(first.data, url)) {
+    throw violation("noEndpoint", "the stream does not begin with the URL to post to");
+  }
+  const to = new URL(first.data, url);
+  // The credentials that every request carries are meant for this origin only.
+  if (to.origin !== new URL(url).origin) throw violation("foreignEndpoint", `messages are to go to ${to.origin}`);
+  return to.href;
+}
+
+interface Waiting {
+  readonly answered: (response: ResponseMessage) => void;
+  readonly failed: (why: McpFault) => void;
+}
+
+class Connection implements HttpSseConnection {
+  readonly ended: Promise<McpFault | undefined>;
+  /** With the URL to post to. */
+  readonly #endpoint: RemoteEndpoint;
+  readonly #stream: OpenStream;
+  readonly #take: HttpSseOptions["take"];
+  readonly #waiting = new Map<RequestId, Waiting>();
+  /** Why the connection has ended; undefined while it is open. */
+  #over: McpFault | undefined;
+  #isClosed = false;
+
+  constructor(endpoint: RemoteEndpoint, stream: OpenStream, take: HttpSseOptions["take"]) {
+    this.#endpoint = endpoint;
+    this.#stream = stream;
+    this.#take = take;
+    this.ended = this.#read();
+  }
+
+  get lastEventId(): string | undefined {
+    return this.#stream.events.position.lastEventId;
+  }
+
+  close(): void {
+    this.#isClosed = this.#over === undefined;
+    this.#finish(new McpFault({ kind: "cancelled", sent: "yes" }));
+  }
+
+  async send({ id, text }: Pick<Outgoing, "id" | "text">, options: RequestOptions = {}): Promise<McpReply> {
+    if (this.#over) throw new McpFault({ ...this.#over.fault, sent: "no" }, this.#over);
+    if (this.#waiting.has(id)) throw new Error(`two requests with the id ${id} wait at once`);
+    // Expected before it is posted, because the answer may arrive before the post itself is answered.
+    const life = new Lifetime(this.#endpoint.clock, limitsUntilAnswered(this.#endpoint, options), options.signal);
+    const response = this.#expect(id);
+    const forget = () => {
+      this.#waiting.delete(id);
+      life.abandon();
+    };
+    let posted: HttpAnswer;
+    try {
+      posted = await this.#post(text, { ...options, signal: life.signal });
+    } catch (error) {
+      forget();
+      throw error;
+    }
+    life.sent = "yes";
+    const { http, headers } = posted;
+    if (posted.kind !== "accepted") {
+      forget();
+      return replyOf(posted, id);
+    }
+    return { http, headers, messages: owned(awaited(life, response, forget), forget) };
+  }
+
+  async tell(text: string, options: RequestOptions = {}): Promise<void> {
+    if (this.#over) throw new McpFault({ ...this.#over.fault, sent: "no" }, this.#over);
+    const answer = await this.#post(text, options);
+    closeAnswer(answer);
+    const refusal = refusalIn(answer);
+    if (refusal) throw refusal;
+  }
+
+  async #post(text: string, options: RequestOptions): Promise<HttpAnswer> {
+    try {
+      const request = { method: "POST", headers: {}, body: text, wantsNothing: true } as const;
+      return await exchange(this.#endpoint, request, options);
+    } catch (error) {
+      if (!(error instanceof McpFault) || httpStatusOf(error.fault) !== 404 || !("http" in error.fault)) throw error;
+      throw new McpFault({ kind: "sessionGone", http: error.fault.http, error: undefined, sent: "yes" }, error);
+    }
+  }
+
+  #expect(id: RequestId): Promise<ResponseMessage> {
+    const response = new Promise<ResponseMessage>((answered, failed) => this.#waiting.set(id, { answered, failed }));
+    // Without this, a failure that nobody waits for would be an unhandled rejection.
+    response.catch(() => undefined);
+    return response;
+  }
+
+  async #read(): Promise<McpFault | undefined> {
+    const { events } = this.#stream;
+    try {
+      for (let event = await events.next(); event; event = await events.next()) await this.#hear(event);
+      this.#finish(new McpFault({ kind: "lost", stage: "body", code: undefined, sent: "yes" }));
+    } catch (error) {
+      this.#finish(error instanceof McpFault ? error : new McpFault({ kind: "cancelled", sent: "yes" }, error));
+    }
+    return this.#isClosed ? undefined : this.#over;
+  }
+
+  async #hear({ name, data }: ServerSentEvent): Promise<void> {
+    if (name !== "" && name !== "message") return;
+    for (const message of messagesIn(data)) {
+      if (message.kind === "response") this.#settle(message);
+      else await this.#take(message);
+    }
+  }
+
+  /** A response that nobody waits for (any more) is dropped. */
+  #settle(message: ResponseMessage): void {
+    if (message.id === undefined || message.id === null) return;
+    this.#waiting.get(message.id)?.answered(message);
+    this.#waiting.delete(message.id);
+  }
+
+  #finish(why: McpFault): void {
+    this.#over ??= why;
+    for (const { failed } of this.#waiting.values()) failed(this.#over);
+    this.#waiting.clear();
+    this.#stream.events.close();
+  }
+}
+
+/** All answers share one stream, so for one request only the time in all can be limited. */
+function limitsUntilAnswered(endpoint: RemoteEndpoint, options: RequestOptions) {
+  return { ...CALL_LIMITS, headersMs: Infinity, silenceMs: Infinity, totalMs: limitsOf(endpoint, options).totalMs };
+}
+
+async function* awaited(
+  life: Lifetime,
+  response: Promise<ResponseMessage>,
+  forget: () => void,
+): AsyncGenerator<ResponseMessage, void, void> {
+  try {
+    yield await life.during("silence", async () => response);
+  } finally {
+    forget();
+  }
+}

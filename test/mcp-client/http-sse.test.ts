@@ -1,0 +1,238 @@
+// HTTP+SSE of 2024-11-05: everything comes on one stream, which says where to post. What was asked fails when it ends.
+
+import { expect, test } from "vitest";
+import { handshake } from "../../src/mcp-client/channel-2025.ts";
+import { mayHaveRun } from "../../src/mcp-client/fault.ts";
+import { openHttpSse } from "../../src/mcp-client/http-sse.ts";
+import { resultOf } from "../../src/mcp-client/message.ts";
+import { request2025 } from "../../src/mcp-client/outgoing.ts";
+import { responseOf } from "../../src/mcp-client/mcp-reply.ts";
+import { bench, done, expectNothingLeft, faultOf, messagesOf, progress } from "../support/mcp-bench.ts";
+import type { Exchange } from "../support/scripted-endpoint.ts";
+
+expectNothingLeft();
+
+const ping = (id: string | number) => request2025({ id, method: "ping", params: {} });
+const POST = "event: endpoint\ndata: /post?sessionId=7\n\n";
+
+async function connected(script: (exchange: Exchange) => void = () => {}) {
+  const made = await bench((one) => (one.verb === "GET" ? one.stream().raw(POST) : script(one)));
+  const taken: string[] = [];
+  let wake = () => {};
+  const connection = await openHttpSse(made.endpoint, {
+    ...made.options,
+    take: (message) => {
+      taken.push(message.text);
+      wake();
+    },
+  });
+  const stream = await made.server.next("GET");
+  /** Until all is read that was written before. */
+  const read = async () => {
+    const marked = new Promise<void>((resolve) => (wake = resolve));
+    stream.event(progress("mark"));
+    await marked;
+  };
+  return { ...made, connection, stream, taken, read };
+}
+
+/** As servers of this transport do: taken here, answered there. */
+const accept = (one: Exchange): void => one.json("Accepted", 202, { "content-type": "text/plain" });
+
+test("the stream says where to post, and answers there come under their ids, in any order", async () => {
+  const { server, connection, stream, endpoint } = await connected(accept);
+  expect(stream.headers).toMatchObject({ accept: "text/event-stream", authorization: "Bearer k" });
+  const [first, second] = await Promise.all([connection.send(ping(1)), connection.send(ping("two"))]);
+  expect(server.exchanges.slice(1).map(({ path }) => path)).toEqual(["/post?sessionId=7", "/post?sessionId=7"]);
+  expect(server.exchanges[1]?.headers).toMatchObject({ authorization: "Bearer k", "content-type": "application/json" });
+  stream.event(done("two", { a: 2 })).event(done(1, { a: 1 }));
+  expect((await responseOf(first)).result).toBe('{"a":1}');
+  expect((await responseOf(second)).result).toBe('{"a":2}');
+  expect(new URL(endpoint.url).origin).toContain("127.0.0.1");
+  connection.close();
+  await stream.closed;
+});
+
+test("an answer that comes before the post is answered is the answer", async () => {
+  const { server, connection, stream, read } = await connected();
+  const sending = connection.send(ping(1));
+  const post = await server.next("ping");
+  stream.event(done(1));
+  await read();
+  accept(post);
+  expect(await messagesOf(sending)).toMatchObject([{ kind: "response", id: 1 }]);
+  connection.close();
+});
+
+test("what the server says and asks unasked is handed over in order, and an answer to nobody is dropped", async () => {
+  const { connection, stream, taken } = await connected(accept);
+  const question = { jsonrpc: "2.0", id: "q", method: "roots/list" };
+  stream.event(progress("one")).event(done("nobody")).event(question).raw("event: other\ndata: x\n\n").event(done(1));
+  await messagesOf(connection.send(ping(1)));
+  expect(taken).toEqual([JSON.stringify(progress("one")), JSON.stringify(question)]);
+  connection.close();
+});
+
+test("what is told is posted and waits for nothing", async () => {
+  const { server, connection } = await connected(accept);
+  await connection.tell('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  expect(server.exchanges.at(-1)?.body).toBe('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  connection.close();
+});
+
+test("a session is begun over it as over any other transport", async () => {
+  const { server, connection, stream } = await connected(accept);
+  const hello = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  const opening = handshake(() => connection, hello, 1);
+  await server.next("initialize");
+  stream.event(done(1, { protocolVersion: "2024-11-05", capabilities: { tools: {} }, serverInfo: {} }));
+  const { session, answer } = await opening;
+  expect(session).toEqual({ id: undefined, revision: "2024-11-05", hello, capabilities: { tools: {} } });
+  expect(resultOf(answer)).toMatchObject({ protocolVersion: "2024-11-05" });
+  expect(server.names).toEqual(["GET", "initialize", "notifications/initialized"]);
+  connection.close();
+});
+
+test.each([
+  { what: "another origin", data: "https://elsewhere.example/post", rule: "foreignEndpoint" },
+  { what: "another port", data: "http://127.0.0.1:1/post", rule: "foreignEndpoint" },
+  { what: "a script", data: "javascript:alert(1)", rule: "foreignEndpoint" },
+  { what: "no URL", data: "http://", rule: "noEndpoint" },
+])("a stream that wants messages at $what is left", async ({ data, rule }) => {
+  const { endpoint, server, options } = await bench((one) => one.stream().raw(`event: endpoint\ndata: ${data}\n\n`));
+  const opening = openHttpSse(endpoint, { ...options, take: () => {} });
+  expect(await faultOf(opening)).toMatchObject({ kind: "violation", rule });
+  await server.exchanges[0]?.closed;
+});
+
+test.each([
+  { what: "something else first", answer: (one: Exchange) => one.stream().event(progress("x")), kind: "violation" },
+  { what: "nothing and ends", answer: (one: Exchange) => one.stream().end(), kind: "violation" },
+  { what: "405", answer: (one: Exchange) => one.refuse(405), kind: "status" },
+  { what: "a page", answer: (one: Exchange) => one.json("<h1>", 200, { "content-type": "text/html" }), kind: "notMcp" },
+])("a server that says $what is no server of this transport", async ({ answer, kind }) => {
+  const { endpoint, options } = await bench(answer);
+  expect(await faultOf(openHttpSse(endpoint, { ...options, take: () => {} }))).toMatchObject({ kind });
+});
+
+test("a server that never says where to post is not waited for", async () => {
+  const { endpoint, server, clock, options } = await bench((one) => one.stream().raw(": hello\n\n"));
+  const limits = { headersMs: 1000, silenceMs: 9000 };
+  const opening = faultOf(openHttpSse(endpoint, { ...options, limits, take: () => {} }));
+  await clock.untilWaitsFor(9000);
+  clock.advance(1000);
+  expect(await opening).toEqual({ kind: "timeout", stage: "headers", afterMs: 1000, sent: "yes" });
+  await server.exchanges[0]?.closed;
+});
+
+test("when the stream ends, what waits fails, and nothing more is sent", async () => {
+  const { server, connection, stream } = await connected(accept);
+  const waiting = faultOf(messagesOf(connection.send(ping(1))));
+  await server.next("ping");
+  stream.end();
+  const fault = await waiting;
+  expect(fault).toMatchObject({ kind: "lost", stage: "body", sent: "yes" });
+  expect(mayHaveRun(fault)).toBe(true);
+  expect((await connection.ended)?.fault).toMatchObject({ kind: "lost" });
+  const later = await faultOf(connection.send(ping(2)));
+  expect(later).toMatchObject({ kind: "lost", sent: "no" });
+  expect(mayHaveRun(later)).toBe(false);
+  expect(await faultOf(connection.tell("{}"))).toMatchObject({ sent: "no" });
+  expect(server.names).toEqual(["GET", "ping"]);
+});
+
+test("when it is closed from here, what waits is cancelled, and the end has no reason", async () => {
+  const { server, connection, stream } = await connected(accept);
+  const waiting = faultOf(messagesOf(connection.send(ping(1))));
+  await server.next("ping");
+  connection.close();
+  expect(await waiting).toEqual({ kind: "cancelled", sent: "yes" });
+  expect(await connection.ended).toBeUndefined();
+  await stream.closed;
+});
+
+test("a stream that breaks the protocol is left", async () => {
+  const { server, connection, stream } = await connected(accept);
+  const waiting = faultOf(messagesOf(connection.send(ping(1))));
+  await server.next("ping");
+  stream.raw("data: {\n\n");
+  expect(await waiting).toMatchObject({ kind: "violation", rule: "invalidJson" });
+  await stream.closed;
+});
+
+test("a post that is refused is a fault, and nobody waits for its answer any more", async () => {
+  const { connection, stream, server } = await connected((one) => one.refuse(503));
+  expect(await faultOf(connection.send(ping(1)))).toMatchObject({ kind: "status", http: { status: 503 } });
+  stream.event(done(1));
+  server.script = accept;
+  stream.event(done(2));
+  expect(await messagesOf(connection.send(ping(2)))).toHaveLength(1);
+  connection.close();
+});
+
+test("a post that finds no session says that it is gone", async () => {
+  const { connection } = await connected((one) => one.json("Session not found", 404, { "content-type": "text/plain" }));
+  expect(await faultOf(connection.send(ping(1)))).toMatchObject({ kind: "sessionGone", sent: "yes" });
+  expect(await faultOf(connection.tell("{}"))).toMatchObject({ kind: "sessionGone" });
+  connection.close();
+});
+
+test("a server that answers in the post itself is understood too", async () => {
+  const { connection } = await connected((one) => one.result({ here: true }));
+  expect((await responseOf(await connection.send(ping(1)))).result).toBe('{"here":true}');
+  connection.close();
+});
+
+test("an answer that does not come is not waited for, and one that comes later is nobody's", async () => {
+  const { connection, stream, server, clock } = await connected(accept);
+  const waiting = faultOf(messagesOf(connection.send(ping(1), { limits: { totalMs: 5000 } })));
+  await server.next("ping");
+  await clock.untilWaitsFor(5000);
+  clock.advance(5000);
+  expect(await waiting).toMatchObject({ kind: "timeout", stage: "total" });
+  stream.event(done(1)).event(done(2));
+  expect(await messagesOf(connection.send(ping(2)))).toMatchObject([{ id: 2 }]);
+  connection.close();
+});
+
+test("a caller who goes leaves the stream to the others", async () => {
+  const { connection, stream, server } = await connected(accept);
+  const caller = new AbortController();
+  const gone = faultOf(messagesOf(connection.send(ping(1), { signal: caller.signal })));
+  const stays = messagesOf(connection.send(ping(2)));
+  await server.next("ping");
+  await server.next("ping");
+  caller.abort();
+  expect(await gone).toMatchObject({ kind: "cancelled" });
+  stream.event(done(2));
+  expect(await stays).toHaveLength(1);
+  connection.close();
+});
+
+test("two requests cannot wait under one id", async () => {
+  const { connection, server } = await connected(accept);
+  const first = faultOf(messagesOf(connection.send(ping(1))));
+  await server.next("ping");
+  await expect(connection.send(ping(1))).rejects.toThrow("two requests with the id 1");
+  connection.close();
+  await first;
+});
+
+test("the place on the stream is known, for a server that can go on from there", async () => {
+  const { connection, stream, endpoint, server, options } = await connected(accept);
+  stream.event(done(1), "e-9");
+  await messagesOf(connection.send(ping(1)));
+  expect(connection.lastEventId).toBe("e-9");
+  connection.close();
+  const again = await openHttpSse(endpoint, { ...options, lastEventId: connection.lastEventId, take: () => {} });
+  expect((await server.next("GET")).headers["last-event-id"]).toBe("e-9");
+  again.close();
+});
+
+test("what the taker throws ends the connection, and is its reason", async () => {
+  const { endpoint, server, options } = await bench((one) => one.stream().raw(POST).event(progress("x")));
+  const mine = new Error("mine");
+  const connection = await openHttpSse(endpoint, { ...options, take: async () => Promise.reject(mine) });
+  expect((await connection.ended)?.cause).toBe(mine);
+  await server.exchanges[0]?.closed;
+});
