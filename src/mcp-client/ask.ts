@@ -1,0 +1,145 @@
+// Owns one request until its result is there, in either era: notifications are handed over, what the server asks back is
+// answered, and a request that is given up is cancelled at the server. Refuses to try again where anything went wrong.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+
+import type { ParamHeader } from "../protocol/headers.ts";
+import { isObject, notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { tellUntilTaken, type Channel2025 } from "./channel-2025.ts";
+import type { Clock } from "./clock.ts";
+import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
+import { McpFault } from "./fault.ts";
+import { memberText } from "./json-text.ts";
+import { resultOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
+import { request2026, type ClientAbout, type Outgoing } from "./outgoing.ts";
+import { Questions, type AnswerQuestion } from "./questions.ts";
+import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
+import { send2026 } from "./stateless-2026.ts";
+import { Stop } from "./stop.ts";
+
+export interface Asking extends RequestOptions {
+  /** What is said about this request while it is worked on, such as progress. */
+  readonly notified?: (message: NotificationMessage) => void | Promise<void>;
+  /** Without it the client answers no questions: in era 2025 they are refused, in era 2026 they are returned as the result. */
+  readonly answer?: AnswerQuestion;
+}
+
+/** A response that is no error; its `result` is the JSON that the server wrote. */
+export type ResultMessage = ResponseMessage & { readonly result: string };
+
+export interface Client2025 {
+  readonly channel: Channel2025;
+  readonly clock: Clock;
+}
+
+/** Throws `refused` where the server answers with an error. */
+export async function ask2025(
+  { channel, clock }: Client2025,
+  request: Outgoing,
+  { notified, answer = async () => undefined, ...options }: Asking = {},
+): Promise<ResultMessage> {
+  const stop = new Stop(undefined);
+  const questions = new Questions(answer, async (text) =>
+    tellUntilTaken(channel, text, { clock, signal: stop.signal, limits: options.limits }),
+  );
+  try {
+    const reply = await channel.send(request, options);
+    const response = await responseOf(reply, (message) => {
+      if (message.kind === "request") return questions.take(message);
+      return questions.takeBack(message) ? undefined : notified?.(message);
+    });
+    return resultIn(reply, response);
+  } catch (error) {
+    if (isGivenUp(error)) await cancel2025(channel, request);
+    throw error;
+  } finally {
+    questions.close();
+    stop.end();
+  }
+}
+
+const CANCELLED_WITHIN_MS = 2000;
+
+/** A server of era 2025 goes on when the connection is closed, unless it is told. Best effort, and not for long. */
+export async function cancel2025(channel: Channel2025, { id, method }: Pick<Outgoing, "id" | "method">): Promise<void> {
+  if (method === "initialize") return;
+  const limits = { headersMs: CANCELLED_WITHIN_MS, totalMs: CANCELLED_WITHIN_MS };
+  await channel.tell(notification("notifications/cancelled", { requestId: id }), { limits }).catch(() => undefined);
+}
+
+/** Whether we gave up, while the server may still be at work. */
+function isGivenUp(error: unknown): boolean {
+  if (!(error instanceof McpFault)) return true;
+  const { kind, sent } = error.fault;
+  return sent !== "no" && (kind === "cancelled" || kind === "timeout" || kind === "tooLarge");
+}
+
+export interface Client2026 {
+  readonly endpoint: RemoteEndpoint;
+  readonly about: ClientAbout;
+  /** One that no other request of this client has. */
+  readonly nextId: () => RequestId;
+}
+
+export interface Asked2026 {
+  readonly method: string;
+  readonly params: JsonObject;
+  /** What `collectParamHeaders` found in the schema of the tool that is called. */
+  readonly mirrored?: readonly ParamHeader[];
+}
+
+const MAX_ROUNDS = 10;
+
+/** Throws `refused` where the server answers with an error. Questions are answered one after the other. */
+export async function ask2026(
+  { endpoint, about, nextId }: Client2026,
+  { method, params, mirrored }: Asked2026,
+  { notified, answer, ...options }: Asking = {},
+): Promise<ResultMessage> {
+  let round: JsonObject = {};
+  for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
+    const id = nextId();
+    const _meta = { ...(isObject(params._meta) ? params._meta : {}), ...(notified && { progressToken: id }) };
+    const request = request2026({ id, method, params: { ...params, ...round, _meta } }, about, mirrored);
+    const reply = await send2026(endpoint, request, options);
+    const response = await responseOf(reply, (message) =>
+      message.kind === "notification" ? notified?.(message) : undefined,
+    );
+    const result = resultIn(reply, response);
+    if (answer === undefined || !wantsInput(result)) return result;
+    round = await nextRound(result, answer, options.signal);
+  }
+  throw violation("tooManyRounds", `the server asked back more than ${MAX_ROUNDS} times`);
+}
+
+function wantsInput({ result }: ResultMessage): boolean {
+  const type = memberText(result, "resultType");
+  return type !== undefined && JSON.parse(type) === "input_required";
+}
+
+async function nextRound(
+  message: ResultMessage,
+  answer: AnswerQuestion,
+  caller: AbortSignal | undefined,
+): Promise<JsonObject> {
+  const { inputRequests, requestState } = resultOf(message) ?? {};
+  const stop = new Stop(caller);
+  try {
+    const inputResponses: JsonObject = {};
+    for (const [name, asked] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
+      if (!isObject(asked) || typeof asked.method !== "string") continue;
+      const params = isObject(asked.params) ? asked.params : {};
+      const given = await answer({ method: asked.method, params, signal: stop.signal });
+      if (stop.signal.aborted) throw stop.fault();
+      if (given !== undefined) inputResponses[name] = given;
+    }
+    return { inputResponses, ...(requestState === undefined ? {} : { requestState }) };
+  } finally {
+    stop.end();
+  }
+}
+
+function resultIn({ http }: McpReply, response: ResponseMessage): ResultMessage {
+  const { result } = response;
+  if (result === undefined) throw new McpFault({ kind: "refused", http, error: response, sent: "yes" });
+  return { ...response, result };
+}

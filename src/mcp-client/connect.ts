@@ -1,0 +1,99 @@
+// Owns finding out how a server speaks, newest way first: 2026-07-28, then a session over Streamable HTTP, then HTTP+SSE.
+// Refuses to mistake an outage or a refused credential for an old server.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
+
+import { LATEST_2025, REVISION_2026, dialect2025 } from "../protocol/era.ts";
+import { errorCode } from "../protocol/errors.ts";
+import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
+import { ask2026, type ResultMessage } from "./ask.ts";
+import { handshake, type Opened2025 } from "./channel-2025.ts";
+import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
+import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
+import { openHttpSse, type HttpSseConnection, type HttpSseOptions } from "./http-sse.ts";
+import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
+import type { ClientAbout } from "./outgoing.ts";
+import { open2025 } from "./streamable-2025.ts";
+
+export type Connected =
+  | { readonly way: "2026"; readonly discovered: ResultMessage }
+  | ({ readonly way: "2025" } & Opened2025)
+  /** To be closed by whoever asked. */
+  | ({ readonly way: "http-sse"; readonly connection: HttpSseConnection } & Opened2025);
+
+export interface ConnectOptions extends RequestOptions {
+  readonly nextId: () => RequestId;
+  /** For HTTP+SSE, where everything comes on one stream. */
+  readonly take: HttpSseOptions["take"];
+}
+
+export async function connect(
+  endpoint: RemoteEndpoint,
+  about: ClientAbout,
+  options: ConnectOptions,
+): Promise<Connected> {
+  const discovered = await unlessOlder(speaksNo2026, async () => discover(endpoint, about, options));
+  if (discovered) return { way: "2026", discovered };
+  const hello = {
+    protocolVersion: LATEST_2025.revision,
+    capabilities: about.capabilities,
+    clientInfo: about.clientInfo,
+  };
+  const id = options.nextId();
+  const opened = await unlessOlder(speaksHttpSse, async () => open2025(endpoint, hello, id, options));
+  if (opened) return { way: "2025", ...opened };
+  const connection = await openHttpSse(endpoint, options);
+  try {
+    return { way: "http-sse", connection, ...(await handshake(() => connection, hello, id, options)) };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function discover(
+  endpoint: RemoteEndpoint,
+  about: ClientAbout,
+  { nextId, signal, limits }: ConnectOptions,
+): Promise<ResultMessage | undefined> {
+  const asked = { method: "server/discover", params: {} };
+  const discovered = await ask2026({ endpoint, about, nextId }, asked, { signal, limits });
+  const { supportedVersions } = resultOf(discovered) ?? {};
+  // Some servers give a result to whatever they are asked.
+  return Array.isArray(supportedVersions) && supportedVersions.includes(REVISION_2026) ? discovered : undefined;
+}
+
+/** Undefined where the fault says that the server is of an earlier kind. */
+async function unlessOlder<T>(isOlder: (fault: Fault) => boolean, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof McpFault && isOlder(error.fault)) return undefined;
+    throw error;
+  }
+}
+
+/** What servers answer to a request that they do not understand. */
+const NOT_UNDERSTOOD = new Set([400, 404, 405, 406, 415, 422, 501]);
+const CREDENTIALS_OR_LOAD = new Set([401, 403, 429]);
+const UNSUPPORTED_VERSION = errorCode("unsupportedVersion", "2026");
+const OF_2026_ALONE = [errorCode("headerMismatch", "2026"), errorCode("missingCapability", "2026")];
+
+/** Whether a fault of a 2026 request says that the server is of an earlier era. */
+export function speaksNo2026(fault: Fault): boolean {
+  if (fault.kind === "status") return NOT_UNDERSTOOD.has(fault.http.status);
+  if (fault.kind === "refused") return refusesAs2025(fault.http, rpcErrorOf(fault.error));
+  return fault.kind === "notMcp" || fault.kind === "unanswered";
+}
+
+/** Servers of era 2025 have many errors for a request outside of a session; those of 2026 are few and known. */
+function refusesAs2025({ status }: HttpFacts, error: RpcError | undefined): boolean {
+  if (CREDENTIALS_OR_LOAD.has(status) || status >= 500 || error === undefined) return false;
+  if (error.code !== UNSUPPORTED_VERSION) return !OF_2026_ALONE.includes(error.code);
+  const supported = isObject(error.data) ? error.data.supported : undefined;
+  return Array.isArray(supported) && supported.some((revision) => dialect2025(String(revision)) !== undefined);
+}
+
+/** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
+export function speaksHttpSse(fault: Fault): boolean {
+  return fault.kind === "status" && [400, 404, 405].includes(fault.http.status);
+}

@@ -1,0 +1,102 @@
+// Finding out how a server speaks: newest first, and an outage or a refused credential is never taken for an old server.
+
+import { expect, test } from "vitest";
+import { connect } from "../../src/mcp-client/connect.ts";
+import { ABOUT, bench, done, expectNothingLeft, faultOf } from "../support/mcp-bench.ts";
+import { sessionScript, type Exchange, type Json } from "../support/scripted-endpoint.ts";
+
+expectNothingLeft();
+
+async function connecting(script?: (exchange: Exchange) => void) {
+  const made = await bench(script);
+  let id = 0;
+  return { ...made, work: connect(made.endpoint, ABOUT, { ...made.options, nextId: () => (id += 1), take: () => {} }) };
+}
+
+const DISCOVERED = { resultType: "complete", supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
+
+test("a server that speaks 2026 is asked nothing more", async () => {
+  const { work, server } = await connecting((one) => one.result(DISCOVERED));
+  const connected = await work;
+  expect(connected).toMatchObject({ way: "2026", discovered: { result: JSON.stringify(DISCOVERED) } });
+  expect(server.names).toEqual(["server/discover"]);
+  expect(server.exchanges[0]?.headers).toMatchObject({ "mcp-protocol-version": "2026-07-28" });
+});
+
+const initialized = sessionScript("s-4");
+
+test.each<{ what: string; answer: (one: Exchange) => void }>([
+  { what: "400 with an error about sessions", answer: (one) => one.error(-32000, "Server not initialized", 400) },
+  { what: "an unknown method", answer: (one) => one.error(-32601, "Method not found") },
+  { what: "404 and a page", answer: (one) => one.json("<h1>", 404, { "content-type": "text/html" }) },
+  { what: "405", answer: (one) => one.refuse(405) },
+  { what: "JSON that is no JSON-RPC", answer: (one) => one.json({ detail: "Unprocessable" }, 422) },
+  { what: "a page", answer: (one) => one.json("<h1>", 200, { "content-type": "text/html" }) },
+  { what: "nothing", answer: (one) => one.refuse(202) },
+  { what: "a result to whatever it is asked", answer: (one) => one.result({ tools: [] }) },
+  { what: "that it supports others only", answer: (one) => unsupported(one, ["2025-06-18", "2025-11-25"]) },
+])("a server that answers $what is asked for a session", async ({ answer }) => {
+  const { work, server } = await connecting((one) =>
+    one.method === "server/discover" ? answer(one) : initialized(one),
+  );
+  expect(await work).toMatchObject({ way: "2025", session: { id: "s-4", revision: "2025-11-25" } });
+  expect(server.names).toEqual(["server/discover", "initialize", "notifications/initialized"]);
+});
+
+test.each([400, 404, 405])("a server that answers both with %i is asked for a stream", async (status) => {
+  const { work, server } = await connecting((one) => {
+    if (one.path === "/post") one.refuse(202);
+    else if (one.verb === "GET") one.stream().raw("event: endpoint\ndata: /post\n\n");
+    else one.refuse(status);
+  });
+  const stream = await server.next("GET");
+  while (!server.exchanges.some(({ path }) => path === "/post")) await server.next("initialize");
+  stream.event(done(2, { protocolVersion: "2024-11-05", capabilities: {}, serverInfo: {} }));
+  const connected = await work;
+  expect(connected).toMatchObject({ way: "http-sse", session: { revision: "2024-11-05" } });
+  expect(server.names).toEqual(["server/discover", "initialize", "GET", "initialize", "notifications/initialized"]);
+  if (connected.way === "http-sse") connected.connection.close();
+});
+
+test("a server that speaks no way at all is left, and its stream closed", async () => {
+  const { work, server } = await connecting((one) => {
+    if (one.path === "/post") one.refuse(500);
+    else if (one.verb === "GET") one.stream().raw("event: endpoint\ndata: /post\n\n");
+    else one.refuse(404);
+  });
+  expect(await faultOf(work)).toMatchObject({ kind: "status", http: { status: 500 } });
+  await server.exchanges.find(({ verb }) => verb === "GET")?.closed;
+});
+
+test.each<{ what: string; answer: (one: Exchange) => void; fault: Json }>([
+  { what: "401", answer: (one) => one.refuse(401, { "www-authenticate": "Bearer" }), fault: { kind: "status" } },
+  { what: "401 in JSON-RPC", answer: (one) => one.error(-32600, "No", 401), fault: { kind: "refused" } },
+  { what: "403", answer: (one) => one.error(-32600, "No", 403), fault: { kind: "refused" } },
+  { what: "429", answer: (one) => one.error(-32603, "Later", 429), fault: { kind: "refused" } },
+  { what: "503", answer: (one) => one.refuse(503), fault: { kind: "status" } },
+  { what: "500 in JSON-RPC", answer: (one) => one.error(-32603, "Oops", 500), fault: { kind: "refused" } },
+  { what: "a redirect", answer: (one) => one.refuse(308, { location: "/new" }), fault: { kind: "redirect" } },
+  { what: "a broken connection", answer: (one) => one.drop(), fault: { kind: "lost" } },
+  { what: "a mismatch of headers", answer: (one) => one.error(-32020, "No", 400), fault: { kind: "refused" } },
+  { what: "a capability that it wants", answer: (one) => one.error(-32021, "No", 400), fault: { kind: "refused" } },
+  {
+    what: "versions that nobody here speaks",
+    answer: (one) => unsupported(one, ["2031-01-01"]),
+    fault: { kind: "refused" },
+  },
+])("a server that answers $what is not taken for an older one", async ({ answer, fault }) => {
+  const { work, server } = await connecting(answer);
+  expect(await faultOf(work)).toMatchObject(fault);
+  expect(server.names).toEqual(["server/discover"]);
+});
+
+test.each([401, 503])("nor is one that refuses the session with %i", async (status) => {
+  const { work, server } = await connecting((one) => one.refuse(one.method === "server/discover" ? 400 : status));
+  expect(await faultOf(work)).toMatchObject({ kind: "status", http: { status } });
+  expect(server.names).toEqual(["server/discover", "initialize"]);
+});
+
+function unsupported(one: Exchange, supported: string[]): void {
+  const error = { code: -32022, message: "Unsupported protocol version", data: { supported, requested: "2026-07-28" } };
+  one.json({ jsonrpc: "2.0", id: one.message["id"], error }, 400);
+}
