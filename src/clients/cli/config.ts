@@ -1,5 +1,5 @@
-// Owns which server is spoken to and as whom: flags win over the environment, that over what `login` kept, that over the
-// server of `npm start`. A token that was kept for one server is never sent to another.
+// Owns which server is spoken to and as whom. Flags come first, then the environment, then what `login` kept, then the server
+// of `npm start`. Refuses to send a token that was kept for one server to another.
 
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -9,7 +9,7 @@ import { fileError } from "./admin/file-error.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 export const DEFAULT_URL = "http://localhost:8787";
-/** Written by `npm start`, with the port it listens at, and good for as long as that runs. */
+/** Written by `npm start`, one file for each port; the token in it is valid as long as that server runs. */
 const DEVELOPMENT_TOKEN_FILE = ".wrangler/development-token-";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -23,7 +23,7 @@ export interface Target {
 
 interface Config {
   readonly url?: string;
-  /** By URL. */
+  /** Keyed by the URL of the server. */
   readonly tokens?: Readonly<Record<string, string>>;
 }
 
@@ -90,7 +90,7 @@ async function loadConfig(place: Place): Promise<Config> {
     const config = JSON.parse(text) as Config | null;
     if (typeof config === "object" && config !== null) return config;
   } catch {
-    // Said below, as for any other content that is not ours.
+    // The error below is the same for every content that is no configuration.
   }
   throw usageError(`${file}: is not a JSON object; delete it and run tenantry login again`);
 }
@@ -101,7 +101,7 @@ export async function keepToken(url: string, token: string, place: Place): Promi
   return saveConfig({ ...config, url, tokens: { ...config.tokens, [url]: token } }, place);
 }
 
-/** False: nothing was kept for it. */
+/** False where no token was kept for this server. */
 export async function forgetToken(url: string, place: Place): Promise<boolean> {
   const { url: standard, tokens = {}, ...rest } = await loadConfig(place);
   if (!Object.hasOwn(tokens, url)) return false;
@@ -110,7 +110,7 @@ export async function forgetToken(url: string, place: Place): Promise<boolean> {
   return true;
 }
 
-/** For its owner's eyes only, and never half-written. */
+/** Readable by its owner alone, and written to a file beside it first, so that it is never half-written. */
 async function saveConfig(config: Config, place: Place): Promise<string> {
   const file = configFile(place);
   const fresh = `${file}.${process.pid}`;

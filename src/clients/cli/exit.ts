@@ -18,7 +18,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export class CliError extends Error {
   readonly exit: ExitCode;
 
-  /** An empty message ends the command without another word. */
+  /** With an empty message nothing is printed: the command has said what there is to say. */
   constructor(exit: ExitCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.exit = exit;

@@ -4,11 +4,11 @@
 import { run } from "./program.ts";
 
 const interrupt = new AbortController();
-// A second one of them ends the process at once.
+// The first signal lets the command clean up; a second one ends the process at once.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => interrupt.abort());
 // Whoever reads our output may stop reading: `tenantry tenant list | head -1`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-// What nobody wants to be told about is no reason to stop.
+// A closed stderr is ignored: the command goes on without its log.
 process.stderr.on("error", () => {});
 
 process.exitCode = await run(process.argv.slice(2), {
@@ -19,7 +19,7 @@ process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   signal: interrupt.signal,
 });
-// What was written and is not read yet is waited for, but not by somebody who wants us gone.
+// Node waits until stdout is read. Whoever interrupts us does not want to wait for that.
 const leave = () => process.exit();
 interrupt.signal.addEventListener("abort", leave);
 if (interrupt.signal.aborted) leave();

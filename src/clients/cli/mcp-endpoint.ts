@@ -1,6 +1,36 @@
-// Owns how an MCP endpoint is named on the command line: a tenant, a profile of it, or a whole URL.
+// Owns the MCP endpoints that the command line speaks to: how one is named there (a tenant, a profile of it, a whole URL), as
+// whom, and how long it may take. Refuses to send an operator's token to one: a tenant's key is all it gets.
 
+import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
+import { SYSTEM_CLOCK } from "../../mcp-client/clock.ts";
+import { parseToken } from "./config.ts";
 import { usageError } from "./exit.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+export interface McpEndpoint extends RemoteEndpoint {
+  readonly hasKey: boolean;
+}
+
+/** A person, or the program that started us, knows better than we how long is too long. */
+const PATIENCE = { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity };
+const SIZES = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024 };
+
+export function mcpEndpoint(url: string, key: string | undefined): McpEndpoint {
+  return {
+    url,
+    hasKey: key !== undefined,
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    fetch: async (to, init) => fetch(to, init),
+    clock: SYSTEM_CLOCK,
+    limits: { ...PATIENCE, ...SIZES },
+  };
+}
+
+/** An option wins over the environment. */
+export function keyFor({ env }: Pick<Terminal, "env">, given: string | undefined): string | undefined {
+  const key = given ?? (env.TENANTRY_KEY || undefined);
+  return key === undefined ? undefined : parseToken(key);
+}
 
 /** `base` is the server; it may be a whole endpoint itself where nothing else names one. */
 export function endpointUrl(base: string, where: string | undefined): string {
@@ -11,4 +41,11 @@ export function endpointUrl(base: string, where: string | undefined): string {
     return `${base}/mcp/${where}`;
   }
   throw usageError(`${where}: must be a tenant, tenant/profile, or a URL`);
+}
+
+let lastId = 0;
+
+/** Of requests that are our own; in this process alone. */
+export function nextRequestId(): number {
+  return (lastId += 1);
 }

@@ -92,12 +92,12 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
     });
 }
 
-/** Only what is ours or commander's has words for a person; the rest is a fault of this program. */
+/** Errors of ours and of commander are written for people; any other error is a bug of this program. */
 function failureOf(error: unknown, terminal: Terminal): { exit: ExitCode; message: string } {
   if (error instanceof CliError) return { exit: error.exit, message: error.message };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exit: EXIT.ok, message: "" };
-    // The help of a command group was shown in place of the subcommand that is missing.
+    // A group such as `tenantry key` was called without a subcommand; its help has been printed.
     if (error.code === "commander.help") return { exit: EXIT.usage, message: "" };
     return { exit: EXIT.usage, message: error.message.replace(/^error: /, "") };
   }

@@ -4,6 +4,9 @@ import { readFileSync } from "node:fs";
 
 export const VERSION = readVersion();
 
+/** Who asks, where a server wants to know. */
+export const CLIENT_INFO = { name: "tenantry-cli", version: VERSION };
+
 function readVersion(): string {
   const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
   return (JSON.parse(text) as { version: string }).version;

@@ -4,20 +4,20 @@
 import { Readable } from "node:stream";
 import type { Target } from "../config.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { isTransient, refusalOf, ServerRefused, unreachable } from "../terminal/problem.ts";
+import { isTransient, serverRefusal, ServerRefused, unreachable } from "../terminal/problem.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface Body {
   readonly size: number;
   readonly mimeType: string;
-  /** Once per try. */
+  /** Called again for each attempt, because a stream can be read only once. */
   open(): AsyncIterable<Uint8Array>;
 }
 
 export interface Ask {
   readonly method?: "GET" | "POST" | "PUT" | "DELETE";
-  /** Under /admin/v1; each segment is encoded. */
+  /** The segments after /admin/v1, not encoded yet. */
   readonly path: readonly string[];
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface AdminClient {
   readonly base: string;
   /** The parsed answer; undefined for 204. */
   json<T>(ask: Ask): Promise<T>;
-  /** An answer that is not a refusal. */
+  /** The answer itself; throws where it is a refusal. */
   answer(ask: Ask): Promise<Response>;
   /** undefined where the server says 404. */
   find<T>(ask: Ask): Promise<T | undefined>;
@@ -42,11 +42,11 @@ interface Page<T> {
 }
 
 const PAGE = 1000;
-/** After a connection that broke. */
+/** Between attempts, when the connection broke. */
 const PAUSES_MS = [200, 1000, 3000] as const;
-/** After "not now" without a time. */
+/** When the server is busy and does not say for how long. */
 const BUSY_PAUSE_MS = 1000;
-/** In all, before a person should know. */
+/** Of all pauses of one request together: after a minute a person should be told. */
 const MAX_WAIT_MS = 60_000;
 
 export function createAdminClient(target: Target, signal: AbortSignal): AdminClient {
@@ -78,7 +78,7 @@ export function createAdminClient(target: Target, signal: AbortSignal): AdminCli
   };
 }
 
-export async function collect<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+export async function collectPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
   const all: T[] = [];
   for await (const page of pages) for (const item of page) all.push(item);
   return all;
@@ -108,7 +108,7 @@ async function send(target: Target, ask: Ask, signal: AbortSignal): Promise<Resp
   }
 }
 
-/** undefined: the same again could do harm, or would not help. */
+/** How long to wait before the next attempt; undefined where another one could do harm, or would not help. */
 function breakPause({ method }: Ask, error: Error, breaks: number): number | undefined {
   return method !== "POST" && isTransient(error) ? PAUSES_MS[breaks] : undefined;
 }
@@ -122,7 +122,7 @@ function busyPause({ method }: Ask, { status, headers }: Response): number | und
 async function judge(outcome: Response | Error, target: Target): Promise<Response> {
   if (!(outcome instanceof Response)) throw unreachable(outcome, target.url);
   if (outcome.ok) return outcome;
-  throw explain(await refusalOf(outcome), target);
+  throw explain(await serverRefusal(outcome), target);
 }
 
 async function sendOnce(target: Target, ask: Ask, signal: AbortSignal): Promise<Response | Error> {
@@ -147,7 +147,7 @@ function requestOf(target: Target, ask: Ask, signal: AbortSignal): RequestInit {
   return {
     method: ask.method ?? "GET",
     headers,
-    // An admin API that moved must be named anew: a redirect would drop the token or the body.
+    // A redirect would lose the token or the body, so a person must name the new address.
     redirect: "manual",
     signal,
     ...(body && { body: body.size === 0 ? "" : Readable.toWeb(Readable.from(body.open())), duplex: "half" }),

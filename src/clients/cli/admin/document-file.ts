@@ -11,7 +11,7 @@ export type Plain = Record<string, unknown>;
 
 export interface TenantFile {
   readonly id: string | undefined;
-  /** What only `POST /tenants` takes. */
+  /** Where the tenant is to be kept; said once, when it is created, and no part of its document. */
   readonly birth: { readonly region?: unknown; readonly jurisdiction?: unknown };
   readonly document: Plain;
 }

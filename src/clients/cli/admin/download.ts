@@ -12,12 +12,12 @@ import { CliError, EXIT } from "../exit.ts";
 import { fileError, isFileError } from "./file-error.ts";
 import { forEachOf } from "./pool.ts";
 import { unreachable } from "../terminal/problem.ts";
-import { createProgress, type Progress } from "../terminal/progress.ts";
-import type { Session } from "../session.ts";
+import { createProgressLine, type ProgressLine } from "../terminal/progress.ts";
+import type { CommandContext } from "../command-context.ts";
 import { sha256OfFile, type Stored, type StoredResources } from "./stored-resources.ts";
 import { AT_ONCE } from "./upload.ts";
 
-export interface Wanted {
+export interface WantedFile {
   readonly stored: Pick<Stored, "uri" | "size" | "sha256">;
   readonly file: string;
 }
@@ -28,20 +28,20 @@ export interface Loaded {
 }
 
 export async function download(
-  session: Session,
-  wanted: readonly Wanted[],
+  context: CommandContext,
+  wanted: readonly WantedFile[],
   resources: StoredResources,
 ): Promise<Loaded> {
-  const missing: Wanted[] = [];
+  const missing: WantedFile[] = [];
   await forEachOf(wanted, AT_ONCE, async (one) => {
     if (!(await isThere(one))) missing.push(one);
   });
   const total = missing.reduce((sum, { stored }) => sum + stored.size, 0);
-  const output = session.json ? { write: () => true } : session.terminal.stderr;
-  const progress = createProgress(output, { verb: "Downloading", files: missing.length, bytes: total });
+  const output = context.json ? { write: () => true } : context.terminal.stderr;
+  const progress = createProgressLine(output, { verb: "Downloading", files: missing.length, bytes: total });
   try {
     await forEachOf(missing, AT_ONCE, async (one) => {
-      await load(session, one, resources, progress);
+      await load(context, one, resources, progress);
       progress.addFile();
     });
   } finally {
@@ -50,22 +50,22 @@ export async function download(
   return { loaded: missing.length, unchanged: wanted.length - missing.length };
 }
 
-async function isThere({ stored, file }: Wanted): Promise<boolean> {
+async function isThere({ stored, file }: WantedFile): Promise<boolean> {
   const about = await stat(file).catch(() => undefined);
   return about?.isFile() === true && about.size === stored.size && (await sha256OfFile(file)) === stored.sha256;
 }
 
 async function load(
-  session: Session,
-  { stored, file }: Wanted,
+  context: CommandContext,
+  { stored, file }: WantedFile,
   resources: StoredResources,
-  progress: Progress,
+  progress: ProgressLine,
 ): Promise<void> {
   const part = `${file}.part`;
   const response = await resources.get(stored.uri);
   try {
     await mkdir(dirname(file), { recursive: true });
-    const hash = await writeBody(response, part, progress, session.terminal.signal);
+    const hash = await writeBody(response, part, progress, context.terminal.signal);
     if (hash !== stored.sha256) {
       throw new CliError(EXIT.conflict, `${stored.uri} changed while it was loaded: run the same command again`);
     }
@@ -73,13 +73,18 @@ async function load(
   } catch (error) {
     await rm(part, { force: true });
     if (error instanceof CliError) throw error;
-    if (session.terminal.signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
-    throw isFileError(error) ? fileError(error, file) : unreachable(error, session.api.base);
+    if (context.terminal.signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
+    throw isFileError(error) ? fileError(error, file) : unreachable(error, context.api.base);
   }
 }
 
 /** The hash of what was written. */
-async function writeBody(response: Response, file: string, progress: Progress, signal: AbortSignal): Promise<string> {
+async function writeBody(
+  response: Response,
+  file: string,
+  progress: ProgressLine,
+  signal: AbortSignal,
+): Promise<string> {
   const hash = createHash("sha256");
   const watch = new Transform({
     transform(chunk: Buffer, _encoding, done) {

@@ -50,7 +50,7 @@ export function createFileNames(): (uri: string) => string {
   };
 }
 
-/** Lower case, since some file systems cannot tell `A` from `a`. */
+/** In lower case, because some file systems treat `A` and `a` as the same name. */
 function readableName(uri: string): string {
   const parts = uri
     .replaceAll(/%[0-9A-F]{2}/gi, "_")
@@ -67,7 +67,7 @@ function parentsOf(name: string): string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join("/"));
 }
 
-/** undefined: there is no such folder, or it is empty. */
+/** What a folder holds; undefined where it does not exist or is empty. */
 export async function findExport(folder: string): Promise<"export" | "other" | undefined> {
   const names = await readdir(folder).catch((error: unknown): string[] => {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
@@ -84,7 +84,7 @@ export async function isFolder(path: string): Promise<boolean> {
   );
 }
 
-/** undefined: there is no index. */
+/** Undefined where the folder has no index. */
 export async function readIndex(folder: string): Promise<Entry[] | undefined> {
   const file = join(folder, INDEX_FILE);
   const text = await readFile(file, "utf8").catch((error: unknown) => {
@@ -119,7 +119,7 @@ function isInside(file: string): boolean {
   return file !== "" && !/^(?:[/\\]|[A-Za-z]:)/.test(file) && !/^\.\.(?:[/\\]|$)/.test(path);
 }
 
-/** Body files as they are now. One that was edited since the export has a time of its own: that of its upload. */
+/** The files of an export, as uploads. A file that was edited since then does not keep its exported time. */
 export async function readSources(folder: string): Promise<Source[] | undefined> {
   const entries = await readIndex(folder);
   if (entries === undefined) return undefined;
@@ -142,7 +142,7 @@ export async function readSources(folder: string): Promise<Source[] | undefined>
   return sources;
 }
 
-/** Never seen half-written. */
+/** Through a file beside it that is renamed at the end, so that nobody ever reads half of it. */
 export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
   const fresh = `${file}.part`;
   try {

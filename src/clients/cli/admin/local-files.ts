@@ -7,7 +7,7 @@ import { CliError, EXIT, usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
 
 export interface LocalFile {
-  /** For people: as they named it. */
+  /** The path as the person wrote it, for messages. */
   readonly shown: string;
   readonly file: string;
   readonly uri: string;
@@ -15,7 +15,7 @@ export interface LocalFile {
   readonly size: number;
 }
 
-export interface Found {
+export interface FoundFiles {
   readonly files: readonly LocalFile[];
   readonly hidden: number;
 }
@@ -27,7 +27,7 @@ export interface Where {
 }
 
 /** Everything under the paths, in URI order. A path in a folder is relative to that folder. */
-export async function findFiles(paths: readonly string[], where: Where): Promise<Found> {
+export async function findFiles(paths: readonly string[], where: Where): Promise<FoundFiles> {
   const files: LocalFile[] = [];
   let hidden = 0;
   for (const path of paths) {
@@ -53,7 +53,7 @@ function localFile(found: { file: string; shown: string; size: number }, path: s
   return { ...found, uri: uriOf(prefix, path), name: path.normalize("NFC") };
 }
 
-/** Composed characters, because some systems keep decomposed ones: the same folder must give the same URIs everywhere. */
+/** The same folder must give the same URIs on every system, and some of them decompose characters in file names. */
 export function uriOf(prefix: string, path: string): string {
   try {
     return prefix + path.normalize("NFC").split("/").map(encodeURIComponent).join("/");

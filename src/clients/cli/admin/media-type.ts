@@ -1,5 +1,5 @@
 // Owns what kind of file a file is: its media type by extension, and whether it is text, by its bytes.
-// What is called text and is none is sent as bytes, so that nothing is lost in decoding it.
+// A file that claims to be text and is not valid UTF-8 is sent as bytes, so that decoding it loses nothing.
 
 import { createReadStream } from "node:fs";
 import { extname } from "node:path";
@@ -81,7 +81,7 @@ export function isTextType(mimeType: string): boolean {
   );
 }
 
-/** UTF-8 without NUL, to the last byte; what is none mostly shows at once. */
+/** Reads the whole file: it is text if all of it is UTF-8 without NUL. Most files that are not text show it in the first piece. */
 async function isText(file: string): Promise<boolean> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {

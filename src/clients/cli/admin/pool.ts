@@ -1,6 +1,6 @@
-// Owns doing many things a few at a time.
+// Owns doing many things a few at a time, for uploads and downloads.
 
-/** Stops at the first failure, after what has begun has ended. */
+/** Begins nothing new after the first failure, waits for what is under way, and then throws that failure. */
 export async function forEachOf<T>(
   items: Iterable<T>,
   atOnce: number,

@@ -4,11 +4,11 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import type * as z from "zod/mini";
 import type { ResourceAbout } from "../../../admin/contract.ts";
-import { collect, type AdminClient, type Body, type Query } from "./admin-client.ts";
+import { collectPages, type AdminClient, type Body, type Query } from "./admin-client.ts";
 
 export type Stored = z.infer<typeof ResourceAbout>;
 
-/** What a writer says about a resource beside its body. */
+/** What is said about a resource beside its body. */
 export type Fields = Pick<Stored, "name" | "mimeType" | "tags"> &
   Partial<Pick<Stored, "title" | "description" | "audience" | "priority" | "binary" | "lastModified">>;
 
@@ -24,10 +24,10 @@ export function storedResources(api: AdminClient, tenant: string): StoredResourc
   const path = ["tenants", tenant, "resources"];
   const content = [...path, "content"];
   const list = (prefix: string, limit?: number) =>
-    collect(api.pages<Stored>({ path, query: prefix === "" ? {} : { prefix } }, limit));
+    collectPages(api.pages<Stored>({ path, query: prefix === "" ? {} : { prefix } }, limit));
   return {
     all: async (prefix) => new Map((await list(prefix)).map((stored) => [stored.uri, stored])),
-    // In URI order the name itself comes before all that it begins.
+    // The list is in order of URIs, so a URI comes before all longer ones that begin with it: it is the first, or not there.
     find: async (uri) => (await list(uri, 1)).find((stored) => stored.uri === uri),
     get: (uri) => api.answer({ path: content, query: { uri } }),
     put: async (uri, { mimeType, tags, ...about }, body, headers) => {
@@ -57,7 +57,7 @@ export function bodyOfFile(file: string, size: number, onBytes: (count: number) 
   return {
     size,
     async *open() {
-      // What an earlier try sent counts no more.
+      // The progress of an attempt that failed is taken back.
       onBytes(-sent);
       sent = 0;
       for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
@@ -69,7 +69,7 @@ export function bodyOfFile(file: string, size: number, onBytes: (count: number) 
   };
 }
 
-/** Whether what is stored says the same; tags are a set, and what is not said of kind and time is left to the server. */
+/** Whether what is stored says the same. Tags have no order; a kind or time that the writer leaves out is the server's choice. */
 export function sameFields(stored: Stored, wanted: Fields): boolean {
   const { binary = stored.binary, lastModified = stored.lastModified } = wanted;
   if (binary !== stored.binary || lastModified !== stored.lastModified) return false;
@@ -80,7 +80,7 @@ function comparable({ name, title, description, mimeType, audience, priority, ta
   return [name, title, description, mimeType, audience?.toSorted(), priority, tags.toSorted()];
 }
 
-/** Without the time, which is that of a body. */
+/** What can be said again of the same resource with another body: all but the time, which belongs to the body. */
 export function fieldsOf({ name, title, description, mimeType, audience, priority, tags }: Stored): Fields {
   return {
     name,

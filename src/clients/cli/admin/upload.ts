@@ -5,8 +5,8 @@ import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { fileError } from "./file-error.ts";
 import { forEachOf } from "./pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
-import { createProgress, type Progress } from "../terminal/progress.ts";
-import type { Session } from "../session.ts";
+import { createProgressLine, type ProgressLine } from "../terminal/progress.ts";
+import type { CommandContext } from "../command-context.ts";
 import {
   bodyOfFile,
   sameFields,
@@ -18,27 +18,27 @@ import {
 import { bytes, count } from "../terminal/table.ts";
 
 export const AT_ONCE = 6;
-/** The admin API's own limit. */
+/** The most that the admin API takes, known here so that nobody waits for an upload that is refused. */
 export const MAX_BODY_BYTES = 25 * 1024 * 1024;
 
 export interface Source {
   readonly uri: string;
-  /** For people: as they named it. */
+  /** The path as the person wrote it, for messages. */
   readonly shown: string;
   readonly file: string;
   readonly size: number;
-  /** Where it is known already. */
+  /** The hash of the file, where somebody has computed it before. */
   readonly sha256?: string;
   readonly fields: Fields;
 }
 
-export interface Upload {
+export interface PlannedUpload {
   readonly source: Source;
   readonly stored: Stored | undefined;
 }
 
-export interface Plan {
-  readonly uploads: readonly Upload[];
+export interface UploadPlan {
+  readonly uploads: readonly PlannedUpload[];
   readonly unchanged: number;
   readonly tooLarge: readonly Failed[];
 }
@@ -55,9 +55,9 @@ export interface Report {
   readonly failed: readonly Failed[];
 }
 
-/** Reads every file whose size is the stored one, and sends nothing. */
-export async function planUpload(sources: readonly Source[], stored: ReadonlyMap<string, Stored>): Promise<Plan> {
-  const uploads: Upload[] = [];
+/** Compares files with what is stored and sends nothing. Only a file that has the stored size is read: the others differ anyway. */
+export async function planUpload(sources: readonly Source[], stored: ReadonlyMap<string, Stored>): Promise<UploadPlan> {
+  const uploads: PlannedUpload[] = [];
   const tooLarge: Failed[] = [];
   let unchanged = 0;
   await forEachOf(sources, AT_ONCE, async (source) => {
@@ -86,14 +86,14 @@ async function isSame({ file, shown, size, sha256, fields }: Source, stored: Sto
 
 interface Sending {
   readonly resources: StoredResources;
-  readonly progress: Progress;
-  /** Overwrites whatever is there by now. */
+  readonly progress: ProgressLine;
+  /** Uploads without the condition that nobody else has changed the resource. */
   readonly force: boolean;
 }
 
 export async function runUpload(
-  session: Session,
-  plan: Plan,
+  context: CommandContext,
+  plan: UploadPlan,
   resources: StoredResources,
   force = false,
 ): Promise<Report> {
@@ -102,8 +102,8 @@ export async function runUpload(
   let uploaded = 0;
   let unchanged = plan.unchanged;
   const total = uploads.reduce((sum, { source }) => sum + source.size, 0);
-  const output = session.json ? { write: () => true } : session.terminal.stderr;
-  const progress = createProgress(output, { verb: "Uploading", files: uploads.length, bytes: total });
+  const output = context.json ? { write: () => true } : context.terminal.stderr;
+  const progress = createProgressLine(output, { verb: "Uploading", files: uploads.length, bytes: total });
   const sending = { resources, progress, force };
   try {
     await forEachOf(uploads, AT_ONCE, async (upload) => {
@@ -121,8 +121,8 @@ export async function runUpload(
   return { uploaded, unchanged, failed };
 }
 
-/** Only what concerns this one file is an end; the rest is thrown, because it would meet the next file too. */
-async function uploadOne(upload: Upload, sending: Sending): Promise<"sent" | "present" | Failed> {
+/** A refusal of this one file is its result. Any other error is thrown: it would happen again with the next file. */
+async function uploadOne(upload: PlannedUpload, sending: Sending): Promise<"sent" | "present" | Failed> {
   const { source, stored } = upload;
   const { uri, shown } = source;
   const condition = sending.force ? {} : stored ? { "if-match": stored.etag } : { "if-none-match": "*" };
@@ -143,7 +143,7 @@ function concernsOneFile(status: number): boolean {
   return status < 500 && !FOR_ALL.has(status);
 }
 
-/** A request of an earlier run, or an answer that was lost, may have stored this very file. */
+/** Somebody stored the resource meanwhile. That may have been us: an earlier run, or a request whose answer was lost. */
 async function settleConflict(source: Source, resources: StoredResources): Promise<"present" | Failed> {
   const now = await resources.find(source.uri);
   if (now && (await isSame(source, now))) return "present";
@@ -163,9 +163,9 @@ export function reportText({ uploaded, unchanged, failed }: Report): string {
   return `${count(all, "file")}: ${uploaded} uploaded, ${unchanged} unchanged${failures}`;
 }
 
-/** Says each failure on a line of its own and ends as the first one does. */
-export function endWith(session: Session, failed: readonly Failed[]): void {
-  for (const { error } of failed.slice(1)) session.note(`tenantry: ${error}`);
+/** Prints every failure; the exit code is that of the first one. */
+export function endWith(context: CommandContext, failed: readonly Failed[]): void {
+  for (const { error } of failed.slice(1)) context.note(`tenantry: ${error}`);
   const [first] = failed;
   if (first) throw new CliError(first.exit, first.error);
 }

@@ -10,11 +10,11 @@ import { CliError, EXIT, usageError } from "../exit.ts";
 import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
 import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../admin/upload.ts";
+import { AT_ONCE, endWith, planUpload, reportText, runUpload, type UploadPlan, type Source } from "../admin/upload.ts";
 import type { TenantAnswer } from "./tenant.ts";
 
 interface ApplyOptions {
@@ -52,8 +52,8 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--prune", "delete resources that the folder does not have")
     .option("--force", "overwrite resources even if somebody changes them meanwhile")
     .addHelpText("after", EXAMPLES);
-  act(apply, terminal, async (session, _args: readonly [], options: ApplyOptions) => {
-    await applyPath(session, options);
+  act(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
+    await applyPath(context, options);
   });
 
   const diff = program
@@ -64,34 +64,34 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--prune", "also show the resources that --prune would delete")
     .option("--exit-code", `end with ${EXIT.differs} when there is a difference`)
     .addHelpText("after", "\nExamples:\n  tenantry diff -f tenant.yaml\n  tenantry diff -f acme/ --prune --exit-code");
-  act(diff, terminal, async (session, _args: readonly [], options: DiffOptions) => {
-    const changed = await applyPath(session, { ...options, dryRun: true });
+  act(diff, terminal, async (context, _args: readonly [], options: DiffOptions) => {
+    const changed = await applyPath(context, { ...options, dryRun: true });
     if (changed && options.exitCode === true) throw new CliError(EXIT.differs, "");
   });
 }
 
-/** True: something changed, or would have. */
-async function applyPath(session: Session, options: ApplyOptions): Promise<boolean> {
-  // All of it is looked at before anything is sent.
-  const input = await readInput(session.terminal, options);
+/** True where something changed, or would have without --dry-run. */
+async function applyPath(context: CommandContext, options: ApplyOptions): Promise<boolean> {
+  // Everything is read and checked before anything is sent.
+  const input = await readInput(context.terminal, options);
   const { id, folder, sources } = input;
-  const missing = folder === undefined ? 0 : await applyBases(session, folder, options);
-  const applied = await applyDocument(session, input, { ...options, unchecked: missing > 0 });
-  const resources = sources && (await applyResources(session, { id, sources, applied }, options));
+  const missing = folder === undefined ? 0 : await applyBases(context, folder, options);
+  const applied = await applyDocument(context, input, { ...options, unchecked: missing > 0 });
+  const resources = sources && (await applyResources(context, { id, sources, applied }, options));
   const { report } = resources ?? {};
-  session.show({ tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) }, () =>
+  context.show({ tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) }, () =>
     [applied.text, resources?.text].filter(Boolean).join("\n"),
   );
-  endWith(session, report?.failed ?? []);
+  endWith(context, report?.failed ?? []);
   return applied.created || applied.outcome.changes.length > 0 || resources?.changed === true;
 }
 
 interface Input {
   readonly id: string;
   readonly file: TenantFile;
-  /** undefined: it is a file. */
+  /** Undefined where a file is applied, and not a folder. */
   readonly folder: string | undefined;
-  /** undefined: it says nothing about resources. */
+  /** Undefined where the folder has no index, and so says nothing about resources. */
   readonly sources: readonly Source[] | undefined;
 }
 
@@ -113,31 +113,31 @@ interface AppliedDocument {
 }
 
 interface DocumentOptions extends ApplyOptions {
-  /** The server cannot judge it: bases that it extends are not there yet. */
+  /** The server cannot compare the document, because bases that it extends do not exist there yet. */
   readonly unchecked: boolean;
 }
 
 async function applyDocument(
-  session: Session,
+  context: CommandContext,
   { id, file }: Input,
   { dryRun = false, wait = false, unchecked }: DocumentOptions,
 ): Promise<AppliedDocument> {
   const path = ["tenants", id, "document"];
-  const etag = await currentEtag(session, path);
-  if (etag === undefined) return dryRun ? supposeFrom(session, id, file, unchecked) : createFrom(session, id, file);
-  const outcome = await session.api.json<Outcome>({
+  const etag = await currentEtag(context, path);
+  if (etag === undefined) return dryRun ? supposeFrom(context, id, file, unchecked) : createFrom(context, id, file);
+  const outcome = await context.api.json<Outcome>({
     method: "PUT",
     path,
     query: { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined },
     headers: { "if-match": etag },
     json: file.document,
   });
-  return { created: false, outcome, text: appliedText(id, outcome, session.terminal) };
+  return { created: false, outcome, text: appliedText(id, outcome, context.terminal) };
 }
 
-async function currentEtag(session: Session, path: readonly string[]): Promise<string | undefined> {
+async function currentEtag(context: CommandContext, path: readonly string[]): Promise<string | undefined> {
   try {
-    const response = await session.api.answer({ path });
+    const response = await context.api.answer({ path });
     await response.body?.cancel();
     return response.headers.get("etag") ?? "*";
   } catch (error) {
@@ -151,24 +151,24 @@ function outcomeOf({ document }: TenantFile, dryRun: boolean): Outcome {
   return { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
 }
 
-/** The server says whether it could be made. */
+/** Asks the server whether the tenant could be created. */
 async function supposeFrom(
-  session: Session,
+  context: CommandContext,
   id: string,
   file: TenantFile,
   unchecked: boolean,
 ): Promise<AppliedDocument> {
   const json = { id, document: file.document, ...file.birth };
   const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1 }, json } as const;
-  const outcome = unchecked ? outcomeOf(file, true) : await session.api.json<Outcome>(ask);
-  const lines = changeLines(outcome.changes, session.terminal);
+  const outcome = unchecked ? outcomeOf(file, true) : await context.api.json<Outcome>(ask);
+  const lines = changeLines(outcome.changes, context.terminal);
   return { created: true, outcome, text: [`${id}: would be created`, ...lines].join("\n") };
 }
 
-async function createFrom(session: Session, id: string, file: TenantFile): Promise<AppliedDocument> {
+async function createFrom(context: CommandContext, id: string, file: TenantFile): Promise<AppliedDocument> {
   const outcome = outcomeOf(file, false);
-  const lines = changeLines(outcome.changes, session.terminal);
-  const { revision, url } = await session.api.json<TenantAnswer>({
+  const lines = changeLines(outcome.changes, context.terminal);
+  const { revision, url } = await context.api.json<TenantAnswer>({
     method: "POST",
     path: ["tenants"],
     json: { id, document: file.document, ...file.birth },
@@ -178,22 +178,22 @@ async function createFrom(session: Session, id: string, file: TenantFile): Promi
 }
 
 /**
- * A base belongs to many tenants: one that is missing is brought along, one that differs here is left alone. Says how many
- * are still missing.
+ * A base is shared by many tenants, so one that is missing is created and one that differs is left alone. Returns how many are
+ * still missing.
  */
-async function applyBases(session: Session, folder: string, { dryRun }: ApplyOptions): Promise<number> {
+async function applyBases(context: CommandContext, folder: string, { dryRun }: ApplyOptions): Promise<number> {
   let missing = 0;
   const names = await readdir(join(folder, BASES_FOLDER)).catch(() => []);
   for (const name of names.filter((one) => one.endsWith(".yaml"))) {
     const base = name.slice(0, -".yaml".length);
-    const wanted = await readDocument(join(folder, BASES_FOLDER, name), session.terminal);
-    const there = await session.api.find<Plain>({ path: ["bases", base] });
+    const wanted = await readDocument(join(folder, BASES_FOLDER, name), context.terminal);
+    const there = await context.api.find<Plain>({ path: ["bases", base] });
     if (there === undefined) {
-      session.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
+      context.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
       if (dryRun === true) missing += 1;
-      else await session.api.json({ method: "PUT", path: ["bases", base], json: wanted });
+      else await context.api.json({ method: "PUT", path: ["bases", base], json: wanted });
     } else if (!isDeepStrictEqual(there, wanted)) {
-      session.note(`Base ${base} is different here and stays as it is; tenantry fleet apply changes it`);
+      context.note(`Base ${base} is different here and stays as it is; tenantry fleet apply changes it`);
     }
   }
   return missing;
@@ -205,8 +205,8 @@ interface Into {
   readonly applied: AppliedDocument;
 }
 
-async function applyResources(session: Session, into: Into, options: ApplyOptions) {
-  const resources = storedResources(session.api, into.id);
+async function applyResources(context: CommandContext, into: Into, options: ApplyOptions) {
+  const resources = storedResources(context.api, into.id);
   const { sources } = into;
   const missing = options.dryRun === true && into.applied.created;
   const stored = missing ? new Map() : await resources.all("");
@@ -214,8 +214,8 @@ async function applyResources(session: Session, into: Into, options: ApplyOption
   const wanted = new Set(sources.map(({ uri }) => uri));
   const extra = options.prune === true ? [...stored.keys()].filter((uri: string) => !wanted.has(uri)) : [];
   const changed = plan.uploads.length + extra.length > 0;
-  if (options.dryRun === true) return { ...plannedOnly(session.terminal, plan, extra), changed };
-  const report = await runUpload(session, plan, resources, options.force);
+  if (options.dryRun === true) return { ...plannedOnly(context.terminal, plan, extra), changed };
+  const report = await runUpload(context, plan, resources, options.force);
   if (report.failed.length === 0) await removeAll(resources, extra);
   const pruned = extra.length === 0 ? "" : `, ${count(extra.length, "resource")} deleted`;
   return { report: { ...report, deleted: extra.length }, text: `${reportText(report)}${pruned}`, changed };
@@ -225,7 +225,7 @@ async function removeAll(resources: StoredResources, uris: readonly string[]): P
   await forEachOf(uris, AT_ONCE, (uri) => resources.remove(uri, {}));
 }
 
-function plannedOnly(terminal: Terminal, plan: Plan, extra: readonly string[]) {
+function plannedOnly(terminal: Terminal, plan: UploadPlan, extra: readonly string[]) {
   const lines = [
     ...plan.uploads.map(({ source, stored }) => marked(stored ? "changed" : "added", source.uri, terminal)),
     ...extra.map((uri) => marked("removed", uri, terminal)),

@@ -4,9 +4,9 @@ import type { Command } from "commander";
 import { Argument } from "commander";
 import type * as z from "zod/mini";
 import type { AuditRow, Explained } from "../../../admin/contract.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { parseCount } from "./option-values.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type Change } from "../terminal/changes.ts";
 import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
@@ -38,10 +38,14 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
   act(explain, terminal, showExplained);
 }
 
-async function showAudit(session: Session, [tenant]: readonly [string], options: { limit: number }): Promise<void> {
-  const pages = session.api.pages<z.infer<typeof AuditRow>>({ path: ["tenants", tenant, "audit"] }, options.limit);
-  const entries = await collect(pages);
-  session.show(entries, () => {
+async function showAudit(
+  context: CommandContext,
+  [tenant]: readonly [string],
+  options: { limit: number },
+): Promise<void> {
+  const pages = context.api.pages<z.infer<typeof AuditRow>>({ path: ["tenants", tenant, "audit"] }, options.limit);
+  const entries = await collectPages(pages);
+  context.show(entries, () => {
     const rows = entries.map(({ at, actor, action, target, before, after }) => [
       time(at),
       actor,
@@ -49,7 +53,7 @@ async function showAudit(session: Session, [tenant]: readonly [string], options:
       target,
       changeOf(before, after),
     ]);
-    return table(["at", "who", "action", "target", "change"], rows, session.terminal.stdout);
+    return table(["at", "who", "action", "target", "change"], rows, context.terminal.stdout);
   });
 }
 
@@ -60,7 +64,7 @@ function markedText(change: Change): string {
 
 const MAX_CHANGE = 400;
 
-/** Of two documents only what differs: they may be long and nearly the same. */
+/** Shows only what differs between two documents, which may be long and nearly the same. */
 function changeOf(before: unknown, after: unknown): string {
   if (before === null || before === undefined) return shortJson(after ?? null);
   if (after === null || after === undefined) return `was ${shortJson(before)}`;
@@ -68,16 +72,16 @@ function changeOf(before: unknown, after: unknown): string {
 }
 
 async function showExplained(
-  session: Session,
+  context: CommandContext,
   [tenant, kind, name]: readonly [string, string, string],
   options: { profile?: string; key?: string },
 ): Promise<void> {
   const { profile, key } = options;
-  const explained = await session.api.json<z.infer<typeof Explained>>({
+  const explained = await context.api.json<z.infer<typeof Explained>>({
     path: ["tenants", tenant, "explain"],
     query: { kind: `${kind}s`, name, profile, key },
   });
-  session.show(explained, () => {
+  context.show(explained, () => {
     const { visible, callable, listedAs, reasons } = explained;
     const answers: [string, boolean | string | null][] = [["visible", visible]];
     if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);

@@ -1,25 +1,27 @@
 // Owns `tenantry call`: any tool of a tenant, from the shell, through the tenant's own MCP endpoint.
 
 import type { Command } from "commander";
-import { answerQuestions } from "../terminal/elicit.ts";
-import { endpointUrl } from "../mcp-endpoint.ts";
+import { ask2026, type Asked2026 } from "../../../mcp-client/ask.ts";
+import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-client/message.ts";
+import { ERRORS } from "../../../protocol/errors.ts";
+import { collectParamHeaders } from "../../../protocol/headers.ts";
+import type { JsonObject } from "../../../protocol/jsonrpc.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { askMcp, McpRefused, type McpEndpoint } from "../mcp-client.ts";
-import type { Json } from "../mcp-http.ts";
-import { mirroredHeaders, mirroredParams } from "../mirrored-headers.ts";
-import { act, type Session } from "../session.ts";
+import { endpointUrl, keyFor, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { act, type CommandContext } from "../command-context.ts";
+import { answerAtTerminal } from "../terminal/elicit.ts";
+import { McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
 import { bytes, cut, table } from "../terminal/table.ts";
 import { isInteractive, oneLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { CLIENT_INFO } from "../version.ts";
 import { parseArguments, signatureOf, type ToolAbout } from "./tool-arguments.ts";
-import { parseToken } from "../config.ts";
 
 interface CallOptions {
   readonly jsonArgs?: string;
   readonly key?: string;
 }
 
-const UNKNOWN_TOOL = -32602;
-const MAX_ROUNDS = 10;
+const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
@@ -47,56 +49,55 @@ Ends with ${EXIT.refused} when the tool reports an error. A tool that asks somet
 
 type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonly string[]];
 
-async function runCall(session: Session, [where, tool, pairs]: Args, options: CallOptions): Promise<void> {
-  const endpoint = endpointOf(session, where, options.key ?? (session.terminal.env.TENANTRY_KEY || undefined));
-  const tools = await listTools(endpoint);
-  if (tool === undefined) return showTools(session, tools);
+async function runCall(context: CommandContext, [where, tool, pairs]: Args, options: CallOptions): Promise<void> {
+  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), keyFor(context.terminal, options.key));
+  const tools = await listTools(context, endpoint);
+  if (tool === undefined) return showTools(context, tools);
   const about = tools.find(({ name }) => name === tool);
   const args = parseArguments(pairs, options.jsonArgs, about?.inputSchema);
-  let result: Json;
+  let result: JsonObject;
   try {
-    result = await converse(session, endpoint, { name: tool, about, args });
+    result = await callTool(context, endpoint, { name: tool, about, args });
   } catch (error) {
-    // A name that is listed no more may still be callable, so only the server can say that there is none.
+    // A renamed tool stays callable for a while under a name that is not listed, so only the server knows that there is none.
     if (about || !(error instanceof McpRefused) || error.code !== UNKNOWN_TOOL) throw error;
     const near = nearest(tool, tools);
     const hint = near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
     throw new CliError(EXIT.notFound, `${error.message} (${hint})`, { cause: error });
   }
-  session.show(result, () => resultText(result, session.terminal));
+  context.show(result, () => resultText(result, context.terminal));
   if (result.isError === true) throw new CliError(EXIT.refused, "");
 }
 
-function endpointOf(session: Session, where: string, key: string | undefined): McpEndpoint {
-  return {
-    url: endpointUrl(session.api.base, where),
-    token: key === undefined ? undefined : parseToken(key),
-    capabilities: isInteractive(session.terminal) ? { elicitation: { form: {}, url: {} } } : {},
-    signal: session.terminal.signal,
-    onNotification: ({ method, params }) => {
-      if (method !== "notifications/progress") return;
-      const { progress, total, message } = params as { progress: number; total?: number; message?: string };
-      session.note([total === undefined ? progress : `${progress}/${total}`, message].filter(Boolean).join(" "));
-    },
-  };
-}
-
-async function listTools(endpoint: McpEndpoint): Promise<ToolAbout[]> {
+/** One request, with all that is asked and said on its way. */
+async function request(context: CommandContext, endpoint: McpEndpoint, asked: Asked2026): Promise<JsonObject> {
+  const { terminal } = context;
+  const capabilities = isInteractive(terminal) ? { elicitation: { form: {}, url: {} } } : {};
+  const client = { endpoint, about: { clientInfo: CLIENT_INFO, capabilities }, nextId: nextRequestId };
   try {
-    return await listAllTools(endpoint);
+    const answered = await ask2026(client, asked, {
+      signal: terminal.signal,
+      answer: async (question) => answerAtTerminal(question, terminal),
+      notified: (message) => showProgress(context, message),
+    });
+    return resultOf(answered) ?? {};
   } catch (error) {
-    if (!(error instanceof McpRefused) || error.status !== 401) throw error;
-    const hint = endpoint.token === undefined ? "no key: set TENANTRY_KEY or give --key" : "the key was refused";
-    throw new McpRefused(401, error.code, `${error.message} (${hint})`);
+    throw mcpProblem(error, endpoint);
   }
 }
 
-async function listAllTools(endpoint: McpEndpoint): Promise<ToolAbout[]> {
+function showProgress(context: CommandContext, message: NotificationMessage): void {
+  if (message.method !== "notifications/progress") return;
+  const { progress, total, message: words } = paramsOf(message) as Partial<Record<string, string | number>>;
+  context.note([total === undefined ? progress : `${progress}/${total}`, words].filter(Boolean).join(" "));
+}
+
+async function listTools(context: CommandContext, endpoint: McpEndpoint): Promise<ToolAbout[]> {
   const tools: ToolAbout[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const result = await askMcp(endpoint, { method: "tools/list", params });
+    const result = await request(context, endpoint, { method: "tools/list", params });
     tools.push(...((result.tools ?? []) as ToolAbout[]));
     cursor = result.nextCursor;
     if (cursor === undefined) break;
@@ -104,40 +105,33 @@ async function listAllTools(endpoint: McpEndpoint): Promise<ToolAbout[]> {
   return tools;
 }
 
-function showTools(session: Session, tools: readonly ToolAbout[]): void {
-  if (tools.length === 0) session.note("No tools are visible here.");
-  session.show(tools, () => {
-    if (tools.length === 0) return "";
-    const rows = tools.map((tool) => [tool.name, signatureOf(tool), cut(tool.description ?? tool.title ?? "", 200)]);
-    return table(["tool", "arguments", "description"], rows, session.terminal.stdout);
+interface ToolCall {
+  readonly name: string;
+  readonly about: ToolAbout | undefined;
+  readonly args: JsonObject;
+}
+
+async function callTool(
+  context: CommandContext,
+  endpoint: McpEndpoint,
+  { name, about, args }: ToolCall,
+): Promise<JsonObject> {
+  const mirrored = collectParamHeaders(about?.inputSchema ?? {});
+  const params = { name, arguments: args };
+  return request(context, endpoint, {
+    method: "tools/call",
+    params,
+    ...(Array.isArray(mirrored) && { mirrored }),
   });
 }
 
-interface Asked {
-  readonly name: string;
-  readonly about: ToolAbout | undefined;
-  readonly args: Json;
-}
-
-/** Until the tool has asked all its questions. */
-async function converse(session: Session, endpoint: McpEndpoint, { name, about, args }: Asked): Promise<Json> {
-  let rounds: Json = {};
-  const mirrored = mirroredParams(about?.inputSchema);
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const result = await askMcp(endpoint, {
-      method: "tools/call",
-      params: { name, arguments: args, ...rounds },
-      mirrored: "broken" in mirrored ? {} : mirroredHeaders(mirrored, args),
-    });
-    if (result.resultType !== "input_required") return result;
-    const requests = (result.inputRequests ?? {}) as Record<string, Json>;
-    const { requestState } = result;
-    rounds = {
-      inputResponses: await answerQuestions(requests, session.terminal),
-      ...(requestState !== undefined && { requestState }),
-    };
-  }
-  throw new CliError(EXIT.refused, `${name} asked more than ${MAX_ROUNDS} times`);
+function showTools(context: CommandContext, tools: readonly ToolAbout[]): void {
+  if (tools.length === 0) context.note("No tools are visible here.");
+  context.show(tools, () => {
+    if (tools.length === 0) return "";
+    const rows = tools.map((tool) => [tool.name, signatureOf(tool), cut(tool.description ?? tool.title ?? "", 200)]);
+    return table(["tool", "arguments", "description"], rows, context.terminal.stdout);
+  });
 }
 
 interface Block {
@@ -150,7 +144,7 @@ interface Block {
   readonly resource?: { readonly uri: string; readonly text?: string; readonly blob?: string };
 }
 
-function resultText(result: Json, terminal: Terminal): string {
+function resultText(result: JsonObject, terminal: Terminal): string {
   const blocks = (result.content ?? []) as Block[];
   const { structuredContent } = result;
   if (blocks.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent, null, 2);

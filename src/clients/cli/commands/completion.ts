@@ -3,11 +3,11 @@
 import type { Command } from "commander";
 import { Argument } from "commander";
 import { createAdminClient } from "../admin/admin-client.ts";
-import { complete, completionScript, SHELLS, type Shell } from "./shell-completion.ts";
+import { completeWords, completionScript, SHELLS, type Shell } from "./shell-completion.ts";
 import { findTarget } from "../config.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-/** A shell that waits for a server feels broken. */
+/** A shell that waits longer for a server feels broken. */
 const PATIENCE_MS = 1000;
 const MAX_TENANTS = 200;
 
@@ -32,7 +32,7 @@ Examples:
     .command("__complete", { hidden: true })
     .argument("[words...]")
     .action(async (words: readonly string[]) => {
-      const found = await complete(program, words, () => tenantIds(terminal));
+      const found = await completeWords(program, words, () => tenantIds(terminal));
       for (const { word, about } of found) terminal.stdout.write(`${word}\t${about}\n`);
     });
 }

@@ -7,7 +7,7 @@ import { download } from "../admin/download.ts";
 import { toYaml, type Plain } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import { storedResources } from "../admin/stored-resources.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -35,31 +35,35 @@ bodies under resources/. Exporting into the same folder again loads only what ch
   act(command, terminal, exportTenant);
 }
 
-async function exportTenant(session: Session, [id]: readonly [string], { out }: { out?: string }): Promise<void> {
-  const folder = resolve(session.terminal.cwd, out ?? id);
-  const { region, jurisdiction, own: document } = await session.api.json<TenantAnswer>({ path: ["tenants", id] });
+async function exportTenant(
+  context: CommandContext,
+  [id]: readonly [string],
+  { out }: { out?: string },
+): Promise<void> {
+  const folder = resolve(context.terminal.cwd, out ?? id);
+  const { region, jurisdiction, own: document } = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
   const before = (await place.readIndex(folder)) ?? [];
   for (const base of document.extends ?? []) {
-    const layer = await session.api.json<Plain>({ path: ["bases", base] });
+    const layer = await context.api.json<Plain>({ path: ["bases", base] });
     await place.writeWhole(join(folder, place.BASES_FOLDER, `${base}.yaml`), await toYaml(layer));
   }
-  const resources = storedResources(session.api, id);
+  const resources = storedResources(context.api, id);
   const stored = [...(await resources.all("")).values()];
   const nameOf = place.createFileNames();
   const entries = stored.map((one) => place.entryOf(one, nameOf(one.uri)));
   const loaded = await download(
-    session,
+    context,
     entries.map((entry) => ({ stored: entry, file: join(folder, ...entry.file.split("/")) })),
     resources,
   );
-  // The index never names a body that is not there, and without tenant.yaml apply takes the folder for unfinished.
+  // Bodies first, then the index that names them, then tenant.yaml: without that, apply takes the export for unfinished.
   const index = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
   await place.writeWhole(join(folder, place.INDEX_FILE), index);
   const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
   await place.writeWhole(join(folder, place.TENANT_FILE), HEADER + (await toYaml({ id, ...birth, ...document })));
   await removeStale(folder, before, entries);
-  session.show({ tenant: id, folder, resources: entries.length, ...loaded }, () => {
+  context.show({ tenant: id, folder, resources: entries.length, ...loaded }, () => {
     return `${id} is in ${folder}: ${count(entries.length, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
   });
 }

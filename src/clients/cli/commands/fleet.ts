@@ -7,7 +7,7 @@ import { changeLines } from "../terminal/changes.ts";
 import { readDocument } from "../admin/document-file.ts";
 import { parseCount } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import { count } from "../terminal/table.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
 
@@ -50,8 +50,8 @@ document, then tenantry fleet resume RUN goes on with what is left.`,
     .description("Show how far a run is.")
     .argument("<run>")
     .addHelpText("after", "\nExamples:\n  tenantry fleet status 0f8c2a");
-  act(status, terminal, async (session, [run]: readonly [string]) => {
-    showRun(session, await session.api.json<Run>({ path: ["fleet", "runs", run] }));
+  act(status, terminal, async (context, [run]: readonly [string]) => {
+    showRun(context, await context.api.json<Run>({ path: ["fleet", "runs", run] }));
   });
 
   const resume = fleet
@@ -59,36 +59,36 @@ document, then tenantry fleet resume RUN goes on with what is left.`,
     .description("Go on with a run that stopped.")
     .argument("<run>")
     .addHelpText("after", "\nExamples:\n  tenantry fleet resume 0f8c2a");
-  act(resume, terminal, async (session, [run]: readonly [string]) => {
-    const begun = await session.api.json<Run>({ method: "POST", path: ["fleet", "runs", run, "resume"] });
-    endRun(session, await follow(session, begun));
+  act(resume, terminal, async (context, [run]: readonly [string]) => {
+    const begun = await context.api.json<Run>({ method: "POST", path: ["fleet", "runs", run, "resume"] });
+    endRun(context, await follow(context, begun));
   });
 }
 
-async function applyBase(session: Session, [base]: readonly [string], options: ApplyOptions): Promise<void> {
+async function applyBase(context: CommandContext, [base]: readonly [string], options: ApplyOptions): Promise<void> {
   const { file, wave, dryRun, continueOnError } = options;
-  const document = await readDocument(file, session.terminal);
-  const begun = await session.api.json<Run>({
+  const document = await readDocument(file, context.terminal);
+  const begun = await context.api.json<Run>({
     method: "POST",
     path: ["fleet", "apply"],
     json: { base, document, wave, dryRun, continueOnError },
   });
-  endRun(session, await follow(session, begun));
+  endRun(context, await follow(context, begun));
 }
 
-/** A request does as many tenants as it may; nobody failed, so the next one goes on. */
-async function follow(session: Session, begun: Run): Promise<Run> {
+/** One request works through as many tenants as the platform allows, so requests follow each other until all are done. */
+async function follow(context: CommandContext, begun: Run): Promise<Run> {
   let run = begun;
   for (let before = -1; isUnderWay(run) && run.done > before;) {
-    session.note(`Run ${run.id}: ${run.done} of ${run.total}`);
+    context.note(`Run ${run.id}: ${run.done} of ${run.total}`);
     before = run.done;
-    run = await session.api.json<Run>({ method: "POST", path: ["fleet", "runs", run.id, "resume"] });
+    run = await context.api.json<Run>({ method: "POST", path: ["fleet", "runs", run.id, "resume"] });
   }
   return run;
 }
 
-function endRun(session: Session, run: Run): void {
-  showRun(session, run);
+function endRun(context: CommandContext, run: Run): void {
+  showRun(context, run);
   if (run.state === "stopped") {
     const next = `tenantry fleet resume ${run.id} goes on`;
     throw new CliError(EXIT.refused, `stopped at ${run.done} of ${run.total}: ${failuresOf(run)} (${next})`);
@@ -99,13 +99,13 @@ function failuresOf({ failed }: Run): string {
   return failed.map(({ tenant, error }) => `${tenant}: ${error}`).join("; ");
 }
 
-function showRun(session: Session, run: Run): void {
-  session.show(run, () => {
+function showRun(context: CommandContext, run: Run): void {
+  context.show(run, () => {
     const { id, base, state, dryRun, total, done } = run;
     const head = dryRun
       ? `${base}: tried on ${count(total, "tenant")}, not applied`
       : `Run ${id} of ${base}: ${state}, ${done} of ${count(total, "tenant")}`;
-    const changes = (run.changes ?? []).flatMap((one) => [one.tenant, ...changeLines(one.changes, session.terminal)]);
+    const changes = (run.changes ?? []).flatMap((one) => [one.tenant, ...changeLines(one.changes, context.terminal)]);
     return [head, ...changes, ...run.failed.map((one) => oneLine(`failed: ${one.tenant}: ${one.error}`))].join("\n");
   });
 }

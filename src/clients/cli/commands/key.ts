@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { Acknowledged, ApiKey, CreatedKey } from "../../../admin/contract.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { act, confirm, repeated, type Session } from "../session.ts";
+import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -74,7 +74,7 @@ Examples:
 
 const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "keys", ...more];
 
-async function createKey(session: Session, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
+async function createKey(context: CommandContext, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
   const { name, scope, profile, expires } = options;
   const json = {
     name,
@@ -82,18 +82,18 @@ async function createKey(session: Session, [tenant]: readonly [string], options:
     ...(profile !== undefined && { profile }),
     ...(expires !== undefined && { expires }),
   };
-  showMade(session, await session.api.json<Made>({ method: "POST", path: pathOf(tenant), json }));
+  showMade(context, await context.api.json<Made>({ method: "POST", path: pathOf(tenant), json }));
 }
 
-function showMade(session: Session, made: Made): void {
-  session.note(`Key ${made.id}. This is the only time its token is shown:`);
-  session.show(made, () => made.token);
+function showMade(context: CommandContext, made: Made): void {
+  context.note(`Key ${made.id}. This is the only time its token is shown:`);
+  context.show(made, () => made.token);
 }
 
-async function listKeys(session: Session, [tenant]: readonly [string]): Promise<void> {
-  const keys = await collect(session.api.pages<Key>({ path: pathOf(tenant) }));
-  if (keys.length === 0) session.note(`No keys: tenantry key create ${tenant} --name NAME makes one.`);
-  session.show(keys, () => {
+async function listKeys(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
+  const keys = await collectPages(context.api.pages<Key>({ path: pathOf(tenant) }));
+  if (keys.length === 0) context.note(`No keys: tenantry key create ${tenant} --name NAME makes one.`);
+  context.show(keys, () => {
     const rows = keys.map((one) => [
       one.id,
       one.name,
@@ -104,7 +104,7 @@ async function listKeys(session: Session, [tenant]: readonly [string]): Promise<
       endOf(one),
     ]);
     const titles = ["key", "name", "scopes", "profile", "created", "last used", "ends"];
-    return rows.length === 0 ? "" : table(titles, rows, session.terminal.stdout);
+    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
   });
 }
 
@@ -114,22 +114,22 @@ function endOf({ expires, retires }: Key): string | null {
 }
 
 async function rotateKey(
-  session: Session,
+  context: CommandContext,
   [tenant, key]: readonly [string, string],
   { overlap }: { overlap?: number },
 ): Promise<void> {
   const json = overlap === undefined ? {} : { overlapSeconds: overlap };
-  showMade(session, await session.api.json<Made>({ method: "POST", path: pathOf(tenant, key, "rotate"), json }));
+  showMade(context, await context.api.json<Made>({ method: "POST", path: pathOf(tenant, key, "rotate"), json }));
 }
 
 async function revokeKey(
-  session: Session,
+  context: CommandContext,
   [tenant, key]: readonly [string, string],
   { yes }: { yes?: boolean },
 ): Promise<void> {
-  await confirm(session, `Revoke key ${key} of ${tenant}`, yes);
-  const done = await session.api.json<Done>({ method: "DELETE", path: pathOf(tenant, key) });
-  // A slip in the id must not look like a key that is out.
+  await confirm(context, `Revoke key ${key} of ${tenant}`, yes);
+  const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, key) });
+  // A mistyped id must not look like a key that was revoked.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
-  session.show(done, () => `${key} is revoked everywhere`);
+  context.show(done, () => `${key} is revoked everywhere`);
 }

@@ -5,7 +5,7 @@ import { createAdminClient } from "../admin/admin-client.ts";
 import { findTarget, forgetToken, keepToken, parseToken, parseUrl } from "../config.ts";
 import { usageError } from "../exit.ts";
 import { ServerRefused } from "../terminal/problem.ts";
-import { act, type Globals, type Session } from "../session.ts";
+import { act, type Globals, type CommandContext } from "../command-context.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 
 export function addLoginCommands(program: Command, terminal: Terminal): void {
@@ -21,33 +21,33 @@ Examples:
 
 Without --token it is read from stdin. Several servers may be kept: the last login is the default, --url picks another.`,
     );
-  act(login, terminal, (session) => keep(session, login.optsWithGlobals<Globals>()));
+  act(login, terminal, (context) => keep(context, login.optsWithGlobals<Globals>()));
 
   const logout = program
     .command("logout")
     .description("Forget the token of a server.")
     .addHelpText("after", "\nExamples:\n  tenantry logout\n  tenantry logout --url https://mcp.example.com");
-  act(logout, terminal, async (session) => {
+  act(logout, terminal, async (context) => {
     const { url } = await findTarget(logout.optsWithGlobals<Globals>(), terminal);
     const had = await forgetToken(url, terminal);
-    session.show({ url, forgotten: had }, () =>
+    context.show({ url, forgotten: had }, () =>
       had ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
     );
   });
 }
 
-async function keep(session: Session, globals: Globals): Promise<void> {
-  const { terminal } = session;
-  const url = globals.url === undefined ? session.api.base : parseUrl(globals.url);
+async function keep(context: CommandContext, globals: Globals): Promise<void> {
+  const { terminal } = context;
+  const url = globals.url === undefined ? context.api.base : parseUrl(globals.url);
   const token = parseToken(globals.token ?? (await askToken(terminal, url)));
   const target = { url, token, tokenFrom: globals.token === undefined ? "stdin" : "--token" };
-  await whoAmI(target, terminal);
+  await checkToken(target, terminal);
   const file = await keepToken(url, token, terminal);
-  session.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
+  context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
 }
 
-/** An operator of some tenants only may be refused the list: the token is good all the same. */
-async function whoAmI(target: Parameters<typeof createAdminClient>[0], terminal: Terminal): Promise<void> {
+/** An operator who may see some tenants only is refused the list (403); that proves the token too. */
+async function checkToken(target: Parameters<typeof createAdminClient>[0], terminal: Terminal): Promise<void> {
   try {
     await createAdminClient(target, terminal.signal).json({ path: ["tenants"], query: { limit: 1 } });
   } catch (error) {

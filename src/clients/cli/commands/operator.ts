@@ -4,9 +4,9 @@ import type { Command } from "commander";
 import { Option } from "commander";
 import type * as z from "zod/mini";
 import type { CreatedOperator, Operator } from "../../../admin/contract.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment } from "./option-values.ts";
-import { act, confirm, repeated, type Session } from "../session.ts";
+import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -56,18 +56,22 @@ owner: everything. operator: everything but operators. auditor: reads. tenant-ad
   act(remove, terminal, deleteOperator);
 }
 
-async function createOperator(session: Session, [name]: readonly [string], options: CreateOptions): Promise<void> {
+async function createOperator(
+  context: CommandContext,
+  [name]: readonly [string],
+  options: CreateOptions,
+): Promise<void> {
   const { role, tenant, expires } = options;
   const json = { name, role, ...(tenant && { tenants: tenant }), ...(expires !== undefined && { expires }) };
-  const made = await session.api.json<z.infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
-  session.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
-  session.show(made, () => made.token);
+  const made = await context.api.json<z.infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
+  context.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
+  context.show(made, () => made.token);
 }
 
-async function listOperators(session: Session): Promise<void> {
-  const operators = await collect(session.api.pages<z.infer<typeof Operator>>({ path: ["operators"] }));
-  if (operators.length === 0) session.note("No operators: only the owner's token works.");
-  session.show(operators, () => {
+async function listOperators(context: CommandContext): Promise<void> {
+  const operators = await collectPages(context.api.pages<z.infer<typeof Operator>>({ path: ["operators"] }));
+  if (operators.length === 0) context.note("No operators: only the owner's token works.");
+  context.show(operators, () => {
     const rows = operators.map((one) => [
       one.name,
       one.role,
@@ -76,12 +80,16 @@ async function listOperators(session: Session): Promise<void> {
       time(one.expires),
     ]);
     const titles = ["operator", "role", "tenants", "created", "expires"];
-    return rows.length === 0 ? "" : table(titles, rows, session.terminal.stdout);
+    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
   });
 }
 
-async function deleteOperator(session: Session, [name]: readonly [string], { yes }: { yes?: boolean }): Promise<void> {
-  await confirm(session, `Delete operator ${name}`, yes);
-  const done = await session.api.json<unknown>({ method: "DELETE", path: ["operators", name] });
-  session.show(done ?? { deleted: name }, () => `${name}: deleted`);
+async function deleteOperator(
+  context: CommandContext,
+  [name]: readonly [string],
+  { yes }: { yes?: boolean },
+): Promise<void> {
+  await confirm(context, `Delete operator ${name}`, yes);
+  const done = await context.api.json<unknown>({ method: "DELETE", path: ["operators", name] });
+  context.show(done ?? { deleted: name }, () => `${name}: deleted`);
 }

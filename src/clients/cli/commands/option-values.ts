@@ -1,4 +1,4 @@
-// Owns times as a person types them: `90s`, `12h`, `30d`, or a date.
+// Owns the values of options as a person types them: durations (`90s`, `30d`), dates, counts, priorities.
 
 import { InvalidArgumentError } from "commander";
 
@@ -10,7 +10,7 @@ export function parseSeconds(text: string): number {
   return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
 }
 
-/** ISO 8601 in UTC. */
+/** As ISO 8601 in UTC; a duration counts from now. */
 export function parseMoment(text: string): string {
   if (/^\d+[smhdw]$/.test(text)) return new Date(Date.now() + parseSeconds(text) * 1000).toISOString();
   const moment = /^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;

@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { Acknowledged, Prompt } from "../../../admin/contract.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import { table } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -67,37 +67,37 @@ review.yaml:
 
 const pathOf = (tenant: string, name?: string) => ["tenants", tenant, "prompts", ...(name === undefined ? [] : [name])];
 
-async function listPrompts(session: Session, [tenant]: readonly [string]): Promise<void> {
-  const prompts = await collect(session.api.pages<PromptAnswer>({ path: pathOf(tenant) }));
-  if (prompts.length === 0) session.note(`No prompts: tenantry prompt put ${tenant} NAME -f FILE writes one.`);
-  session.show(prompts, () => {
+async function listPrompts(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
+  const prompts = await collectPages(context.api.pages<PromptAnswer>({ path: pathOf(tenant) }));
+  if (prompts.length === 0) context.note(`No prompts: tenantry prompt put ${tenant} NAME -f FILE writes one.`);
+  context.show(prompts, () => {
     const rows = prompts.map(({ name, arguments: list = [], title, description }) => {
       const parameters = list.map((one) => (one.required === true ? one.name : `[${one.name}]`)).join(" ");
       return [name, parameters, description ?? title];
     });
-    return rows.length === 0 ? "" : table(["prompt", "arguments", "description"], rows, session.terminal.stdout);
+    return rows.length === 0 ? "" : table(["prompt", "arguments", "description"], rows, context.terminal.stdout);
   });
 }
 
-async function getPrompt(session: Session, [tenant, name]: readonly [string, string]): Promise<void> {
-  const { name: _name, ...prompt } = await session.api.json<PromptAnswer>({ path: pathOf(tenant, name) });
+async function getPrompt(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
+  const { name: _name, ...prompt } = await context.api.json<PromptAnswer>({ path: pathOf(tenant, name) });
   const text = await toYaml(prompt);
-  session.show(prompt, () => text);
+  context.show(prompt, () => text);
 }
 
 async function putPrompt(
-  session: Session,
+  context: CommandContext,
   [tenant, name]: readonly [string, string],
   { file }: { file: string },
 ): Promise<void> {
-  const json = await readDocument(file, session.terminal);
-  const done = await session.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json });
-  session.show(done ?? {}, () => {
+  const json = await readDocument(file, context.terminal);
+  const done = await context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json });
+  context.show(done ?? {}, () => {
     return [`${name}: ${done?.changed === false ? "unchanged" : "written"}`, ...inForce(done?.effectiveAt)].join("\n");
   });
 }
 
-async function deletePrompt(session: Session, [tenant, name]: readonly [string, string]): Promise<void> {
-  const done = await session.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
-  session.show(done ?? { deleted: name }, () => `${name}: deleted`);
+async function deletePrompt(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
+  const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
+  context.show(done ?? { deleted: name }, () => `${name}: deleted`);
 }

@@ -1,4 +1,5 @@
-// Owns `tenantry resource put`: files, whole folders, or stdin into a tenant. Broken off, it goes on where it stopped.
+// Owns `tenantry resource put`: uploading files, whole folders or stdin. After an interruption the same command goes on where it
+// stopped.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +11,7 @@ import { usageError } from "../exit.ts";
 import { findFiles, type LocalFile } from "../admin/local-files.ts";
 import { mimeTypeOf } from "../admin/media-type.ts";
 import { forEachOf } from "../admin/pool.ts";
-import { act, repeated, type Session } from "../session.ts";
+import { act, repeated, type CommandContext } from "../command-context.ts";
 import {
   fieldsOf,
   storedResources,
@@ -20,7 +21,7 @@ import {
 } from "../admin/stored-resources.ts";
 import { bytes, count } from "../terminal/table.ts";
 import { readStdin, type Terminal } from "../terminal/terminal.ts";
-import { AT_ONCE, endWith, planUpload, reportText, runUpload, type Plan, type Source } from "../admin/upload.ts";
+import { AT_ONCE, endWith, planUpload, reportText, runUpload, type UploadPlan, type Source } from "../admin/upload.ts";
 
 interface PutOptions {
   readonly prefix: string;
@@ -77,33 +78,33 @@ export function addPutCommand(resource: Command, terminal: Terminal): void {
 
 type Given = readonly [tenant: string, paths: readonly string[]];
 
-async function putResources(session: Session, [tenant, paths]: Given, options: PutOptions): Promise<void> {
-  const { terminal } = session;
+async function putResources(context: CommandContext, [tenant, paths]: Given, options: PutOptions): Promise<void> {
+  const { terminal } = context;
   refuseWrongAudience(options);
   if (paths.includes("-")) {
     if (paths.length > 1) throw usageError("- (stdin) stands alone");
-    return withStdin(terminal, options.uri, (file) => putFiles(session, tenant, [file], options));
+    return withStdin(terminal, options.uri, (file) => putFiles(context, tenant, [file], options));
   }
   const prefix = prefixOf(options);
   const found = await findFiles(paths, { cwd: terminal.cwd, prefix, hidden: options.hidden === true });
   const files = forOneFile(found.files, options);
-  if (found.hidden > 0) session.note(`${count(found.hidden, "hidden name")} left out; --hidden takes them too`);
+  if (found.hidden > 0) context.note(`${count(found.hidden, "hidden name")} left out; --hidden takes them too`);
   if (files.length === 0) throw usageError(`${paths.join(" ")}: holds no files`);
-  await putFiles(session, tenant, files, options);
+  await putFiles(context, tenant, files, options);
 }
 
-async function putFiles(session: Session, tenant: string, files: readonly LocalFile[], options: PutOptions) {
-  const resources = storedResources(session.api, tenant);
+async function putFiles(context: CommandContext, tenant: string, files: readonly LocalFile[], options: PutOptions) {
+  const resources = storedResources(context.api, tenant);
   const stored = await storedNow(files, prefixOf(options), resources);
   const sources = await describe(files, stored, options);
   const plan = withIfMatch(await planUpload(sources, stored), options.ifMatch);
-  if (options.dryRun === true) return showPlan(session, plan);
-  const report = await runUpload(session, plan, resources, options.force);
-  session.show(report, () => reportText(report));
-  endWith(session, report.failed);
+  if (options.dryRun === true) return showPlan(context, plan);
+  const report = await runUpload(context, plan, resources, options.force);
+  context.show(report, () => reportText(report));
+  endWith(context, report.failed);
 }
 
-/** A scheme is lower-case in the normal form that the server stores. */
+/** The server stores schemes in lower case, and what it has is compared with this. */
 function prefixOf({ prefix }: PutOptions): string {
   return prefix.replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, (scheme) => scheme.toLowerCase());
 }
@@ -147,7 +148,7 @@ async function describe(
   return sources;
 }
 
-/** What is given wins, then what it had, then what the file suggests. */
+/** Options win, then what is stored already, then what the file itself suggests. */
 function fieldsFor(file: { name: string; mimeType: string }, stored: Stored | undefined, options: PutOptions): Fields {
   const { name, title, description, tag, audience, priority } = options;
   return {
@@ -164,7 +165,7 @@ function fieldsFor(file: { name: string; mimeType: string }, stored: Stored | un
   };
 }
 
-function withIfMatch(plan: Plan, etag: string | undefined): Plan {
+function withIfMatch(plan: UploadPlan, etag: string | undefined): UploadPlan {
   if (etag === undefined) return plan;
   const uploads = plan.uploads.map(({ source, stored }) => ({
     source,
@@ -173,20 +174,20 @@ function withIfMatch(plan: Plan, etag: string | undefined): Plan {
   return { ...plan, uploads };
 }
 
-function showPlan(session: Session, plan: Plan): void {
+function showPlan(context: CommandContext, plan: UploadPlan): void {
   const wouldBe = plan.uploads.map(({ source }) => ({
     uri: source.uri,
     size: source.size,
     type: source.fields.mimeType,
   }));
-  session.show({ wouldUpload: wouldBe, unchanged: plan.unchanged, failed: plan.tooLarge }, () => {
+  context.show({ wouldUpload: wouldBe, unchanged: plan.unchanged, failed: plan.tooLarge }, () => {
     const lines = wouldBe.map(({ uri, size, type }) => `${uri}  ${type}  ${bytes(size)}`);
     return [...lines, `${count(lines.length, "file")} to upload, ${plan.unchanged} unchanged`].join("\n");
   });
-  endWith(session, plan.tooLarge);
+  endWith(context, plan.tooLarge);
 }
 
-/** By way of a file, so that everything that holds for files holds for it. */
+/** Stdin is written to a file first, so that it is compared, retried and limited like any other file. */
 async function withStdin(terminal: Terminal, uri: string | undefined, put: (file: LocalFile) => Promise<void>) {
   if (uri === undefined) throw usageError("- (stdin) needs --uri");
   const folder = await mkdtemp(join(tmpdir(), "tenantry-"));

@@ -10,9 +10,9 @@ import { fileOf } from "../admin/local-files.ts";
 import { looksLikeText } from "../admin/media-type.ts";
 import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
-import { act, confirm, type Session } from "../session.ts";
+import { act, confirm, type CommandContext } from "../command-context.ts";
 import { storedResources, type Stored, type StoredResources } from "../admin/stored-resources.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { bytes, count, table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { AT_ONCE } from "../admin/upload.ts";
@@ -73,38 +73,46 @@ interface GetOptions {
   readonly prefix?: string;
 }
 
-async function getResource(session: Session, args: readonly [string, string?], options: GetOptions): Promise<void> {
+async function getResource(
+  context: CommandContext,
+  args: readonly [string, string?],
+  options: GetOptions,
+): Promise<void> {
   const [tenant, uri] = args;
   if ((uri === undefined) === (options.prefix === undefined)) throw usageError("give one URI, or --prefix");
-  if (uri !== undefined) return getOne(session, { tenant, uri }, options.out);
+  if (uri !== undefined) return getOne(context, { tenant, uri }, options.out);
   if (options.out === undefined) throw usageError("--prefix needs -o FOLDER");
   const prefix = options.prefix ?? "";
-  const folder = resolve(session.terminal.cwd, options.out);
-  const resources = storedResources(session.api, tenant);
+  const folder = resolve(context.terminal.cwd, options.out);
+  const resources = storedResources(context.api, tenant);
   const wanted = [...(await resources.all(prefix)).values()].map((stored) => {
     return { stored, file: fileOf(folder, prefix, stored.uri) };
   });
-  const done = await download(session, wanted, resources);
-  session.show({ folder, ...done }, () => {
+  const done = await download(context, wanted, resources);
+  context.show({ folder, ...done }, () => {
     return `${count(wanted.length, "file")} in ${folder}: ${done.loaded} loaded, ${done.unchanged} there already`;
   });
 }
 
-async function getOne(session: Session, of: { tenant: string; uri: string }, out: string | undefined): Promise<void> {
-  const resources = storedResources(session.api, of.tenant);
+async function getOne(
+  context: CommandContext,
+  of: { tenant: string; uri: string },
+  out: string | undefined,
+): Promise<void> {
+  const resources = storedResources(context.api, of.tenant);
   const response = await resources.get(of.uri);
   const body = new Uint8Array(await response.arrayBuffer());
   if (out !== undefined && out !== "-") {
     const stored = { uri: of.uri, size: body.byteLength, sha256: createHash("sha256").update(body).digest("hex") };
-    const file = resolve(session.terminal.cwd, out);
+    const file = resolve(context.terminal.cwd, out);
     const once = { ...resources, get: async () => new Response(body) };
-    await download(session, [{ stored, file }], once);
-    return session.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);
+    await download(context, [{ stored, file }], once);
+    return context.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);
   }
-  if (session.terminal.stdout.isTTY === true && !looksLikeText(body)) {
+  if (context.terminal.stdout.isTTY === true && !looksLikeText(body)) {
     throw usageError(`${of.uri} is binary (${bytes(body.byteLength)}): write it to a file with -o FILE`);
   }
-  session.terminal.stdout.write(body);
+  context.terminal.stdout.write(body);
 }
 
 interface ListOptions {
@@ -112,12 +120,16 @@ interface ListOptions {
   readonly limit?: number;
 }
 
-async function listResources(session: Session, [tenant]: readonly [string], options: ListOptions): Promise<void> {
+async function listResources(
+  context: CommandContext,
+  [tenant]: readonly [string],
+  options: ListOptions,
+): Promise<void> {
   const path = ["tenants", tenant, "resources"];
   const query = options.prefix === undefined ? {} : { prefix: options.prefix };
-  const stored = await collect(session.api.pages<Stored>({ path, query }, options.limit));
-  if (stored.length === 0) session.note(`No resources: tenantry resource put ${tenant} FOLDER uploads some.`);
-  session.show(stored, () => {
+  const stored = await collectPages(context.api.pages<Stored>({ path, query }, options.limit));
+  if (stored.length === 0) context.note(`No resources: tenantry resource put ${tenant} FOLDER uploads some.`);
+  context.show(stored, () => {
     const rows = stored.map((one) => [
       one.uri,
       one.mimeType,
@@ -126,7 +138,7 @@ async function listResources(session: Session, [tenant]: readonly [string], opti
       one.tags.join(", "),
     ]);
     if (rows.length === 0) return "";
-    return table(["uri", "type", "size", "modified", "tags"], rows, session.terminal.stdout);
+    return table(["uri", "type", "size", "modified", "tags"], rows, context.terminal.stdout);
   });
 }
 
@@ -137,23 +149,23 @@ interface DeleteOptions {
 }
 
 async function deleteResources(
-  session: Session,
+  context: CommandContext,
   [tenant, given]: readonly [string, readonly string[]],
   { prefix, ifMatch, yes }: DeleteOptions,
 ): Promise<void> {
   if (given.length > 0 === (prefix !== undefined)) throw usageError("give URIs, or --prefix");
   if (ifMatch !== undefined && given.length !== 1) throw usageError("--if-match: needs exactly one URI");
-  const resources = storedResources(session.api, tenant);
+  const resources = storedResources(context.api, tenant);
   const uris = prefix === undefined ? given : [...(await resources.all(prefix)).keys()];
   if (prefix !== undefined && uris.length > 0) {
-    await confirm(session, `Delete ${count(uris.length, "resource")} under ${prefix} of ${tenant}`, yes);
+    await confirm(context, `Delete ${count(uris.length, "resource")} under ${prefix} of ${tenant}`, yes);
   }
   const condition = ifMatch === undefined ? {} : { "if-match": ifMatch };
   let deleted = 0;
   try {
     await forEachOf(uris, AT_ONCE, async (uri) => {
       const gone = await removeOne(resources, uri, condition);
-      // Under a prefix it is enough that it is not there.
+      // When a whole prefix is deleted, a resource that somebody else deleted meanwhile is no error.
       if (gone && prefix === undefined) throw gone;
       if (!gone) deleted += 1;
     });
@@ -161,7 +173,7 @@ async function deleteResources(
     if (!(error instanceof CliError) || uris.length === 1) throw error;
     throw new CliError(error.exit, `${error.message} (${deleted} of ${uris.length} deleted)`, { cause: error });
   }
-  session.show({ deleted }, () => `${count(deleted, "resource")} deleted`);
+  context.show({ deleted }, () => `${count(deleted, "resource")} deleted`);
 }
 
 async function removeOne(

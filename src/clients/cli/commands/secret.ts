@@ -6,11 +6,11 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type * as z from "zod/mini";
 import type { Acknowledged, Secret } from "../../../admin/contract.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
-import { act, confirm, type Session } from "../session.ts";
+import { act, confirm, type CommandContext } from "../command-context.ts";
 import { table, time } from "../terminal/table.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 
@@ -66,12 +66,16 @@ const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "secre
 
 type Named = readonly [tenant: string, name: string];
 
-async function setSecret(session: Session, [tenant, name]: Named, { fromFile, wait }: SetOptions): Promise<void> {
-  const value = await readValue(session.terminal, name, fromFile);
+async function setSecret(
+  context: CommandContext,
+  [tenant, name]: Named,
+  { fromFile, wait }: SetOptions,
+): Promise<void> {
+  const value = await readValue(context.terminal, name, fromFile);
   if (value === "") throw usageError("a secret has at least one character");
   const query = { wait: wait === true ? 1 : undefined };
-  const done = await session.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), query, json: { value } });
-  session.show(done, () => [`${name} of ${tenant} is set`, ...inForce(done.effectiveAt)].join("\n"));
+  const done = await context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), query, json: { value } });
+  context.show(done, () => [`${name} of ${tenant} is set`, ...inForce(done.effectiveAt)].join("\n"));
 }
 
 async function readValue(terminal: Terminal, name: string, file: string | undefined): Promise<string> {
@@ -85,7 +89,7 @@ async function readValue(terminal: Terminal, name: string, file: string | undefi
   return textOf(await readStdin(terminal), "stdin");
 }
 
-/** Replaced characters would be another secret. */
+/** Invalid UTF-8 is refused: with replaced characters it would be another secret. */
 function textOf(bytes: Uint8Array, from: string): string {
   let text: string;
   try {
@@ -96,19 +100,19 @@ function textOf(bytes: Uint8Array, from: string): string {
   return text.replace(/\r?\n$/, "");
 }
 
-async function listSecrets(session: Session, [tenant]: readonly [string]): Promise<void> {
-  const secrets = await collect(session.api.pages<Listed>({ path: pathOf(tenant) }));
-  if (secrets.length === 0) session.note(`No secrets: tenantry secret set ${tenant} NAME sets one.`);
-  session.show(secrets, () => {
+async function listSecrets(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
+  const secrets = await collectPages(context.api.pages<Listed>({ path: pathOf(tenant) }));
+  if (secrets.length === 0) context.note(`No secrets: tenantry secret set ${tenant} NAME sets one.`);
+  context.show(secrets, () => {
     const rows = secrets.map(({ name, updated }) => [name, time(updated)]);
-    return rows.length === 0 ? "" : table(["secret", "updated"], rows, session.terminal.stdout);
+    return rows.length === 0 ? "" : table(["secret", "updated"], rows, context.terminal.stdout);
   });
 }
 
-async function deleteSecret(session: Session, [tenant, name]: Named, { yes }: { yes?: boolean }): Promise<void> {
-  await confirm(session, `Delete the secret ${name} of ${tenant}`, yes);
-  const done = await session.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
-  // A slip in the name must not look like a secret that is gone.
+async function deleteSecret(context: CommandContext, [tenant, name]: Named, { yes }: { yes?: boolean }): Promise<void> {
+  await confirm(context, `Delete the secret ${name} of ${tenant}`, yes);
+  const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
+  // A mistyped name must not look like a secret that was deleted.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no secret ${name} in ${tenant}, or not any more`);
-  session.show(done, () => `${name} of ${tenant} is deleted everywhere`);
+  context.show(done, () => `${name} of ${tenant} is deleted everywhere`);
 }

@@ -12,7 +12,7 @@ _tenantry() {
   COMPREPLY=($(tenantry __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
   if [ "\${#COMPREPLY[@]}" -eq 0 ]; then compopt -o default 2>/dev/null; fi
 }
-complete -F _tenantry tenantry
+completeWords -F _tenantry tenantry
 `,
   zsh: `#compdef tenantry
 # eval "$(tenantry completion zsh)"
@@ -37,11 +37,11 @@ function __tenantry_complete
         __fish_complete_path "$current"
     end
 end
-complete -c tenantry -f -a '(__tenantry_complete)'
-complete -c tenantry -s f -l file -r -F
-complete -c tenantry -s o -l out -r -F
-complete -c tenantry -l state -r -F
-complete -c tenantry -l project -r -F
+completeWords -c tenantry -f -a '(__tenantry_complete)'
+completeWords -c tenantry -s f -l file -r -F
+completeWords -c tenantry -s o -l out -r -F
+completeWords -c tenantry -l state -r -F
+completeWords -c tenantry -l project -r -F
 `,
 };
 
@@ -55,7 +55,7 @@ export interface Candidate {
 }
 
 /** What could stand in place of the last word. `tenants` is asked only where one is due. */
-export async function complete(
+export async function completeWords(
   program: Command,
   words: readonly string[],
   tenants: () => Promise<readonly string[]>,
@@ -68,9 +68,9 @@ export async function complete(
 
 interface Position {
   readonly command: Command;
-  /** Arguments of it that are there already. */
+  /** How many arguments of the command stand before the word that is completed. */
   readonly given: number;
-  /** The option whose value is due. */
+  /** The option that the word is the value of. */
   readonly option: Option | undefined;
 }
 

@@ -3,10 +3,9 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { parseToken } from "../config.ts";
-import { endpointUrl } from "../mcp-endpoint.ts";
+import { endpointUrl, keyFor, mcpEndpoint } from "../mcp-endpoint.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import { Bridge } from "../stdio/bridge.ts";
 import { findProject, findWrangler, isProject, keepServer } from "../local/keeper.ts";
 import { readLines } from "../stdio/lines.ts";
@@ -64,23 +63,22 @@ client closes stdin, and with ${EXIT.interrupted} by Ctrl+C or SIGTERM; a local 
 }
 
 async function runStdio(
-  session: Session,
+  context: CommandContext,
   [where]: readonly [string | undefined],
   options: StdioOptions,
 ): Promise<void> {
-  const { terminal } = session;
-  const key = options.key ?? (terminal.env.TENANTRY_KEY || undefined);
-  const token = key === undefined ? undefined : parseToken(key);
-  const local = await localServer(session, options);
-  const base = local?.url ?? session.api.base;
-  const place = { url: endpointUrl(base, where), token };
+  const { terminal } = context;
+  const key = keyFor(terminal, options.key);
+  const local = await localServer(context, options);
+  const base = local?.url ?? context.api.base;
+  const endpoint = mcpEndpoint(endpointUrl(base, where), key);
   const end = new AbortController();
   const signal = AbortSignal.any([end.signal, terminal.signal]);
   const outbox = new Outbox(terminal.stdout, signal);
-  const log = (text: string) => session.log(text);
-  log(`serving ${place.url} on stdin and stdout`);
+  const log = (text: string) => context.log(text);
+  log(`serving ${endpoint.url} on stdin and stdout`);
   try {
-    const bridge = new Bridge({ place, signal, log, write: async (text) => outbox.write(text) });
+    const bridge = new Bridge({ endpoint, signal, log, write: async (text) => outbox.write(text) });
     await bridge.run(readLines(terminal.stdin as AsyncIterable<Buffer | string>, terminal.signal));
   } finally {
     end.abort();
@@ -89,19 +87,19 @@ async function runStdio(
   if (terminal.signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
 }
 
-async function localServer(session: Session, options: StdioOptions): Promise<LocalServer | undefined> {
-  const { terminal } = session;
+async function localServer(context: CommandContext, options: StdioOptions): Promise<LocalServer | undefined> {
+  const { terminal } = context;
   if (options.local !== true) {
     if (options.state !== undefined || options.project !== undefined) {
       throw usageError("--state and --project: only with --local");
     }
     return undefined;
   }
-  if (session.namesServer) throw usageError("--local and --url: give one of them");
+  if (context.namesServer) throw usageError("--local and --url: give one of them");
   const project = options.project === undefined ? findProject(terminal.cwd) : resolve(terminal.cwd, options.project);
   if (!isProject(project)) throw usageError(`--project: there is no wrangler.toml in ${project}`);
   findWrangler(project);
   const state = options.state === undefined ? resolve(project, ".tenantry") : resolve(terminal.cwd, options.state);
-  session.log(`starting a server; what it stores is kept in ${state}`);
-  return startLocalServer(terminal, { project, state, quiet: session.quiet });
+  context.log(`starting a server; what it stores is kept in ${state}`);
+  return startLocalServer(terminal, { project, state, quiet: context.quiet });
 }

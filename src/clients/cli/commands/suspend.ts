@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { act, type Session } from "../session.ts";
+import { act, type CommandContext } from "../command-context.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface SuspendOptions {
@@ -53,7 +53,7 @@ function withTarget(command: Command, verb: string): Command {
 }
 
 interface Place {
-  /** undefined: every tenant. */
+  /** Undefined for all tenants. */
   readonly tenant: string | undefined;
   readonly kind: "tenant" | "profile" | "principal" | "tool";
   readonly name: string | undefined;
@@ -73,11 +73,15 @@ function placeOf(tenant: string | undefined, options: SuspendOptions): Place {
   return { tenant, kind, name, shown: name === undefined ? tenant : `${kind} ${name} of ${tenant}` };
 }
 
-async function runSuspend(session: Session, [tenant]: readonly [string?], options: SuspendOptions): Promise<void> {
+async function runSuspend(
+  context: CommandContext,
+  [tenant]: readonly [string?],
+  options: SuspendOptions,
+): Promise<void> {
   const place = placeOf(tenant, options);
   const { kind, name } = place;
   const { note } = options;
-  const done = await session.api.json<unknown>(
+  const done = await context.api.json<unknown>(
     place.tenant === undefined
       ? { method: "POST", path: ["tools", name ?? "", "block"], json: { note } }
       : {
@@ -86,13 +90,17 @@ async function runSuspend(session: Session, [tenant]: readonly [string?], option
           json: { kind, ...(name !== undefined && { name }), note },
         },
   );
-  session.show(done ?? {}, () => `${place.shown}: suspended`);
+  context.show(done ?? {}, () => `${place.shown}: suspended`);
 }
 
-async function runResume(session: Session, [tenant]: readonly [string?], options: SuspendOptions): Promise<void> {
+async function runResume(
+  context: CommandContext,
+  [tenant]: readonly [string?],
+  options: SuspendOptions,
+): Promise<void> {
   const place = placeOf(tenant, options);
   const { kind, name } = place;
-  const done = await session.api.json<{ readonly changed: boolean } | undefined>({
+  const done = await context.api.json<{ readonly changed: boolean } | undefined>({
     method: "DELETE",
     path:
       place.tenant === undefined
@@ -100,5 +108,5 @@ async function runResume(session: Session, [tenant]: readonly [string?], options
         : ["tenants", place.tenant, "suspensions", kind, ...(name === undefined ? [] : [name])],
   });
   if (done?.changed === false) throw new CliError(EXIT.notFound, `${place.shown}: was not suspended`);
-  session.show(done ?? {}, () => `${place.shown}: resumed`);
+  context.show(done ?? {}, () => `${place.shown}: resumed`);
 }

@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import { Option } from "commander";
 import type * as z from "zod/mini";
 import type { Suspension, Tenant, TenantSummary } from "../../../admin/contract.ts";
-import { collect } from "../admin/admin-client.ts";
+import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
 import { parseCount } from "./option-values.ts";
-import { act, confirm, type Session } from "../session.ts";
+import { act, confirm, type CommandContext } from "../command-context.ts";
 import { facts, table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -77,18 +77,18 @@ Region and jurisdiction are decided here and stay. Everything else can change: s
   act(remove, terminal, deleteTenant);
 }
 
-async function createTenant(session: Session, [id]: readonly [string], options: CreateOptions): Promise<void> {
+async function createTenant(context: CommandContext, [id]: readonly [string], options: CreateOptions): Promise<void> {
   const { file, title, mode, search, region, jurisdiction } = options;
-  const from = file === undefined ? undefined : await readTenantFile(file, session.terminal);
-  // What is undefined is not in the JSON, so it must not hide what the file says.
+  const from = file === undefined ? undefined : await readTenantFile(file, context.terminal);
+  // An option that was not given is undefined, and must not replace what the file says.
   const document = { ...from?.document, ...given({ title, mode, search }) };
   const birth = { ...from?.birth, ...given({ region, jurisdiction }) };
-  const made = await session.api.json<TenantAnswer>({
+  const made = await context.api.json<TenantAnswer>({
     method: "POST",
     path: ["tenants"],
     json: { id, document, ...birth },
   });
-  session.show(made, () => createdText(made));
+  context.show(made, () => createdText(made));
 }
 
 function given(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -100,21 +100,21 @@ export function createdText({ id, url, effective }: TenantAnswer): string {
   return `${id} is at ${url}${next}`;
 }
 
-async function listTenants(session: Session, _args: readonly [], options: { limit?: number }): Promise<void> {
-  const tenants = await collect(session.api.pages<Summary>({ path: ["tenants"] }, options.limit));
-  if (tenants.length === 0) session.note("No tenants yet: tenantry tenant create ID makes one.");
-  session.show(tenants, () => {
+async function listTenants(context: CommandContext, _args: readonly [], options: { limit?: number }): Promise<void> {
+  const tenants = await collectPages(context.api.pages<Summary>({ path: ["tenants"] }, options.limit));
+  if (tenants.length === 0) context.note("No tenants yet: tenantry tenant create ID makes one.");
+  context.show(tenants, () => {
     const rows = tenants.map(({ id, created, state }) => [id, state, time(created)]);
-    return rows.length === 0 ? "" : table(["tenant", "state", "created"], rows, session.terminal.stdout);
+    return rows.length === 0 ? "" : table(["tenant", "state", "created"], rows, context.terminal.stdout);
   });
 }
 
-async function showTenant(session: Session, [id]: readonly [string]): Promise<void> {
+async function showTenant(context: CommandContext, [id]: readonly [string]): Promise<void> {
   const [tenant, suspensions] = await Promise.all([
-    session.api.json<TenantAnswer>({ path: ["tenants", id] }),
-    collect(session.api.pages<SuspensionAnswer>({ path: ["tenants", id, "suspensions"] })),
+    context.api.json<TenantAnswer>({ path: ["tenants", id] }),
+    collectPages(context.api.pages<SuspensionAnswer>({ path: ["tenants", id, "suspensions"] })),
   ]);
-  session.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
+  context.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
 }
 
 function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer[]): string {
@@ -148,11 +148,15 @@ function names(map: Readonly<Record<string, unknown>> | undefined): string {
   return Object.keys(map ?? {}).join(", ");
 }
 
-async function deleteTenant(session: Session, [id]: readonly [string], { yes }: { yes?: boolean }): Promise<void> {
+async function deleteTenant(
+  context: CommandContext,
+  [id]: readonly [string],
+  { yes }: { yes?: boolean },
+): Promise<void> {
   const path = ["tenants", id];
-  // Asked for a tenant that exists, so that a slip is found before the question.
-  if (yes !== true) await session.api.json({ path });
-  await confirm(session, `Delete ${id} with everything it has`, yes);
-  const done = await session.api.json<unknown>({ method: "DELETE", path });
-  session.show(done ?? { deleted: id }, () => `${id} is deleted`);
+  // Looks for the tenant first, so that a mistyped name is found before anybody is asked to confirm.
+  if (yes !== true) await context.api.json({ path });
+  await confirm(context, `Delete ${id} with everything it has`, yes);
+  const done = await context.api.json<unknown>({ method: "DELETE", path });
+  context.show(done ?? { deleted: id }, () => `${id} is deleted`);
 }

@@ -1,18 +1,22 @@
 // Owns a tool's arguments as typed in a shell: `key=value` by the tool's own schema, `key:=JSON`.
-// What is wrong with a value, the server says.
+// Refuses to judge a value: the server does.
 
 import { usageError } from "../exit.ts";
-import type { Json } from "../mcp-http.ts";
+import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 
 export interface ToolAbout {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
-  readonly inputSchema?: Json;
+  readonly inputSchema?: JsonObject;
 }
 
-export function parseArguments(pairs: readonly string[], json: string | undefined, schema: Json | undefined): Json {
-  const args: Json = json === undefined ? {} : parseJsonArgs(json);
+export function parseArguments(
+  pairs: readonly string[],
+  json: string | undefined,
+  schema: JsonObject | undefined,
+): JsonObject {
+  const args: JsonObject = json === undefined ? {} : parseJsonArgs(json);
   for (const pair of pairs) {
     const match = /^([^=:]+)(:?=)([\s\S]*)$/.exec(pair);
     if (!match) throw usageError(`${pair}: an argument is key=value, or key:=JSON`);
@@ -22,9 +26,9 @@ export function parseArguments(pairs: readonly string[], json: string | undefine
   return args;
 }
 
-function parseJsonArgs(text: string): Json {
+function parseJsonArgs(text: string): JsonObject {
   const value = parseJson(text, "--json-args");
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  if (isObject(value)) return value;
   throw usageError("--json-args: must be a JSON object");
 }
 
@@ -36,12 +40,12 @@ function parseJson(text: string, what: string): unknown {
   }
 }
 
-function propertyOf(schema: Json | undefined, key: string): Json | undefined {
-  return (schema?.properties as Record<string, Json> | undefined)?.[key];
+function propertyOf(schema: JsonObject | undefined, key: string): JsonObject | undefined {
+  return (schema?.properties as Record<string, JsonObject> | undefined)?.[key];
 }
 
-/** Only where the schema asks for no text: `note_write title=2026` is a title. */
-function coerce(text: string, property: Json | undefined): unknown {
+/** A value is read as JSON only where the schema wants something else than a text: in `title=2026` it is a text. */
+function coerce(text: string, property: JsonObject | undefined): unknown {
   const types = [property?.type].flat();
   if (property === undefined || types.includes("string") || types.includes(undefined)) return text;
   if (types.includes("array") && !/^\s*\[/.test(text)) return text === "" ? [] : listOf(text, property);
@@ -52,13 +56,13 @@ function coerce(text: string, property: Json | undefined): unknown {
   }
 }
 
-function listOf(text: string, property: Json): unknown[] {
-  return text.split(",").map((item) => coerce(item, property.items as Json | undefined));
+function listOf(text: string, property: JsonObject): unknown[] {
+  return text.split(",").map((item) => coerce(item, property.items as JsonObject | undefined));
 }
 
 /** `title text [tags...]`, as a shell would show it. */
 export function signatureOf({ inputSchema }: ToolAbout): string {
   const required = new Set((inputSchema?.required as string[] | undefined) ?? []);
-  const keys = Object.keys((inputSchema?.properties as Json | undefined) ?? {});
+  const keys = Object.keys((inputSchema?.properties as JsonObject | undefined) ?? {});
   return keys.map((key) => (required.has(key) ? key : `[${key}]`)).join(" ");
 }

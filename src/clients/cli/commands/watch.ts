@@ -1,15 +1,18 @@
 // Owns `tenantry watch`: what a tenant announces, as it happens, through `subscriptions/listen` of its MCP endpoint.
 
 import type { Command } from "commander";
-import { setTimeout as sleep } from "node:timers/promises";
-import { parseToken } from "../config.ts";
-import { endpointUrl } from "../mcp-endpoint.ts";
+import { pause } from "../../../mcp-client/clock.ts";
+import { LIST_CHANGED, listen2026, missingFrom, RESOURCE_UPDATED } from "../../../mcp-client/listen-2026.ts";
+import type { ListenEvent, SubscriptionFilter } from "../../../mcp-client/listen-2026.ts";
+import { paramsOf, type NotificationMessage } from "../../../mcp-client/message.ts";
+import { request2026 } from "../../../mcp-client/outgoing.ts";
+import { ERRORS } from "../../../protocol/errors.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { keepListening, missingFrom, type Filter } from "../listen.ts";
-import { McpRefused, noAnswer, openMcp, resultOf, type McpEndpoint } from "../mcp-client.ts";
-import { isObject, type Json } from "../mcp-http.ts";
-import { act, repeated, type Session } from "../session.ts";
+import { endpointUrl, keyFor, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { act, repeated, type CommandContext } from "../command-context.ts";
+import { dropReason, McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { CLIENT_INFO } from "../version.ts";
 
 interface WatchOptions {
   readonly key?: string;
@@ -20,11 +23,11 @@ interface WatchOptions {
 }
 
 const AFTER_GOODBYE_MS = 1000;
-const METHOD_NOT_FOUND = -32601;
+const METHOD_NOT_FOUND = ERRORS.methodNotFound.code;
 const WORDS: Readonly<Record<string, string>> = {
-  "notifications/tools/list_changed": "tools changed",
-  "notifications/prompts/list_changed": "prompts changed",
-  "notifications/resources/list_changed": "resources changed",
+  [LIST_CHANGED.toolsListChanged]: "tools changed",
+  [LIST_CHANGED.promptsListChanged]: "prompts changed",
+  [LIST_CHANGED.resourcesListChanged]: "resources changed",
 };
 
 export function addWatchCommand(program: Command, terminal: Terminal): void {
@@ -51,68 +54,66 @@ When the connection drops, it is made again, and stderr says so: what changed me
   act(watch, terminal, runWatch);
 }
 
-async function runWatch(session: Session, [where]: readonly [string], options: WatchOptions): Promise<void> {
-  const { signal } = session.terminal;
-  const endpoint = endpointOf(session, where, options.key);
+async function runWatch(context: CommandContext, [where]: readonly [string], options: WatchOptions): Promise<void> {
+  const { terminal } = context;
+  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), keyFor(terminal, options.key));
   const wanted = filterOf(options);
-  for (let before = false; ; before = true) {
-    const graceful = await listenOnce(session, endpoint, wanted, before);
-    if (graceful) session.log("the server ended the stream; listening again");
-    if (!graceful || !(await waited(signal))) throw new CliError(EXIT.interrupted, "interrupted");
+  for (let hasWorked = false; ; hasWorked = true) {
+    const isGraceful = await listenOnce(context, endpoint, { wanted, hasWorked });
+    if (isGraceful) context.log("the server ended the stream; listening again");
+    if (!isGraceful || !(await pause(endpoint.clock, AFTER_GOODBYE_MS, terminal.signal))) {
+      throw new CliError(EXIT.interrupted, "interrupted");
+    }
   }
 }
 
-/** False: interrupted. */
-async function listenOnce(session: Session, endpoint: McpEndpoint, wanted: Filter, before: boolean): Promise<boolean> {
-  const ended = await keepListening({
-    signal: endpoint.signal,
-    wasOpen: before,
-    open: async () => openMcp(endpoint, { method: "subscriptions/listen", params: { notifications: wanted } }),
-    acknowledged: async (_received, filter, first) => {
-      const missing = missingFrom(filter, wanted);
-      if (missing.length > 0) session.log(`not announced here: ${missing.join(", ")}`);
-      if (first === undefined && !before) session.note(`Watching ${endpoint.url}; Ctrl+C ends it.`);
-      else session.log("listening again; what changed meanwhile is not known");
-    },
-    notified: async ({ message }) => print(session, message),
-    dropped: (why, waitMs) => session.log(`${why}; listening again in ${waitMs / 1000} s`),
-  });
-  if (ended === undefined) return false;
-  if (ended.response === undefined) throw noAnswer(endpoint, ended.answer);
+interface Watching {
+  readonly wanted: SubscriptionFilter;
+  /** The server has ended an earlier subscription. */
+  readonly hasWorked: boolean;
+}
+
+/** True where the server ended the stream in good order, false where we were interrupted. */
+async function listenOnce(context: CommandContext, endpoint: McpEndpoint, watching: Watching): Promise<boolean> {
+  const params = { notifications: watching.wanted };
+  const asked = { id: nextRequestId(), method: "subscriptions/listen", params };
+  const request = request2026(asked, { clientInfo: CLIENT_INFO, capabilities: {} });
+  const options = { signal: context.terminal.signal, limits: endpoint.limits, hasWorked: watching.hasWorked };
   try {
-    resultOf(ended.response.message, ended.answer);
+    for await (const event of listen2026(endpoint, request, options)) {
+      if (event.kind === "ended") return true;
+      tell(context, endpoint, watching, event);
+    }
+    return false;
   } catch (error) {
-    throw explained(error, endpoint);
+    throw explained(mcpProblem(error, endpoint));
   }
-  return true;
 }
 
-function explained(error: unknown, { token }: McpEndpoint): unknown {
-  if (!(error instanceof McpRefused)) return error;
-  const hint = token === undefined ? "no key: set TENANTRY_KEY or give --key" : "the key was refused";
-  if (error.status === 401) return new McpRefused(401, error.code, `${error.message} (${hint})`);
-  if (error.code !== METHOD_NOT_FOUND) return error;
-  return new CliError(EXIT.refused, `${error.message} (this server announces nothing)`, { cause: error });
+type Told = Exclude<ListenEvent, { kind: "ended" }>;
+
+function tell(context: CommandContext, { url }: McpEndpoint, { wanted, hasWorked }: Watching, event: Told): void {
+  switch (event.kind) {
+    case "notification":
+      return print(context, event.message);
+    case "dropped":
+      return context.log(`${dropReason(event.fault)}; listening again in ${event.waitMs / 1000} s`);
+    case "listening": {
+      const missing = missingFrom(event.filter, wanted);
+      if (missing.length > 0) context.log(`not announced here: ${missing.join(", ")}`);
+      if (event.isAgain || hasWorked) context.log("listening again; what changed meanwhile is not known");
+      else context.note(`Watching ${url}; Ctrl+C ends it.`);
+    }
+  }
 }
 
-async function waited(signal: AbortSignal): Promise<boolean> {
-  await sleep(AFTER_GOODBYE_MS, undefined, { signal }).catch(() => undefined);
-  return !signal.aborted;
+function explained(problem: unknown): unknown {
+  if (!(problem instanceof McpRefused) || problem.code !== METHOD_NOT_FOUND) return problem;
+  return new CliError(EXIT.refused, `${problem.message} (this server announces nothing)`, { cause: problem });
 }
 
-function endpointOf({ api, terminal }: Session, where: string, given: string | undefined): McpEndpoint {
-  const key = given ?? (terminal.env.TENANTRY_KEY || undefined);
-  return {
-    url: endpointUrl(api.base, where),
-    token: key === undefined ? undefined : parseToken(key),
-    capabilities: {},
-    signal: terminal.signal,
-    onNotification: () => {},
-  };
-}
-
-/** Everything but single resources, where nothing is asked for. */
-function filterOf({ tools, prompts, resources, resource }: WatchOptions): Filter {
+/** Without options: all three lists, but no single resource. */
+function filterOf({ tools, prompts, resources, resource }: WatchOptions): SubscriptionFilter {
   const all = !tools && !prompts && !resources && !resource;
   return {
     ...((all || tools) && { toolsListChanged: true }),
@@ -122,14 +123,15 @@ function filterOf({ tools, prompts, resources, resource }: WatchOptions): Filter
   };
 }
 
-function print({ json, terminal }: Session, message: Json): void {
-  if (json) return void terminal.stdout.write(`${JSON.stringify(message)}\n`);
+function print({ json, terminal }: CommandContext, message: NotificationMessage): void {
+  if (json) return void terminal.stdout.write(`${JSON.stringify(message.value())}\n`);
   terminal.stdout.write(`${clock(new Date())}  ${oneLine(wordsOf(message))}\n`);
 }
 
-function wordsOf({ method, params }: Json): string {
-  const uri = isObject(params) && typeof params.uri === "string" ? params.uri : "";
-  return method === "notifications/resources/updated" ? `${uri} changed` : (WORDS[String(method)] ?? String(method));
+function wordsOf(message: NotificationMessage): string {
+  if (message.method !== RESOURCE_UPDATED) return WORDS[message.method] ?? message.method;
+  const { uri } = paramsOf(message);
+  return `${typeof uri === "string" ? uri : ""} changed`;
 }
 
 /** `14:03:59`, where the person sits. */

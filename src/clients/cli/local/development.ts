@@ -1,5 +1,5 @@
-// Owns how a server is run on this machine: what `wrangler dev` is told, the token of one start, when it is ready.
-// What `npm start` and `tenantry stdio --local` share. Refuses to ask anything of the network.
+// Owns how a server is run on this machine, for `npm start` and for `tenantry stdio --local`: what `wrangler dev` is told, the
+// token of one start, when it is ready. Refuses to need the network.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 /** Without these wrangler asks the network for a place to pretend to be at, and waits for it. */
 export const OFFLINE = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
 
-/** Options of `wrangler dev` that a person may replace. */
+/** Options of `wrangler dev` that a person may override on the command line. */
 export function developmentOptions(port: string, state: string): Record<string, string> {
   return {
     port,
@@ -19,12 +19,12 @@ export function developmentOptions(port: string, state: string): Record<string, 
   };
 }
 
-/** Variables of the Worker that nobody may. */
+/** Variables of the Worker that nobody may override. */
 export function developmentVariables(adminToken: string, secretsKey: string): string[] {
   return [
-    // Only these names reach a Worker on this machine: a page elsewhere cannot get in by rebinding its own.
+    // Other hostnames are refused, so that a web page cannot reach the Worker by pointing its own name at this machine.
     "--var=HOSTS:localhost,127.0.0.1,[::1]",
-    // A token of this start alone; a deployed Worker has none unless somebody sets one.
+    // Valid for this start only. A deployed Worker has no such token unless somebody sets one.
     `--var=DEV_ADMIN_TOKEN:${adminToken}`,
     `--var=SECRETS_KEY:${secretsKey}`,
   ];
@@ -34,7 +34,7 @@ export function developmentTokenFile(folder: string, port: string): string {
   return join(folder, ".wrangler", `development-token-${port}`);
 }
 
-/** Left where the command line of this folder finds it, readable to its owner alone. */
+/** Written where the command line looks when it is run in this folder; only its owner may read it. */
 export async function keepDevelopmentToken(folder: string, port: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
   const file = developmentTokenFile(folder, port);
@@ -43,7 +43,7 @@ export async function keepDevelopmentToken(folder: string, port: string): Promis
   return token;
 }
 
-/** Kept, because what was sealed with it is kept too. */
+/** The key is kept, because what was sealed with it is kept too and must stay readable. */
 export async function keepSecretsKey(file: string): Promise<string> {
   try {
     return (await readFile(file, "utf8")).trim();

@@ -23,14 +23,14 @@ import type { Terminal } from "../terminal/terminal.ts";
 const CONFIGS = ["wrangler.toml", "wrangler.jsonc", "wrangler.json"];
 const STOPPED_WITHIN_MS = 3000;
 
-export interface Kept {
+export interface KeptServer {
   readonly project: string;
   readonly state: string;
   readonly port: string;
 }
 
-/** Until stdin ends. */
-export async function keepServer(terminal: Terminal, { project, state, port }: Kept): Promise<void> {
+/** Runs the server until stdin ends, which is when the bridge is gone. */
+export async function keepServer(terminal: Terminal, { project, state, port }: KeptServer): Promise<void> {
   const wrangler = findWrangler(project);
   const release = await lock(state);
   try {
@@ -52,7 +52,7 @@ function argumentsFor(state: string, port: string): string[] {
   return ["dev", "--ip=127.0.0.1", ...options];
 }
 
-/** A process group of its own, because wrangler starts others: whatever happens, all of them can be ended. */
+/** In a process group of its own: wrangler starts other processes, and all of them must be ended together. */
 function start(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
   const env = { ...process.env, ...OFFLINE };
   const detached = process.platform !== "win32";
@@ -90,7 +90,7 @@ async function lock(state: string): Promise<() => Promise<void>> {
     await mkdir(state, { recursive: true });
     if (!(await take(file))) {
       const owner = Number(await readFile(file, "utf8").catch(() => "0"));
-      // What a machine that was switched off left behind is nobody's.
+      // The file may be left from a process that is gone, for instance when the machine was switched off.
       if (!isAlive(owner)) await rm(file, { force: true });
       if (isAlive(owner) || !(await take(file))) {
         throw usageError(`${state} is in use by process ${owner}; end that, or give --state another folder`);
@@ -102,7 +102,7 @@ async function lock(state: string): Promise<() => Promise<void>> {
   return async () => rm(file, { force: true });
 }
 
-/** False: somebody has it. */
+/** False where another process has it. */
 async function take(file: string): Promise<boolean> {
   try {
     await writeFile(file, String(process.pid), { flag: "wx" });
@@ -142,7 +142,7 @@ export function findWrangler(project: string): string {
     try {
       return join(dirname(createRequire(from).resolve("wrangler/package.json")), "bin", "wrangler.js");
     } catch {
-      // Looked for in the other place, or said below.
+      // Not there: the next place is tried, and after the last one the error below is thrown.
     }
   }
   throw new CliError(EXIT.usage, `--local needs wrangler; install it: npm install --save-dev wrangler (in ${project})`);

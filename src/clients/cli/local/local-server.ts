@@ -1,5 +1,5 @@
-// Owns a server on this machine for as long as the bridge runs: started by a keeper process that outlives us by moments
-// only, because its stdin is a pipe that closes with us, however we end.
+// Owns a server on this machine for as long as the bridge runs. A keeper process starts and stops it: its stdin is a pipe from
+// us, which the system closes however we end, so the keeper never outlives us for long.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -34,7 +34,7 @@ export async function startLocalServer(terminal: Terminal, options: LocalOptions
   const gone = once(keeper, "exit");
   const stop = async () => {
     keeper.stdin?.end();
-    // The keeper itself ends a server that does not stop; this is for a keeper that does not.
+    // The keeper kills a server that does not stop. If the keeper itself does not stop, it is not waited for.
     await Promise.race([gone, sleep(STOPPED_WITHIN_MS, undefined, { ref: false })]);
     keeper.unref();
   };

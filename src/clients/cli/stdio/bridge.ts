@@ -1,40 +1,51 @@
-// Owns the bridge: each line of a local client goes to the era it belongs to, in the order it came, until there are no more.
-// Refuses garbage, which ends nothing, and more messages than it can hold.
+// Owns the bridge between a local client and its endpoint: each line goes to the era it belongs to, in the order it came.
+// Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
 
 import { deferred } from "./deferred.ts";
-import { Calls, type Call } from "./calls.ts";
+import { mcpReason } from "../terminal/mcp-problem.ts";
+import { Bridge2025 } from "./bridge-2025.ts";
+import { Bridge2026 } from "./bridge-2026.ts";
+import { OpenCalls, type LocalCall } from "./calls.ts";
 import type { Line } from "./lines.ts";
-import { Session2025 } from "./session-2025.ts";
-import { Stateless2026 } from "./stateless-2026.ts";
-import { errorText, readMessage, unreadable, type Garbage, type Sent } from "./wire.ts";
-import { reasonOf, type Wiring } from "./wiring.ts";
+import {
+  errorText,
+  readLocalMessage,
+  unreadable,
+  type Garbage,
+  type LocalMessage,
+  type LocalNotification,
+  type LocalRequest,
+  type LocalResponse,
+} from "./local-message.ts";
+import type { Wiring } from "./wiring.ts";
 
 const LAST_ANSWERS_MS = 3000;
 const MAX_TOLD = 1000;
 
 export class Bridge {
   readonly #wiring: Wiring;
-  readonly #calls: Calls;
-  readonly #session: Session2025;
-  readonly #stateless: Stateless2026;
-  /** What the next message waits for. */
+  readonly #calls: OpenCalls;
+  readonly #era2025: Bridge2025;
+  readonly #era2026: Bridge2026;
+  /** `initialize` or `notifications/initialized` while it is on its way: everything after it must wait. */
   #gate: Promise<void> = Promise.resolve();
-  /** Notifications and responses that are not through yet. */
+  /** How many notifications and responses are on their way to the server. */
   #told = 0;
   #speaks2026 = false;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
-    this.#calls = new Calls({ write: wiring.write, signal: wiring.signal });
-    this.#session = new Session2025(wiring);
-    this.#stateless = new Stateless2026(wiring);
+    this.#calls = new OpenCalls({ write: wiring.write, signal: wiring.signal });
+    this.#era2025 = new Bridge2025(wiring);
+    this.#era2026 = new Bridge2026(wiring);
   }
 
-  /** Settles when the client has closed its end, and what was under way has come to one. */
+  /** Settles when the client has closed its end and open requests are answered, or have had a moment to be. */
   async run(lines: AsyncIterable<Line>): Promise<void> {
-    for await (const line of lines) await this.#take("text" in line ? readMessage(line.text) : unreadable(line.broken));
+    for await (const line of lines)
+      await this.#take("text" in line ? readLocalMessage(line.text) : unreadable(line.broken));
     await this.#lastAnswers();
-    await this.#session.goodbye();
+    await this.#era2025.goodbye();
   }
 
   async #lastAnswers(): Promise<void> {
@@ -46,8 +57,8 @@ export class Bridge {
     clearTimeout(timer);
   }
 
-  /** Settles when the next line may be read, not when this one is done. */
-  async #take(sent: Sent | Garbage): Promise<void> {
+  /** Settles when the next line may be read, which is long before the answer. */
+  async #take(sent: LocalMessage | Garbage): Promise<void> {
     if (sent.kind === "garbage") return this.#refuse(sent);
     if (sent.revision !== undefined) this.#speaks2026 = true;
     if (sent.kind === "request") return this.#takeRequest(sent);
@@ -60,42 +71,42 @@ export class Bridge {
     if (sent.method === "notifications/initialized") this.#gate = work;
   }
 
-  async #takeRequest(sent: Sent): Promise<void> {
+  async #takeRequest(sent: LocalRequest): Promise<void> {
     const call = this.#calls.begin(sent);
     if (!call) {
       this.#wiring.log(`${sent.method} is refused: too many requests wait for an answer`);
       const why = "too many requests wait for an answer";
-      return this.#wiring.write(errorText(sent.message.id as string | number, why));
+      return this.#wiring.write(errorText(sent.id, why));
     }
-    const era = sent.revision === undefined ? this.#session : this.#stateless;
+    const era = sent.revision === undefined ? this.#era2025 : this.#era2026;
     const work = this.#inTurn(async () => (call.isOpen ? era.request(call) : undefined));
     if (sent.method === "initialize") this.#gate = work;
   }
 
-  /** Never rejects. */
+  /** After the handshake that may be on its way. Never rejects. */
   async #inTurn(work: () => Promise<void>): Promise<void> {
     try {
       await this.#gate;
       await work();
     } catch (error) {
-      if (!this.#wiring.signal.aborted) this.#wiring.log(reasonOf(error));
+      if (!this.#wiring.signal.aborted) this.#wiring.log(mcpReason(error, this.#wiring.endpoint));
     }
   }
 
-  async #tell(sent: Sent): Promise<void> {
-    if (sent.revision !== undefined) return this.#stateless.tell(sent);
-    if (!this.#session.isOpen && this.#speaks2026) return this.#wiring.log(`${sent.method || "a response"} is ignored`);
+  async #tell(sent: LocalNotification | LocalResponse): Promise<void> {
+    if (sent.revision !== undefined) return this.#era2026.tell(sent);
+    if (!this.#era2025.isOpen && this.#speaks2026) return this.#wiring.log(`${sent.method || "a response"} is ignored`);
     try {
-      await this.#session.tell(sent);
+      await this.#era2025.tell(sent);
     } finally {
-      // A server that was told to stop does not answer any more; where it does, nobody wants it.
+      // The server is told first. After that nobody wants an answer, whether the server gives one or not.
       if (sent.method === "notifications/cancelled") await this.#calls.find(sent.params.requestId)?.cancel();
     }
   }
 
-  /** On HTTP, a 2026 request is cancelled by closing it. */
-  async #cancel2026({ params }: Sent): Promise<boolean> {
-    const call: Call | undefined = this.#calls.find(params.requestId);
+  /** In era 2026 closing a request cancels it, so the server is told nothing. */
+  async #cancel2026({ params }: LocalNotification | LocalResponse): Promise<boolean> {
+    const call: LocalCall | undefined = this.#calls.find(params.requestId);
     if (call?.sent.revision === undefined) return false;
     await call.cancel();
     return true;
@@ -103,7 +114,7 @@ export class Bridge {
 
   async #refuse({ code, why, id }: Garbage): Promise<void> {
     this.#wiring.log(why);
-    // 2026 has no response without an id.
+    // Era 2026 has no responses without an id, so there the log must do.
     if (id !== null || !this.#speaks2026) await this.#wiring.write(errorText(id, why, code));
   }
 }

@@ -2,27 +2,28 @@
 // Refuses more of them than this process can hold.
 
 import { deferred } from "./deferred.ts";
+import type { ResponseMessage } from "../../../mcp-client/message.ts";
+import type { RequestId } from "../../../protocol/jsonrpc.ts";
 import { oneLine } from "../terminal/terminal.ts";
-import type { Received } from "../mcp-http.ts";
-import { errorText, responseText, type RequestId, type Sent } from "./wire.ts";
+import { errorText, responseText, type LocalRequest } from "./local-message.ts";
 
 const MAX_CALLS = 1000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
-export interface CallsOptions {
+export interface OpenCallsOptions {
   readonly write: (text: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
-export class Call {
+export class LocalCall {
   readonly id: RequestId;
-  readonly sent: Sent;
-  readonly #calls: Calls;
+  readonly sent: LocalRequest;
+  readonly #calls: OpenCalls;
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
 
-  constructor(calls: Calls, sent: Sent, stop: AbortSignal) {
-    this.id = sent.message.id as RequestId;
+  constructor(calls: OpenCalls, sent: LocalRequest, stop: AbortSignal) {
+    this.id = sent.id;
     this.sent = sent;
     this.#calls = calls;
     this.signal = AbortSignal.any([this.#abort.signal, stop]);
@@ -32,54 +33,54 @@ export class Call {
     return this.#calls.has(this);
   }
 
-  async answer(received: Received): Promise<void> {
-    await this.#calls.end(this, responseText(this.id, received));
+  async answer(response: ResponseMessage): Promise<void> {
+    await this.#calls.end(this, responseText(this.id, response));
   }
 
   async fail(why: string): Promise<void> {
     await this.#calls.end(this, errorText(this.id, oneLine(why)));
   }
 
-  /** Without another word to the client. */
+  /** A cancelled request gets no answer, not even an error. */
   async cancel(): Promise<void> {
     await this.#calls.end(this);
     this.#abort.abort();
   }
 
-  /** Its HTTP exchange has no more to say. */
+  /** Ends its HTTP exchange; whether it has been answered stays as it is. */
   close(): void {
     this.#abort.abort();
   }
 }
 
-export class Calls {
-  readonly #open = new Set<Call>();
-  readonly #options: CallsOptions;
+export class OpenCalls {
+  readonly #open = new Set<LocalCall>();
+  readonly #options: OpenCallsOptions;
   #characters = 0;
   #idle = deferred();
 
-  constructor(options: CallsOptions) {
+  constructor(options: OpenCallsOptions) {
     this.#options = options;
   }
 
-  /** Undefined: there are too many already. */
-  begin(sent: Sent): Call | undefined {
+  /** Undefined where too many are open already. */
+  begin(sent: LocalRequest): LocalCall | undefined {
     if (this.#open.size >= MAX_CALLS || this.#characters + sent.text.length > MAX_CHARACTERS) return undefined;
-    const call = new Call(this, sent, this.#options.signal);
+    const call = new LocalCall(this, sent, this.#options.signal);
     this.#open.add(call);
     this.#characters += sent.text.length;
     return call;
   }
 
-  find(id: unknown): Call | undefined {
+  find(id: unknown): LocalCall | undefined {
     return [...this.#open].find((call) => call.id === id);
   }
 
-  has(call: Call): boolean {
+  has(call: LocalCall): boolean {
     return this.#open.has(call);
   }
 
-  async end(call: Call, text?: string): Promise<void> {
+  async end(call: LocalCall, text?: string): Promise<void> {
     if (!this.#open.delete(call)) return;
     this.#characters -= call.sent.text.length;
     if (text !== undefined) await this.#options.write(text);
@@ -87,7 +88,7 @@ export class Calls {
     this.#idle = deferred();
   }
 
-  /** Until all are answered but those that wait for the future. */
+  /** Until all are answered but subscriptions, which stay open for as long as the client lives. */
   async drained(): Promise<void> {
     while ([...this.#open].some(({ sent }) => sent.method !== "subscriptions/listen")) await this.#idle.promise;
   }

@@ -1,4 +1,4 @@
-// Owns cutting what a local client writes into lines. Refuses lines without end and what is not UTF-8, and goes on after them.
+// Owns cutting what a local client writes into lines. Refuses lines that are too long or not UTF-8, and goes on after them.
 
 export type Line = { readonly text: string } | { readonly broken: string };
 
@@ -19,7 +19,7 @@ export async function* readLines(
     }
     line.add(rest);
   }
-  // Somebody may have forgotten the last newline.
+  // The last line may have no newline.
   if (!signal.aborted) yield* line.take();
 }
 
@@ -33,7 +33,7 @@ class LineBuffer {
     else if (piece.byteLength > 0) this.#pieces.push(piece);
   }
 
-  /** Nothing for an empty line. */
+  /** The line that is complete now; nothing where it is empty. */
   *take(): Generator<Line, void, void> {
     const pieces = this.#pieces;
     const isTooLong = this.#size > MAX_LINE_BYTES;
@@ -54,7 +54,7 @@ function decode(pieces: readonly Uint8Array[]): string | undefined {
   }
 }
 
-/** Nobody can interrupt a read, so it is left where it is. */
+/** A read of stdin cannot be interrupted, so at an abort it is left pending and nobody waits for it. */
 async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T, void, void> {
   const reader = input[Symbol.asyncIterator]();
   let stop = () => {};
@@ -62,7 +62,7 @@ async function* untilAborted<T>(input: AsyncIterable<T>, signal: AbortSignal): A
   signal.addEventListener("abort", abort, { once: true });
   try {
     while (!signal.aborted) {
-      // Not a race with one promise for all reads: that would keep whatever was read.
+      // Racing each read against one long-lived promise would keep in memory all that was ever read.
       const next = await new Promise<IteratorResult<T> | undefined>((resolve, reject) => {
         stop = () => resolve(undefined);
         reader.next().then(resolve, reject);

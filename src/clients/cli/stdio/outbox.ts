@@ -13,9 +13,9 @@ export class Outbox {
     this.#signal = signal;
   }
 
-  /** The text of one JSON value. Settles when there is room for the next. */
+  /** Writes the text of one JSON value as a line; settles when the client has room for the next one. */
   async write(text: string): Promise<void> {
-    // JSON has no line breaks but between its tokens.
+    // In JSON a line break can only stand between tokens, so a space means the same.
     const line = `${text.replaceAll(/[\r\n]+/g, " ")}\n`;
     this.#tail = this.#tail.then(() => this.#put(line));
     return this.#tail;

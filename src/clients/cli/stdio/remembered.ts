@@ -1,23 +1,20 @@
 // Owns what a 2025 session was told and a new one must be told again, and which of the server's questions are open.
 
-import type { Json } from "../mcp-http.ts";
-import type { Sent } from "./wire.ts";
+import type { JsonObject, RequestId } from "../../../protocol/jsonrpc.ts";
+import type { LocalRequest } from "./local-message.ts";
 
 const MAX_SUBSCRIPTIONS = 10_000;
 const MAX_QUESTIONS = 1000;
 
-export interface Told {
-  readonly method: string;
-  readonly params: Json;
-}
+export type Repeated = Pick<LocalRequest, "method" | "params">;
 
 export class Remembered {
-  #level: Json | undefined;
-  readonly #subscriptions = new Map<unknown, Json>();
-  readonly #questions = new Set<unknown>();
+  #level: JsonObject | undefined;
+  readonly #subscriptions = new Map<unknown, JsonObject>();
+  readonly #questions = new Set<RequestId>();
 
-  /** Of a request that succeeded. */
-  learn({ method, params }: Sent): void {
+  /** To be told of each request that succeeded. */
+  learn({ method, params }: Repeated): void {
     if (method === "logging/setLevel") this.#level = params;
     if (method === "resources/unsubscribe") this.#subscriptions.delete(params.uri);
     if (method === "resources/subscribe" && this.#subscriptions.size < MAX_SUBSCRIPTIONS) {
@@ -25,20 +22,21 @@ export class Remembered {
     }
   }
 
-  replay(): Told[] {
+  /** What to ask of a new session, so that it does what the lost one did. */
+  toRepeat(): Repeated[] {
     const level = this.#level === undefined ? [] : [{ method: "logging/setLevel", params: this.#level }];
     const subscriptions = [...this.#subscriptions.values()];
     return [...level, ...subscriptions.map((params) => ({ method: "resources/subscribe", params }))];
   }
 
-  addQuestion(id: unknown): void {
+  addQuestion(id: RequestId): void {
     const [oldest] = this.#questions;
-    if (this.#questions.size >= MAX_QUESTIONS) this.#questions.delete(oldest);
+    if (this.#questions.size >= MAX_QUESTIONS && oldest !== undefined) this.#questions.delete(oldest);
     this.#questions.add(id);
   }
 
-  /** False: nobody asked that, or not in this session. */
-  takeQuestion(id: unknown): boolean {
+  /** False where the server did not ask that, or asked it in an earlier session. */
+  takeQuestion(id: RequestId): boolean {
     return this.#questions.delete(id);
   }
 
@@ -46,7 +44,7 @@ export class Remembered {
     this.#questions.clear();
   }
 
-  /** Another session begins, by the client's own wish. */
+  /** The client has begun another session itself, which owes the old one nothing. */
   forget(): void {
     this.#level = undefined;
     this.#subscriptions.clear();

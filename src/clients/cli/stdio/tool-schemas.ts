@@ -1,52 +1,57 @@
 // Owns which arguments of which tool are mirrored into headers: learned from the lists that pass by, or asked for.
 // Refuses tools whose annotations are wrong, as a client on HTTP must: they are taken out of the list.
 
-import { isObject, repeatedHeaders, sendMcp, type Json, type Received } from "../mcp-http.ts";
-import { mirroredHeaders, mirroredParams, type MirroredParam } from "../mirrored-headers.ts";
-import { isResponse, type Sent } from "./wire.ts";
-import { reasonOf, type Wiring } from "./wiring.ts";
+import { resultOf, type ResponseMessage } from "../../../mcp-client/message.ts";
+import { headers2026 } from "../../../mcp-client/outgoing.ts";
+import { responseOf } from "../../../mcp-client/mcp-reply.ts";
+import { send2026 } from "../../../mcp-client/stateless-2026.ts";
+import { collectParamHeaders, type ParamHeader } from "../../../protocol/headers.ts";
+import { isObject } from "../../../protocol/jsonrpc.ts";
+import { mcpReason } from "../terminal/mcp-problem.ts";
+import type { LocalRequest } from "./local-message.ts";
+import type { Wiring } from "./wiring.ts";
 
 const MAX_TOOLS = 10_000;
 const MAX_PAGES = 100;
 
 export class ToolSchemas {
   readonly #wiring: Wiring;
-  readonly #known = new Map<string, readonly MirroredParam[]>();
+  readonly #known = new Map<string, readonly ParamHeader[]>();
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
   }
 
-  /** `Mcp-Param-*` of a call. */
-  async headersFor(call: Sent): Promise<Record<string, string>> {
+  /** Which arguments the called tool wants in headers. */
+  async mirroredBy(call: LocalRequest): Promise<readonly ParamHeader[]> {
     const name = String(call.params.name);
     if (!this.#known.has(name)) await this.ask(call);
-    return mirroredHeaders(this.#known.get(name) ?? [], call.params.arguments);
+    return this.#known.get(name) ?? [];
   }
 
   /** A page of tools/list, without the tools that must not be called. */
-  learn(received: Received): Received {
-    const { result } = received.message;
-    if (!isObject(result) || !Array.isArray(result.tools)) return received;
+  learn(response: ResponseMessage): ResponseMessage {
+    const result = resultOf(response);
+    if (result === undefined || !Array.isArray(result.tools)) return response;
     const tools = result.tools.filter((tool) => this.#accept(tool));
-    if (tools.length === result.tools.length) return received;
-    const message = { ...received.message, result: { ...result, tools } };
-    return { message, text: JSON.stringify(message) };
+    if (tools.length === result.tools.length) return response;
+    const text = JSON.stringify({ ...response.value(), result: { ...result, tools } });
+    return { ...response, text, result: JSON.stringify({ ...result, tools }) };
   }
 
   #accept(tool: unknown): boolean {
     if (!isObject(tool) || typeof tool.name !== "string") return true;
-    const params = mirroredParams(tool.inputSchema);
-    if ("broken" in params) {
-      this.#wiring.log(`tool ${tool.name} is left out: ${params.broken}`);
+    const mirrored = isObject(tool.inputSchema) ? collectParamHeaders(tool.inputSchema) : [];
+    if ("broken" in mirrored) {
+      this.#wiring.log(`tool ${tool.name} is left out: ${mirrored.broken}`);
       return false;
     }
-    if (this.#known.size < MAX_TOOLS || this.#known.has(tool.name)) this.#known.set(tool.name, params);
+    if (this.#known.size < MAX_TOOLS || this.#known.has(tool.name)) this.#known.set(tool.name, mirrored);
     return true;
   }
 
-  /** All of tools/list, as the client of this call would see it. What cannot be asked is not mirrored. */
-  async ask(call: Sent): Promise<void> {
+  /** Reads all of tools/list in the name of the caller. Where that fails, the call is sent without such headers. */
+  async ask(call: LocalRequest): Promise<void> {
     try {
       let cursor: unknown;
       for (let page = 0; page < MAX_PAGES; page += 1) {
@@ -54,27 +59,22 @@ export class ToolSchemas {
         if (cursor === undefined) break;
       }
     } catch (error) {
-      this.#wiring.log(`tools/list: ${reasonOf(error)}`);
+      this.#wiring.log(`tools/list: ${mcpReason(error, this.#wiring.endpoint)}`);
       return;
     }
-    // Asked once: a name that is listed nowhere may still be callable, without headers.
+    // A name that is listed nowhere may still be callable; it is remembered, so that it is looked for only once.
     const name = String(call.params.name);
     if (!this.#known.has(name) && this.#known.size < MAX_TOOLS) this.#known.set(name, []);
   }
 
-  async #askPage({ params, revision = "" }: Sent, cursor: unknown): Promise<unknown> {
-    const { place, signal } = this.#wiring;
-    const { progressToken: _, ..._meta } = params._meta as Json;
-    const list = { _meta, ...(cursor !== undefined && { cursor }) };
-    const method = "tools/list";
-    const body = JSON.stringify({ jsonrpc: "2.0", id: "tenantry-tools", method, params: list });
-    const headers = repeatedHeaders(revision, method, list);
-    const answer = await sendMcp(place, { method: "POST", headers, body, signal });
-    for await (const received of answer.messages) {
-      if (!isResponse(received.message)) continue;
-      const { result } = this.learn(received).message;
-      return isObject(result) ? result.nextCursor : undefined;
-    }
-    throw new Error(answer.why);
+  async #askPage({ params, revision = "" }: LocalRequest, cursor: unknown): Promise<unknown> {
+    const { endpoint, signal } = this.#wiring;
+    const { progressToken: _, ..._meta } = isObject(params._meta) ? params._meta : {};
+    const asked = { method: "tools/list", params: { _meta, ...(cursor !== undefined && { cursor }) } };
+    const id = "tenantry-tools";
+    const text = JSON.stringify({ jsonrpc: "2.0", id, ...asked });
+    const headers = headers2026(revision, asked);
+    const response = await responseOf(await send2026(endpoint, { ...asked, id, text, headers }, { signal }));
+    return resultOf(this.learn(response))?.nextCursor;
   }
 }

@@ -27,7 +27,7 @@ export function changeText({ path, before, after }: Change): string {
   return [path, values.join(" → ")].filter(Boolean).map(oneLine).join(": ");
 }
 
-/** Member by member; lists and values whole. */
+/** Objects are compared member by member; a list or value that differs is shown whole. */
 export function differences(before: unknown, after: unknown, path = ""): Change[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isPlain(before) || !isPlain(after)) return [{ path, before, after }];
@@ -55,7 +55,7 @@ export function appliedText(name: string, applied: Outcome, terminal: Terminal):
   return [head, ...changeLines(changes, terminal), ...inForce(applied.effectiveAt)].join("\n");
 }
 
-/** A withdrawal is answered when it is in force, anything else before: then it is good to know until when. */
+/** The server answers most changes before they are in force everywhere, so it is worth saying when they are. */
 export function inForce(effectiveAt: string | null | undefined): string[] {
   if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
   return [`In force everywhere from ${time(effectiveAt)}; --wait waits for it.`];

@@ -1,7 +1,8 @@
 // Owns answering a tool's questions at the terminal: forms field by field, and addresses to open. Refuses to invent answers.
 // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
 
-import type { Json } from "../mcp-http.ts";
+import type { ServerQuestion } from "../../../mcp-client/questions.ts";
+import type { JsonObject } from "../../../protocol/jsonrpc.ts";
 import { ask, oneLine, printable, type Terminal } from "./terminal.ts";
 
 interface Field {
@@ -13,15 +14,15 @@ interface Field {
   readonly items?: Field;
 }
 
-export async function answerQuestions(requests: Record<string, Json>, terminal: Terminal): Promise<Json> {
-  const answers: Json = {};
-  for (const [name, { method, params }] of Object.entries(requests)) {
-    if (method === "elicitation/create") answers[name] = await answer((params ?? {}) as Json, terminal);
-  }
-  return answers;
+/** Undefined for questions that a person at a terminal cannot answer, such as sampling. */
+export async function answerAtTerminal(
+  { method, params }: Pick<ServerQuestion, "method" | "params">,
+  terminal: Terminal,
+): Promise<JsonObject | undefined> {
+  return method === "elicitation/create" ? answer(params, terminal) : undefined;
 }
 
-async function answer(params: Json, terminal: Terminal): Promise<Json> {
+async function answer(params: JsonObject, terminal: Terminal): Promise<JsonObject> {
   terminal.stderr.write(`${printable(typeof params.message === "string" ? params.message : "")}\n`);
   if (params.mode === "url") {
     const reply = await ask(terminal, `Open ${String(params.url)} and come back. Done? [y/N] `);
@@ -31,7 +32,7 @@ async function answer(params: Json, terminal: Terminal): Promise<Json> {
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return { action: isYes(await ask(terminal, "[y/N] ")) ? "accept" : "decline", content: {} };
   terminal.stderr.write("(an empty answer leaves a field out or takes its default; ! declines)\n");
-  const content: Json = {};
+  const content: JsonObject = {};
   for (const [key, field] of fields) {
     const reply = await askField(key, field, schema.required?.includes(key) === true, terminal);
     if (reply === DECLINED) return { action: "decline" };
@@ -55,7 +56,7 @@ function hintOf({ type, enum: choices, items }: Field): string | undefined {
   return type === "boolean" ? "y/n" : undefined;
 }
 
-/** What does not fit is sent as it was typed: the server asks again. */
+/** What does not fit the schema is sent as it was typed: the server knows the rule and asks again. */
 function valueOf(reply: string, { type }: Field): unknown {
   if (type === "boolean") return /^(?:y|yes|true|1)$/i.test(reply);
   if (type === "array") return reply.split(",").map((item) => item.trim());

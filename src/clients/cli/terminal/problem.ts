@@ -30,7 +30,7 @@ export class ServerRefused extends CliError {
   }
 }
 
-export async function refusalOf(response: Response): Promise<ServerRefused> {
+export async function serverRefusal(response: Response): Promise<ServerRefused> {
   const text = await response.text().catch(() => "");
   const problem = parseProblem(text, response.headers.get("content-type"));
   const what = problem === undefined ? foreignAnswer(response) : sentenceOf(problem, response.status);
@@ -47,7 +47,7 @@ function parseProblem(text: string, contentType: string | null): ProblemDocument
   }
 }
 
-/** Field and rule first: they say what to change. */
+/** Fields and their rules, where there are any, because they say what to change. */
 function sentenceOf({ title = "", detail, errors = [], requestId }: ProblemDocument, status: number): string {
   const rules = errors.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`)).join("; ");
   const said = [title.replace(/\.$/, ""), rules || detail].filter(Boolean).join(": ");
@@ -62,7 +62,7 @@ function foreignAnswer(response: Response): string {
   return `${url} answered ${status} (${type}): no tenantry server answers there`;
 }
 
-/** What a failed `fetch` was about. */
+/** What it means to a person that `fetch` threw. */
 export function unreachable(error: unknown, base: string): CliError {
   const code = codeOf(error);
   const why = REASONS[code] ?? lastMessage(error);
@@ -84,7 +84,7 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "the file changed while it was sent",
 };
 
-/** The connection broke; whoever is at the other end may be back in a moment. */
+/** Whether the connection broke in a way that another attempt may mend. */
 export function isTransient(error: unknown): boolean {
   return ["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET"].includes(codeOf(error));
 }

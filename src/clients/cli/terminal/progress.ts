@@ -6,7 +6,7 @@ import type { Output } from "./terminal.ts";
 const REDRAW_MS = 100;
 const BAR = 20;
 
-export interface Progress {
+export interface ProgressLine {
   addBytes(count: number): void;
   addFile(): void;
   end(): void;
@@ -18,7 +18,7 @@ export interface Work {
   readonly bytes: number;
 }
 
-export function createProgress(output: Output, work: Work, now: () => number = Date.now): Progress {
+export function createProgressLine(output: Output, work: Work, now: () => number = Date.now): ProgressLine {
   const began = now();
   let drawn = -Infinity;
   let files = 0;

@@ -34,7 +34,7 @@ function* widthsOf(lines: readonly (readonly string[])[], column: number): Gener
   for (const cells of lines) yield width(cells[column] ?? "");
 }
 
-/** `name   value` lines for one thing. */
+/** Lines of `name   value` about one thing; what has no value is left out. */
 export function facts(pairs: readonly (readonly [name: string, cell: Cell])[]): string {
   const shown = pairs.filter(([, cell]) => cell !== undefined && cell !== null && cell !== "");
   const widest = Math.max(...shown.map(([name]) => name.length));
@@ -52,7 +52,7 @@ function pad(text: string, to: number, right: boolean): string {
   return right ? space + text : text + space;
 }
 
-/** Columns on a terminal. */
+/** How many columns a text takes on a terminal: Chinese characters and emoji take two. */
 export function width(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
@@ -79,7 +79,7 @@ export function bytes(size: number): string {
   return `${scaled < 10 ? scaled.toFixed(1) : Math.round(scaled)} ${["B", "KiB", "MiB", "GiB"][power]}`;
 }
 
-/** Seconds are enough for people. */
+/** Without milliseconds, which nobody reads. */
 export function time(iso: string | null | undefined): string | null {
   return iso?.replace(/\.\d+Z$/, "Z") ?? null;
 }

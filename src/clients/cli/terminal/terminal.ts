@@ -7,7 +7,7 @@ import { CliError, EXIT } from "../exit.ts";
 export interface Output {
   readonly isTTY?: boolean;
   readonly columns?: number;
-  /** False: no more until it is drained. */
+  /** False says that the buffer is full: write again after "drain". */
   write(chunk: string | Uint8Array): unknown;
   once?(event: "drain", listener: () => void): unknown;
 }
@@ -22,7 +22,7 @@ export interface Terminal {
   readonly signal: AbortSignal;
 }
 
-/** Whether there is a person who can be asked. */
+/** Whether a person sits there who can be asked. */
 export function isInteractive(terminal: Terminal): boolean {
   return terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
 }
@@ -31,7 +31,7 @@ export function hasColors(output: Output, env: Terminal["env"]): boolean {
   return output.isTTY === true && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
 }
 
-/** One reader for all questions, because what is typed ahead belongs to the next one. */
+/** All questions share one reader, so that lines typed ahead answer the questions that follow. */
 const readers = new WeakMap<Terminal, AsyncIterator<string>>();
 
 /** Asks on stderr, so that stdout stays what the command prints. The end of the input is an empty answer. */
@@ -42,12 +42,12 @@ export async function ask(terminal: Terminal, question: string): Promise<string>
   return nextLine(reader, terminal.signal);
 }
 
-/** What is typed is not shown. */
+/** Like `ask`, but what is typed is not shown. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   terminal.stderr.write(printable(question));
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: terminal.stdin, output: nowhere, terminal: true });
-  // A raw terminal hands Ctrl+C over as a character.
+  // While input is hidden the terminal is in raw mode, in which Ctrl+C is no signal but a character.
   const interrupt = new Promise<never>((_resolve, reject) => {
     lines.once("SIGINT", () => reject(new CliError(EXIT.interrupted, "interrupted")));
   });
@@ -88,7 +88,7 @@ export async function readStdin(terminal: Terminal): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** What others wrote must not move the cursor or recolour the terminal: control characters become visible. */
+/** Makes control characters visible, so that a text from a server cannot move the cursor or hide other output. */
 export function printable(text: string): string {
   return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (char) => {
     const code = char.charCodeAt(0);
@@ -96,7 +96,7 @@ export function printable(text: string): string {
   });
 }
 
-/** One line of it. */
+/** The same in one line. */
 export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s*[\r\n]+\s*/g, " ").replaceAll("\t", " "));
 }

@@ -60,7 +60,7 @@ test.each([
 test("a real bash completes with it", async () => {
   const { admin, cli, folder } = await commandLine();
   admin.addTenant("acme");
-  const main = join(import.meta.dirname, "../../../src/clients/cli/main.ts");
+  const main = join(import.meta.dirname, "../../../../src/clients/cli/main.ts");
   await writeFile(join(folder, "tenantry"), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
   await chmod(join(folder, "tenantry"), 0o755);
   const { stdout: script } = await cli.run(["completion", "bash"]);

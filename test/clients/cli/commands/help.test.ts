@@ -71,7 +71,7 @@ test("tenantry alone and tenantry --help show all commands in groups and the fir
 
 test("--version prints the version of the package", async () => {
   const { cli } = await commandLine();
-  const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../../../package.json"), "utf8")) as Json;
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../../../../package.json"), "utf8")) as Json;
   expect(await cli.run(["--version"])).toEqual({ exit: 0, stdout: `${version}\n`, stderr: "" });
 });
 
@@ -104,7 +104,7 @@ test("a group without a subcommand shows its help on stderr and is a usage error
 test("the configuration that help and README show for a local client is JSON that starts this program", async () => {
   const { cli } = await commandLine();
   const { stdout } = await cli.run(["help", "local-clients"]);
-  const readme = await readFile(join(import.meta.dirname, "../../../README.md"), "utf8");
+  const readme = await readFile(join(import.meta.dirname, "../../../../README.md"), "utf8");
   const blocks = [...readme.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => json);
   const shown = [stdout.split("\n\n")[1] ?? "", ...blocks.filter((json) => json.includes('"stdio"'))];
   expect(shown).toHaveLength(2);

@@ -14,11 +14,11 @@ export interface Globals {
   readonly quiet?: true;
 }
 
-export interface Session {
+export interface CommandContext {
   readonly terminal: Terminal;
   readonly json: boolean;
   readonly quiet: boolean;
-  /** The command line says which server; it is not the one that would be taken anyway. */
+  /** Whether --url was given, as opposed to a server found in the configuration. */
   readonly namesServer: boolean;
   readonly api: AdminClient;
   /** To stdout: the value itself with --json, else what a person reads. */
@@ -29,19 +29,19 @@ export interface Session {
   log(text: string): void;
 }
 
-/** A handler names the types of what its command declares: arguments in order, options in camel case. */
+/** `run` declares the types of its arguments (in order) and options (in camel case); nothing checks them against the command. */
 export function act(
   command: Command,
   terminal: Terminal,
-  run: (session: Session, args: never, options: never) => Promise<void>,
+  run: (context: CommandContext, args: never, options: never) => Promise<void>,
 ): Command {
   return command.action(async () => {
-    const session = await openSession(terminal, command.optsWithGlobals<Globals>());
-    await run(session, command.processedArgs as never, command.opts<never>());
+    const context = await openContext(terminal, command.optsWithGlobals<Globals>());
+    await run(context, command.processedArgs as never, command.opts<never>());
   });
 }
 
-async function openSession(terminal: Terminal, globals: Globals): Promise<Session> {
+async function openContext(terminal: Terminal, globals: Globals): Promise<CommandContext> {
   const target = await findTarget(globals, terminal);
   const json = globals.json === true;
   const quiet = globals.quiet === true;
@@ -69,15 +69,15 @@ async function openSession(terminal: Terminal, globals: Globals): Promise<Sessio
   };
 }
 
-/** Before something that cannot be taken back. */
-export async function confirm(session: Session, question: string, yes: boolean | undefined): Promise<void> {
+/** Asks before something that cannot be undone; throws unless the answer is yes. */
+export async function confirm(context: CommandContext, question: string, yes: boolean | undefined): Promise<void> {
   if (yes === true) return;
-  if (!isInteractive(session.terminal)) throw usageError(`${question}: add --yes, nobody can be asked here`);
-  const answer = await ask(session.terminal, `${question}? [y/N] `);
+  if (!isInteractive(context.terminal)) throw usageError(`${question}: add --yes, nobody can be asked here`);
+  const answer = await ask(context.terminal, `${question}? [y/N] `);
   if (!/^y(?:es)?$/i.test(answer)) throw usageError("nothing was done");
 }
 
-/** For options that may be repeated. */
+/** Collects the values of an option that may be given several times. */
 export function repeated(value: string, before: readonly string[] | undefined): readonly string[] {
   return [...(before ?? []), value];
 }

@@ -1,0 +1,76 @@
+// Owns what a line of a local client is: a request, a notification, a response, or none of them; and what the bridge itself
+// answers. Refuses to change a message: what goes on is the text that came.
+
+import { ERRORS } from "../../../protocol/errors.ts";
+import { errorResponse, isObject, parseMessage, type JsonObject, type RequestId } from "../../../protocol/jsonrpc.ts";
+import { META } from "../../../protocol/meta.ts";
+import type { ResponseMessage } from "../../../mcp-client/message.ts";
+
+interface Written {
+  readonly text: string;
+  /** Empty for a response. */
+  readonly method: string;
+  readonly params: JsonObject;
+  /** The revision that a 2026 message says it follows; undefined in messages of era 2025, which do not say. */
+  readonly revision: string | undefined;
+}
+
+export interface LocalRequest extends Written {
+  readonly kind: "request";
+  readonly id: RequestId;
+}
+
+export interface LocalNotification extends Written {
+  readonly kind: "notification";
+}
+
+export interface LocalResponse extends Written {
+  readonly kind: "response";
+  readonly id: RequestId;
+}
+
+export type LocalMessage = LocalRequest | LocalNotification | LocalResponse;
+
+export interface Garbage {
+  readonly kind: "garbage";
+  readonly code: number;
+  readonly why: string;
+  readonly id: RequestId | null;
+}
+
+export function readLocalMessage(text: string): LocalMessage | Garbage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return unreadable("a line is not JSON");
+  }
+  const parsed = parseMessage(value);
+  if (parsed.kind === "invalid") {
+    const why = `a line is not one JSON-RPC message: ${parsed.why}`;
+    return { kind: "garbage", code: ERRORS.invalidRequest.code, why, id: parsed.id ?? null };
+  }
+  if (parsed.kind === "response") return { ...parsed, text, method: "", params: {}, revision: undefined };
+  const params = parsed.params ?? {};
+  return { ...parsed, text, params, revision: claimOf(params) };
+}
+
+function claimOf(params: JsonObject): string | undefined {
+  const claim = isObject(params._meta) ? params._meta[META.protocolVersion] : undefined;
+  return typeof claim === "string" ? claim : undefined;
+}
+
+export function unreadable(why: string): Garbage {
+  return { kind: "garbage", code: ERRORS.parseError.code, why, id: null };
+}
+
+export function errorText(id: RequestId | null, why: string, code: number = ERRORS.internal.code): string {
+  return errorResponse(id, code, why);
+}
+
+/** The response as it came, or with the request's own id where a server refused without reading that far. */
+export function responseText(id: RequestId, { id: given, text, result, error }: ResponseMessage): string {
+  if (given === id) return text;
+  const body = result === undefined ? `"error":${error}` : `"result":${result}`;
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${body}}`;
+}

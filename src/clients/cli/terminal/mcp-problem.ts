@@ -1,0 +1,69 @@
+// Owns what a person is told when an MCP endpoint does not answer as it should: one line with its URL, and an exit code.
+
+import { describeFault, McpFault, httpStatusOf, type Fault } from "../../../mcp-client/fault.ts";
+import { rpcErrorOf } from "../../../mcp-client/message.ts";
+import { CliError, EXIT } from "../exit.ts";
+import type { McpEndpoint } from "../mcp-endpoint.ts";
+import { ServerRefused, unreachable } from "./problem.ts";
+import { oneLine } from "./terminal.ts";
+
+/** The server answered with a JSON-RPC error: the method did not do what it was asked. */
+export class McpRefused extends ServerRefused {
+  readonly code: number;
+
+  constructor(status: number, code: number, message: string) {
+    super(status, message);
+    this.code = code;
+  }
+}
+
+type About = Pick<McpEndpoint, "url" | "hasKey">;
+
+/** As the error that a command ends with; an error that is no `McpFault` is returned as it is. */
+export function mcpProblem(error: unknown, endpoint: About): unknown {
+  if (!(error instanceof McpFault)) return error;
+  const { fault, cause } = error;
+  if (fault.kind === "cancelled") return new CliError(EXIT.interrupted, "interrupted", { cause });
+  const isAway = fault.kind === "lost" || fault.kind === "unreachable";
+  if (isAway && cause !== undefined) return unreachable(cause, endpoint.url);
+  return problemOf(fault, sentenceOf(fault, endpoint.url) + hintOf(httpStatusOf(fault), endpoint));
+}
+
+function problemOf(fault: Fault, said: string): CliError {
+  if (fault.kind === "refused") return new McpRefused(fault.http.status, rpcErrorOf(fault.error)?.code ?? 0, said);
+  if (fault.kind === "violation" && fault.rule === "tooManyRounds") return new CliError(EXIT.refused, said);
+  // A stream that ends early says something about the connection, any other answer something about the server.
+  const status = isStream(fault) ? undefined : httpStatusOf(fault);
+  return status === undefined ? new CliError(EXIT.unreachable, said) : new ServerRefused(status, said);
+}
+
+/** The same as text, for a log. */
+export function mcpReason(error: unknown, endpoint: About): string {
+  const problem = mcpProblem(error, endpoint);
+  return problem instanceof Error ? problem.message : String(problem);
+}
+
+/** Why a stream that will be opened again was lost, without the URL: the log names it once. */
+export function dropReason(fault: Fault): string {
+  return fault.kind === "unanswered" ? "the stream ended" : describeFault(fault);
+}
+
+function sentenceOf(fault: Fault, url: string): string {
+  if (fault.kind === "refused") return oneLine(rpcErrorOf(fault.error)?.message || "refused without a word");
+  if (fault.kind === "violation") return `${url} answered what is not MCP: ${fault.detail}`;
+  if (fault.kind === "redirect") return `${url} sends us on to ${fault.location ?? "nowhere"}`;
+  if (fault.kind === "unresumable") return `the stream broke and cannot be resumed: ${sentenceOf(fault.why, url)}`;
+  if (isStream(fault)) return `${url}: the stream ended without an answer`;
+  if (fault.kind === "unanswered") return `${url} answered nothing`;
+  if (!("http" in fault)) return `${url}: ${describeFault(fault)}`;
+  return `${url} answered ${fault.http.status} (${fault.http.contentType || "no content type"}), not MCP`;
+}
+
+function isStream(fault: Fault): boolean {
+  return fault.kind === "unanswered" && fault.http.contentType === "text/event-stream";
+}
+
+function hintOf(status: number | undefined, { hasKey }: About): string {
+  if (status !== 401) return "";
+  return hasKey ? " (the key was refused)" : " (no key: set TENANTRY_KEY or give --key)";
+}
