@@ -164,6 +164,22 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       ),
     },
   ],
+  "mcp-client reads the clock that it was given": [
+    {
+      what: "a clock, chance or timers of its own",
+      tree: {
+        "src/mcp-client/clock.ts": code("export const now = () => Date.now();"),
+        "src/mcp-client/backoff.ts": code(
+          "export const a = [Date.now(), Math.random()];",
+          "setTimeout(() => {}, 1);",
+          "AbortSignal.timeout(1);",
+        ),
+      },
+      says: ["Date.now", "Math.random", "setTimeout", "AbortSignal.timeout"].map(
+        (what) => `src/mcp-client/backoff.ts: uses ${what}`,
+      ),
+    },
+  ],
   "files and folders have kebab-case names that say something": [
     "utils",
     "helpers",
