@@ -2,6 +2,7 @@
 // an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
 import { BodyReader, oversized } from "./body-reader.ts";
+import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
 import { IncomingEvents } from "./incoming-events.ts";
 import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
@@ -157,13 +158,9 @@ class ArrivingAnswer {
       throw oversized(limit);
     }
     const reader = new BodyReader(body, life, limit);
-    const decoder = new TextDecoder();
-    const pieces: string[] = [];
-    for (let piece = await reader.read(); piece; piece = await reader.read()) {
-      pieces.push(decoder.decode(piece, { stream: true }));
-    }
-    pieces.push(decoder.decode());
-    return pieces.join("");
+    const bytes = new ByteBuffer();
+    for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
+    return new TextDecoder().decode(bytes.take());
   }
 
   async #isEmpty(): Promise<boolean> {

@@ -27,14 +27,14 @@ export interface JsonMember {
   readonly text: string;
 }
 
-/** In order, repeated names too; undefined where the text is not one JSON object. */
-export function objectMembers(text: string): JsonMember[] | undefined {
+/** In order, repeated names too; undefined where the text is not one JSON object, or one of more than `most` members. */
+export function objectMembers(text: string, most: number): JsonMember[] | undefined {
   const scanner = new Scanner(text);
   const members: JsonMember[] = [];
   const member = (): boolean => {
     const name = scanner.name();
     const value = name === undefined ? undefined : scanner.slice();
-    if (name === undefined || value === undefined) return false;
+    if (name === undefined || value === undefined || members.length === most) return false;
     members.push({ name, text: value });
     return true;
   };
@@ -54,14 +54,15 @@ export function memberText(text: string, wanted: string): string | undefined {
   return found;
 }
 
-/** The elements as they stand in the text; undefined where the text is not one JSON array. */
-export function arrayElements(text: string): string[] | undefined {
+/** The elements as they stand in the text; undefined where it is not one JSON array, or one of more than `most` elements. */
+export function arrayElements(text: string, most: number): string[] | undefined {
   const scanner = new Scanner(text);
   const elements: string[] = [];
   const element = (): boolean => {
     const value = scanner.slice();
-    if (value !== undefined) elements.push(value);
-    return value !== undefined;
+    if (value === undefined || elements.length === most) return false;
+    elements.push(value);
+    return true;
   };
   return scanner.list(OPEN_ARRAY, CLOSE_ARRAY, element) && scanner.isAtEnd() ? elements : undefined;
 }

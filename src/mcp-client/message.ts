@@ -49,9 +49,13 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
+/** Of a message, which has five at most; of a batch. A text of some megabytes could have millions, each of them a string here. */
+const MAX_MEMBERS = 50;
+const MAX_BATCH = 1000;
+
 /** One message, or the several of a batch. */
 export function readMessages(text: string): readonly Message[] | Unreadable {
-  const batch = arrayElements(text);
+  const batch = arrayElements(text, MAX_BATCH);
   if (batch === undefined) {
     const message = readMessage(text);
     return message.kind === "unreadable" ? message : [message];
@@ -67,8 +71,8 @@ export function readMessages(text: string): readonly Message[] | Unreadable {
 }
 
 export function readMessage(text: string): Message | Unreadable {
-  const list = objectMembers(text);
-  if (list === undefined) return unreadable("invalidJson", "not a JSON object");
+  const list = objectMembers(text, MAX_MEMBERS);
+  if (list === undefined) return unreadable("invalidJson", "not a JSON object, or none that is a message");
   const members = new Map(list.map((member) => [member.name, valueText(member)]));
   // Readers differ in which of two they take: what one has checked must not be another one's message.
   if (members.size < list.length) return unreadable("notJsonRpc", "a member stands there twice");

@@ -2,6 +2,8 @@
 // Works on bytes, so that a limit on them is exact. Refuses an event that is too long, and to know who reads.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
+import { ByteBuffer } from "./byte-buffer.ts";
+
 export interface ServerSentEvent {
   /** Empty where the event has none, which means `message`. */
   readonly name: string;
@@ -25,8 +27,7 @@ export class EventParser {
   readonly #maxBytes: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
   /** The line that has begun. */
-  #pieces: Uint8Array[] = [];
-  #lineBytes = 0;
+  readonly #line = new ByteBuffer();
   #isFirstLine = true;
   #isAfterReturn = false;
   /** The event that has begun. */
@@ -49,7 +50,7 @@ export class EventParser {
       const event = this.#take(line);
       if (event) events.push(event);
     }
-    if (this.#dataBytes + this.#lineBytes > this.#maxBytes) this.isTooLong = true;
+    if (this.#dataBytes + this.#line.length > this.#maxBytes) this.isTooLong = true;
     return events;
   }
 
@@ -58,29 +59,21 @@ export class EventParser {
     let from = this.#isAfterReturn && bytes[0] === LINE_FEED ? 1 : 0;
     if (bytes.length > 0) this.#isAfterReturn = false;
     for (let end = ends.next(from); end >= 0; end = ends.next(from)) {
-      this.#keep(bytes.subarray(from, end));
-      yield this.#line();
+      this.#line.add(bytes.subarray(from, end));
+      yield this.#endLine();
       from = end + 1;
       if (bytes[end] !== CARRIAGE_RETURN) continue;
       if (from === bytes.length) this.#isAfterReturn = true;
       else if (bytes[from] === LINE_FEED) from += 1;
     }
-    this.#keep(bytes.subarray(from));
+    this.#line.add(bytes.subarray(from));
   }
 
-  #keep(piece: Uint8Array): void {
-    if (piece.length === 0) return;
-    this.#pieces.push(piece);
-    this.#lineBytes += piece.length;
-  }
-
-  #line(): Uint8Array {
-    const line = this.#pieces.length === 1 ? this.#pieces[0] : joined(this.#pieces, this.#lineBytes);
-    this.#pieces = [];
-    this.#lineBytes = 0;
+  #endLine(): Uint8Array {
+    const line = this.#line.take();
     const isFirst = this.#isFirstLine;
     this.#isFirstLine = false;
-    return isFirst ? withoutMark(line as Uint8Array) : (line as Uint8Array);
+    return isFirst ? withoutMark(line) : line;
   }
 
   #take(line: Uint8Array): ServerSentEvent | undefined {
@@ -136,16 +129,6 @@ class LineEnds {
     if (this.#feed < 0 || this.#return < 0) return Math.max(this.#feed, this.#return);
     return Math.min(this.#feed, this.#return);
   }
-}
-
-function joined(pieces: readonly Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }
 
 /** Some servers begin with a byte order mark. */

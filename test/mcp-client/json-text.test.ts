@@ -18,13 +18,13 @@ function isObjectText(text: string): boolean {
 
 const parsed = (text: string) =>
   Object.fromEntries(
-    (objectMembers(text) ?? []).map(({ name, text: member }) => [name, JSON.parse(member) as unknown]),
+    (objectMembers(text, 1000) ?? []).map(({ name, text: member }) => [name, JSON.parse(member) as unknown]),
   );
 
 describe("the members of an object", () => {
   test("are the very text that was written", () => {
     const text = ' {"id" : 7 ,\r\n "result":{ "x": 1.0, "y" :[ ] },"a\\u0062": 12345678901234567890, "":null}\n';
-    expect(objectMembers(text)).toEqual([
+    expect(objectMembers(text, 10)).toEqual([
       { name: "id", text: "7" },
       { name: "result", text: '{ "x": 1.0, "y" :[ ] }' },
       { name: "ab", text: "12345678901234567890" },
@@ -49,7 +49,7 @@ describe("the members of an object", () => {
     const soup = fc.array(token, { maxLength: 12 }).map((tokens) => `{"a":${tokens.join("")}}`);
     fc.assert(
       fc.property(soup, (text) => {
-        expect(objectMembers(text) !== undefined).toBe(isObjectText(text));
+        expect(objectMembers(text, 100) !== undefined).toBe(isObjectText(text));
       }),
       { ...SEED, numRuns: 5000 },
     );
@@ -71,19 +71,25 @@ describe("the members of an object", () => {
     ["brackets that cross", '{"a":[}]'],
     ["a byte order mark", '\ufeff{"a":1}'],
   ])("are none in %s", (_what, text) => {
-    expect(objectMembers(text)).toBeUndefined();
+    expect(objectMembers(text, 10)).toBeUndefined();
   });
 
   test("may nest as deep as a reader survives, and no deeper", () => {
     const nested = (depth: number) => `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
-    expect(objectMembers(nested(900))).toHaveLength(1);
-    expect(objectMembers(nested(100_000))).toBeUndefined();
-    expect(objectMembers(`{"a":${"[".repeat(1_000_000)}`)).toBeUndefined();
+    expect(objectMembers(nested(900), 1)).toHaveLength(1);
+    expect(objectMembers(nested(100_000), 1)).toBeUndefined();
+    expect(objectMembers(`{"a":${"[".repeat(1_000_000)}`, 1)).toBeUndefined();
+  });
+
+  test("are none where there are more than somebody wants", () => {
+    expect(objectMembers('{"a":1,"b":2}', 2)).toHaveLength(2);
+    expect(objectMembers('{"a":1,"b":2,"c":3}', 2)).toBeUndefined();
+    expect(arrayElements("[1,2,3]", 2)).toBeUndefined();
   });
 
   test("may have many megabytes in one string", () => {
     const text = JSON.stringify({ text: 'x\\"\n'.repeat(2_000_000) });
-    expect(objectMembers(text)?.[0]?.text).toHaveLength(text.length - 9);
+    expect(objectMembers(text, 1)?.[0]?.text).toHaveLength(text.length - 9);
   });
 
   test("are found one at a time too", () => {
@@ -95,11 +101,11 @@ describe("the members of an object", () => {
 
 describe("the elements of an array", () => {
   test("are the very text that was written", () => {
-    expect(arrayElements(' [ {"a": 1.0} , [ ],"x" ] ')).toEqual(['{"a": 1.0}', "[ ]", '"x"']);
-    expect(arrayElements("[]")).toEqual([]);
+    expect(arrayElements(' [ {"a": 1.0} , [ ],"x" ] ', 3)).toEqual(['{"a": 1.0}', "[ ]", '"x"']);
+    expect(arrayElements("[]", 0)).toEqual([]);
   });
 
   test.each(["{}", "[1,]", "[1 2]", "[", "1", ""])("are none in %j", (text) => {
-    expect(arrayElements(text)).toBeUndefined();
+    expect(arrayElements(text, 10)).toBeUndefined();
   });
 });

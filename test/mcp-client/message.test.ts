@@ -110,6 +110,14 @@ describe("a batch", () => {
     expect(readMessages(text)).toMatchObject({ kind: "unreadable" });
   });
 
+  test("has a thousand messages at most, and a message few members, whatever their text may hold", () => {
+    expect(readMessages(`[${Array.from({ length: 1001 }, () => answer).join(",")}]`)).toMatchObject({
+      kind: "unreadable",
+    });
+    const members = Array.from({ length: 60 }, (_none, at) => `"x${at}":1`).join(",");
+    expect(readMessages(`{"jsonrpc":"2.0","id":1,"result":{},${members}}`)).toMatchObject({ kind: "unreadable" });
+  });
+
   test("of one is that one, and so is a message alone", () => {
     expect(readMessages(`[${answer}]`)).toMatchObject([{ kind: "response" }]);
     expect(readMessages(answer)).toMatchObject([{ kind: "response" }]);
