@@ -5,6 +5,7 @@ import type { Clock } from "./clock.ts";
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;
+const STABLE_MS = 10_000;
 /** More than an hour is not waited, whatever a server asks. */
 const LONGEST_ASKED_MS = 3_600_000;
 const MAX_DOUBLINGS = 5;
@@ -17,9 +18,10 @@ export class Backoff {
     this.#clock = clock;
   }
 
-  /** The last attempt was good for something. */
-  reset(): void {
-    this.#failures = 0;
+  /** How the last connection was. Only one that held for a while is a success: servers close others as soon as they open. */
+  ended(openMs: number, wasUseful: boolean): void {
+    if (openMs >= STABLE_MS) this.#failures = 0;
+    else if (wasUseful) this.#failures = Math.min(this.#failures, 1);
   }
 
   nextMs(wishMs: number | undefined): number {

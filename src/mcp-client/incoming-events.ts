@@ -23,6 +23,8 @@ export class IncomingEvents {
   readonly #body: BodyReader;
   readonly #parser: EventParser;
   readonly #options: IncomingEventsOptions;
+  /** An event has come, even if it only says where the stream stands. */
+  hasSpoken = false;
   #waiting: ServerSentEvent[] = [];
   #lastEventId: string | undefined;
   #stopLingering: () => void = () => {};
@@ -45,6 +47,7 @@ export class IncomingEvents {
       const event = this.#waiting.shift();
       if (event) {
         this.#lastEventId = event.lastEventId;
+        this.hasSpoken = true;
         if (event.data === "") continue;
         return event;
       }

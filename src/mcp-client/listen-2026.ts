@@ -63,6 +63,8 @@ class Listener {
   #current: HttpAnswer | undefined;
   #hasWorked: boolean;
   #hasBeenOpen = false;
+  /** When the subscription of this connection was acknowledged. */
+  #openedAt: number | undefined;
 
   constructor(endpoint: RemoteEndpoint, request: Outgoing, options: ListenOptions) {
     this.#endpoint = endpoint;
@@ -106,6 +108,8 @@ class Listener {
       if (!(error instanceof McpFault)) throw error;
       if (this.#stop.signal.aborted) return undefined;
       if (!this.#hasWorked || !isWorthAnother(error.fault)) throw error;
+      if (this.#openedAt !== undefined) this.#backoff.ended(this.#endpoint.clock.now() - this.#openedAt, true);
+      this.#openedAt = undefined;
       return error.fault;
     }
   }
@@ -134,7 +138,7 @@ class Listener {
     const isAgain = this.#hasBeenOpen;
     this.#hasBeenOpen = true;
     this.#hasWorked = true;
-    this.#backoff.reset();
+    this.#openedAt = this.#endpoint.clock.now();
     return { kind: "listening", isAgain, filter: isObject(notifications) ? notifications : {}, message };
   }
 

@@ -52,9 +52,11 @@ class ResumedReading {
 
   async *messages(): AsyncGenerator<Message, void, void> {
     try {
+      let openedAt = this.#resuming.began;
       for (let broken = yield* this.#read(); broken; broken = yield* this.#read()) {
+        this.#backoff.ended(this.#resuming.clock.now() - openedAt, this.#current.events.hasSpoken);
         this.#current = await this.#comeBack(broken);
-        this.#backoff.reset();
+        openedAt = this.#resuming.clock.now();
       }
     } catch (error) {
       throw error instanceof McpFault ? this.#ofTheWhole(error) : error;

@@ -35,6 +35,7 @@ export class EventParser {
   #dataBytes = 0;
   #name = "";
   #id: string | undefined;
+  #hasId = false;
 
   constructor(maxBytes: number, lastEventId?: string) {
     this.#maxBytes = maxBytes;
@@ -94,17 +95,22 @@ export class EventParser {
       this.#dataBytes += bytes;
     }
     if (field === "event") this.#name = value;
-    if (field === "id" && !value.includes("\0")) this.#id = value;
+    if (field === "id" && !value.includes("\0")) {
+      this.#id = value;
+      this.#hasId = true;
+    }
     if (field === "retry" && /^\d{1,9}$/.test(value)) this.retryMs = Number(value);
   }
 
   #dispatch(): ServerSentEvent | undefined {
     const name = this.#name;
     const data = this.#data.join("\n");
+    const isSaid = data !== "" || this.#hasId;
     this.#name = "";
     this.#data = [];
     this.#dataBytes = 0;
-    return { name, data, lastEventId: usableId(this.#id) };
+    this.#hasId = false;
+    return isSaid ? { name, data, lastEventId: usableId(this.#id) } : undefined;
   }
 }
 

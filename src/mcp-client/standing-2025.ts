@@ -86,11 +86,13 @@ class Follower {
 
   /** One connection. Returns why it broke; undefined where there is no reason to try again. */
   async *#once(): AsyncGenerator<StandingEvent, Fault | undefined, void> {
+    let openedAt: number | undefined;
     try {
       const limits = { ...STANDING_LIMITS, ...this.#options.limits };
       const request = { headers: sessionHeaders(this.#session), lastEventId: this.#lastEventId };
       this.#stream = await openStream(this.#endpoint, request, { signal: this.#stop.signal, limits });
       this.#hasBeenOpen = true;
+      openedAt = this.#endpoint.clock.now();
       yield { kind: "opened" };
       yield* this.#read(this.#stream);
       return { kind: "unanswered", http: this.#stream.http, sent: "yes" };
@@ -98,6 +100,8 @@ class Follower {
       if (!(error instanceof McpFault)) throw error;
       return this.#judge(error);
     } finally {
+      const openMs = openedAt === undefined ? undefined : this.#endpoint.clock.now() - openedAt;
+      if (openMs !== undefined) this.#backoff.ended(openMs, this.#stream?.events.hasSpoken === true);
       const position = this.#stream?.events.position;
       this.#lastEventId = position === undefined ? this.#lastEventId : position.lastEventId;
       this.#retryMs = position?.retryMs ?? this.#retryMs;
@@ -106,7 +110,6 @@ class Follower {
 
   async *#read({ events }: OpenStream): AsyncGenerator<StandingEvent, void, void> {
     for (let event = await events.next(); event; event = await events.next()) {
-      this.#backoff.reset();
       if (event.name !== "" && event.name !== "message") continue;
       const messages = readMessages(event.data);
       if ("kind" in messages) {

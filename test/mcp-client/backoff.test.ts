@@ -17,8 +17,18 @@ describe("pauses", () => {
     expect(Array.from({ length: 8 }, () => waits.nextMs(undefined))).toEqual([
       1000, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000,
     ]);
-    waits.reset();
+    waits.ended(10_000, false);
     expect([5, 5, 5].map((asked) => waits.nextMs(asked))).toEqual([5, 1000, 2000]);
+  });
+
+  test("begin nearly anew after a connection that was useful, but not at the server's word while it is short", () => {
+    const waits = backoff(1);
+    const drop = (wasUseful: boolean) => {
+      waits.ended(100, wasUseful);
+      return waits.nextMs(0);
+    };
+    expect([drop(true), drop(true), drop(true)]).toEqual([0, 1000, 1000]);
+    expect([drop(false), drop(false), drop(true)]).toEqual([2000, 4000, 1000]);
   });
 
   test("are spread over their second half, so that not all come back at once", () => {

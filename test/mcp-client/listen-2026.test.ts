@@ -83,6 +83,26 @@ test.each([
   await events.return?.();
 });
 
+test("a subscription that held for a while is made again at the server's pace, one that did not less often", async () => {
+  const { next, asked, after, clock, events } = await listening();
+  const first = next();
+  let stream = (await asked()).stream().raw("retry: 5\n").event(acknowledged());
+  await first;
+  for (const [openMs, afterMs] of [
+    [10, 5],
+    [10, 500],
+    [10_000, 5],
+  ] as const) {
+    clock.advance(openMs);
+    stream.end();
+    expect(await next()).toMatchObject({ kind: "dropped", waitMs: afterMs });
+    const again = await after(afterMs);
+    stream = again.exchange.stream().raw("retry: 5\n").event(acknowledged());
+    expect(await again.reading()).toMatchObject({ kind: "listening", isAgain: true });
+  }
+  await events.return?.();
+});
+
 test("a server that is down for a while is waited for, less and less often, and as it says", async () => {
   const { next, asked, after, events } = await listening();
   const first = next();

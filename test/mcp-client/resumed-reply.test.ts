@@ -40,14 +40,40 @@ test("a stream that ends or breaks goes on after its last event, as often as the
   });
   second.stream().event(progress("two"), "e-3").end();
   // A connection on which nothing came stands where the one before it stood.
-  (await comesBack(5)).stream().end();
-  const last = await comesBack(5);
+  (await comesBack(500)).stream().end();
+  const last = await comesBack(1000);
   expect(last.headers["last-event-id"]).toBe("e-3");
   last.stream().event(done(1), "e-4").end();
   expect((await reading).map(({ text }) => text)).toEqual(
     [progress("one"), progress("two"), done(1)].map((message) => JSON.stringify(message)),
   );
   expect(server.names.filter((name) => name === "tools/call")).toHaveLength(1);
+});
+
+test("a server whose connections hold is come back to when it says, one that closes them at once less often", async () => {
+  const { endpoint, server, clock, options } = await bench();
+  const sending = send2025(endpoint, SESSION, CALL, options);
+  let stream = (await server.next("tools/call")).stream().raw("retry: 5\n").event(progress("first"), "e");
+  const { messages } = await sending;
+  for (const [openMs, afterMs] of [
+    [10, 5],
+    [10_000, 5],
+    [9999, 500],
+    [10, 500],
+    [20_000, 5],
+  ] as const) {
+    expect(await messages.next()).toMatchObject({ value: { kind: "notification" } });
+    clock.advance(openMs);
+    stream.end();
+    // What is read next comes on the next connection.
+    const reading = messages.next();
+    await clock.untilWaitsFor(afterMs);
+    clock.advance(afterMs);
+    stream = (await server.next("GET")).stream().event(progress("next"), "e").event(progress("again"), "e");
+    expect(await reading).toMatchObject({ value: { kind: "notification" } });
+  }
+  await messages.return?.();
+  await stream.closed;
 });
 
 test("without a wish of the server it comes back after a while of its own", async () => {

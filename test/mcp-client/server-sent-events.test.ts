@@ -147,6 +147,10 @@ describe("an event that is longer than it may be", () => {
   });
 });
 
+test("a keep-alive is no event", () => {
+  expect(parse(": x\n\n\n\nretry: 5\n\nevent: y\n\n", 3)).toEqual([]);
+});
+
 test("a stream of short lines costs no more than its bytes", () => {
   const parser = new EventParser(64 * MEBIBYTE);
   // Each search for the other kind of line end would go through all that is left.
