@@ -11,7 +11,7 @@ import { McpFault } from "./fault.ts";
 import { memberText } from "./json-text.ts";
 import { resultOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
 import { request2026, type ClientAbout, type Outgoing } from "./outgoing.ts";
-import { Questions, type AnswerQuestion } from "./questions.ts";
+import { MAX_QUESTIONS, Questions, type AnswerQuestion } from "./questions.ts";
 import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
 import { send2026 } from "./stateless-2026.ts";
 import { Stop } from "./stop.ts";
@@ -125,7 +125,11 @@ async function nextRound(
   const stop = new Stop(caller);
   try {
     const inputResponses: JsonObject = {};
-    for (const [name, asked] of Object.entries(isObject(inputRequests) ? inputRequests : {})) {
+    const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
+    if (questions.length > MAX_QUESTIONS) {
+      throw violation("tooManyQuestions", `the server asks ${questions.length} things at once`);
+    }
+    for (const [name, asked] of questions) {
       if (!isObject(asked) || typeof asked.method !== "string") continue;
       const params = isObject(asked.params) ? asked.params : {};
       const given = await answer({ method: asked.method, params, signal: stop.signal });

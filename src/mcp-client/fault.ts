@@ -27,6 +27,7 @@ export type BrokenRule =
   | "noEndpoint"
   | "foreignEndpoint"
   | "notAcknowledged"
+  | "tooManyQuestions"
   | "tooManyRounds";
 
 interface Faults {
@@ -71,8 +72,11 @@ export class McpFault extends Error {
 /** One sentence for logs and people. It names no URL and no header, so it can be shown. */
 export function describeFault(fault: Fault): string {
   const describe = DESCRIPTIONS[fault.kind] as (fault: Fault) => string;
-  return describe(fault);
+  return describe(fault).slice(0, MAX_DESCRIPTION);
 }
+
+/** Some of the words are the server's. */
+const MAX_DESCRIPTION = 500;
 
 const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => string } = {
   cancelled: () => "the request was cancelled",

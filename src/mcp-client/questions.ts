@@ -17,13 +17,16 @@ export interface ServerQuestion {
 /** Gives the result; undefined means that this client does not answer such questions. */
 export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | undefined>;
 
-const MAX_QUESTIONS = 32;
+/** At once, and in all: each of them is a request that we send. */
+export const MAX_QUESTIONS = 32;
+const MAX_ANSWERS = 500;
 const CANCELLED = "notifications/cancelled";
 
 export class Questions {
   readonly #answer: AnswerQuestion;
   readonly #tell: (text: string) => Promise<void>;
   readonly #open = new Map<RequestId, AbortController>();
+  #taken = 0;
 
   /** `tell` sends an answer to the server. */
   constructor(answer: AnswerQuestion, tell: (text: string) => Promise<void>) {
@@ -33,6 +36,8 @@ export class Questions {
 
   /** Returns before the question is answered, because other messages may come on the same stream meanwhile. */
   take(message: RequestMessage): void {
+    this.#taken += 1;
+    if (this.#taken > MAX_ANSWERS) return;
     void this.#work(message).catch(() => undefined);
   }
 

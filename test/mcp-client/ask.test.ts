@@ -285,6 +285,13 @@ describe("a server of era 2026", () => {
     expect(made.server.exchanges).toHaveLength(10);
   });
 
+  test("cannot ask more at once than a person could answer", async () => {
+    const many = Object.fromEntries(Array.from({ length: 33 }, (_none, at) => [`q-${at}`, { method: "roots/list" }]));
+    const made = await bench((one) => one.result(wants(many)));
+    const answer = async () => Promise.reject(new Error("nobody is asked"));
+    expect(await faultOf(askNew(made, { answer }))).toMatchObject({ kind: "violation", rule: "tooManyQuestions" });
+  });
+
   test("that only speaks of input_required inside of its result is content", async () => {
     const made = await bench((one) => one.result({ ...FINAL, structuredContent: { resultType: "input_required" } }));
     await askNew(made, { answer: async () => Promise.reject(new Error("nobody asked")) });

@@ -143,6 +143,11 @@ const FAULTS: readonly {
   },
 ];
 
+test("a description is short, however much the server has to say", () => {
+  const fault: Fault = { kind: "refused", http: http(200), error: error(1, "x".repeat(1_000_000)), sent: "yes" };
+  expect(describeFault(fault)).toHaveLength(500);
+});
+
 test.each(FAULTS)(
   "$fault.kind, sent: $fault.sent, may have run: $mayRun; later: $passes",
   ({ fault, mayRun, passes, says }) => {
