@@ -11,10 +11,10 @@ import { McpFault, httpStatusOf } from "./fault.ts";
 import { closeAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
 import { Lifetime } from "./lifetime.ts";
 import { CALL_LIMITS, STANDING_LIMITS } from "./answer-limits.ts";
-import type { NotificationMessage, RequestMessage, ResponseMessage } from "./message.ts";
+import type { Message, NotificationMessage, RequestMessage, ResponseMessage } from "./message.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { ServerSentEvent } from "./server-sent-events.ts";
-import { messagesIn, owned, replyOf, violation, type McpReply } from "./mcp-reply.ts";
+import { Answers, answersIn, messagesIn, owned, violation, type McpReply } from "./mcp-reply.ts";
 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that know where an earlier connection stopped. */
@@ -90,7 +90,8 @@ class Connection implements HttpSseConnection {
   }
 
   close(): void {
-    this.#isClosed = this.#over === undefined;
+    if (this.#over) return;
+    this.#isClosed = true;
     this.#finish(new McpFault({ kind: "cancelled", sent: "yes" }));
   }
 
@@ -100,8 +101,10 @@ class Connection implements HttpSseConnection {
     // Expected before it is posted, because the answer may arrive before the post itself is answered.
     const life = new Lifetime(this.#endpoint.clock, limitsUntilAnswered(this.#endpoint, options), options.signal);
     const response = this.#expect(id);
+    const waiting = this.#waiting.get(id);
     const forget = () => {
-      this.#waiting.delete(id);
+      // Once this one is answered, a later request may have the same id.
+      if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
       life.abandon();
     };
     let posted: HttpAnswer;
@@ -113,11 +116,13 @@ class Connection implements HttpSseConnection {
     }
     life.sent = "yes";
     const { http, headers } = posted;
-    if (posted.kind !== "accepted") {
+    // Some servers answer in the post itself, as later transports do.
+    const answer = posted.kind === "accepted" ? awaited(life, response) : answersIn(posted, new Answers(id));
+    const close = () => {
+      closeAnswer(posted);
       forget();
-      return replyOf(posted, id);
-    }
-    return { http, headers, messages: owned(awaited(life, response, forget), forget) };
+    };
+    return { http, headers, messages: owned(closing(answer, close), close) };
   }
 
   async tell(text: string, options: RequestOptions = {}): Promise<void> {
@@ -184,14 +189,14 @@ function limitsUntilAnswered(endpoint: RemoteEndpoint, options: RequestOptions) 
   return { ...CALL_LIMITS, headersMs: Infinity, silenceMs: Infinity, totalMs: limitsOf(endpoint, options).totalMs };
 }
 
-async function* awaited(
-  life: Lifetime,
-  response: Promise<ResponseMessage>,
-  forget: () => void,
-): AsyncGenerator<ResponseMessage, void, void> {
+async function* awaited(life: Lifetime, response: Promise<ResponseMessage>): AsyncGenerator<Message, void, void> {
+  yield await life.during("silence", async () => response);
+}
+
+async function* closing(messages: AsyncIterable<Message>, close: () => void): AsyncGenerator<Message, void, void> {
   try {
-    yield await life.during("silence", async () => response);
+    yield* messages;
   } finally {
-    forget();
+    close();
   }
 }

@@ -177,10 +177,23 @@ test("a post that finds no session says that it is gone", async () => {
   connection.close();
 });
 
-test("a server that answers in the post itself is understood too", async () => {
-  const { connection } = await connected((one) => one.result({ here: true }));
+test.each([
+  { as: "JSON", answer: (one: Exchange) => one.result({ here: true }) },
+  {
+    as: "a stream",
+    answer: (one: Exchange) =>
+      one
+        .stream()
+        .event(progress("half"))
+        .event(done(1, { here: true }))
+        .end(),
+  },
+])("a server that answers in the post itself, as $as, is understood too", async ({ answer }) => {
+  const { connection } = await connected(answer);
   expect((await responseOf(await connection.send(ping(1)))).result).toBe('{"here":true}');
   connection.close();
+  connection.close();
+  expect(await connection.ended).toBeUndefined();
 });
 
 test("an answer that does not come is not waited for, and one that comes later is nobody's", async () => {
@@ -216,6 +229,34 @@ test("two requests cannot wait under one id", async () => {
   await expect(connection.send(ping(1))).rejects.toThrow("two requests with the id 1");
   connection.close();
   await first;
+});
+
+test("an id is free again when its answer has come, read or not", async () => {
+  const { connection, stream, read } = await connected(accept);
+  const first = await connection.send(ping(1));
+  stream.event(done(1, { first: true }));
+  await read();
+  const second = await connection.send(ping(1));
+  expect((await responseOf(first)).result).toBe('{"first":true}');
+  stream.event(done(1, { second: true }));
+  expect((await responseOf(second)).result).toBe('{"second":true}');
+  connection.close();
+});
+
+test("after it was closed nothing is handed over, though it has arrived already", async () => {
+  const { endpoint, server, options } = await bench((one) => one.stream().raw(POST));
+  const taken: string[] = [];
+  const connection = await openHttpSse(endpoint, {
+    ...options,
+    take: (message) => {
+      taken.push(message.method);
+      connection.close();
+    },
+  });
+  const messages = [progress("one"), progress("two")].map((message) => `data: ${JSON.stringify(message)}\n\n`);
+  (await server.next("GET")).raw(messages.join(""));
+  expect(await connection.ended).toBeUndefined();
+  expect(taken).toEqual(["notifications/progress"]);
 });
 
 test("the place on the stream is known, for a server that can go on from there", async () => {

@@ -79,6 +79,17 @@ describe.each(WAYS)("era $era", ({ era, send }) => {
     expect((await messagesOf(send(endpoint, options))).map(({ kind }) => kind)).toEqual(["notification", "response"]);
   });
 
+  test("of two answers in one batch none is handed over", async () => {
+    const { endpoint, options } = await bench((one) =>
+      one
+        .stream()
+        .raw(`data: ${JSON.stringify([done(1), done(1)])}\n\n`)
+        .end(),
+    );
+    const { messages } = await send(endpoint, options);
+    expect(await faultOf(messages.next())).toMatchObject({ kind: "violation", rule: "answeredTwice" });
+  });
+
   test.each(["x".repeat(10_000), 'quo"te', 2 ** 53, -1.5, 0, ""])("the id %j comes back as it was sent", async (id) => {
     const { endpoint, options } = await bench((one) => one.json(done(one.message["id"])));
     expect(await messagesOf(send(endpoint, options, id))).toMatchObject([{ kind: "response", id }]);
