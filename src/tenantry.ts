@@ -2,7 +2,7 @@
 // oxlint-disable oxc/no-barrel-file
 
 import type { NewResource } from "./calls/resource-store.ts";
-import type { TenantDefinition as Definition } from "./tenants/document/tenant-definition.ts";
+import type { TenantDefinitionOf as Definition } from "./tenants/document/tenant-definition.ts";
 
 export { createWorker, type TenantryWorker, type WorkerOptions } from "./http/create-worker.ts";
 export type { Env } from "./http/visit.ts";

@@ -195,6 +195,16 @@ const BREAKS: Record<RuleTitle, Break[]> = {
     { what: `${name}.ts`, tree: { [`src/http/${name}.ts`]: code("") }, says: [`src/http/${name}.ts`] },
     { what: `a folder ${name}`, tree: { [`test/${name}/a.test.ts`]: "" }, says: [`test/${name}/a.test.ts`] },
   ]),
+  "a name that src exports means one thing": [
+    {
+      what: "two things of one name, a type among them",
+      tree: {
+        "src/http/app.ts": code("export interface Place {", "  x: 1;", "}"),
+        "src/auth/key.ts": code("export async function Place() {}", "export type Own = 1;"),
+      },
+      says: ["Place: src/http/app.ts, src/auth/key.ts"],
+    },
+  ],
   "every file of src opens with what it owns": [
     {
       what: "no comment",

@@ -4,7 +4,7 @@
 import * as z from "zod";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
-import { sha256 } from "../../src/content/store/open-store.ts";
+import { digestOf } from "../../src/content/store/open-store.ts";
 import type { PutResource } from "../../src/content/store/content-tables.ts";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
@@ -66,7 +66,7 @@ async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
   for (let number = from; number < to; number += 1) {
     const text = textOf(number);
     const bytes = new TextEncoder().encode(text);
-    const hash = await sha256(bytes);
+    const hash = await digestOf(bytes);
     if (isRead(number, size)) await env.BODIES.put(bodyKey(tenant, hash), bytes);
     resources.push(putOf(number, { text, hash, size: bytes.byteLength }));
   }

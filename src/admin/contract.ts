@@ -11,7 +11,7 @@ import {
   Document,
   Name,
   ProfileName,
-  Prompt,
+  DocumentPrompt,
   TenantId,
 } from "./document-schema.ts";
 
@@ -22,7 +22,7 @@ export {
   Name,
   parseDocument,
   Profile,
-  Prompt,
+  DocumentPrompt,
   Scope,
   TenantId,
   ToolName,
@@ -54,7 +54,7 @@ export const Timestamp = z
   .check(z.refine((text) => ISO_UTC.test(text) && isDay(text), "Invalid ISO datetime"))
   .register(described, { format: "date-time" });
 
-export const Tenant = z
+export const TenantShape = z
   .object({
     id: z.string(),
     created: Timestamp,
@@ -74,7 +74,7 @@ export const TenantSummary = z
   .object({ id: z.string(), created: z.nullable(Timestamp), state: z.enum(["active", "deleting", "code"]) })
   .register(described, { id: "TenantSummary" });
 
-export const pageOf = <T extends z.ZodMiniType>(item: T) =>
+export const pageShapeOf = <T extends z.ZodMiniType>(item: T) =>
   z.object({ items: z.array(item), cursor: z.optional(z.string()) });
 
 const ChangeRow = z.object({ path: z.string(), before: z.optional(z.unknown()), after: z.optional(z.unknown()) });
@@ -91,7 +91,7 @@ export const Applied = z
   .register(described, { id: "Applied" });
 
 /** A prompt of the tenant's own document. */
-export const NamedPrompt = z.extend(Prompt, { name: z.string() }).register(described, { id: "NamedPrompt" });
+export const NamedPrompt = z.extend(DocumentPrompt, { name: z.string() }).register(described, { id: "NamedPrompt" });
 
 export const NewApiKey = z
   .strictObject({
@@ -163,7 +163,7 @@ export const NewSuspension = z
     note: z.string().check(z.minLength(1), z.maxLength(500)),
   })
   .register(described, { id: "NewSuspension" });
-export const Suspension = z
+export const SuspensionShape = z
   .object({ kind: SuspensionKind, name: z.string(), note: z.string(), since: Timestamp })
   .register(described, { id: "Suspension" });
 

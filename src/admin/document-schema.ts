@@ -80,7 +80,7 @@ export const Scope = z
   })
   .register(described, { id: "Scope" });
 
-export const Prompt = z
+export const DocumentPrompt = z
   .strictObject({
     title: z.optional(Text),
     description: z.optional(Text),
@@ -166,7 +166,7 @@ export const Document = z
     ),
     scopes: z.optional(z.record(Name, Scope).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
     profiles: z.optional(z.record(ProfileName, Profile).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
-    prompts: z.optional(z.record(ToolName, Prompt).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
+    prompts: z.optional(z.record(ToolName, DocumentPrompt).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
     retirementDays: z.optional(z.number().check(z.minimum(0), z.maximum(365))),
   })
   .register(described, { id: "TenantDocument" });

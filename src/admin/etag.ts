@@ -1,6 +1,6 @@
 // Owns reading conditional headers. https://www.rfc-editor.org/rfc/rfc9110#section-13.1
 
-import { invalid, ProblemError } from "./problem.ts";
+import { invalidFields, ProblemError } from "./problem.ts";
 
 const LIST = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;
 
@@ -14,7 +14,7 @@ export function ifMatchOf(request: Request): readonly string[] | null {
 export function ifAbsentOf(request: Request): boolean {
   const tags = tagsOf(request, "if-none-match");
   if (tags === null) return false;
-  if (tags[0] !== "*") throw invalid(["If-None-Match", "only * is understood when writing"]);
+  if (tags[0] !== "*") throw invalidFields(["If-None-Match", "only * is understood when writing"]);
   return true;
 }
 
@@ -42,6 +42,6 @@ function tagsOf(request: Request, header: string): readonly string[] | null {
   if (text === undefined) return null;
   if (text === "*") return ["*"];
   if (!LIST.test(text))
-    throw invalid([header === "if-match" ? "If-Match" : "If-None-Match", "* or quoted entity tags"]);
+    throw invalidFields([header === "if-match" ? "If-Match" : "If-None-Match", "* or quoted entity tags"]);
   return text.split(",").map((tag) => tag.trim());
 }

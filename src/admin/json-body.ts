@@ -1,7 +1,7 @@
 // Owns reading a JSON body: within a size and a depth, and without members that name something twice, which parsers
 // resolve each in their own way. Refuses before anything is looked at.
 
-import { invalid, ProblemError } from "./problem.ts";
+import { invalidFields, ProblemError } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
 const MAX_DEPTH = 64;
@@ -57,7 +57,7 @@ function checkMembers(text: string): void {
   for (const [token] of text.matchAll(TOKEN)) {
     const inside = path.at(-1);
     if (token === "{" || token === "[") {
-      if (path.length === MAX_DEPTH) throw invalid([fieldOf(path), `nests deeper than ${MAX_DEPTH} levels`]);
+      if (path.length === MAX_DEPTH) throw invalidFields([fieldOf(path), `nests deeper than ${MAX_DEPTH} levels`]);
       path.push({ keys: token === "{" ? new Set() : undefined, at: 0 });
     } else if (token === "}" || token === "]") path.pop();
     else if (token === ":") addKey(path, JSON.parse(last) as string);
@@ -70,8 +70,8 @@ function addKey(path: Open[], key: string): void {
   const inside = path.at(-1);
   if (!inside?.keys) return;
   inside.at = key;
-  if (key === "__proto__") throw invalid([fieldOf(path), "is not a name that can be used"]);
-  if (inside.keys.has(key)) throw invalid([fieldOf(path), "is there twice"]);
+  if (key === "__proto__") throw invalidFields([fieldOf(path), "is not a name that can be used"]);
+  if (inside.keys.has(key)) throw invalidFields([fieldOf(path), "is there twice"]);
   inside.keys.add(key);
 }
 

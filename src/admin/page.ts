@@ -1,20 +1,20 @@
 // Owns pages of lists: opaque cursors, each good for its own list only.
 
 import { decodeCursor, encodeCursor, pageOf } from "../protocol/cursor.ts";
-import { invalid } from "./problem.ts";
+import { invalidFields } from "./problem.ts";
 
 export interface PageAsk {
   readonly cursor?: string | undefined;
   readonly limit: number;
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   readonly cursor?: string;
 }
 
 /** Of a list that is short enough to be held whole. */
-export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }: PageAsk): Page<T> {
+export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }: PageAsk): ListPage<T> {
   const page = pageOf(list, all, cursor, limit);
   if (!page) throw notOfThisList();
   const { items, nextCursor } = page;
@@ -30,12 +30,12 @@ export function positionOf(list: string, { cursor }: PageAsk): string | undefine
 }
 
 /** `rows` has one more than the page when there is a next one. */
-export function pageFrom<T>(list: string, rows: readonly T[], limit: number, at: (row: T) => string): Page<T> {
+export function pageFrom<T>(list: string, rows: readonly T[], limit: number, at: (row: T) => string): ListPage<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return rows.length > limit && last !== undefined ? { items, cursor: encodeCursor(list, at(last)) } : { items };
 }
 
 function notOfThisList() {
-  return invalid(["cursor", "is not one of this list"]);
+  return invalidFields(["cursor", "is not one of this list"]);
 }

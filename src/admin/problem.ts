@@ -47,7 +47,7 @@ export class ProblemError extends Error {
   }
 }
 
-export function invalid(...errors: readonly (readonly [field: string, rule: string])[]): ProblemError {
+export function invalidFields(...errors: readonly (readonly [field: string, rule: string])[]): ProblemError {
   return new ProblemError("invalid-input", { errors: errors.map(([field, rule]) => ({ field, rule })) });
 }
 

@@ -54,13 +54,13 @@ export interface Desk {
   readonly request: Request;
 }
 
-export interface Call<Params, Query, Body> extends Desk {
+export interface RouteCall<Params, Query, Body> extends Desk {
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;
 }
 
-export interface Answer {
+export interface RouteAnswer {
   readonly status?: number;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
@@ -118,7 +118,7 @@ export interface RouteOptions<
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B | "stream";
-  readonly handle: (call: Call<z.output<P>, z.output<Q>, z.output<B>>) => Promise<Answer | Response>;
+  readonly handle: (call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<RouteAnswer | Response>;
 }
 
 const NOTHING = z.strictObject({});
@@ -149,7 +149,7 @@ export function route<
   };
 }
 
-function responseOf(answer: Answer | Response): Response {
+function responseOf(answer: RouteAnswer | Response): Response {
   if (answer instanceof Response) return answer;
   const { body, status = body === undefined ? 204 : 200, headers = {} } = answer;
   if (body === undefined) return new Response(null, { status, headers });

@@ -1,7 +1,7 @@
 // Owns taking in the body of a resource: read once, within its limit and within what an isolate can hold at a time, and
 // known to be text where it says that it is. Refuses before KV has seen any of it.
 
-import { ProblemError, invalid } from "./problem.ts";
+import { ProblemError, invalidFields } from "./problem.ts";
 
 /** What all uploads of this isolate hold together; it has 128 MiB for everything. */
 export const MAX_HELD_BYTES = 64 * 1024 * 1024;
@@ -93,7 +93,7 @@ const BINARY_TYPE = /^(?:image|audio|video|font|model)\/|^application\/(?:octet-
 
 export function mediaTypeOf(request: Request): string {
   const type = request.headers.get("content-type")?.trim() ?? "application/octet-stream";
-  if (type.length > 200 || !MEDIA_TYPE.test(type)) throw invalid(["Content-Type", "a media type, type/subtype"]);
+  if (type.length > 200 || !MEDIA_TYPE.test(type)) throw invalidFields(["Content-Type", "a media type, type/subtype"]);
   return type;
 }
 
@@ -105,10 +105,10 @@ export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | 
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
   const mustBeText = binary === false || TEXT_TYPE.test(essence);
   if (mustBeText && charset !== undefined && !/^charset="?(?:utf-8|us-ascii)"?$/.test(charset)) {
-    throw invalid(["Content-Type", "text is stored as UTF-8; send it as such"]);
+    throw invalidFields(["Content-Type", "text is stored as UTF-8; send it as such"]);
   }
   if (isUtf8(bytes)) return !mustBeText && bytes.includes(0);
-  if (mustBeText) throw invalid(["body", `${essence} is text, and this is not UTF-8`]);
+  if (mustBeText) throw invalidFields(["body", `${essence} is text, and this is not UTF-8`]);
   return true;
 }
 

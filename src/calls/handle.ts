@@ -14,7 +14,7 @@ import type { CallEnd, CallEvent, CallHost } from "./call-host.ts";
 import type { ClaimBook } from "./claims.ts";
 import { MissingCapability, ReplayInterview, type Interview } from "./interview.ts";
 import { StreamInterview } from "./stream-interview.ts";
-import { runHandler, type Ended } from "./run-handler.ts";
+import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
 
 /** For what has no time limit of its own. */
@@ -79,7 +79,7 @@ function eventOf(name: string, call: Call, host: CallHost): CallEvent {
   return { tenant, profile, principal, method: call.method as CallEvent["method"], name };
 }
 
-function endOf(ended: Ended<unknown>, outcome: CallOutcome): CallEnd {
+function endOf(ended: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
   if (ended.kind === "timedOut") return "timeout";
   if (ended.kind === "cancelled") return "cancelled";
   if (outcome.kind === "inputRequired") return "input_required";
@@ -121,7 +121,7 @@ interface Running<T> {
   readonly event: CallEvent;
 }
 
-async function conclude<T>(ended: Ended<T>, running: Running<T>): Promise<CallOutcome> {
+async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<CallOutcome> {
   const { handling, ctx } = running;
   switch (ended.kind) {
     case "returned": {

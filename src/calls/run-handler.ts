@@ -5,7 +5,7 @@ import type { EventSink } from "../protocol/call.ts";
 import { soon } from "../protocol/soon.ts";
 import type { Interview } from "./interview.ts";
 
-export type Ended<T> =
+export type HandlerEnd<T> =
   | { readonly kind: "returned"; readonly value: T }
   | { readonly kind: "threw"; readonly error: unknown }
   | { readonly kind: "suspended" }
@@ -22,7 +22,7 @@ export interface RunLimits {
 /** Microtasks to wait before a timer is worth its price. */
 const QUICK_TURNS = 12;
 
-export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimits): Promise<Ended<T>> {
+export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimits): Promise<HandlerEnd<T>> {
   let pending: T | Promise<T>;
   try {
     pending = work();
@@ -30,16 +30,19 @@ export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimit
     return { kind: "threw", error };
   }
   if (!isPromiseLike(pending)) return { kind: "returned", value: pending };
-  let ended: Ended<T> | undefined;
+  let ended: HandlerEnd<T> | undefined;
   const settled = pending.then(
-    (value): Ended<T> => (ended = { kind: "returned", value }),
-    (error: unknown): Ended<T> => (ended = { kind: "threw", error }),
+    (value): HandlerEnd<T> => (ended = { kind: "returned", value }),
+    (error: unknown): HandlerEnd<T> => (ended = { kind: "threw", error }),
   );
   await soon(() => ended !== undefined, QUICK_TURNS);
   return ended ?? waitFor(settled, limits);
 }
 
-function waitFor<T>(settled: Promise<Ended<T>>, { timeoutMs, interview, sink }: RunLimits): Promise<Ended<T>> {
+function waitFor<T>(
+  settled: Promise<HandlerEnd<T>>,
+  { timeoutMs, interview, sink }: RunLimits,
+): Promise<HandlerEnd<T>> {
   const { cancelled } = sink;
   return new Promise((resolve) => {
     const started = Date.now();
@@ -50,7 +53,7 @@ function waitFor<T>(settled: Promise<Ended<T>>, { timeoutMs, interview, sink }: 
       else timer = setTimeout(look, left);
     };
     let timer = setTimeout(look, timeoutMs);
-    const finish = (ended: Ended<T>) => {
+    const finish = (ended: HandlerEnd<T>) => {
       clearTimeout(timer);
       resolve(ended);
     };

@@ -4,7 +4,7 @@
 import type { Catalog } from "../content/define/catalog.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
 import { nearest } from "../protocol/nearest.ts";
-import type { TenantDefinition } from "../tenants/document/tenant-definition.ts";
+import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Bindings, Deployment, Feature } from "./deployment.ts";
 
 const BINDINGS = ["TENANTS", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
@@ -39,7 +39,7 @@ function refuseTwice(what: string, names: readonly string[]): void {
 }
 
 /** A pattern may match nothing yet; a name says what is meant. */
-function checkTenant(id: string, definition: TenantDefinition, names: Names): void {
+function checkTenant(id: string, definition: TenantDefinitionOf, names: Names): void {
   for (const kind of ["tools", "prompts", "resources"] as const) {
     const missing = definition[kind]?.find((name) => !/[*?]/.test(name) && !names[kind].includes(name));
     if (missing !== undefined) throw new TypeError(wrong(id, kind, missing, names[kind]));

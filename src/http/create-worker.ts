@@ -15,7 +15,7 @@ import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
-import { defineTenants, type TenantDefinition } from "../tenants/document/tenant-definition.ts";
+import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
 import { createStoredRuns, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
@@ -35,7 +35,7 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
   readonly prompts?: readonly Prompt[];
   readonly resources?: readonly (Resource | ResourceTemplate)[];
   /** By tenant id; one open tenant `demo` with everything when absent. */
-  readonly tenants?: Readonly<Record<string, TenantDefinition<NewResource>>>;
+  readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource>>>;
   /** The tenant of `/mcp`; the only tenant when there is one. */
   readonly defaultTenant?: string;
   /** The path of somebody's app under which it is mounted, such as `/ai`; at the root when absent. */

@@ -11,7 +11,7 @@ import { McpFault } from "./fault.ts";
 import { memberText } from "./json-text.ts";
 import { resultOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
 import { request2026, type ClientAbout, type Outgoing } from "./outgoing.ts";
-import { MAX_QUESTIONS, Questions, type AnswerQuestion } from "./questions.ts";
+import { MAX_QUESTIONS_AT_ONCE, Questions, type AnswerQuestion } from "./questions.ts";
 import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
 import { send2026 } from "./stateless-2026.ts";
 import { Stop } from "./stop.ts";
@@ -126,7 +126,7 @@ async function nextRound(
   try {
     const inputResponses: JsonObject = {};
     const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
-    if (questions.length > MAX_QUESTIONS) {
+    if (questions.length > MAX_QUESTIONS_AT_ONCE) {
       throw violation("tooManyQuestions", `the server asks ${questions.length} things at once`);
     }
     for (const [name, asked] of questions) {

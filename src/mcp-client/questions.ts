@@ -18,7 +18,7 @@ export interface ServerQuestion {
 export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | undefined>;
 
 /** At once, and in all: each of them is a request that we send. */
-export const MAX_QUESTIONS = 32;
+export const MAX_QUESTIONS_AT_ONCE = 32;
 const MAX_ANSWERS = 500;
 const CANCELLED = "notifications/cancelled";
 
@@ -59,7 +59,7 @@ export class Questions {
   async #work(message: RequestMessage): Promise<void> {
     const { id, method } = message;
     if (method === "ping") return this.#tell(resultResponse(id, "{}"));
-    if (this.#open.size >= MAX_QUESTIONS) {
+    if (this.#open.size >= MAX_QUESTIONS_AT_ONCE) {
       return this.#tell(errorResponse(id, ERRORS.busy.code, "Too many questions at once"));
     }
     const abort = new AbortController();

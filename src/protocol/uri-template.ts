@@ -153,14 +153,14 @@ function walkLiteral({ literal }: Literal, uri: string, at: number, rest: Rest):
   return uri.startsWith(literal, at) ? rest(at + literal.length) : undefined;
 }
 
-interface Place {
+interface Occurrence {
   readonly uri: string;
   readonly at: number;
   readonly steps: { left: number };
 }
 
 /** Whoever runs out of steps does not match. */
-function walkExpression(part: Expression, { uri, at, steps }: Place, rest: Rest): Bindings | undefined {
+function walkExpression(part: Expression, { uri, at, steps }: Occurrence, rest: Rest): Bindings | undefined {
   for (let end = expressionReach(part, uri, at); end >= at && steps.left > 0; end -= 1) {
     steps.left -= 1;
     // The memoised rest goes first: reading the variables is the costly half, and only worth it when the rest fits.

@@ -36,12 +36,12 @@ export interface Doors {
 const registered = new Set<string>();
 const MAX_REGISTERED = 10_000;
 
-interface Place {
+interface TenantPlace {
   stub(this: void): TenantStub;
   readonly jurisdiction: string | null;
 }
 
-export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction }: Place): Doors {
+export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction }: TenantPlace): Doors {
   const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(tenant, shard));
   const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
   const sessionObject = ({ nonce }: Pick<Session, "nonce">) =>

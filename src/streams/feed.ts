@@ -2,7 +2,7 @@
 // for it and its view sees it. Before anything is told, whoever listens must still be admitted.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
-import type { Changes, Section } from "../tenants/authority/changes.ts";
+import type { Changes, ChangedSection } from "../tenants/authority/changes.ts";
 import { HeldSocket, type Opened } from "./held-socket.ts";
 import { persistently } from "./persistently.ts";
 import { CLOSE, type HubMessage } from "./wire.ts";
@@ -22,7 +22,7 @@ export interface Filter {
 }
 
 /** A digest of each list of definitions: equal texts, equal lists. */
-export type Digests = Readonly<Record<Section, string>>;
+export type Digests = Readonly<Record<ChangedSection, string>>;
 
 /** What one principal sees of a tenant in one profile, as far as a stream needs it. */
 export interface StreamSight {
@@ -51,13 +51,13 @@ export interface FeedState {
   readonly digests: Digests;
 }
 
-const METHODS: Readonly<Record<Section, string>> = {
+const METHODS: Readonly<Record<ChangedSection, string>> = {
   tools: "notifications/tools/list_changed",
   prompts: "notifications/prompts/list_changed",
   resources: "notifications/resources/list_changed",
 };
 const UPDATED = "notifications/resources/updated";
-const SECTIONS: readonly Section[] = ["tools", "prompts", "resources"];
+const SECTIONS: readonly ChangedSection[] = ["tools", "prompts", "resources"];
 
 const UNKNOWN: Digests = { tools: "", prompts: "", resources: "" };
 
@@ -232,7 +232,7 @@ export class Feed {
 interface Pending {
   updated: Set<string>;
   listed: Set<string>;
-  announced: Set<Section>;
+  announced: Set<ChangedSection>;
   policy: boolean;
   all: boolean;
   missed: boolean;
@@ -270,7 +270,7 @@ function merged(a: Pending, b: Pending): Pending {
   };
 }
 
-function hasChanged(section: Section, pending: Pending, before: FeedState, sight: StreamSight): boolean {
+function hasChanged(section: ChangedSection, pending: Pending, before: FeedState, sight: StreamSight): boolean {
   if (pending.announced.has(section)) return true;
   if (pending.policy && sight.digests[section] !== before.digests[section]) return true;
   return section === "resources" && (pending.all || [...pending.listed].some((uri) => sight.sees(uri)));

@@ -4,7 +4,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type * as z from "zod/mini";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
-import type { ApiKey, CreatedKey, Explained, Suspension } from "../../src/admin/contract.ts";
+import type { ApiKey, CreatedKey, Explained, SuspensionShape } from "../../src/admin/contract.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules, type Answered } from "../support/worker/admin.ts";
@@ -125,7 +125,7 @@ describe("API keys", () => {
 describe("suspensions", () => {
   const suspend = (json: unknown) => ask("POST", `/tenants/${id}/suspensions`, { json });
   const notes = async () =>
-    itemsOf<z.output<typeof Suspension>>(await ask("GET", `/tenants/${id}/suspensions`)).map(
+    itemsOf<z.output<typeof SuspensionShape>>(await ask("GET", `/tenants/${id}/suspensions`)).map(
       ({ kind, name, note }) => `${kind} ${name}: ${note}`,
     );
 

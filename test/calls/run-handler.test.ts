@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ReplayInterview } from "../../src/calls/interview.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
-import { runHandler, type Ended } from "../../src/calls/run-handler.ts";
+import { runHandler, type HandlerEnd } from "../../src/calls/run-handler.ts";
 import { RecordingSink } from "../support/worker/calls.ts";
 
 const LONG = 60_000;
@@ -34,7 +34,7 @@ afterEach(() => {
 function run<T>(
   work: () => T | Promise<T>,
   about: { timeoutMs?: number; interview?: ReplayInterview | StreamInterview; sink?: RecordingSink } = {},
-): Promise<Ended<T>> {
+): Promise<HandlerEnd<T>> {
   return runHandler(work, {
     timeoutMs: LONG,
     interview: new StreamInterview({}, undefined, undefined),

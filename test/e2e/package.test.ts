@@ -51,7 +51,7 @@ test("the tarball has JavaScript and declarations of the package, and nothing el
 });
 
 test("the tarball has neither the demo nor this repository's own Worker nor tests", () => {
-  expect(files.filter((path) => /demo|worker|test/.test(path.replace("create-worker", "")))).toEqual([]);
+  expect(files.filter((path) => /(?:^|\/)(?:demo|test)\/|\/worker\./.test(path))).toEqual([]);
 });
 
 test("what dist imports is in dist or a dependency", () => {

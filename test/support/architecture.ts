@@ -72,6 +72,7 @@ export const RULES = {
   "protocol reads no clock and no randomness": impureProtocol,
   "mcp-client reads the clock that it was given": clockOfItsOwn,
   "files and folders have kebab-case names that say something": badNames,
+  "a name that src exports means one thing": namesTwice,
   "every file of src opens with what it owns": missingOpenings,
   "the size limits stand in .oxlintrc.json for all of src": loosenedLimits,
   "src switches no rule off": switchedOff,
@@ -166,6 +167,20 @@ function badNames(tree: Tree): string[] {
       const names = file.replace(/(\.test|\.d)?\.ts$/, "").split("/");
       return names.some((name) => BANNED_NAMES.includes(name) || !KEBAB_CASE.test(name));
     });
+}
+
+/** The command line shows the version of its own package, wherever it is built from. */
+const SAME_EVERYWHERE = new Set(["VERSION"]);
+
+function namesTwice(tree: Tree): string[] {
+  const homes = new Map<string, string[]>();
+  const exported = /^export (?:async )?(?:function|const|class|interface|type|enum) (\w+)/gm;
+  for (const [file, text] of sources(tree)) {
+    for (const name of new Set([...text.matchAll(exported)].map((match) => match[1] ?? ""))) {
+      if (!SAME_EVERYWHERE.has(name)) homes.set(name, [...(homes.get(name) ?? []), file]);
+    }
+  }
+  return [...homes].filter(([, files]) => files.length > 1).map(([name, files]) => `${name}: ${files.join(", ")}`);
 }
 
 function missingOpenings(tree: Tree): string[] {

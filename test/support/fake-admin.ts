@@ -24,7 +24,7 @@ interface FakeTenant {
   readonly birth: Pick<z.infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
   readonly resources: Map<string, Resource>;
   readonly keys: Map<string, z.infer<typeof contract.ApiKey>>;
-  readonly suspensions: Map<string, z.infer<typeof contract.Suspension>>;
+  readonly suspensions: Map<string, z.infer<typeof contract.SuspensionShape>>;
   /** Values by name. */
   readonly secrets: Map<string, string>;
   readonly audit: z.infer<typeof contract.AuditRow>[];
@@ -189,7 +189,7 @@ export class FakeAdmin {
     return { status: 201, json: this.#describe(id) };
   }
 
-  #describe(id: string): z.infer<typeof contract.Tenant> {
+  #describe(id: string): z.infer<typeof contract.TenantShape> {
     const { own, revision, birth } = this.#tenant(id);
     const { region = null, jurisdiction = null } = birth;
     const layers = (own.extends ?? []).map((name) => this.bases.get(name) ?? {});
@@ -371,7 +371,7 @@ async function prompts(asked: Asked, tenant: FakeTenant): Promise<Answer> {
       Object.entries(all).map(([key, prompt]) => ({ name: key, ...prompt })),
     );
   }
-  if (method === "PUT") all[name] = (await json(contract.Prompt)) as NonNullable<typeof all>[string];
+  if (method === "PUT") all[name] = (await json(contract.DocumentPrompt)) as NonNullable<typeof all>[string];
   else if (!(name in all)) throw new Refused(404, "There is no such prompt");
   if (method === "GET") return { json: all[name] };
   if (method === "DELETE") delete all[name];

@@ -17,7 +17,7 @@ import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
 import { untilInForce } from "./in-force.ts";
 import { platformOf } from "../platform/platform-object.ts";
-import { invalid, ProblemError } from "../problem.ts";
+import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import { readRecord, type Managed } from "./tenant-access.ts";
 import { takesAway } from "./withdrawal.ts";
@@ -35,7 +35,7 @@ export interface Intent {
   readonly supposing?: { readonly base: string; readonly document: TenantDocument };
 }
 
-export interface Outcome {
+export interface AppliedDocument {
   readonly revision: number;
   readonly changed: boolean;
   readonly dryRun: boolean;
@@ -48,7 +48,7 @@ export interface Outcome {
 
 const TRIES = 5;
 
-export async function applyDocument(desk: Desk, managed: Managed, intent: Intent): Promise<Outcome> {
+export async function applyDocument(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedDocument> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const outcome = await applyOnce(desk, managed, intent);
     if (outcome) return outcome;
@@ -57,7 +57,7 @@ export async function applyDocument(desk: Desk, managed: Managed, intent: Intent
 }
 
 /** undefined: somebody else wrote in between. */
-async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<Outcome | undefined> {
+async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedDocument | undefined> {
   const record = await readRecord(managed);
   const { ifMatch, dryRun } = intent;
   if (ifMatch !== null && !ifMatch.includes("*") && !ifMatch.includes(String(record.revision))) {
@@ -88,7 +88,7 @@ async function write(
   managed: Managed,
   record: TenantRecord,
   { plan, intent }: Planned,
-): Promise<Pick<Outcome, "revision" | "effectiveAt"> | undefined> {
+): Promise<Pick<AppliedDocument, "revision" | "effectiveAt"> | undefined> {
   const written = await managed.policy.write({
     own: plan.own,
     effective: plan.effective,
@@ -172,7 +172,7 @@ async function basesOf(
   const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take(id, asked);
   if (!found.bases) {
     const { missing } = found;
-    throw invalid(
+    throw invalidFields(
       ...missing.map((name) => [`extends.${names.indexOf(name)}`, `there is no base document ${name}`] as const),
     );
   }

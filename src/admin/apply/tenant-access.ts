@@ -11,7 +11,7 @@ import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
-import type { Tenant } from "../contract.ts";
+import type { TenantShape } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 
@@ -27,7 +27,7 @@ export interface Managed {
 /** As the contract has it: what is in the directory came in through it. */
 export function placementOf({
   entry,
-}: Pick<Managed, "entry">): Pick<z.output<typeof Tenant>, "region" | "jurisdiction"> {
+}: Pick<Managed, "entry">): Pick<z.output<typeof TenantShape>, "region" | "jurisdiction"> {
   const { region, jurisdiction } = entry ?? ANYWHERE;
   return { region, jurisdiction } as ReturnType<typeof placementOf>;
 }
@@ -52,7 +52,7 @@ export async function lookUpTenant(desk: Desk, id: string): Promise<Managed> {
 }
 
 /** One that can be worked with. */
-export async function findTenant(desk: Desk, id: string): Promise<Managed> {
+export async function findManaged(desk: Desk, id: string): Promise<Managed> {
   const managed = await lookUpTenant(desk, id);
   if (managed.entry?.state === "deleting") {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is being deleted` });

@@ -13,7 +13,7 @@ export interface NewRun {
   readonly continueOnError: boolean;
 }
 
-export interface FieldRule {
+export interface RejectedField {
   readonly field: string;
   readonly rule: string;
 }
@@ -25,7 +25,7 @@ export type RunResult =
       readonly tenant: string;
       readonly state: "failed";
       readonly error: string;
-      readonly errors: readonly FieldRule[];
+      readonly errors: readonly RejectedField[];
     };
 
 export interface RunRecord extends NewRun {
@@ -41,7 +41,7 @@ export interface RunRecord extends NewRun {
   readonly failed: readonly {
     readonly tenant: string;
     readonly error: string;
-    readonly errors: readonly FieldRule[];
+    readonly errors: readonly RejectedField[];
   }[];
   readonly changes: readonly { readonly tenant: string; readonly changes: readonly Change[] }[];
 }
@@ -252,7 +252,7 @@ function recordOf(sql: SqlStorage, row: RunRow): RunRecord {
     failed: shown(sql, id, "failed").map(({ tenant, error, detail }) => ({
       tenant,
       error: error ?? "",
-      errors: JSON.parse(detail ?? "[]") as FieldRule[],
+      errors: JSON.parse(detail ?? "[]") as RejectedField[],
     })),
     changes:
       row.dry_run === 1

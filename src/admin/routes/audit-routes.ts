@@ -4,12 +4,12 @@ import * as z from "zod/mini";
 import type { AuditEntry } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
-import { AuditRow, pageOf, Usage } from "../contract.ts";
+import { AuditRow, pageShapeOf, Usage } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { PageQuery, ROLES, route, type Route } from "../route.ts";
-import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 /** What the object answers with at most; entries may be large. */
@@ -31,7 +31,7 @@ export const auditRoutes: readonly Route[] = [
     summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
     roles: ROLES.platformRead,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(AuditRow), about: "Entries, newest first" }],
+    replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async ({ env, query }) => ({
       body: await auditPage("platform", query, (page) => remote(platformOf(env), operatorTables).audit(page)),
     }),
@@ -43,9 +43,9 @@ export const auditRoutes: readonly Route[] = [
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(AuditRow), about: "Entries, newest first" }],
+    replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async (call) => {
-      const { policy } = await findTenant(call, call.params.id);
+      const { policy } = await findManaged(call, call.params.id);
       return { body: await auditPage("audit", call.query, (page) => policy.audit(page)) };
     },
   }),
@@ -57,7 +57,7 @@ export const auditRoutes: readonly Route[] = [
     params: TenantParams,
     replies: [{ status: 200, schema: Usage, about: "Counts, and the limits that hold" }],
     handle: async (call) => {
-      const managed = await findTenant(call, call.params.id);
+      const managed = await findManaged(call, call.params.id);
       const { effective, suspensions } = await readRecord(managed);
       const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.keys()]);
       const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);

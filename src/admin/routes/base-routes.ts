@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Acknowledged, BaseDocument, BaseSummary, Name, pageOf } from "../contract.ts";
+import { Acknowledged, BaseDocument, BaseSummary, Name, pageShapeOf } from "../contract.ts";
 import { tooLarge } from "../apply/document-rules.ts";
 import { changedMeanwhile, ifMatchOf, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
@@ -24,7 +24,7 @@ export const baseRoutes: readonly Route[] = [
     summary: "List base documents",
     roles: ROLES.platformRead,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(BaseSummary), about: "Bases, by name" }],
+    replies: [{ status: 200, schema: pageShapeOf(BaseSummary), about: "Bases, by name" }],
     handle: async ({ env, query }) => {
       const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);
       return { body: pageFrom("bases", rows, query.limit, ({ name }) => name) };

@@ -8,12 +8,12 @@ import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Block, BlockDone, NewBlock, pageOf, ToolName } from "../contract.ts";
+import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { inLanes } from "../apply/lanes.ts";
 import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
-import { invalid, ProblemError } from "../problem.ts";
+import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { managedOf, type Managed } from "../apply/tenant-access.ts";
 
@@ -28,7 +28,7 @@ export const blockRoutes: readonly Route[] = [
     summary: "List the tools that are blocked in every tenant",
     roles: ROLES.platformRead,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(Block), about: "Blocked tools, by name" }],
+    replies: [{ status: 200, schema: pageShapeOf(Block), about: "Blocked tools, by name" }],
     handle: async ({ env, query }) => ({
       body: pageOfAll("blocks", await remote(platformOf(env), baseTables).blocks(), query),
     }),
@@ -45,7 +45,7 @@ export const blockRoutes: readonly Route[] = [
       const { params, body, env, caller, options } = call;
       const { name } = params;
       const known = [...options.catalog.tools, ...searchTools].some((tool) => tool.name === name);
-      if (!known) throw invalid(["name", `there is no tool ${name} in the code`]);
+      if (!known) throw invalidFields(["name", `there is no tool ${name} in the code`]);
       const changed = await remote(platformOf(env), baseTables).block(name, body.note, caller);
       const told = await tellAll(call, ({ policy }) => policy.blockTool(name, body.note, caller));
       return { body: { name, changed, ...told } };

@@ -3,14 +3,14 @@
 
 import * as z from "zod/mini";
 import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { applyDocument, type Intent, type Outcome } from "../apply/apply-document.ts";
-import { Applied, Document, NamedPrompt, pageOf, Prompt, ToolName } from "../contract.ts";
+import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply-document.ts";
+import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName } from "../contract.ts";
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type Answer, type Desk, type Route } from "../route.ts";
-import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { Flag, PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
+import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const PromptParams = z.extend(TenantParams, { name: ToolName });
@@ -30,7 +30,7 @@ export const documentRoutes: readonly Route[] = [
       { status: 304, about: "Not changed since" },
     ],
     handle: async (call) => {
-      const { own, revision } = await readRecord(await findTenant(call, call.params.id));
+      const { own, revision } = await readRecord(await findManaged(call, call.params.id));
       const headers = { etag: quoted(revision) };
       return isKnown(call.request, String(revision)) ? { status: 304, headers } : { body: own, headers };
     },
@@ -62,9 +62,9 @@ export const documentRoutes: readonly Route[] = [
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(NamedPrompt), about: "Prompts, by name" }],
+    replies: [{ status: 200, schema: pageShapeOf(NamedPrompt), about: "Prompts, by name" }],
     handle: async (call) => {
-      const { own } = await readRecord(await findTenant(call, call.params.id));
+      const { own } = await readRecord(await findManaged(call, call.params.id));
       const prompts = Object.entries(own.prompts ?? {}).map(([name, prompt]) => ({ name, ...prompt }));
       const sorted = prompts.toSorted((a, b) => (a.name < b.name ? -1 : 1));
       return { body: pageOfAll("prompts", sorted, call.query) };
@@ -79,7 +79,7 @@ export const documentRoutes: readonly Route[] = [
     replies: [{ status: 200, schema: NamedPrompt, about: "The prompt; the ETag is the document's" }],
     handle: async (call) => {
       const { id, name } = call.params;
-      const { own, revision } = await readRecord(await findTenant(call, id));
+      const { own, revision } = await readRecord(await findManaged(call, id));
       return { body: { name, ...promptOf(own, name) }, headers: { etag: quoted(revision) } };
     },
   }),
@@ -90,7 +90,7 @@ export const documentRoutes: readonly Route[] = [
     roles: ROLES.tenant,
     params: PromptParams,
     query: WriteQuery,
-    body: Prompt,
+    body: DocumentPrompt,
     conditions: ["If-Match"],
     replies: [APPLIED],
     handle: async (call) => {
@@ -134,8 +134,12 @@ interface Edit {
   readonly wait?: boolean | undefined;
 }
 
-async function applied(desk: Desk, id: string, { edit, action, dryRun = false, wait = false }: Edit): Promise<Answer> {
-  const outcome = await applyDocument(desk, await findTenant(desk, id), {
+async function applied(
+  desk: Desk,
+  id: string,
+  { edit, action, dryRun = false, wait = false }: Edit,
+): Promise<RouteAnswer> {
+  const outcome = await applyDocument(desk, await findManaged(desk, id), {
     edit,
     action,
     dryRun,
@@ -145,7 +149,7 @@ async function applied(desk: Desk, id: string, { edit, action, dryRun = false, w
   return { body: shown(outcome), headers: { etag: quoted(outcome.revision) } };
 }
 
-function shown({ revision, changed, dryRun, effectiveAt, changes }: Outcome): z.input<typeof Applied> {
+function shown({ revision, changed, dryRun, effectiveAt, changes }: AppliedDocument): z.input<typeof Applied> {
   return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), changes: [...changes] };
 }
 

@@ -12,7 +12,7 @@ import { described, Explained } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
 import { tenantOffer } from "../apply/tenant-offer.ts";
-import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const ExplainQuery = z.strictObject({
@@ -37,7 +37,7 @@ export const explainRoutes: readonly Route[] = [
     params: TenantParams,
     query: ExplainQuery,
     replies: [{ status: 200, schema: Explained, about: "The verdict, and each rule that had a say" }],
-    handle: async (call) => ({ body: await explain(call, await findTenant(call, call.params.id), call.query) }),
+    handle: async (call) => ({ body: await explain(call, await findManaged(call, call.params.id), call.query) }),
   }),
 ];
 

@@ -6,7 +6,7 @@ import type { z } from "zod/mini";
 import { ExportLine } from "../contract.ts";
 import { aboutOf } from "./resource-routes.ts";
 import { ROLES, route, type Route } from "../route.ts";
-import { findTenant, placementOf, readRecord } from "../apply/tenant-access.ts";
+import { findManaged, placementOf, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const PAGE = 500;
@@ -20,7 +20,7 @@ export const exportRoutes: readonly Route[] = [
     params: TenantParams,
     replies: [{ status: 200, schema: ExportLine, mediaType: "application/x-ndjson", about: "One JSON text a line" }],
     handle: async (call) => {
-      const managed = await findTenant(call, call.params.id);
+      const managed = await findManaged(call, call.params.id);
       const { id, own, revision } = await readRecord(managed);
       const first: Line = {
         kind: "tenant",

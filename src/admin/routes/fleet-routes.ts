@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { applyDocument } from "../apply/apply-document.ts";
-import { FleetApply, FleetRun, pageOf } from "../contract.ts";
+import { FleetApply, FleetRun, pageShapeOf } from "../contract.ts";
 import { tooLarge } from "../apply/document-rules.ts";
 import { fleetTables, type RunRecord, type RunResult } from "../platform/fleet-tables.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
@@ -14,7 +14,7 @@ import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
-import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { findManaged, readRecord } from "../apply/tenant-access.ts";
 
 const DEFAULT_WAVE = 25;
 /** An invocation may make 10,000 calls; a tenant takes six. */
@@ -51,7 +51,7 @@ export const fleetRoutes: readonly Route[] = [
     summary: "List the latest runs",
     roles: ROLES.platformRead,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(FleetRun), about: "Runs, newest first" }],
+    replies: [{ status: 200, schema: pageShapeOf(FleetRun), about: "Runs, newest first" }],
     handle: async ({ env, query }) => {
       const limit = Math.min(query.limit, 50);
       const before = positionOf("runs", query);
@@ -121,7 +121,7 @@ interface TenantOutcome {
 /** A tenant that fails stops only itself. */
 async function applyTo(desk: Desk, { id, base, document, dryRun }: RunRecord, tenant: string): Promise<TenantOutcome> {
   try {
-    const managed = await findTenant(desk, tenant);
+    const managed = await findManaged(desk, tenant);
     const { own } = await readRecord(managed);
     if (!own.extends?.includes(base)) return nothing(tenant);
     const { changes, effectiveAt } = await applyDocument(desk, managed, {

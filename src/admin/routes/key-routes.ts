@@ -4,12 +4,12 @@ import * as z from "zod/mini";
 import { createKey } from "../../auth/api-key.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
-import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageOf, RotateKey } from "../contract.ts";
+import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
-import { invalid, notFound, ProblemError } from "../problem.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Route } from "../route.ts";
-import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const KeyParams = z.extend(TenantParams, {
@@ -25,9 +25,9 @@ export const keyRoutes: readonly Route[] = [
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(ApiKey), about: "Keys, oldest first" }],
+    replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
     handle: async (call) => {
-      const managed = await findTenant(call, call.params.id);
+      const managed = await findManaged(call, call.params.id);
       return { body: pageOfAll("keys", (await managed.policy.keys()).map(shown), call.query) };
     },
   }),
@@ -40,7 +40,7 @@ export const keyRoutes: readonly Route[] = [
     body: NewApiKey,
     replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
     handle: async (call) => {
-      const managed = await findTenant(call, call.params.id);
+      const managed = await findManaged(call, call.params.id);
       const most = await check(managed, call.body);
       const { name, scopes = null, profile = null, expires } = call.body;
       const { id, token, hash } = await createKey();
@@ -63,7 +63,7 @@ export const keyRoutes: readonly Route[] = [
     body: RotateKey,
     replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
     handle: async (call) => {
-      const managed = await findTenant(call, call.params.id);
+      const managed = await findManaged(call, call.params.id);
       const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = call.body;
       const { id, token, hash } = await createKey();
       const { key } = call.params;
@@ -85,7 +85,7 @@ export const keyRoutes: readonly Route[] = [
     replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was no such key any more" }],
     handle: async (call) => {
       const { id, key } = call.params;
-      const managed = await findTenant(call, id);
+      const managed = await findManaged(call, id);
       const { revision } = await readRecord(managed);
       const done = await managed.policy.revokeKey(key, call.caller);
       // Also where it is gone already: an earlier try may not have been heard of.
@@ -110,11 +110,11 @@ async function check(
   const document = mergeDocuments([managed.tenant.base, effective]);
   const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
   const errors = unknown.map((name) => [`scopes.${scopes?.indexOf(name)}`, `there is no scope ${name}`] as const);
-  if (errors.length > 0) throw invalid(...errors);
+  if (errors.length > 0) throw invalidFields(...errors);
   if (profile !== undefined && !Object.hasOwn(document.profiles ?? {}, profile)) {
-    throw invalid(["profile", `there is no profile ${profile}`]);
+    throw invalidFields(["profile", `there is no profile ${profile}`]);
   }
-  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalid(["expires", "lies in the past"]);
+  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
   return document.limits?.keys ?? null;
 }
 

@@ -4,11 +4,11 @@ import * as z from "zod/mini";
 import { createKey } from "../../auth/api-key.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { RESERVED_NAMES } from "../operator-login.ts";
-import { CreatedOperator, Name, NewOperator, Operator, pageOf } from "../contract.ts";
+import { CreatedOperator, Name, NewOperator, Operator, pageShapeOf } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
-import { invalid, notFound, ProblemError } from "../problem.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
 
 const operatorsOf = (env: AdminEnv) => remote(platformOf(env), operatorTables);
@@ -20,7 +20,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: "List operators",
     roles: ROLES.ownerRead,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(Operator), about: "Operators, by name" }],
+    replies: [{ status: 200, schema: pageShapeOf(Operator), about: "Operators, by name" }],
     handle: async ({ env, query }) => ({ body: pageOfAll("operators", await operatorsOf(env).operators(), query) }),
   }),
   route({
@@ -56,8 +56,9 @@ export const operatorRoutes: readonly Route[] = [
 ];
 
 function check({ name, role, tenants, expires }: z.output<typeof NewOperator>): void {
-  if (RESERVED_NAMES.includes(name)) throw invalid(["name", "is a reserved word"]);
-  if (role === "tenant-admin" && tenants === undefined) throw invalid(["tenants", "a tenant-admin needs them"]);
-  if (role !== "tenant-admin" && tenants !== undefined) throw invalid(["tenants", "only a tenant-admin has them"]);
-  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalid(["expires", "lies in the past"]);
+  if (RESERVED_NAMES.includes(name)) throw invalidFields(["name", "is a reserved word"]);
+  if (role === "tenant-admin" && tenants === undefined) throw invalidFields(["tenants", "a tenant-admin needs them"]);
+  if (role !== "tenant-admin" && tenants !== undefined)
+    throw invalidFields(["tenants", "only a tenant-admin has them"]);
+  if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
 }

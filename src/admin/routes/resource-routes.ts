@@ -3,13 +3,19 @@
 
 import * as z from "zod/mini";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
-import { MAX_BODY_BYTES, openStore, sha256, storeBody, type StoreResult } from "../../content/store/open-store.ts";
+import {
+  MAX_RESOURCE_BYTES,
+  openStore,
+  digestOf,
+  storeBody,
+  type StoreResult,
+} from "../../content/store/open-store.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import { described, pageOf, ResourceAbout, Timestamp } from "../contract.ts";
+import { described, pageShapeOf, ResourceAbout, Timestamp } from "../contract.ts";
 import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
-import { invalid, notFound, ProblemError } from "../problem.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import {
   Flag,
   PageQuery,
@@ -17,11 +23,11 @@ import {
   ROLES,
   route,
   type AdminEnv,
-  type Answer,
+  type RouteAnswer,
   type Desk,
   type Route,
 } from "../route.ts";
-import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 
@@ -60,9 +66,9 @@ export const resourceRoutes: readonly Route[] = [
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: z.strictObject({ ...PageQuery, prefix: z.optional(z.string().check(z.maxLength(2048))) }),
-    replies: [{ status: 200, schema: pageOf(ResourceAbout), about: "Resources, by URI" }],
+    replies: [{ status: 200, schema: pageShapeOf(ResourceAbout), about: "Resources, by URI" }],
     handle: async (call) => {
-      const { content } = await findTenant(call, call.params.id);
+      const { content } = await findManaged(call, call.params.id);
       const { limit, prefix = "" } = call.query;
       const after = positionOf("resources", call.query) ?? null;
       const rows = await content.list({ prefix, tag: null, after, limit: limit + 1 });
@@ -83,7 +89,7 @@ export const resourceRoutes: readonly Route[] = [
       { status: 304, about: "Not changed since" },
     ],
     handle: async (call) => {
-      const managed = await findTenant(call, call.params.id);
+      const managed = await findManaged(call, call.params.id);
       const { uri } = call.query;
       const row = await managed.content.get(uri);
       if (!row) throw notFound(`resource ${uri}`);
@@ -104,7 +110,7 @@ export const resourceRoutes: readonly Route[] = [
       { status: 200, schema: ResourceAbout, about: "Written, or as it was already" },
       { status: 201, schema: ResourceAbout, about: "Made" },
     ],
-    handle: async (call) => putResource(call, await findTenant(call, call.params.id), call.query),
+    handle: async (call) => putResource(call, await findManaged(call, call.params.id), call.query),
   }),
   route({
     method: "delete",
@@ -116,7 +122,7 @@ export const resourceRoutes: readonly Route[] = [
     conditions: ["If-Match"],
     replies: [{ status: 204, about: "Deleted" }],
     handle: async (call) => {
-      const { content } = await findTenant(call, call.params.id);
+      const { content } = await findManaged(call, call.params.id);
       const { uri } = call.query;
       const done = await content.removeAs(uri, { actor: call.caller.name, ifMatch: ifMatchOf(call.request) });
       if (done.state === "conflict") throw changedMeanwhile(done.etag);
@@ -167,7 +173,7 @@ async function bodyOf(env: AdminEnv, { id, content }: Managed, row: ResourceRow)
   return found.text ?? found.blob;
 }
 
-async function putResource(desk: Desk, managed: Managed, query: z.output<typeof PutQuery>): Promise<Answer> {
+async function putResource(desk: Desk, managed: Managed, query: z.output<typeof PutQuery>): Promise<RouteAnswer> {
   const { request, env } = desk;
   const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
   const { effective } = await readRecord(managed);
@@ -175,11 +181,11 @@ async function putResource(desk: Desk, managed: Managed, query: z.output<typeof 
   const { uri } = query;
   // A writer who is late is told before the body is read.
   if (ifMatch !== null || ifAbsent) await checkEarly(managed, uri, { ifMatch, ifAbsent });
-  const upload = await readUpload(request, Math.min(MAX_BODY_BYTES, limits.resourceBytes ?? MAX_BODY_BYTES));
+  const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes ?? MAX_RESOURCE_BYTES));
   try {
     const { bytes } = upload;
     const binary = isBinary(mimeType, bytes, query.binary);
-    const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await sha256(bytes) };
+    const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await digestOf(bytes) };
     const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
     const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
     const maxResources = limits.resources ?? null;
@@ -226,7 +232,7 @@ function lastPartOf(uri: string): string {
 
 type Written = Omit<ResourceRow, "lastModified" | "revision">;
 
-function answerOf(row: Written, done: StoreResult, most: number | undefined): Answer {
+function answerOf(row: Written, done: StoreResult, most: number | undefined): RouteAnswer {
   switch (done.state) {
     case "stored": {
       const { lastModified, revision, created } = done;
@@ -246,6 +252,6 @@ function answerOf(row: Written, done: StoreResult, most: number | undefined): An
     case "closed":
       throw notFound("such tenant any more");
     default:
-      throw invalid(["body", "could not be stored"]);
+      throw invalidFields(["body", "could not be stored"]);
   }
 }

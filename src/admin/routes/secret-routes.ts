@@ -7,12 +7,12 @@ import type { KeyRing } from "../../auth/seal.ts";
 import { workerSecretOf } from "../../tenants/document/secret-name.ts";
 import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
 import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
-import { Acknowledged, NewSecret, pageOf, Secret, SecretName } from "../contract.ts";
+import { Acknowledged, NewSecret, pageShapeOf, Secret, SecretName } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
-import { findTenant, readRecord } from "../apply/tenant-access.ts";
+import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const SecretParams = z.extend(TenantParams, { name: SecretName });
@@ -25,9 +25,9 @@ export const secretRoutes: readonly Route[] = [
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(Secret), about: "Secrets, by name" }],
+    replies: [{ status: 200, schema: pageShapeOf(Secret), about: "Secrets, by name" }],
     handle: async (call) => {
-      const { policy } = await findTenant(call, call.params.id);
+      const { policy } = await findManaged(call, call.params.id);
       return { body: pageOfAll("secrets", await policy.secrets(), call.query) };
     },
   }),
@@ -42,7 +42,7 @@ export const secretRoutes: readonly Route[] = [
     replies: [{ status: 200, schema: Acknowledged, about: "Set; a new one is seen everywhere from effectiveAt on" }],
     handle: async (call) => {
       const { id, name } = call.params;
-      const managed = await findTenant(call, id);
+      const managed = await findManaged(call, id);
       // A tenant in code exists without a row until it is asked for.
       await readRecord(managed);
       const sealed = await sealSecret(await ringOf(call.env), id, name, call.body.value);
@@ -66,7 +66,7 @@ export const secretRoutes: readonly Route[] = [
     replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was none any more" }],
     handle: async (call) => {
       const { id, name } = call.params;
-      const managed = await findTenant(call, id);
+      const managed = await findManaged(call, id);
       const { revision } = await readRecord(managed);
       const done = await managed.policy.deleteSecret(name, call.caller);
       const changed = done.state === "written";

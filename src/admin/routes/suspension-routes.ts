@@ -5,12 +5,12 @@ import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
-import { Acknowledged, NewSuspension, pageOf, Suspension, SuspensionKind } from "../contract.ts";
+import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
-import { invalid, notFound, ProblemError } from "../problem.ts";
-import { PageQuery, ROLES, route, type Answer, type Desk, type Route } from "../route.ts";
-import { findTenant, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
+import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const KindParams = z.extend(TenantParams, { kind: SuspensionKind });
@@ -26,9 +26,9 @@ export const suspensionRoutes: readonly Route[] = [
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(Suspension), about: "Suspensions" }],
+    replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
     handle: async (call) => {
-      const { suspensions } = await readRecord(await findTenant(call, call.params.id));
+      const { suspensions } = await readRecord(await findManaged(call, call.params.id));
       return { body: pageOfAll("suspensions", suspensions, call.query) };
     },
   }),
@@ -43,9 +43,9 @@ export const suspensionRoutes: readonly Route[] = [
     handle: async (call) => {
       const { kind, name = "", note } = call.body;
       checkRole(call, kind);
-      if (kind === "tenant" && call.body.name !== undefined) throw invalid(["name", "a tenant has none here"]);
-      if (kind !== "tenant" && name === "") throw invalid(["name", `says which ${kind}`]);
-      const managed = await findTenant(call, call.params.id);
+      if (kind === "tenant" && call.body.name !== undefined) throw invalidFields(["name", "a tenant has none here"]);
+      if (kind !== "tenant" && name === "") throw invalidFields(["name", `says which ${kind}`]);
+      const managed = await findManaged(call, call.params.id);
       const of = await nameOf(call, managed, kind, name);
       return acknowledge(managed, await managed.policy.suspend({ kind, name: of, note }, call.caller));
     },
@@ -59,7 +59,7 @@ export const suspensionRoutes: readonly Route[] = [
     replies: [ACKNOWLEDGED],
     handle: async (call) => {
       const { id, kind } = call.params;
-      if (kind !== "tenant") throw invalid(["kind", `a ${kind} is resumed by its name`]);
+      if (kind !== "tenant") throw invalidFields(["kind", `a ${kind} is resumed by its name`]);
       return resume(call, id, kind, "");
     },
   }),
@@ -72,7 +72,7 @@ export const suspensionRoutes: readonly Route[] = [
     replies: [ACKNOWLEDGED],
     handle: async (call) => {
       const { id, kind, name } = call.params;
-      if (kind === "tenant") throw invalid(["name", "a tenant has none here"]);
+      if (kind === "tenant") throw invalidFields(["name", "a tenant has none here"]);
       return resume(call, id, kind, kind === "principal" && KEY_ID.test(name) ? `key ${name}` : name);
     },
   }),
@@ -95,30 +95,30 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
       return "";
     case "profile": {
       const { profiles = {} } = mergeDocuments([managed.tenant.base, record.effective]);
-      if (!Object.hasOwn(profiles, name)) throw invalid(["name", `there is no profile ${name}`]);
+      if (!Object.hasOwn(profiles, name)) throw invalidFields(["name", `there is no profile ${name}`]);
       return name;
     }
     case "tool": {
       const { tools, search } = await catalogNames(desk, managed, record);
-      if (![...tools, ...search].includes(name)) throw invalid(["name", `there is no tool ${name}`]);
+      if (![...tools, ...search].includes(name)) throw invalidFields(["name", `there is no tool ${name}`]);
       return name;
     }
     case "principal": {
       const id = KEY_ID.test(name) ? `key ${name}` : name;
       const keys = await managed.policy.keys();
       if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
-      throw invalid(["name", `there is no principal ${name}: "${ANONYMOUS.id}", or a key's id`]);
+      throw invalidFields(["name", `there is no principal ${name}: "${ANONYMOUS.id}", or a key's id`]);
     }
   }
 }
 
-async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<Answer> {
-  const managed = await findTenant(desk, id);
+async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<RouteAnswer> {
+  const managed = await findManaged(desk, id);
   await readRecord(managed);
   return acknowledge(managed, await managed.policy.resume(kind, name, desk.caller));
 }
 
-async function acknowledge(managed: Managed, done: WriteResult): Promise<Answer> {
+async function acknowledge(managed: Managed, done: WriteResult): Promise<RouteAnswer> {
   if (done.state === "absent") throw notFound(`tenant ${managed.id}`);
   const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
   await untilInForce(effectiveAt);

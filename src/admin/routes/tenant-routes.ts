@@ -9,12 +9,12 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { resolveDocument } from "../apply/apply-document.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Applied, NewTenant, pageOf, Tenant, TenantId, TenantSummary } from "../contract.ts";
+import { Applied, NewTenant, pageShapeOf, TenantShape, TenantId, TenantSummary } from "../contract.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "../apply/hostnames.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
-import { invalid, notFound, ProblemError } from "../problem.ts";
+import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
 
@@ -27,7 +27,9 @@ export const tenantRoutes: readonly Route[] = [
     summary: "List tenants",
     roles: ROLES.tenantRead,
     query: z.strictObject(PageQuery),
-    replies: [{ status: 200, schema: pageOf(TenantSummary), about: "Tenants, by id; a tenant-admin sees its own" }],
+    replies: [
+      { status: 200, schema: pageShapeOf(TenantSummary), about: "Tenants, by id; a tenant-admin sees its own" },
+    ],
     handle: async (call) => ({ body: await listTenants(call, call.query) }),
   }),
   route({
@@ -39,7 +41,7 @@ export const tenantRoutes: readonly Route[] = [
     body: NewTenant,
     replies: [
       { status: 200, schema: Applied, about: "Of a dry run: it could be made, and what would be in its document" },
-      { status: 201, schema: Tenant, about: "The tenant, which serves from now on" },
+      { status: 201, schema: TenantShape, about: "The tenant, which serves from now on" },
     ],
     handle: async (call) => {
       if (call.query.dryRun) return { body: await supposeTenant(call, call.body) };
@@ -53,7 +55,7 @@ export const tenantRoutes: readonly Route[] = [
     summary: "Show a tenant",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    replies: [{ status: 200, schema: Tenant, about: "The tenant" }],
+    replies: [{ status: 200, schema: TenantShape, about: "The tenant" }],
     handle: async (call) => ({ body: await showTenant(call, call.params.id) }),
   }),
   route({
@@ -157,10 +159,10 @@ async function createTenant(desk: Desk, asked: Asked) {
   return tenantOf(desk, managed, record);
 }
 
-type Place = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
+type Placed = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
 
 /** A try that was cut off between the directory and the object is finished by the next one. */
-async function findPlace(desk: Desk, place: Place): Promise<Managed> {
+async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   const { id, jurisdiction } = place;
   if (desk.options.tenants.has(id)) throw taken(id);
   const { entry } = await directoryOf(desk.env).lookup(id);
@@ -179,6 +181,6 @@ function birthOf(desk: Desk, id: string, entry: DirectoryEntry): Managed {
     return managedOf(desk, id, entry);
   } catch (error) {
     if (entry.jurisdiction === null) throw error;
-    throw invalid(["jurisdiction", `${entry.jurisdiction} is not available here`]);
+    throw invalidFields(["jurisdiction", `${entry.jurisdiction} is not available here`]);
   }
 }

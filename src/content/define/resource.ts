@@ -18,7 +18,7 @@ import { resourceContents } from "./results.ts";
 /** Stored URIs looked at for one completion. */
 const MAX_STORED = 2000;
 
-export interface ResourceAbout {
+export interface ResourceDescription {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -29,7 +29,7 @@ export interface ResourceAbout {
 
 type Body = string | Uint8Array;
 
-export interface ResourceOptions extends ResourceAbout {
+export interface ResourceOptions extends ResourceDescription {
   readonly uri: string;
   /** One of these three. */
   readonly text?: string;
@@ -41,7 +41,7 @@ export interface Resource extends ServedResource<CallHost> {
   readonly kind: "resource";
 }
 
-export interface TemplateOptions extends ResourceAbout {
+export interface TemplateOptions extends ResourceDescription {
   readonly uriTemplate: string;
   /** By variable; without it, what is stored under the template completes. */
   readonly complete?: Readonly<Record<string, Completer>>;
@@ -53,7 +53,7 @@ export interface ResourceTemplate extends ServedTemplate<CallHost> {
   readonly kind: "template";
 }
 
-function aboutWire({ name, title, description, mimeType, annotations, icons }: ResourceAbout): JsonObject {
+function aboutWire({ name, title, description, mimeType, annotations, icons }: ResourceDescription): JsonObject {
   return {
     name,
     ...(title === undefined ? {} : { title }),

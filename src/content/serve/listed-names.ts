@@ -62,7 +62,7 @@ interface Names<T, L> {
 }
 
 /** A listed name, or one that is listed no more: callable while it retires, then told where it went. Never when blocked. */
-export function lookUp<T extends Named, L extends Listed<T>>(
+export function lookUpName<T extends Named, L extends Listed<T>>(
   listed: readonly L[],
   { what, targets, retired, notes, list }: Names<T, L>,
 ): (name: string, now: number) => L | Failure | undefined {

@@ -17,7 +17,7 @@ const MAX_CURSOR_CHARACTERS = 16_384;
 const PURPOSE = "resources";
 
 /** Where a page begins: in what is held in memory, or on the shelf of a source after its own cursor. */
-type Place = { readonly held: number } | { readonly source: string; readonly after?: string };
+type ChainPlace = { readonly held: number } | { readonly source: string; readonly after?: string };
 
 export async function listChain(cursor: string | undefined, view: View, host: CallHost): Promise<Page | Failure> {
   const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host.ring);
@@ -38,7 +38,7 @@ interface Filling {
 }
 
 interface From {
-  readonly place: Place;
+  readonly place: ChainPlace;
   /** The first shelf to look on. */
   readonly at: number;
   readonly view: View;
@@ -46,7 +46,7 @@ interface From {
 }
 
 /** Says where the next page begins; undefined: this is the last. */
-async function fill(page: Filling, { place, at, view, host }: From): Promise<Place | undefined> {
+async function fill(page: Filling, { place, at, view, host }: From): Promise<ChainPlace | undefined> {
   if ("held" in place) {
     const end = place.held + PAGE;
     page.items.push(...view.resources.slice(place.held, end).map(({ wire }) => wire));
@@ -90,14 +90,14 @@ async function listShelf(
 }
 
 /** undefined: the source is gone. */
-function shelfAt(place: Place, { resources, shelves }: View): number | undefined {
+function shelfAt(place: ChainPlace, { resources, shelves }: View): number | undefined {
   if ("held" in place) return place.held <= resources.length ? 0 : undefined;
   const at = shelves.findIndex(({ source }) => source === place.source);
   return at < 0 ? undefined : at;
 }
 
-async function openCursor(cursor: string, ring: KeyRing): Promise<Place | undefined> {
+async function openCursor(cursor: string, ring: KeyRing): Promise<ChainPlace | undefined> {
   if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
   const opened = await unseal(ring, PURPOSE, cursor);
-  return opened === undefined ? undefined : (JSON.parse(opened) as Place);
+  return opened === undefined ? undefined : (JSON.parse(opened) as ChainPlace);
 }

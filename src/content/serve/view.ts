@@ -9,7 +9,7 @@ import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
 import type { ProfileDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { isVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
-import { isInScope, listNamed, lookUp, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
+import { isInScope, listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
 import type { Offer } from "./sources.ts";
 
@@ -91,7 +91,7 @@ function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<
   const notes = new Map(suspended.map(({ name, note }) => [name, note]));
   return {
     tools: listed.filter(({ target }) => !notes.has(target.name)),
-    tool: lookUp(listed, {
+    tool: lookUpName(listed, {
       what: "tool",
       // What a retired name may lead to: also a tool that was switched off since, and never past the scopes.
       targets: new Map([...all].filter(([name]) => isInScope(eyes, "tools", name))),
@@ -118,7 +118,7 @@ function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pic
   );
   return {
     prompts: listed,
-    prompt: lookUp(listed, {
+    prompt: lookUpName(listed, {
       what: "prompt",
       targets: new Map([...all].filter(([name]) => isInScope(eyes, "prompts", name))),
       retired: retiredIn(policy, "prompts", profile),

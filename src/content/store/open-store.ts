@@ -13,7 +13,7 @@ import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
 import type { PutResource, PutResult, RemoteContent } from "./content-tables.ts";
 
 /** KV's own limit. */
-export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
 const MAX_COPY_BYTES = 256 * 1024;
 const MAX_SEARCH_CHARACTERS = 256 * 1024;
 const KV_CACHE_SECONDS = 86_400;
@@ -137,8 +137,8 @@ async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: W
   const uri = nameOf(resource.uri);
   if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
-  check(resource, bytes, Math.min(MAX_BODY_BYTES, limits.resourceBytes ?? MAX_BODY_BYTES));
-  const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await sha256(bytes) };
+  check(resource, bytes, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes ?? MAX_RESOURCE_BYTES));
+  const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };
   const maxResources = limits.resources ?? null;
   const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, maxResources });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
@@ -231,7 +231,7 @@ function check(resource: NewResource, bytes: Uint8Array, maxBytes: number): void
   if (broken) throw new TypeError(`resource ${broken[0]}`);
 }
 
-export async function sha256(bytes: Uint8Array): Promise<string> {
+export async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -57,7 +57,7 @@ interface Agreed {
 }
 
 /** A call that runs in this invocation. */
-interface Running {
+interface RunningPost {
   readonly sink: CallSink;
   readonly runner: CallRunner;
 }
@@ -68,7 +68,7 @@ function idOf(classified: Classified): RequestId | undefined {
 
 export class Holder {
   readonly #host: HolderHost;
-  readonly #running = new Set<Running>();
+  readonly #running = new Set<RunningPost>();
   readonly #viewers = new Map<string, CallViewer>();
   /** What was posted of late: an object that was reset in the middle hands it on again. */
   readonly #posts = new Set<string>();
@@ -226,7 +226,7 @@ export class Holder {
         sink.cancel();
       },
     });
-    const running: Running = { sink, runner };
+    const running: RunningPost = { sink, runner };
     this.#running.add(running);
     const settled = answer(entered, { ...call, sink, questions: runner });
     watch(runner, settled, entered);

@@ -43,17 +43,17 @@ export async function holdStream(entered: Entered): Promise<Response | Failure> 
   }
 }
 
-interface Found {
+interface FoundStream {
   readonly id: string;
   readonly session: Session;
   readonly position: Position | undefined;
 }
 
-function isSession(found: Found | Failure): found is Found {
+function isSession(found: FoundStream | Failure): found is FoundStream {
   return "session" in found;
 }
 
-async function sessionOf(entered: Entered): Promise<Found | Failure> {
+async function sessionOf(entered: Entered): Promise<FoundStream | Failure> {
   const { headers, url } = entered.visit.request;
   const { searchParams } = new URL(url);
   const last = headers.get("last-event-id");
@@ -95,7 +95,7 @@ function positionOf(eventId: string): Position | undefined {
 
 class HeldStream {
   readonly #entered: Entered;
-  readonly #found: Found;
+  readonly #found: FoundStream;
   readonly #shown: Map<string, number>;
   /** Events that wait to be written: what event ids may not name yet, and nobody needs to be shown again. */
   readonly #heard = new Map<string, number>();
@@ -106,7 +106,7 @@ class HeldStream {
   /** What comes before the stream has begun: nothing is answered before that, or without what was agreed. */
   #early: (() => void)[] | undefined = [];
 
-  constructor(entered: Entered, found: Found) {
+  constructor(entered: Entered, found: FoundStream) {
     const { session, position } = found;
     this.#entered = entered;
     this.#found = found;

@@ -1,7 +1,7 @@
 // Owns the record of what changed in a tenant and since which version, and sending it to the hub: at least once, in
 // bursts, and only while somebody listens. Refuses to know who listens, and who may.
 
-import type { ChangeLog, Changes, Section } from "./changes.ts";
+import type { ChangeLog, Changes, ChangedSection } from "./changes.ts";
 import {
   createAnnouncer,
   type Announcer,
@@ -14,7 +14,7 @@ import { remote, type Remote, type Tables, type TenantStub } from "./tables.ts";
 export interface ChangeMethods {
   /** Somebody listens from now on. What differs since the version it knew; null: since now. */
   listen(since: number | null): Changes;
-  announce(sections: readonly Section[], updated: readonly string[]): void;
+  announce(sections: readonly ChangedSection[], updated: readonly string[]): void;
   /** Settles when the hub has what was changed before. */
   flush(): Promise<void>;
 }
@@ -142,7 +142,7 @@ function changesSince(sql: SqlStorage, from: number, newest: number): Changes {
     version: newest,
     updated: names("updated"),
     listed: names("listed"),
-    announced: names("announced") as Section[],
+    announced: names("announced") as ChangedSection[],
     policy: names("policy").length > 0,
     // Who knows of more knew a tenant of the same name that is gone.
     all: from < floor || from > newest,

@@ -1,7 +1,7 @@
 // Owns the shapes in which a tenant's changes travel: from its authority to the hub, and to whoever holds a stream.
 
 /** A list that a client may ask to hear about. */
-export type Section = "tools" | "prompts" | "resources";
+export type ChangedSection = "tools" | "prompts" | "resources";
 
 /** What differs between two versions of a tenant, for all eyes; a view decides what of it may be told. */
 export interface Changes {
@@ -12,7 +12,7 @@ export interface Changes {
   /** URIs that came, went, or are described differently: the list of resources is another one for who sees them. */
   readonly listed: readonly string[];
   /** Lists that a tool said are others now. */
-  readonly announced: readonly Section[];
+  readonly announced: readonly ChangedSection[];
   /** Definitions may be others, and every lease that could contradict it has ended. */
   readonly policy: boolean;
   /** The version that was asked about is too long ago: anything may differ. */
@@ -40,7 +40,7 @@ export interface Withdrawn {
 /** How a domain's tables say that something changed; within the transaction that changes it. */
 export interface ChangeLog {
   updated(uri: string, listed: boolean): void;
-  announced(sections: readonly Section[]): void;
+  announced(sections: readonly ChangedSection[]): void;
   /** Calls back whenever this URI was said to be updated. */
   watch(uri: string, changed: () => void): void;
   /** Told to streams at `effectiveAt` (milliseconds since the epoch), checked against by them now. */

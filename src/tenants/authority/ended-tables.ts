@@ -1,7 +1,7 @@
 // Owns which 2025 sessions were ended by their clients, until their ids expire: a session's id is sealed and nowhere
 // stored, so its end has to be. Bounded: an id that is forgotten again grants nothing but what its owner has anyway.
 
-import type { Ended } from "./policy-records.ts";
+import type { EndedSession } from "./policy-records.ts";
 import { takeRemembered } from "./session-register.ts";
 import type { TableHost, Tables } from "./tables.ts";
 
@@ -52,7 +52,7 @@ function methodsOf(host: TableHost): EndedMethods {
   };
 }
 
-export function endedSince(sql: SqlStorage, after: number | null): Ended | null {
+export function endedSince(sql: SqlStorage, after: number | null): EndedSession | null {
   const rows = sql
     .exec<{ sequence: number; nonce: string; at: number }>(
       "SELECT sequence, nonce, at FROM ended_sessions WHERE sequence > ? ORDER BY sequence DESC LIMIT ?",

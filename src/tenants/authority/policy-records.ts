@@ -57,7 +57,7 @@ export interface LeaseAsk {
 }
 
 /** Sessions that their clients ended. */
-export interface Ended {
+export interface EndedSession {
   /** What to say next time. */
   readonly cursor: number;
   readonly nonces: readonly string[];
@@ -79,7 +79,7 @@ export interface LeaseGranted {
   /** Only when a key was asked for; null: there is no such key. */
   readonly key: KeyGrant | null;
   /** null: none since. */
-  readonly ended: Ended | null;
+  readonly ended: EndedSession | null;
 }
 
 export type LeaseAnswer = LeaseGranted | { readonly state: "absent" };

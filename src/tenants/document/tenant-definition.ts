@@ -5,7 +5,7 @@ import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
 /** A tenant as the author of a Worker writes it; every member has a default. */
-export interface TenantDefinition<Seed = unknown> {
+export interface TenantDefinitionOf<Seed = unknown> {
   readonly title?: string;
   readonly description?: string;
   readonly instructions?: string;
@@ -27,7 +27,7 @@ export interface TenantDefinition<Seed = unknown> {
 export interface Tenant<Seed = unknown> {
   readonly id: string;
   /** undefined: the tenant was made through the admin API. */
-  readonly definition: TenantDefinition<Seed> | undefined;
+  readonly definition: TenantDefinitionOf<Seed> | undefined;
   /** What lies under the tenant's own document. */
   readonly base: TenantDocument;
   readonly maxStalenessMs: number;
@@ -42,7 +42,7 @@ export function isTenantId(id: string): boolean {
 }
 
 export function defineTenants<Seed>(
-  definitions: Readonly<Record<string, TenantDefinition<Seed>>>,
+  definitions: Readonly<Record<string, TenantDefinitionOf<Seed>>>,
 ): ReadonlyMap<string, Tenant<Seed>> {
   const tenants = new Map<string, Tenant<Seed>>();
   for (const [id, definition] of Object.entries(definitions)) {
@@ -71,7 +71,7 @@ function documentOf({
   search,
   config,
   maxStalenessMs,
-}: TenantDefinition): TenantDocument {
+}: TenantDefinitionOf): TenantDocument {
   const tools = Object.fromEntries(Object.entries(config ?? {}).map(([tool, value]) => [tool, { config: value }]));
   return {
     ...(title === undefined ? {} : { title }),

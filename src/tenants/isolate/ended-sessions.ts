@@ -1,7 +1,7 @@
 // Owns what this isolate knows of a tenant's ended sessions: those that rode on its leases, and those it was asked about.
 // Bounded: what is dropped here is asked of the authority again, once for each session.
 
-import type { Ended } from "../authority/policy-records.ts";
+import type { EndedSession } from "../authority/policy-records.ts";
 
 const MAX_ENDED = 5000;
 const MAX_ALIVE = 5000;
@@ -25,7 +25,7 @@ export class EndedSessions {
     return (this.#ended.size + this.#alive.size) * BYTES_EACH;
   }
 
-  learn({ cursor, nonces, since }: Ended): void {
+  learn({ cursor, nonces, since }: EndedSession): void {
     this.#cursor = cursor;
     if (since > this.#since) {
       this.#since = since;

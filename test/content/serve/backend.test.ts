@@ -9,7 +9,7 @@ import { defineResource, defineTemplate } from "../../../src/content/define/reso
 import {
   defineTenants,
   managedTenant,
-  type TenantDefinition,
+  type TenantDefinitionOf,
 } from "../../../src/tenants/document/tenant-definition.ts";
 import type { NewResource } from "../../../src/calls/resource-store.ts";
 import { openStore } from "../../../src/content/store/open-store.ts";
@@ -180,7 +180,7 @@ describe("a tenant's view", () => {
       defineTemplate({ uriTemplate: "note:{id}", name: "n" }),
     ],
   };
-  const seen = (definition: TenantDefinition<NewResource>, whole: Catalog = catalog) => {
+  const seen = (definition: TenantDefinitionOf<NewResource>, whole: Catalog = catalog) => {
     const acme = defineTenants({ acme: definition }).get("acme");
     if (!acme) throw new Error("no tenant");
     const policy = { document: {}, suspensions: [], retired: [] };

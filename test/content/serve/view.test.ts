@@ -12,7 +12,7 @@ import { isFailure } from "../../../src/protocol/methods/params.ts";
 import {
   defineTenants,
   managedTenant,
-  type TenantDefinition,
+  type TenantDefinitionOf,
 } from "../../../src/tenants/document/tenant-definition.ts";
 import type { ProfileDocument, TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { Policy, RetiredName } from "../../../src/tenants/authority/policy-records.ts";
@@ -34,7 +34,7 @@ const CATALOG: Catalog = {
 
 interface Looked extends Partial<Seen> {
   readonly policy?: Partial<Policy>;
-  readonly definition?: TenantDefinition;
+  readonly definition?: TenantDefinitionOf;
   readonly catalog?: Partial<Catalog>;
 }
 
@@ -399,7 +399,7 @@ describe("search", () => {
 });
 
 describe("the configuration of a tool", () => {
-  it.each<[string, TenantDocument, TenantDefinition | undefined, unknown]>([
+  it.each<[string, TenantDocument, TenantDefinitionOf | undefined, unknown]>([
     ["nothing by default", {}, undefined, undefined],
     ["the document's", { tools: { add: { config: { limit: 3 } } } }, undefined, { limit: 3 }],
     ["a pattern's", { tools: { "a*": { config: "pattern" } } }, undefined, "pattern"],

@@ -4,7 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { NewResource } from "../../../src/calls/resource-store.ts";
-import { MAX_BODY_BYTES, openStore } from "../../../src/content/store/open-store.ts";
+import { MAX_RESOURCE_BYTES, openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables, type RemoteContent } from "../../../src/content/store/content-tables.ts";
 import { AppError } from "../../../src/protocol/app-error.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -168,7 +168,7 @@ describe("a refused write", () => {
     ["lastModified: ISO 8601", { lastModified: "2026-11-21T10:00:00+01:00" }],
     ["tags: 1 to 100 characters", { tags: ["ok", ""] }],
     ["tags: 1 to 100 characters", { tags: ["x".repeat(101)] }],
-    ["body: at most", { blob: new Uint8Array(MAX_BODY_BYTES + 1) }],
+    ["body: at most", { blob: new Uint8Array(MAX_RESOURCE_BYTES + 1) }],
   ];
   it.each(cases)("names the rule (%s) and has written nothing", async (rule, broken) => {
     const { store, tenant, log } = open();
@@ -186,9 +186,9 @@ describe("a refused write", () => {
 describe("a body", () => {
   it("takes as many bytes as KV does", async () => {
     const { store } = open();
-    await store.write({ uri: "note:big", name: "big", blob: new Uint8Array(MAX_BODY_BYTES).fill(7) });
+    await store.write({ uri: "note:big", name: "big", blob: new Uint8Array(MAX_RESOURCE_BYTES).fill(7) });
     const found = await store.read("note:big");
-    expect(found?.blob?.byteLength).toBe(MAX_BODY_BYTES);
+    expect(found?.blob?.byteLength).toBe(MAX_RESOURCE_BYTES);
     expect(found?.blob?.every((byte) => byte === 7)).toBe(true);
   });
 

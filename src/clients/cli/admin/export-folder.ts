@@ -6,7 +6,7 @@ import { extname, join, normalize } from "node:path";
 import { usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
 import { fieldsOf, sha256, sha256OfFile, type Fields, type Stored } from "./stored-resources.ts";
-import type { Source } from "./upload.ts";
+import type { UploadSource } from "./upload.ts";
 
 export const TENANT_FILE = "tenant.yaml";
 export const INDEX_FILE = "resources.ndjson";
@@ -120,10 +120,10 @@ function isInside(file: string): boolean {
 }
 
 /** The files of an export, as uploads. A file that was edited since then does not keep its exported time. */
-export async function readSources(folder: string): Promise<Source[] | undefined> {
+export async function readSources(folder: string): Promise<UploadSource[] | undefined> {
   const entries = await readIndex(folder);
   if (entries === undefined) return undefined;
-  const sources: Source[] = [];
+  const sources: UploadSource[] = [];
   for (const entry of entries) {
     const { uri, file: relative, size, sha256: exported, lastModified, ...fields } = entry;
     const file = join(folder, ...relative.split("/"));

@@ -19,9 +19,9 @@ import { bytes, count } from "../terminal/table.ts";
 
 export const AT_ONCE = 6;
 /** The most that the admin API takes, known here so that nobody waits for an upload that is refused. */
-export const MAX_BODY_BYTES = 25 * 1024 * 1024;
+export const MAX_UPLOAD_BYTES = 25 * 1024 * 1024;
 
-export interface Source {
+export interface UploadSource {
   readonly uri: string;
   /** The path as the person wrote it, for messages. */
   readonly shown: string;
@@ -33,7 +33,7 @@ export interface Source {
 }
 
 export interface PlannedUpload {
-  readonly source: Source;
+  readonly source: UploadSource;
   readonly stored: Stored | undefined;
 }
 
@@ -56,13 +56,16 @@ export interface Report {
 }
 
 /** Compares files with what is stored and sends nothing. Only a file that has the stored size is read: the others differ anyway. */
-export async function planUpload(sources: readonly Source[], stored: ReadonlyMap<string, Stored>): Promise<UploadPlan> {
+export async function planUpload(
+  sources: readonly UploadSource[],
+  stored: ReadonlyMap<string, Stored>,
+): Promise<UploadPlan> {
   const uploads: PlannedUpload[] = [];
   const tooLarge: Failed[] = [];
   let unchanged = 0;
   await forEachOf(sources, AT_ONCE, async (source) => {
     const there = stored.get(source.uri);
-    if (source.size > MAX_BODY_BYTES) tooLarge.push(oversized(source));
+    if (source.size > MAX_UPLOAD_BYTES) tooLarge.push(oversized(source));
     else if (there && (await isSame(source, there))) unchanged += 1;
     else uploads.push({ source, stored: there });
   });
@@ -70,12 +73,12 @@ export async function planUpload(sources: readonly Source[], stored: ReadonlyMap
   return { uploads, unchanged, tooLarge };
 }
 
-function oversized({ uri, shown, size }: Source): Failed {
-  const error = `${shown}: ${bytes(size)}, a resource has at most ${bytes(MAX_BODY_BYTES)}`;
+function oversized({ uri, shown, size }: UploadSource): Failed {
+  const error = `${shown}: ${bytes(size)}, a resource has at most ${bytes(MAX_UPLOAD_BYTES)}`;
   return { uri, error, exit: EXIT.refused };
 }
 
-async function isSame({ file, shown, size, sha256, fields }: Source, stored: Stored): Promise<boolean> {
+async function isSame({ file, shown, size, sha256, fields }: UploadSource, stored: Stored): Promise<boolean> {
   if (size !== stored.size || !sameFields(stored, fields)) return false;
   try {
     return (sha256 ?? (await sha256OfFile(file))) === stored.sha256;
@@ -144,7 +147,7 @@ function concernsOneFile(status: number): boolean {
 }
 
 /** Somebody stored the resource meanwhile. That may have been us: an earlier run, or a request whose answer was lost. */
-async function settleConflict(source: Source, resources: StoredResources): Promise<"present" | Failed> {
+async function settleConflict(source: UploadSource, resources: StoredResources): Promise<"present" | Failed> {
   const now = await resources.find(source.uri);
   if (now && (await isSame(source, now))) return "present";
   const error = `${source.shown}: ${source.uri} was changed by somebody else meanwhile; --force overwrites it`;

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { appliedText, changeLines, inForce, marked, type Outcome } from "../terminal/changes.ts";
+import { appliedText, changeLines, inForce, marked, type ApplyOutcome } from "../terminal/changes.ts";
 import { readDocument, readTenantFile, type Plain, type TenantFile } from "../admin/document-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
@@ -14,7 +14,15 @@ import { act, type CommandContext } from "../command-context.ts";
 import { storedResources, type StoredResources } from "../admin/stored-resources.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { AT_ONCE, endWith, planUpload, reportText, runUpload, type UploadPlan, type Source } from "../admin/upload.ts";
+import {
+  AT_ONCE,
+  endWith,
+  planUpload,
+  reportText,
+  runUpload,
+  type UploadPlan,
+  type UploadSource,
+} from "../admin/upload.ts";
 import type { TenantAnswer } from "./tenant.ts";
 
 interface ApplyOptions {
@@ -92,7 +100,7 @@ interface Input {
   /** Undefined where a file is applied, and not a folder. */
   readonly folder: string | undefined;
   /** Undefined where the folder has no index, and so says nothing about resources. */
-  readonly sources: readonly Source[] | undefined;
+  readonly sources: readonly UploadSource[] | undefined;
 }
 
 async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Input> {
@@ -108,7 +116,7 @@ async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Inp
 
 interface AppliedDocument {
   readonly created: boolean;
-  readonly outcome: Outcome;
+  readonly outcome: ApplyOutcome;
   readonly text: string;
 }
 
@@ -125,7 +133,7 @@ async function applyDocument(
   const path = ["tenants", id, "document"];
   const etag = await currentEtag(context, path);
   if (etag === undefined) return dryRun ? supposeFrom(context, id, file, unchecked) : createFrom(context, id, file);
-  const outcome = await context.api.json<Outcome>({
+  const outcome = await context.api.json<ApplyOutcome>({
     method: "PUT",
     path,
     query: { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined },
@@ -146,7 +154,7 @@ async function currentEtag(context: CommandContext, path: readonly string[]): Pr
   }
 }
 
-function outcomeOf({ document }: TenantFile, dryRun: boolean): Outcome {
+function outcomeOf({ document }: TenantFile, dryRun: boolean): ApplyOutcome {
   const changes = Object.entries(document).map(([path, after]) => ({ path, after }));
   return { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
 }
@@ -160,7 +168,7 @@ async function supposeFrom(
 ): Promise<AppliedDocument> {
   const json = { id, document: file.document, ...file.birth };
   const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1 }, json } as const;
-  const outcome = unchecked ? outcomeOf(file, true) : await context.api.json<Outcome>(ask);
+  const outcome = unchecked ? outcomeOf(file, true) : await context.api.json<ApplyOutcome>(ask);
   const lines = changeLines(outcome.changes, context.terminal);
   return { created: true, outcome, text: [`${id}: would be created`, ...lines].join("\n") };
 }
@@ -201,7 +209,7 @@ async function applyBases(context: CommandContext, folder: string, { dryRun }: A
 
 interface Into {
   readonly id: string;
-  readonly sources: readonly Source[];
+  readonly sources: readonly UploadSource[];
   readonly applied: AppliedDocument;
 }
 

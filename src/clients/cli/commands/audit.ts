@@ -7,7 +7,7 @@ import type { AuditRow, Explained } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { parseCount } from "./option-values.ts";
 import { act, type CommandContext } from "../command-context.ts";
-import { changeText, differences, kindOf, MARKS, type Change } from "../terminal/changes.ts";
+import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
 import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
 
@@ -57,7 +57,7 @@ async function showAudit(
   });
 }
 
-function markedText(change: Change): string {
+function markedText(change: ShownChange): string {
   const [mark] = MARKS[kindOf(change)];
   return `${mark} ${changeText(change)}`;
 }

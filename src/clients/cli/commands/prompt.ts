@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import type * as z from "zod/mini";
-import type { Acknowledged, Prompt } from "../../../admin/contract.ts";
+import type { Acknowledged, DocumentPrompt } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";
@@ -10,7 +10,7 @@ import { act, type CommandContext } from "../command-context.ts";
 import { table } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-type PromptAnswer = z.infer<typeof Prompt> & { readonly name?: string };
+type PromptAnswer = z.infer<typeof DocumentPrompt> & { readonly name?: string };
 type Done = z.infer<typeof Acknowledged> | undefined;
 
 export function addPromptCommands(program: Command, terminal: Terminal): void {

@@ -21,7 +21,15 @@ import {
 } from "../admin/stored-resources.ts";
 import { bytes, count } from "../terminal/table.ts";
 import { readStdin, type Terminal } from "../terminal/terminal.ts";
-import { AT_ONCE, endWith, planUpload, reportText, runUpload, type UploadPlan, type Source } from "../admin/upload.ts";
+import {
+  AT_ONCE,
+  endWith,
+  planUpload,
+  reportText,
+  runUpload,
+  type UploadPlan,
+  type UploadSource,
+} from "../admin/upload.ts";
 
 interface PutOptions {
   readonly prefix: string;
@@ -138,8 +146,8 @@ async function describe(
   files: readonly LocalFile[],
   stored: ReadonlyMap<string, Stored>,
   options: PutOptions,
-): Promise<Source[]> {
-  const sources: Source[] = [];
+): Promise<UploadSource[]> {
+  const sources: UploadSource[] = [];
   await forEachOf(files, AT_ONCE, async ({ uri, file, shown, name, size }) => {
     const mimeType = options.mimeType ?? (await mimeTypeOf(file));
     const fields = fieldsFor({ name, mimeType }, stored.get(uri), options);

@@ -52,7 +52,7 @@ function withTarget(command: Command, verb: string): Command {
     .option("--all-tenants", "the tool in every tenant");
 }
 
-interface Place {
+interface SuspendTarget {
   /** Undefined for all tenants. */
   readonly tenant: string | undefined;
   readonly kind: "tenant" | "profile" | "principal" | "tool";
@@ -60,7 +60,7 @@ interface Place {
   readonly shown: string;
 }
 
-function placeOf(tenant: string | undefined, options: SuspendOptions): Place {
+function placeOf(tenant: string | undefined, options: SuspendOptions): SuspendTarget {
   const kinds = (["profile", "principal", "tool"] as const).filter((kind) => options[kind] !== undefined);
   if (kinds.length > 1) throw usageError("give one of --profile, --principal and --tool");
   const kind = kinds[0] ?? "tenant";

@@ -6,29 +6,29 @@ import type { Applied } from "../../../admin/contract.ts";
 import { count, time, shortJson } from "./table.ts";
 import { hasColors, oneLine, type Terminal } from "./terminal.ts";
 
-export type Outcome = z.infer<typeof Applied>;
-export type Change = Outcome["changes"][number];
+export type ApplyOutcome = z.infer<typeof Applied>;
+export type ShownChange = ApplyOutcome["changes"][number];
 
 export const MARKS = { added: ["+", 32], removed: ["-", 31], changed: ["~", 33] } as const;
 
-export function changeLines(changes: Outcome["changes"], terminal: Terminal): string[] {
+export function changeLines(changes: ApplyOutcome["changes"], terminal: Terminal): string[] {
   return changes.map((change) => {
     return marked(kindOf(change), changeText(change), terminal);
   });
 }
 
-export function kindOf({ before, after }: Change): keyof typeof MARKS {
+export function kindOf({ before, after }: ShownChange): keyof typeof MARKS {
   if (before === undefined) return "added";
   return after === undefined ? "removed" : "changed";
 }
 
-export function changeText({ path, before, after }: Change): string {
+export function changeText({ path, before, after }: ShownChange): string {
   const values = [before, after].filter((value) => value !== undefined).map(shortJson);
   return [path, values.join(" → ")].filter(Boolean).map(oneLine).join(": ");
 }
 
 /** Objects are compared member by member; a list or value that differs is shown whole. */
-export function differences(before: unknown, after: unknown, path = ""): Change[] {
+export function differences(before: unknown, after: unknown, path = ""): ShownChange[] {
   if (isDeepStrictEqual(before, after)) return [];
   if (!isPlain(before) || !isPlain(after)) return [{ path, before, after }];
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])];
@@ -47,7 +47,7 @@ export function marked(kind: keyof typeof MARKS, text: string, terminal: Termina
   return `  ${hasColors(terminal.stdout, terminal.env) ? `\u001b[${color}m${line}\u001b[0m` : line}`;
 }
 
-export function appliedText(name: string, applied: Outcome, terminal: Terminal): string {
+export function appliedText(name: string, applied: ApplyOutcome, terminal: Terminal): string {
   const { changes, dryRun, revision } = applied;
   if (changes.length === 0) return `${name}: nothing to change (revision ${revision})`;
   const what = count(changes.length, "change");
