@@ -35,13 +35,19 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/{http,founding,regression}/**/*.test.ts", "test/conformance/conformance.test.ts", SHARED],
-          globalSetup: ["test/support/fixture-setup.ts"],
+          globalSetup: ["test/support/fixture-setup.ts", "test/support/run-folder.ts"],
           ...E2E,
           fileParallelism: false,
         },
       },
       {
-        test: { name: "own", include: ["test/e2e/**/*.test.ts"], exclude: [SHARED], ...E2E },
+        test: {
+          name: "own",
+          include: ["test/e2e/**/*.test.ts"],
+          exclude: [SHARED],
+          globalSetup: ["test/support/run-folder.ts"],
+          ...E2E,
+        },
       },
     ],
   },

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packedPackage } from "../support/packed-package.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const wrangler = join(repository, "node_modules/wrangler/bin/wrangler.js");
@@ -77,12 +78,10 @@ describe("examples/own-tools on the packed package", () => {
 
 /** What `npm install` of the tarball does for a user; the tools of this repository stand in for its devDependencies. */
 async function installPackedPackage(): Promise<void> {
-  const packed = run("npm", ["pack", "--json", "--pack-destination", folder], repository);
-  const tarball = /"filename":\s*"([^"]+\.tgz)"/.exec(packed)?.[1];
-  if (tarball === undefined) throw new Error(`npm pack named no tarball: ${packed}`);
+  const { tarball } = await packedPackage();
   const manifest = join(project, "package.json");
   const parsed: { dependencies: Record<string, string> } = JSON.parse(await readFile(manifest, "utf8"));
-  parsed.dependencies["tenantry"] = `file:${join(folder, tarball)}`;
+  parsed.dependencies["tenantry"] = `file:${tarball}`;
   await writeFile(manifest, JSON.stringify(parsed));
   run("npm", ["install", "--omit=dev", "--no-audit", "--no-fund", "--prefer-offline"], project);
   await mkdir(join(project, "node_modules/@cloudflare"), { recursive: true });

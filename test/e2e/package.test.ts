@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { shellEnvironment } from "../support/application.ts";
+import { packedPackage } from "../support/packed-package.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONSUMER = `
@@ -32,16 +32,11 @@ interface Manifest {
   readonly peerDependencies?: Record<string, string>;
 }
 
-let files: string[];
+let unpacked: string;
+let files: readonly string[];
 
-beforeAll(() => {
-  run("npm", ["run", "build", "--silent"]);
-  // Without the scripts, whose output would stand before the JSON; prepack has just run.
-  const packed = JSON.parse(run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"])) as unknown;
-  const [tarball] = (Array.isArray(packed) ? packed : Object.values(packed as object)) as {
-    files: { path: string }[];
-  }[];
-  files = tarball?.files.map(({ path }) => path) ?? [];
+beforeAll(async () => {
+  ({ folder: unpacked, files } = await packedPackage());
 });
 
 test("the tarball has JavaScript and declarations of the package, and nothing else", () => {
@@ -55,7 +50,7 @@ test("the tarball has neither the demo nor this repository's own Worker nor test
 });
 
 test("what dist imports is in dist or a dependency", () => {
-  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+  const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8")) as Manifest;
   expect(Object.keys(manifest.dependencies).toSorted()).toEqual([
     "@cfworker/json-schema",
     "commander",
@@ -97,9 +92,7 @@ function typecheck(source: string, resolution: string): { status: number | null;
   const folder = mkdtempSync(join(tmpdir(), "tenantry-consumer-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const modules = join(folder, "node_modules");
-  for (const path of files) {
-    cpSync(join(ROOT, path), join(modules, "tenantry", path));
-  }
+  cpSync(unpacked, join(modules, "tenantry"), { recursive: true });
   for (const name of ["@cfworker/json-schema", "@cloudflare/workers-types", "hono", "zod"]) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), join(modules, name), "dir");
@@ -126,20 +119,10 @@ function typecheck(source: string, resolution: string): { status: number | null;
 }
 
 function importsIn(path: string): string[] {
-  const text = readFileSync(join(ROOT, path), "utf8");
+  const text = readFileSync(join(unpacked, path), "utf8");
   return [...text.matchAll(/^(?:import|export)\s[^;]*?\bfrom "([^"]+)";/gm)].map((match) => match[1] ?? "");
 }
 
 function packageOf(specifier: string): string {
   return /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
-}
-
-function run(command: string, args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(command, args, {
-    cwd: ROOT,
-    encoding: "utf8",
-    env: shellEnvironment(),
-  });
-  if (status !== 0) throw new Error(`${command} ${args.join(" ")} failed:\n${stdout}${stderr}`);
-  return stdout;
 }
