@@ -1,54 +1,71 @@
-// Three runtimes: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker. What starts Workers
-// of its own is a project apart: it disturbs nobody and mostly waits, so it runs beside the others.
+// Three runtimes: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker. Every file runs
+// beside another: what must not be disturbed has a Worker to itself, or starts its own.
 
+import { globSync, readFileSync } from "node:fs";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/** These ask for the one Worker that they share. */
-const SHARED = "test/e2e/{mcp-client,official-streams*,property,stdio,watch}.test.ts";
-const E2E = { testTimeout: 120_000, hookTimeout: 120_000 };
+/** In these folders a file says by its imports what it needs: a Worker that runs, Workers of its own, or none. */
+const MIXED = globSync("test/{http,founding,regression}/**/*.test.ts");
+const E2E = globSync("test/e2e/**/*.test.ts");
+const asksRunning = (file: string) => imports(file, /support\/fixture-origin\.ts"/);
+const startsOwn = (file: string) => imports(file, /support\/(two-workers|worker-bundle|application)\.ts"/);
+
+function imports(file: string, what: RegExp): boolean {
+  return what.test(readFileSync(file, "utf8"));
+}
+
+const FIXTURE = "test/support/fixture-setup.ts";
+const RUN_FOLDER = "test/support/run-folder.ts";
+/** Processes have to start. */
+const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000 };
+
+const PROJECTS: TestProjectInlineConfiguration[] = [
+  {
+    test: {
+      name: "node",
+      include: [
+        "test/{protocol,mcp-client,support,demo,clients}/**/*.test.ts",
+        "test/conformance/verdict.test.ts",
+        "test/*.test.ts",
+        ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),
+      ],
+      testTimeout: 60_000,
+    },
+  },
+  {
+    plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
+    test: {
+      name: "worker",
+      include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
+    },
+  },
+  {
+    test: {
+      name: "e2e",
+      include: [...MIXED, ...E2E].filter(asksRunning),
+      globalSetup: [FIXTURE],
+      ...PATIENCE,
+    },
+  },
+  {
+    test: {
+      name: "own",
+      include: [
+        "test/conformance/conformance.test.ts",
+        ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
+        ...E2E.filter((file) => !asksRunning(file)),
+      ],
+      globalSetup: [RUN_FOLDER],
+      ...PATIENCE,
+    },
+  },
+];
 
 export default defineConfig({
   test: {
-    // As many as the smallest machine has cores; what may not run beside another says so itself.
+    // As many as the smallest machine has cores.
     maxWorkers: 2,
-    projects: [
-      {
-        test: {
-          name: "node",
-          include: [
-            "test/{protocol,mcp-client,support,demo,clients}/**/*.test.ts",
-            "test/conformance/verdict.test.ts",
-            "test/*.test.ts",
-          ],
-          testTimeout: 60_000,
-        },
-      },
-      {
-        plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
-        test: {
-          name: "worker",
-          include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
-        },
-      },
-      {
-        test: {
-          name: "e2e",
-          include: ["test/{http,founding,regression}/**/*.test.ts", "test/conformance/conformance.test.ts", SHARED],
-          globalSetup: ["test/support/fixture-setup.ts", "test/support/run-folder.ts"],
-          ...E2E,
-          fileParallelism: false,
-        },
-      },
-      {
-        test: {
-          name: "own",
-          include: ["test/e2e/**/*.test.ts"],
-          exclude: [SHARED],
-          globalSetup: ["test/support/run-folder.ts"],
-          ...E2E,
-        },
-      },
-    ],
+    projects: PROJECTS,
   },
 });

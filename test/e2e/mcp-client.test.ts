@@ -1,7 +1,7 @@
 // Our own client before the fixture Worker, in each of the three ways: calls, questions, progress, errors, changes; and what only
 // one way has: sessions that are carried on elsewhere, streams that are resumed, headers that repeat arguments.
 
-import { beforeEach, describe, expect, inject, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { ask2025, ask2026, type Asking, type ResultMessage } from "../../src/mcp-client/ask.ts";
 import { handshake, type Channel2025 } from "../../src/mcp-client/channel-2025.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
@@ -19,8 +19,9 @@ import { end2025, open2025, streamable2025 } from "../../src/mcp-client/streamab
 import { collectParamHeaders } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { CutProxy } from "../support/cut-proxy.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const ABOUT = { clientInfo: { name: "e2e", version: "1" }, capabilities: { elicitation: {}, sampling: {}, roots: {} } };
 const helloFor = (protocolVersion: string) => ({ ...ABOUT, protocolVersion });
 

@@ -3,9 +3,10 @@
 import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import {
   answeringV2,
   type CallOptions,
@@ -18,7 +19,7 @@ import {
   WAYS,
 } from "../support/official-ways.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "cut");
 const URI = "lab://notes/shared";
 let tenant: string;

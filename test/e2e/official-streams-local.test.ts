@@ -6,9 +6,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PriorDiscovery, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { developmentTokenFile } from "../../src/clients/cli/local/development.ts";
 import { storeText } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp.ts";
 import { answeringV2, type Heard, overStdioV1, overStdioV2, ROOTS, SAMPLED, urlOf } from "../support/official-ways.ts";
 
@@ -29,7 +30,7 @@ const WAYS = [overStdioV1("v1 over stdio", local), overStdioV2("v2 over stdio in
 /** What the same Worker says of itself elsewhere. */
 async function discover(): Promise<PriorDiscovery> {
   const client = answeringV2("2026");
-  await client.connect(new HttpV2(urlOf({ origin: inject("fixtureOrigin"), tenant: "lab" })));
+  await client.connect(new HttpV2(urlOf({ origin: fixtureOrigin(), tenant: "lab" })));
   const found = client.getDiscoverResult();
   await client.close();
   if (!found) throw new Error("nothing was discovered");

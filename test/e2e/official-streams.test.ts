@@ -1,13 +1,14 @@
 // What the official clients hear and are asked, the same test for each way in which they connect. How they come back when
 // their connection is cut is in official-streams-cut.test.ts, what a local server does in official-streams-local.test.ts.
 
-import { beforeEach, describe, expect, inject, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { CutProxy } from "../support/cut-proxy.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp.ts";
 import { type Connected, ROOTS, SAMPLED, type Way, WAYS } from "../support/official-ways.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "official");
 const URI = "lab://notes/shared";
 const ENABLED = ["lab_ask", "lab_write"];

@@ -3,14 +3,15 @@
 
 import { Agent } from "node:http";
 import * as fc from "fast-check";
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { shot, type Shot } from "../support/hostile-requests.ts";
 import { client2026, type Json } from "../support/mcp.ts";
 import { officialViolations } from "../support/official-schema.ts";
 import { sendRaw, type RawReply } from "../support/raw-http.ts";
 import { STACK } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const SEED = 20_260_728;
 const VOLLEY = 100;
 const VOLLEYS = 200;

@@ -7,10 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client as ClientV2 } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { isRunning, MAIN, startV1, startV2 } from "../support/stdio-clients.ts";
 
-const lab = `${inject("fixtureOrigin")}/mcp/lab`;
+const lab = `${fixtureOrigin()}/mcp/lab`;
 const ROOT = join(import.meta.dirname, "../..");
 
 interface AnyClient {
@@ -56,7 +57,7 @@ test.each([
     ],
   },
 ])("a client that says $what and closes stdin: exit 0, messages on stdout, the log on stderr", ({ input, answers }) => {
-  const args = [MAIN, "stdio", "lab", "--url", inject("fixtureOrigin")];
+  const args = [MAIN, "stdio", "lab", "--url", fixtureOrigin()];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { input, encoding: "utf8" });
   const lines = stdout.split("\n").filter((line) => line !== "");
   // Each is answered as soon as it can be.

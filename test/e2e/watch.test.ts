@@ -1,11 +1,12 @@
 // `tenantry watch` before a real Worker: what operators change is printed as it happens. Connections that break are in
 // test/clients/cli/commands/watch.test.ts.
 
-import { expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { LocalClient } from "../support/local-client.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "watch");
 const URI = "lab://notes/watched";
 

@@ -1,12 +1,13 @@
 // Statements of the founding documents that no single message can show: lists of several pages, time limits, failing
 // storage, log messages, questions, and the documents' transport and example session taken literally.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, client2026, clientOf, ERAS, post, type Client, type Json } from "../support/mcp.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { messageOf, vectorOf } from "./vectors.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const flow = `${origin}/mcp/flow`;
 
 /** What a tool of the tenant `flow` answers as its one text. */

@@ -3,13 +3,14 @@
 // What is still to come is named in later.json, and must fail until it is there.
 
 import { existsSync, readFileSync } from "node:fs";
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { createExchange } from "./exchange.ts";
 import later from "./later.json" with { type: "json" };
 import { problemsOf, titleOf, VECTORS, vectorOf, type Vector } from "./vectors.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const repository = new URL("../../", import.meta.url);
 
 /** Where a vector goes; one that names another place is no single message. */

@@ -1,12 +1,13 @@
 // Holds the answers to single messages of the founding documents to what vectors.json expects in words and does not
 // assert: HTTP status, texts, whole results, and how revisions differ.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import type { Json, RpcError } from "../support/mcp.ts";
 import { createExchange } from "./exchange.ts";
 import { titleOf, VECTORS, vectorOf } from "./vectors.ts";
 
-const url = `${inject("fixtureOrigin")}/mcp/founding`;
+const url = `${fixtureOrigin()}/mcp/founding`;
 const exchange = createExchange(url);
 
 interface Answer {

@@ -1,12 +1,13 @@
 // What is wrong with a request before anybody looks at its params is told with the right status and JSON-RPC error, in
 // the shape of its era, and changes nothing: every bad request here that could write tries to.
 
-import { afterEach, describe, expect, inject, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, ERAS, type Json } from "../support/mcp.ts";
 import { sendRaw, write, type Written } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 const LIMIT = 4 * 1024 * 1024;
 
@@ -215,9 +216,11 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
     const inParts = (text: string) => text.match(/[^]{1,65536}/g) ?? [];
 
-    test("is refused by its Content-Length, and one of exactly the limit is served", async () => {
+    test("is refused by its Content-Length, before it ends; one of exactly the limit is served", async () => {
       expect((await send(padded(LIMIT))).status).toBe(200);
-      expectRefusal(await send(padded(LIMIT + 1)), revision, { status: 413, code: -32600 });
+      const declared = { ...padded(LIMIT).headers, "content-length": LIMIT + 1 };
+      const reply = await sendRaw(lab, { headers: declared, body: ["{"], unfinished: true });
+      expectRefusal(reply, revision, { status: 413, code: -32600 });
     });
 
     test("is refused without a Content-Length, before it ends; one of exactly the limit is served", async () => {

@@ -1,11 +1,12 @@
 // What is wrong with a method's params is told by the code of its era, with the member that is wrong, and changes nothing.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, ERAS, type Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 
 async function stored(prefix: string): Promise<string> {

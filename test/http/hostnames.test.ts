@@ -1,13 +1,14 @@
 // Hostnames: a tenant's own, `{tenant}.HOST` or one it claimed, is for its endpoint alone; any other is the Worker's.
 
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN, TENANT_HOST } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { ERAS, type Json } from "../support/mcp.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import { sendRaw, write } from "../support/raw-http.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "hosts");
 
 let tenant = "";

@@ -1,13 +1,14 @@
 // API keys over the wire: who gets in, who does not and what they are told, and that nobody without a key can tell a
 // protected tenant from a name that does not exist.
 
-import { beforeAll, describe, expect, inject, test, vi } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { bearer, fixtureAdmin, type MadeKey } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { clientOf, ERAS, type Json } from "../support/mcp.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
 import { expectRefusal } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "keys");
 const CHALLENGE = 'Bearer realm="tenantry"';
 const LAB = { "*": { enabled: false }, "lab_*": { enabled: true } };

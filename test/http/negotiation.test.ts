@@ -1,11 +1,12 @@
 // Which revision is spoken: by initialize, by a session, by header, by _meta, or by nothing at all.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, client2026, post, REVISIONS_2025, type Json, type Reply } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 const BOTH = "application/json, text/event-stream";
 

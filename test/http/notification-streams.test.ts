@@ -2,14 +2,15 @@
 // was asked for, as far as it may be seen, and nothing is missed; who may listen no more is told nothing.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
-import { describe, expect, inject, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { openEvents } from "../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { listeningOf, listenTo, type Listening, type ListeningOptions } from "../support/listening.ts";
 import { client2026, clientOf, ERAS, type Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "listening");
 const MANY = 100;
 const END = "lab://end";

@@ -1,13 +1,14 @@
 // Profiles, retired names, suspensions and blocks over the wire: everything that a profile answers is computed on its
 // view, and what the view hides answers like what never was.
 
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, clientOf, ERAS, type Client, type Json, type Reply } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "profiles");
 const urlOf = (tenant: string, profile?: string) =>
   `${origin}/mcp/${tenant}${profile === undefined ? "" : `/${profile}`}`;

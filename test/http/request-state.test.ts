@@ -1,11 +1,12 @@
 // `requestState` continues exactly the request it was given to: whatever else comes with it is refused.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, post, type Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { expectRefusal, sendWritten } from "../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 
 describe("requestState", () => {

@@ -1,9 +1,10 @@
 // Resources over the wire: what is stored is listed, read, completed and found, in both eras alike.
 
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 /** What the tenant `archive` has: more than the two pages that its resources in code take. */
 const ARCHIVED = { inCode: 130, stored: 150 };

@@ -1,12 +1,13 @@
 // How an answer travels: JSON until there is something to say before it, then a stream that ends with it; and what a
 // closed connection or a time limit means to the handler behind it.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, client2026, ERAS, post, type Json } from "../support/mcp.ts";
 import { expectOfficial } from "../support/official-schema.ts";
 import { messagesOf, sendRaw, startRaw, write } from "../support/raw-http.ts";
 
-const lab = `${inject("fixtureOrigin")}/mcp/lab`;
+const lab = `${fixtureOrigin()}/mcp/lab`;
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";
 
 interface Heard {

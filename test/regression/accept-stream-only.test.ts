@@ -1,9 +1,10 @@
 // A client that accepts nothing but streams is answered with one, whatever it asked.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { ERAS, encodeHeader, post } from "../support/mcp.ts";
 
-const url = `${inject("fixtureOrigin")}/mcp/founding`;
+const url = `${fixtureOrigin()}/mcp/founding`;
 const accept = "text/event-stream";
 
 test.each(ERAS)("a call of era $era is answered by a stream of one event", async ({ era, revision }) => {

@@ -1,9 +1,10 @@
 // A cancellation that overtakes its call stops a resumable one too: it is neither run nor answered.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2025, post } from "../support/mcp.ts";
 
-const url = `${inject("fixtureOrigin")}/mcp/conformance`;
+const url = `${fixtureOrigin()}/mcp/conformance`;
 
 test("a resumable call that was cancelled before it came is not answered, and the next one of its id is", async () => {
   const client = await client2025(url, "2025-06-18");

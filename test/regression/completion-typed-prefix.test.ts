@@ -1,8 +1,9 @@
 // What is typed of a template's first variable finds stored URIs that hold its reserved characters unescaped.
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 
 test.each(["team:", "team:a", "team:a@b", "team:a@b+c"])("%s completes to the stored folder", async (value) => {
   const client = client2026(`${origin}/mcp/lab`);

@@ -1,8 +1,9 @@
 // /readyz is asked by machines that look at the status only.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 
 test("/readyz answers 200 while storage works and 503 while it does not", async () => {
   expect((await fetch(`${origin}/readyz`)).status).toBe(200);

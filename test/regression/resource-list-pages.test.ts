@@ -1,9 +1,10 @@
 // Pages of resources/list: a page that is the last says so, and no resource is listed twice.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { clientOf, ERAS, type Json } from "../support/mcp.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 
 describe.each(ERAS)("resources/list in era $era", ({ revision }) => {
   test("has no nextCursor when its only page is exactly full", async () => {

@@ -1,9 +1,10 @@
 // A name that no schema takes for a URI would make the list that shows it unreadable for a strict client.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp.ts";
 
-const lab = `${inject("fixtureOrigin")}/mcp/lab`;
+const lab = `${fixtureOrigin()}/mcp/lab`;
 
 test.each(["lab://a[b", "lab://[a", "lab://a/[1]", "lab:]", "lab://a#b#c", "lab:?a", "lab:#a"])(
   "%s is refused as a URI, by reading and by tools",

@@ -1,12 +1,13 @@
 // Whoever sends a request's body slowly is let in by the rights that there are when it is there, not by those that there
 // were when it began: what was withdrawn meanwhile, and acknowledged, does nothing.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { bearer, fixtureAdmin, type FixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026, ERAS, type Json } from "../support/mcp.ts";
 import { startRaw } from "../support/raw-http.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "uploading");
 
 interface Withdrawn {

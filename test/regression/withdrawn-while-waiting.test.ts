@@ -1,12 +1,13 @@
 // A call that waits for its client goes on with the rights that there are when the answer comes, not with those that it
 // began with: a person may think for days.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
+import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { FollowedCall } from "../support/followed-call.ts";
 import { client2025, post, type Client, type Json } from "../support/mcp.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "withdrawn");
 const YES = { action: "accept", content: { yes: true } };
 

@@ -2,13 +2,14 @@
 // asked can answer, once; whatever else is said is taken, and changes nothing.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2025, client2026, post, type Client, type Json, type Reply } from "../../support/mcp.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "answers");
 const lab = `${origin}/mcp/lab`;
 const REVISION = "2025-11-25";

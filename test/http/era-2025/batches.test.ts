@@ -1,13 +1,14 @@
 // JSON-RPC batches exist in one revision, 2025-03-26; everywhere else, and beyond their bounds, they are refused whole.
 // https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2025, client2026, post, REVISIONS_2025, type Json } from "../../support/mcp.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 import { sendRaw, write, type RawReply } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
 
-const lab = `${inject("fixtureOrigin")}/mcp/lab`;
+const lab = `${fixtureOrigin()}/mcp/lab`;
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const REFUSED = { status: 400, code: -32600 };
 

@@ -1,12 +1,13 @@
 // Many calls of one client over its one HTTP+SSE stream: each is answered there under its own id, whatever becomes of the
 // others, and of the stream.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2026, type Json } from "../../support/mcp.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 import { connectSse, HELLO, initializeSse, type SseConnection } from "../../support/sse-connection.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 const YES = { action: "accept", content: { yes: true } };
 const MANY = 100;

@@ -1,10 +1,11 @@
 // What one client of HTTP+SSE can cost, and what it need not fear: many large answers at once are read one after the other;
 // who reads none of them loses the stream, and no question that was put to it.
 
-import { expect, inject, test } from "vitest";
+import { expect, test } from "vitest";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { connectSse, initializeSse } from "../../support/sse-connection.ts";
 
-const lab = `${inject("fixtureOrigin")}/mcp/lab`;
+const lab = `${fixtureOrigin()}/mcp/lab`;
 const MIB = 1024 * 1024;
 /** What the connection itself takes in is not the stream's. */
 const MOST_MIB = 64;

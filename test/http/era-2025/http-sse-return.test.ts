@@ -1,14 +1,15 @@
 // A client of HTTP+SSE that comes back: by the id of the last event, by the name that it gave its stream, or by its
 // endpoint; what it finds again, and what is no way back.
 
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2026, type Json } from "../../support/mcp.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
 import { connectSse, HELLO, initializeSse, type SseConnection } from "../../support/sse-connection.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "return");
 const lab = `${origin}/mcp/lab`;
 const REVISION = "2024-11-05";

@@ -1,10 +1,11 @@
 // The HTTP+SSE transport of 2024-11-05: one GET stream for everything the server says, POSTs for what the client says.
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { clientOf, post, type Json } from "../../support/mcp.ts";
 import { change, changedUri, connectSse, HELLO, initializeSse as begin } from "../../support/sse-connection.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const lab = `${origin}/mcp/lab`;
 
 const connect = (url = lab, headers: Record<string, string> = {}) => connectSse(url, { headers });

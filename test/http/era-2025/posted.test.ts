@@ -2,14 +2,15 @@
 // with the status of any refusal: a status of success would have its client wait for ever.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
-import { beforeAll, describe, expect, inject, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import type { Json } from "../../support/mcp.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { expectRefusal, type Expected } from "../../support/refusal.ts";
 import { connectSse, initializeSse } from "../../support/sse-connection.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "posted");
 const lab = `${origin}/mcp/lab`;
 const REVISION = "2024-11-05";
@@ -82,13 +83,20 @@ const refusals: [what: string, body: string, expected: Expected, headers?: Recor
   ],
   ["what nobody may answer", JSON.stringify(PING), { status: 406, code: -32600 }, { accept: "text/html" }],
   ["a foreign page", JSON.stringify(PING), { status: 403, code: -32600 }, { origin: "https://evil.example" }],
-  ["more than a body may have", " ".repeat(4 * MIB + 1), { status: 413, code: -32600 }],
 ];
 
 describe("what is refused at once", () => {
   test.each(refusals)("%s", async (_what, body, expected, headers = {}) => {
     const { endpoint, soFar } = await connectSse(lab);
     expectRefusal(await sendRaw(endpoint, { headers: { ...JSON_TYPE, ...headers }, body }), REVISION, expected);
+    expect(await soFar()).toEqual([]);
+  });
+
+  test("more than a body may have, before it ends", async () => {
+    const { endpoint, soFar } = await connectSse(lab);
+    const headers = { ...JSON_TYPE, "content-length": 4 * MIB + 1 };
+    const reply = await sendRaw(endpoint, { headers, body: [" "], unfinished: true });
+    expectRefusal(reply, REVISION, { status: 413, code: -32600 });
     expect(await soFar()).toEqual([]);
   });
 

@@ -1,12 +1,13 @@
 // Questions of 2026-07-28 over the wire: a call that asks ends with input_required and is continued by sending it again.
 // What was answered, kept and claimed survives the rounds. https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openEvents } from "../../support/event-reader.ts";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { client2026, clientOf, ERAS, post, type Json, type Reply } from "../../support/mcp.ts";
 import { expectOfficial } from "../../support/official-schema.ts";
 
-const lab = `${inject("fixtureOrigin")}/mcp/lab`;
+const lab = `${fixtureOrigin()}/mcp/lab`;
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const YES = { action: "accept", content: { yes: true } };
 

@@ -2,15 +2,16 @@
 // an event id, and told what the session subscribed to. What both eras share is in notification-streams.test.ts.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
-import { describe, expect, inject, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openEvents, type EventReader } from "../../support/event-reader.ts";
 import { bearer, fixtureAdmin } from "../../support/fixture-admin.ts";
+import { fixtureOrigin } from "../../support/fixture-origin.ts";
 import { listeningOf, type Listening } from "../../support/listening.ts";
 import { client2025, client2026, post, REVISIONS_2025, type Client, type Json } from "../../support/mcp.ts";
 import { sendRaw } from "../../support/raw-http.ts";
 import { expectRefusal } from "../../support/refusal.ts";
 
-const origin = inject("fixtureOrigin");
+const origin = fixtureOrigin();
 const admin = fixtureAdmin(origin, "standalone");
 const REVISION = "2025-11-25";
 const [ONE, END] = ["lab://open/one", "lab://end"];
