@@ -1,5 +1,6 @@
 // Three runtimes: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker. Every file runs
 // beside another: what must not be disturbed has a Worker to itself, or starts its own.
+// `--mode long` is a tier of its own: what `npm test` does little of, in full.
 
 import { globSync, readFileSync } from "node:fs";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
@@ -10,17 +11,19 @@ const MIXED = globSync("test/{http,founding,regression}/**/*.test.ts");
 const E2E = globSync("test/e2e/**/*.test.ts");
 const asksRunning = (file: string) => imports(file, /support\/fixture-origin\.ts"/);
 const startsOwn = (file: string) => imports(file, /support\/(two-workers|worker-bundle|application)\.ts"/);
+const isSized = (file: string) => imports(file, /support\/tier\.ts"/);
 
 function imports(file: string, what: RegExp): boolean {
   return what.test(readFileSync(file, "utf8"));
 }
 
+const provide = { long: false };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
 /** Processes have to start. */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000 };
 
-const PROJECTS: TestProjectInlineConfiguration[] = [
+const USUAL: TestProjectInlineConfiguration[] = [
   {
     test: {
       name: "node",
@@ -31,6 +34,7 @@ const PROJECTS: TestProjectInlineConfiguration[] = [
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),
       ],
       testTimeout: 60_000,
+      provide,
     },
   },
   {
@@ -38,6 +42,7 @@ const PROJECTS: TestProjectInlineConfiguration[] = [
     test: {
       name: "worker",
       include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
+      provide,
     },
   },
   {
@@ -45,6 +50,7 @@ const PROJECTS: TestProjectInlineConfiguration[] = [
       name: "e2e",
       include: [...MIXED, ...E2E].filter(asksRunning),
       globalSetup: [FIXTURE],
+      provide,
       ...PATIENCE,
     },
   },
@@ -57,15 +63,29 @@ const PROJECTS: TestProjectInlineConfiguration[] = [
         ...E2E.filter((file) => !asksRunning(file)),
       ],
       globalSetup: [RUN_FOLDER],
+      provide,
       ...PATIENCE,
     },
   },
 ];
 
-export default defineConfig({
+const LONG: TestProjectInlineConfiguration[] = [
+  {
+    test: {
+      name: "long",
+      include: [...MIXED, ...E2E].filter(isSized),
+      globalSetup: [FIXTURE, RUN_FOLDER],
+      provide: { ...provide, long: true },
+      testTimeout: 600_000,
+      hookTimeout: 120_000,
+    },
+  },
+];
+
+export default defineConfig(({ mode }) => ({
   test: {
     // As many as the smallest machine has cores.
     maxWorkers: 2,
-    projects: PROJECTS,
+    projects: mode === "long" ? LONG : USUAL,
   },
-});
+}));

@@ -3,9 +3,10 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { write } from "../support/raw-http.ts";
+import { sized } from "../support/tier.ts";
 import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
 
-const ROUNDS = 100;
+const ROUNDS = sized({ usual: 10, long: 100 });
 /** Rounds at the same time: each waits for leases to end, and that is most of what it does. */
 const AT_ONCE = 10;
 /** At once after the acknowledgement, beside those that follow each other: both eras in both Workers, twice. */

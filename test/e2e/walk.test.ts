@@ -11,6 +11,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
 import { CommandLine } from "../support/command-line.ts";
 import { makeFiles, noise, sha256, uriOf, writeFolder, type MadeFile } from "../support/folder-of-files.ts";
+import { sized } from "../support/tier.ts";
 
 interface Contents {
   contents: { uri: string; mimeType?: string; text?: string; blob?: string }[];
@@ -39,7 +40,8 @@ interface Stored extends Listed {
 
 const ROOT = join(import.meta.dirname, "../..");
 const PREFIX = "docs://handbook/";
-const HALF = 500;
+const HALF = sized({ usual: 120, long: 500 });
+const ALL = 2 * HALF;
 const LARGE = 20 * 1024 * 1024;
 const DOCUMENT = `id: acme
 title: "Acme: the handbook"
@@ -81,7 +83,7 @@ afterAll(async () => {
 test("from a file to a tenant that clients read, and from its export to the same tenant elsewhere", async () => {
   const cli = commandLine(here);
   expect(await cli.print("apply", "-f", file("tenant.yaml"))).toContain("acme: created at");
-  expect(await put(cli)).toBe("1000 files: 1000 uploaded, 0 unchanged\n");
+  expect(await put(cli)).toBe(`${ALL} files: ${ALL} uploaded, 0 unchanged\n`);
   const key = (await cli.print("key", "create", "acme", "--name", "walk")).trim();
   await expectRefusal(here, "not-a-key", 401);
 
@@ -93,14 +95,14 @@ test("from a file to a tenant that clients read, and from its export to the same
   expect(listed[0]).toEqual(listed[1]);
 
   const stored = await storedIn(cli);
-  expect(await cli.print("export", "acme", "-o", file("export"))).toContain("1000 resources, 1000 loaded");
+  expect(await cli.print("export", "acme", "-o", file("export"))).toContain(`${ALL} resources, ${ALL} loaded`);
   await cli.print("tenant", "delete", "acme", "--yes");
   // No tenant is left that needs a key, so there is no name to hide any more.
   await expectRefusal(here, key, 404);
   for (const client of clients) await expect(client.listResources()).rejects.toThrow();
 
   const elsewhere = commandLine(there);
-  expect(await elsewhere.print("apply", "-f", file("export"))).toContain("1000 files: 1000 uploaded");
+  expect(await elsewhere.print("apply", "-f", file("export"))).toContain(`${ALL} files: ${ALL} uploaded`);
   expect(await elsewhere.print("apply", "-f", file("export"), "--dry-run")).toBe(
     "acme: nothing to change (revision 1)\nResources: nothing to change\n",
   );
@@ -161,7 +163,7 @@ async function expectHalf(client: AnyClient): Promise<unknown[]> {
 }
 
 async function expectHiddenRefused(client: AnyClient): Promise<void> {
-  for (const one of [hidden[0], hidden[499]] as MadeFile[]) {
+  for (const one of [hidden[0], hidden[HALF - 1]] as MadeFile[]) {
     await expect(client.readResource({ uri: uriOf(PREFIX, one) })).rejects.toThrow(/not found/i);
   }
 }
@@ -171,7 +173,7 @@ const CHANGED = Buffer.from("# Changed\n\nWritten after both clients had read it
 async function expectChange(cli: CommandLine, clients: readonly AnyClient[], changed: MadeFile): Promise<void> {
   await expectBodies(clients, contents([changed]));
   await writeFolder(file("handbook"), [{ ...changed, body: CHANGED }]);
-  expect(await put(cli)).toBe("1000 files: 1 uploaded, 999 unchanged\n");
+  expect(await put(cli)).toBe(`${ALL} files: 1 uploaded, ${ALL - 1} unchanged\n`);
   await expectBodies(clients, new Map([[uriOf(PREFIX, changed), CHANGED]]));
 }
 
@@ -198,7 +200,7 @@ async function expectBodies(clients: readonly AnyClient[], bodies: ReadonlyMap<s
 /** Everything, hidden or not, without what says when it was written. */
 async function storedIn(cli: CommandLine): Promise<unknown[]> {
   const all = JSON.parse(await cli.print("resource", "list", "acme", "--json")) as Stored[];
-  expect(all).toHaveLength(2 * HALF);
+  expect(all).toHaveLength(ALL);
   return all.map(({ uri, name, mimeType, size, binary, sha256: hash, tags }) => {
     return { uri, name, mimeType, size, binary, hash, tags };
   });
