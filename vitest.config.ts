@@ -2,6 +2,7 @@
 // beside another: what must not be disturbed has a Worker to itself, or starts its own.
 // `--mode long` is a tier of its own: what `npm test` does little of, in full.
 
+import { randomInt } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
@@ -17,11 +18,21 @@ function imports(file: string, what: RegExp): boolean {
   return what.test(readFileSync(file, "utf8"));
 }
 
-const provide = { long: false };
+const provide = { seed: drawnSeed(), long: false };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
 /** Processes have to start. */
 const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000 };
+
+/** Kept in the environment, because vitest reads this file more than once. */
+function drawnSeed(): number {
+  const given = process.env["SEED"];
+  if (given !== undefined) return Number(given);
+  const seed = randomInt(2 ** 31);
+  process.env["SEED"] = String(seed);
+  process.stderr.write(`Properties draw their cases from seed ${seed}; the same ones again: SEED=${seed}\n`);
+  return seed;
+}
 
 const USUAL: TestProjectInlineConfiguration[] = [
   {

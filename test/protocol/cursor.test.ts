@@ -2,8 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeCursor, encodeCursor, pageOf } from "../../src/protocol/cursor.ts";
-
-const SEED = { seed: 20260728 };
+import { SEED } from "../support/seed.ts";
 
 describe("a cursor", () => {
   test("gives its position back to its own list", () => {

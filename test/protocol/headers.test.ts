@@ -14,8 +14,8 @@ import {
   type ParamHeader,
 } from "../../src/protocol/headers.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
+import { SEED } from "../support/seed.ts";
 
-const SEED = { seed: 20260728 };
 const sentinel = (text: string) => `=?base64?${Buffer.from(text).toString("base64")}?=`;
 
 describe("a header value", () => {

@@ -9,8 +9,8 @@ import {
   resultResponse,
   type JsonObject,
 } from "../../src/protocol/jsonrpc.ts";
+import { SEED } from "../support/seed.ts";
 
-const SEED = { seed: 20260728 };
 const requestIds = fc.oneof(fc.string({ unit: "binary" }), fc.maxSafeInteger());
 
 describe("parsing", () => {

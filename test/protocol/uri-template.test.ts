@@ -2,8 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseUriTemplate, type UriTemplate } from "../../src/protocol/uri-template.ts";
-
-const SEED = { seed: 20260728 };
+import { SEED } from "../support/seed.ts";
 
 function templateOf(text: string): UriTemplate {
   const parsed = parseUriTemplate(text);

@@ -2,8 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MAX_URI_BYTES, parseUri } from "../../src/protocol/uri.ts";
-
-const SEED = { seed: 20260728 };
+import { SEED } from "../support/seed.ts";
 
 function normal(text: string): string {
   const parsed = parseUri(text);

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import * as fc from "fast-check";
 import type { Patterns, ScopeDocument, TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { isVisible, judge, settingOf, type Eyes, type Kind } from "../../../src/tenants/document/visibility.ts";
+import { SEED } from "../../support/seed.ts";
 
 const NOBODY: Eyes = { profile: undefined, scopes: undefined };
 
@@ -93,7 +94,7 @@ describe("visible", () => {
           expect(verdict.reasons.map((reason) => reason.split(":")[0])).toEqual(["tenant", "profile", "principal"]);
         },
       ),
-      { numRuns: 1000 },
+      { ...SEED, numRuns: 1000 },
     );
   });
 });
