@@ -18,6 +18,9 @@ function imports(file: string, what: RegExp): boolean {
   return what.test(readFileSync(file, "utf8"));
 }
 
+/** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
+const BUNDLED = ["zod", "zod/mini", "zod/locales", "zod/v4/core", "hono", "hono/tiny", "@cfworker/json-schema"];
+
 const provide = { seed: drawnSeed(), long: false };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
@@ -39,12 +42,14 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "node",
       include: [
-        "test/{protocol,mcp-client,support,demo,clients}/**/*.test.ts",
+        "test/{protocol,mcp-client,support,demo,clients,bench}/**/*.test.ts",
         "test/conformance/verdict.test.ts",
         "test/*.test.ts",
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),
       ],
       testTimeout: 60_000,
+      // What is pure leaves nothing behind, and the programs that others start are processes of their own.
+      isolate: false,
       provide,
     },
   },
@@ -54,6 +59,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
       name: "worker",
       include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
       provide,
+      deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
     },
   },
   {
