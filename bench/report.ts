@@ -1,4 +1,7 @@
 // Puts measured ratios next to their budgets: one aligned table for people, one JSON document for programs.
+import { NOISE, verdictOf } from "./budgets.ts";
+import type { Verdict } from "./budgets.ts";
+import type { BundleSize } from "./bundles.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { Comparison, Spread } from "./measure.ts";
 
@@ -6,6 +9,8 @@ export interface Row extends Comparison {
   name: string;
   budget?: number;
   gzipBytes?: number;
+  /** How often it was measured; this is the best. */
+  times?: number;
 }
 
 export interface Failure {
@@ -15,21 +20,39 @@ export interface Failure {
 
 export interface Report {
   machine: Record<string, string | number>;
-  rows: Row[];
-  /** Against tenants that store little, instead of bare Hono. */
-  scaling: Row[];
+  rows?: Row[];
+  /** Against a call of the same Worker, instead of bare Hono. */
+  lists?: Row[];
+  /** Against tenants that store little. */
+  scaling?: Row[];
+  /** Against an older release. */
+  against?: Row[];
   /** Wall time. */
-  fanOut: FanOut[];
+  fanOut?: FanOut[];
+  bundles?: BundleSize[];
   failures: Failure[];
 }
 
-export function isOver({ ratio, budget }: Row): boolean {
-  return budget !== undefined && ratio.median > budget;
+function verdictOn({ ratio, budget }: Row): Verdict | "" {
+  return budget === undefined ? "" : verdictOf(ratio.median, budget);
+}
+
+/** A line for each that is exceeded beyond noise. */
+export function brokenBudgets({ ratios, fanOut }: { ratios: Row[]; fanOut: FanOut[] }): string[] {
+  const fails = (budget: number): string => `budget ≤ ${budget}, fails above ${Number((budget * NOISE).toFixed(3))}`;
+  return [
+    ...ratios
+      .filter((row) => verdictOn(row) === "OVER")
+      .map(({ name, ratio, budget = 0 }) => `${name}: ${ratio.median.toFixed(2)}, ${fails(budget)}`),
+    ...fanOut
+      .filter(({ millis, budgetMs }) => verdictOf(millis.median, budgetMs) === "OVER")
+      .map(({ name, millis, budgetMs }) => `fan-out, ${name}: ${millis.median.toFixed(0)} ms, ${fails(budgetMs)}`),
+  ];
 }
 
 /** `yardstick` names what the ratio is to. */
 export function table(rows: Row[], yardstick = "bare Hono"): string {
-  const head = ["scenario", "CPU µs", `${yardstick} µs`, "ratio", "min–max", "budget", "", "gzip KiB"];
+  const head = ["scenario", "CPU µs", `${yardstick} µs`, "ratio", "min–max", "budget", "", "", "gzip KiB"];
   const cells = rows.map((row) => [
     row.name,
     row.subjectMicros.median.toFixed(0),
@@ -37,7 +60,8 @@ export function table(rows: Row[], yardstick = "bare Hono"): string {
     row.ratio.median.toFixed(2),
     `${row.ratio.min.toFixed(2)}–${row.ratio.max.toFixed(2)}`,
     row.budget === undefined ? "–" : `≤ ${row.budget}`,
-    mark(row),
+    verdictOn(row),
+    (row.times ?? 1) > 1 ? `of ${row.times}` : "",
     row.gzipBytes === undefined ? "" : kibibytes(row.gzipBytes),
   ]);
   return aligned([head, ...cells]);
@@ -50,17 +74,12 @@ export function fanOutTable(rows: FanOut[]): string {
     median.toFixed(0),
     `${min.toFixed(0)}–${max.toFixed(0)}`,
     `≤ ${budgetMs}`,
-    median > budgetMs ? "OVER" : "ok",
+    verdictOf(median, budgetMs),
   ]);
   return aligned([head, ...cells]);
 }
 
-function mark(row: Row): string {
-  if (row.budget === undefined) return "";
-  return isOver(row) ? "OVER" : "ok";
-}
-
-export function kibibytes(bytes: number): string {
+function kibibytes(bytes: number): string {
   return (bytes / 1024).toFixed(0);
 }
 
@@ -80,32 +99,29 @@ function aligned(lines: string[][]): string {
     .join("\n");
 }
 
+/** What was not measured is left out. */
 export function document(report: Report): string {
-  const scaling = report.scaling.map((row) => ({
+  const { rows, lists, scaling, against, fanOut, ...rest } = report;
+  const measured = { rows, lists, scaling, against };
+  const tables = Object.entries(measured).map(([name, some]) => [name, some?.map(figures)]);
+  const waits = fanOut?.map((row) => {
+    return { ...row, millis: rounded(row.millis, 1), verdict: verdictOf(row.millis.median, row.budgetMs) };
+  });
+  return `${JSON.stringify({ ...rest, ...Object.fromEntries(tables), fanOut: waits }, null, 2)}\n`;
+}
+
+function figures(row: Row): object {
+  return {
     name: row.name,
     ratio: rounded(row.ratio, 3),
     budget: row.budget ?? null,
-    over: isOver(row),
+    verdict: verdictOn(row) || null,
     cpuMicros: rounded(row.subjectMicros, 1),
-    smallTenantCpuMicros: rounded(row.bareMicros, 1),
+    yardstickCpuMicros: rounded(row.bareMicros, 1),
     requests: row.requests,
-  }));
-  const rows = report.rows.map((row) => ({
-    name: row.name,
-    ratio: rounded(row.ratio, 3),
-    budget: row.budget ?? null,
-    over: isOver(row),
-    cpuMicros: rounded(row.subjectMicros, 1),
-    bareCpuMicros: rounded(row.bareMicros, 1),
-    requests: row.requests,
+    measured: row.times ?? 1,
     gzipBytes: row.gzipBytes ?? null,
-  }));
-  const fanOut = report.fanOut.map((row) => ({
-    ...row,
-    millis: rounded(row.millis, 1),
-    over: row.millis.median > row.budgetMs,
-  }));
-  return `${JSON.stringify({ ...report, rows, scaling, fanOut }, null, 2)}\n`;
+  };
 }
 
 function rounded({ median, min, max }: Spread, digits: number): Spread {

@@ -1,22 +1,27 @@
 // `npm run bench`: CPU microseconds per request of our Worker next to a bare Hono Worker, each in a workerd of its own,
-// in one run on one machine. A wrong answer fails the run; a slow one never does.
-import { existsSync, readFileSync } from "node:fs";
+// in one run on one machine. A wrong answer fails the run, and so does a budget that is exceeded beyond noise (budgets.ts).
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { Agent } from "node:http";
-import { cpus, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import { FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
+import { AGAINST_ROUNDS, compareReleases } from "./against.ts";
+import { measureWithin, NOISE_STATED } from "./budgets.ts";
+import { bundleLines, bundleSizes } from "./bundles.ts";
+import type { BundleSize } from "./bundles.ts";
+import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
-import { compare, CONNECTIONS, exchange, warmUp } from "./measure.ts";
-import type { Pace, Side } from "./measure.ts";
+import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
+import { LIST, LIST_BUDGET, measureList } from "./lists.ts";
+import { CONNECTIONS, compare, warmUp } from "./measure.ts";
+import type { Comparison, Pace, Side } from "./measure.ts";
+import { machine } from "./machine.ts";
 import { PEERS } from "./peers/peers.ts";
-import { document, fanOutTable, kibibytes, table } from "./report.ts";
+import { brokenBudgets, document, fanOutTable, table } from "./report.ts";
 import type { Failure, Row } from "./report.ts";
-import { bundle, start } from "./runtime.ts";
+import { bindingsOf, bundle, ROOT, start } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
-import { ADMIN_TOKEN, bareLoad, SCENARIOS } from "./scenarios.ts";
+import { ADMIN_TOKEN, bareLoad, loadFor, SCENARIOS } from "./scenarios.ts";
 import type { Scenario } from "./scenarios.ts";
 import { fillTenants, FULL_SCALE, measureScaling, QUICK_SCALE, scalingCases } from "./scaling.ts";
 import type { Scale, ScalingCase } from "./scaling.ts";
@@ -25,28 +30,8 @@ const QUICK: Pace = { rounds: 5, roundMs: 600, warmupMs: 3000, settleMs: 300 };
 const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
 /** Its two sides share one process, heap and all: shorter rounds will do. */
 const FULL_SCALING: Pace = { ...FULL, rounds: 5, roundMs: 1200 };
-const BUNDLE_BUDGET_KIB = 120;
 const FAN_OUT = `fan-out to ${STREAMS.toLocaleString("en")} streams`;
-const OUR_BINDINGS: Bindings = {
-  durableObjects: {
-    TENANTS: "TenantObject",
-    SESSIONS: "SessionObject",
-    HUBS: "HubObject",
-    DIRECTORY: "DirectoryObject",
-    PLATFORM: "PlatformObject",
-  },
-  kvNamespaces: ["BODIES"],
-  vars: { ADMIN_TOKEN },
-};
-const INSTALL_PEERS = "npm ci --prefix bench/peers";
-const USAGE = `npm run bench -- [--quick] [--only NAME] [--peers] [--json FILE]
-
-  --quick      shorter slices and smaller tenants: two minutes instead of seven
-  --only NAME  only the scenarios (and peers) whose name contains NAME; "scaling" or "fan-out" for these
-  --peers      also measure other MCP servers; they are installed by: ${INSTALL_PEERS}
-  --json FILE  also write the figures to FILE
-`;
-
+const OUR_BINDINGS: Bindings = { ...bindingsOf(ROOT), vars: { ADMIN_TOKEN } };
 interface Subject {
   entry: string;
   bindings: Bindings;
@@ -58,75 +43,107 @@ interface Run {
   scratch: string;
   bare: Running;
   rows: Row[];
+  lists: Row[];
   scaling: Row[];
   fanOut: FanOut[];
+  bundles: BundleSize[];
   failures: Failure[];
 }
 
-const options = {
-  quick: { type: "boolean", default: false },
-  peers: { type: "boolean", default: false },
-  help: { type: "boolean", default: false },
-  json: { type: "string" },
-  only: { type: "string" },
-} as const;
 const flags = readFlags();
 
-process.exitCode = flags.help ? usage() : await main();
-
-function readFlags(): ReturnType<typeof parseArgs<{ options: typeof options }>>["values"] {
-  try {
-    return parseArgs({ options }).values;
-  } catch (error) {
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-    process.exit(1);
-  }
-}
+process.exitCode = flags.help ? usage() : await inScratch(flags.against === undefined ? main : mainAgainst);
 
 function usage(): number {
   process.stdout.write(USAGE);
   return 0;
 }
 
-async function main(): Promise<number> {
+async function inScratch(work: (scratch: string) => Promise<number>): Promise<number> {
   if (!existsSync("/proc/self/stat")) throw new Error("CPU time is read from /proc, so the benchmark needs Linux");
+  const scratch = await mkdtemp(join(tmpdir(), "tenantry-bench-"));
+  try {
+    return await work(scratch);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function main(scratch: string): Promise<number> {
   const ours: Subject = { entry: "workers/ours.ts", bindings: OUR_BINDINGS, scenarios: SCENARIOS.filter(isWanted) };
   const peers = flags.peers ? wantedPeers() : [];
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
-  const fansOut = isWanted({ name: FAN_OUT });
-  if (ours.scenarios.length + peers.length + cases.length === 0 && !fansOut) {
-    process.stderr.write(
-      `nothing is called "${flags.only}"; there is: ${SCENARIOS.map(({ name }) => name).join(", ")}, scaling, ${FAN_OUT}\n`,
-    );
-    return 1;
-  }
-  const scratch = await mkdtemp(join(tmpdir(), "tenantry-bench-"));
+  const others = [LIST, FAN_OUT].filter((name) => isWanted({ name }));
+  if (ours.scenarios.length + peers.length + cases.length + others.length === 0) return nothingCalled();
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
-  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, rows: [], scaling: [], fanOut: [], failures: [] };
+  const measured = { rows: [], lists: [], scaling: [], fanOut: [], bundles: [], failures: [] };
+  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, ...measured };
   try {
     print(heading(run.pace));
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
-    const size = await measureOurs(run, ours);
-    if (fansOut) await measureStreams(run);
+    await measureOurs(run, ours);
+    if (others.includes(LIST)) await measureLists(run);
+    if (others.includes(FAN_OUT)) await measureStreams(run);
     await measurePeers(run, peers);
     await measureTenants(run, cases, scale);
-    await report(run, size);
+    return await report(run);
   } finally {
     await bare.stop();
-    await rm(scratch, { recursive: true, force: true });
   }
-  return run.failures.length === 0 ? 0 : 1;
 }
 
-async function measureOurs(run: Run, ours: Subject): Promise<number | undefined> {
-  if (ours.scenarios.length === 0) return undefined;
-  const bundled = await bundle(ours.entry, run.scratch);
-  run.rows.push(...(await measure(run, ours, bundled)));
+/** Tells what changed; there is no budget for it. */
+async function mainAgainst(scratch: string): Promise<number> {
+  const pace = flags.quick ? QUICK : FULL;
+  const older = flags.against ?? "";
+  const { rows, failures, missing } = await compareReleases({ older, pace, scratch, isWanted, progress });
+  if (rows.length + failures.length + missing.length === 0) return nothingCalled();
+  print(`CPU time per request of this release and of the older one, in turns; medians of ${AGAINST_ROUNDS} rounds\n`);
+  if (rows.length > 0) print(table(rows, "older"));
+  for (const name of missing) print(`\nleft out, the older release has no such Worker: ${name}`);
+  for (const { name, reason } of failures) print(`\nWRONG  ${name}: ${reason}`);
+  if (flags.json !== undefined)
+    await writeFile(flags.json, document({ machine: { ...machine(), ...pace }, against: rows, failures }));
+  return failures.length === 0 ? 0 : 1;
+}
+
+function nothingCalled(): number {
+  const names = [...SCENARIOS.map(({ name }) => name), LIST, "scaling", FAN_OUT];
+  process.stderr.write(`nothing is called "${flags.only}"; there is: ${names.join(", ")}\n`);
+  return 1;
+}
+
+async function measureOurs(run: Run, ours: Subject): Promise<void> {
+  if (ours.scenarios.length === 0) return;
+  run.rows.push(...(await measure(run, ours, await bundle(ours.entry, run.scratch))));
   if (run.rows.length > 0) print(table(run.rows));
-  const { gzipBytes } = await bundle("../src/worker.ts", run.scratch);
-  print(sizeLine(gzipBytes, bundled.gzipBytes));
-  return gzipBytes;
+  run.bundles = await bundleSizes(run.scratch);
+  print(`\n${bundleLines(run.bundles)}`);
+}
+
+async function measureLists(run: Run): Promise<void> {
+  const running = await start(await bundle("workers/many-tools.ts", run.scratch), OUR_BINDINGS);
+  try {
+    progress(LIST);
+    const row = await rowOf({ name: LIST, budget: LIST_BUDGET }, () => measureList(running, run.pace)).catch(
+      (error: unknown) => noteFailure(run, { name: LIST }, error),
+    );
+    if (row !== undefined) run.lists.push(row);
+  } finally {
+    progress("");
+    await running.stop();
+  }
+  if (run.lists.length > 0) print(`\nlists, against a call of the same Worker\n\n${table(run.lists, "call")}`);
+}
+
+/** Again where a budget seems to be broken, so that what fails is no noise. */
+async function rowOf(
+  { name, budget }: { name: string; budget?: number | undefined },
+  measureIt: () => Promise<Comparison>,
+): Promise<Row> {
+  const { best, times } = await measureWithin(budget, ({ ratio }) => ratio.median, measureIt);
+  return { name, ...(budget === undefined ? {} : { budget }), ...best, times };
 }
 
 /** In wall time: whoever listens waits for the last of it. */
@@ -135,10 +152,12 @@ async function measureStreams(run: Run): Promise<void> {
   try {
     for (const one of FAN_OUT_CASES) {
       progress(`${FAN_OUT}: ${one.name}`);
-      const measured = await measureFanOut(running, one, run.pace.rounds).catch((error: unknown) =>
-        noteFailure(run, { name: `${FAN_OUT}: ${one.name}` }, error),
-      );
-      if (measured !== undefined) run.fanOut.push(measured);
+      const measured = await measureWithin(
+        FAN_OUT_BUDGET_MS,
+        ({ millis }) => millis.median,
+        () => measureFanOut(running, one, run.pace.rounds),
+      ).catch((error: unknown) => noteFailure(run, { name: `${FAN_OUT}: ${one.name}` }, error));
+      if (measured !== undefined) run.fanOut.push(measured.best);
     }
   } finally {
     progress("");
@@ -173,7 +192,9 @@ async function measureTenants(run: Run, cases: ScalingCase[], scale: Scale): Pro
     const seconds = (performance.now() - begun) / 1000;
     for (const one of cases) {
       progress(one.name);
-      const row = await measureScaling(running, one, pace).catch((error: unknown) => noteFailure(run, one, error));
+      const row = await rowOf(one, () => measureScaling(running, one, pace)).catch((error: unknown) =>
+        noteFailure(run, one, error),
+      );
       if (row !== undefined) run.scaling.push(row);
     }
     progress("");
@@ -210,20 +231,9 @@ async function measure(run: Run, subject: Subject, bundled: Bundle): Promise<Row
 }
 
 async function measureOne(run: Run, running: Running, scenario: Scenario, isFirst: boolean): Promise<Row> {
-  const { name, budget, prepare } = scenario;
-  const side: Side = { ...running, load: await prepared(prepare, running.url) };
+  const side: Side = { ...running, load: await loadFor(scenario.prepare, running.url) };
   if (isFirst) await warmUp(side, run.pace.warmupMs);
-  const compared = await compare(side, { ...run.bare, load: bareLoad }, run.pace);
-  return { name, ...(budget === undefined ? {} : { budget }), ...compared };
-}
-
-async function prepared(prepare: Scenario["prepare"], url: URL): Promise<Side["load"]> {
-  const agent = new Agent();
-  try {
-    return await prepare(async (wanted) => exchange(agent, url, wanted));
-  } finally {
-    agent.destroy();
-  }
+  return rowOf(scenario, () => compare(side, { ...run.bare, load: bareLoad }, run.pace));
 }
 
 function wantedPeers(): Subject[] {
@@ -239,13 +249,17 @@ function isWanted({ name }: { name: string }): boolean {
   return flags.only === undefined || name.toLowerCase().includes(flags.only.toLowerCase());
 }
 
-async function report(run: Run, gzipBytes: number | undefined): Promise<void> {
-  for (const { name, reason } of run.failures) print(`\nWRONG  ${name}: ${reason}`);
-  if (flags.json === undefined) return;
-  const { rows, scaling, fanOut, failures, pace } = run;
-  const about = { ...machine(), ...pace, gzipBytes: gzipBytes ?? 0 };
-  const text = document({ machine: about, rows, scaling, fanOut, failures });
-  await writeFile(flags.json, text);
+async function report(run: Run): Promise<number> {
+  const { rows, lists, scaling, fanOut, bundles, failures, pace } = run;
+  const broken = brokenBudgets({ ratios: [...rows, ...lists, ...scaling], fanOut });
+  for (const { name, reason } of failures) print(`\nWRONG  ${name}: ${reason}`);
+  for (const line of broken) print(`\nOVER   ${line}`);
+  print(`\n${broken.length === 0 ? "every budget holds" : `${broken.length} budgets are exceeded`}; ${NOISE_STATED}`);
+  if (flags.json !== undefined) {
+    const about = { ...machine(), ...pace };
+    await writeFile(flags.json, document({ machine: about, rows, lists, scaling, fanOut, bundles, failures }));
+  }
+  return failures.length + broken.length === 0 ? 0 : 1;
 }
 
 function heading({ rounds, roundMs }: Pace): string {
@@ -254,26 +268,6 @@ function heading({ rounds, roundMs }: Pace): string {
     `CPU time of the workerd process per request, and its ratio to a bare Hono Worker (parse JSON, fixed answer)\n` +
     `${cpu}, node ${node}, workerd ${workerd}; ${CONNECTIONS} connections, ${rounds} rounds of ${roundMs} ms for each side\n`
   );
-}
-
-/** The Worker that this repository deploys, and one whose author writes tools in zod itself: one budget for both. */
-function sizeLine(deployed: number, withZod: number): string {
-  const line = (what: string, gzipBytes: number) => {
-    const over = gzipBytes > BUNDLE_BUDGET_KIB * 1024;
-    return `${what} ${kibibytes(gzipBytes)} KiB gzip, budget ≤ ${BUNDLE_BUDGET_KIB}  ${over ? "OVER" : "ok"}`;
-  };
-  return `\n${line("Worker bundle, as deployed", deployed)}\n${line("with tools in zod itself", withZod)}`;
-}
-
-function machine(): { cpu: string; node: string; workerd: string } {
-  const processors = cpus();
-  const manifest = readFileSync(new URL("../node_modules/workerd/package.json", import.meta.url), "utf8");
-  const { version } = JSON.parse(manifest) as { version: string };
-  return {
-    cpu: `${processors.length} × ${processors[0]?.model ?? "unknown processor"}`,
-    node: process.versions.node,
-    workerd: version,
-  };
 }
 
 function print(text: string): void {

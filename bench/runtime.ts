@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const moduleTypes: Record<string, "ESModule" | "Text" | "CompiledWasm" | "Data"> = {
   ".js": "ESModule",
   ".mjs": "ESModule",
@@ -45,7 +45,7 @@ export interface Running {
 }
 
 /** The settings of wrangler.toml that change what runs or how it is built; the bench has no bindings of its own there. */
-function productionSettings(): { lines: string[]; date: string; flags: string[] } {
+function productionSettings(root: string): { lines: string[]; date: string; flags: string[] } {
   const text = readFileSync(join(root, "wrangler.toml"), "utf8").split(/^\[/m)[0] ?? "";
   const lines = text
     .split("\n")
@@ -56,16 +56,28 @@ function productionSettings(): { lines: string[]; date: string; flags: string[] 
   return { lines, date, flags: [...flags.matchAll(/"([^"]+)"/g)].map((match) => match[1] ?? "") };
 }
 
-export async function bundle(entry: string, scratch: string): Promise<Bundle> {
+/** What a Worker of the bench is bound to: what wrangler.toml of its checkout binds. */
+export function bindingsOf(root: string): Bindings {
+  const text = readFileSync(join(root, "wrangler.toml"), "utf8");
+  const objects = [...text.matchAll(/^name = "(\w+)"\nclass_name = "(\w+)"/gm)];
+  const stores = [...text.matchAll(/^\[\[kv_namespaces\]\]\nbinding = "(\w+)"/gm)];
+  return {
+    durableObjects: Object.fromEntries(objects.map(([, name = "", className = ""]) => [name, className])),
+    kvNamespaces: stores.map(([, name = ""]) => name),
+  };
+}
+
+/** `entry` is a path from the folder of the bench in the checkout at `root`. */
+export async function bundle(entry: string, scratch: string, root = ROOT): Promise<Bundle> {
   const name = basename(entry, extname(entry));
   const directory = join(scratch, name);
   const outdir = join(directory, "out");
   const config = join(directory, "wrangler.toml");
   await mkdir(directory, { recursive: true });
   const main = join(root, "bench", entry);
-  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...productionSettings().lines];
+  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...productionSettings(root).lines];
   await writeFile(config, `${settings.join("\n")}\n`);
-  const wrangler = join(root, "node_modules/wrangler/bin/wrangler.js");
+  const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   const options = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];
   await promisify(execFile)(process.execPath, [wrangler, ...options], {
     cwd: directory,
@@ -87,7 +99,7 @@ async function readBundle(outdir: string, main: string): Promise<Bundle> {
 }
 
 export async function start(bundled: Bundle, bindings: Bindings = {}): Promise<Running> {
-  const { date, flags } = productionSettings();
+  const { date, flags } = productionSettings(ROOT);
   const before = new Set(workerdChildren());
   const classes = Object.entries(bindings.durableObjects ?? {});
   const miniflare = new Miniflare(

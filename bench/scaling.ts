@@ -49,11 +49,6 @@ export interface ScalingCase {
   operation: Operation;
 }
 
-export interface ScalingRow extends Comparison {
-  name: string;
-  budget?: number;
-}
-
 const listFirstPage: Operation = ({ size, tenant }) => {
   const wanted = Math.min(size, PAGE);
   return (n) => ({
@@ -162,14 +157,13 @@ function partsOf(tenant: string, size: number): Part[] {
 }
 
 /** Both sides are the same process, so its heap and caches hold for both. */
-export async function measureScaling(running: Running, one: ScalingCase, pace: Pace): Promise<ScalingRow> {
-  const { name, budget, subject, against, operation } = one;
+export async function measureScaling(running: Running, one: ScalingCase, pace: Pace): Promise<Comparison> {
+  const { subject, against, operation } = one;
   const agent = new Agent({ keepAlive: true });
   try {
     const send: Send = (wanted) => exchange(agent, running.url, wanted);
     const sideOf = async (group: Group) => ({ ...running, load: await operation(group, send) });
-    const compared = await compare(await sideOf(subject), await sideOf(against), pace);
-    return { name, ...(budget === undefined ? {} : { budget }), ...compared };
+    return await compare(await sideOf(subject), await sideOf(against), pace);
   } finally {
     agent.destroy();
   }

@@ -1,5 +1,7 @@
 // What is asked of a Worker and which answer is right, as a client of each protocol revision would put it.
 // Budgets are those of the design, as ratios to the bare Hono Worker.
+import { Agent } from "node:http";
+import { exchange } from "./measure.ts";
 import type { Answer, Exchange, Load } from "./measure.ts";
 
 export interface Scenario {
@@ -113,16 +115,18 @@ export const load2026: Load = (n) => ({
   fault: expecting(n, complete(isSum(n))),
 });
 
-const list2026: Load = (n) => ({
-  ...request2026(n, "tools/list", {}),
-  fault: expecting(
-    n,
-    complete(({ tools = [] }) => {
-      const right = tools.length === TOOL_COUNT && tools.some((tool) => tool.name === "add");
-      return right ? undefined : `expected ${TOOL_COUNT} tools with \`add\`, got ${tools.length}`;
-    }),
-  ),
-});
+export function list2026(count: number): Load {
+  return (n) => ({
+    ...request2026(n, "tools/list", {}),
+    fault: expecting(
+      n,
+      complete(({ tools = [] }) => {
+        const right = tools.length === count && tools.some((tool) => tool.name === "add");
+        return right ? undefined : `expected ${count} tools with \`add\`, got ${tools.length}`;
+      }),
+    ),
+  });
+}
 
 const read2026: Load = (n) => ({
   ...request2026(n, "resources/read", { uri: TEXT_URI }),
@@ -172,10 +176,20 @@ async function loadWithKey(send: Send): Promise<Load> {
   });
 }
 
+/** What comes first is sent to the Worker at `url`. */
+export async function loadFor(prepare: Scenario["prepare"], url: URL): Promise<Load> {
+  const agent = new Agent();
+  try {
+    return await prepare(async (wanted) => exchange(agent, url, wanted));
+  } finally {
+    agent.destroy();
+  }
+}
+
 export const SCENARIOS: Scenario[] = [
   { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
   { name: "2026 call with key, scope and limits", budget: 1.8, prepare: loadWithKey },
-  { name: "2026 list", prepare: async () => list2026 },
+  { name: "2026 list", prepare: async () => list2026(TOOL_COUNT) },
   { name: "bare call", prepare: async () => bareLoad },
   { name: "2025 call in a session", budget: 1.7, prepare: async (send) => loadInSession(send, "2025-11-25") },
   { name: "resource read", prepare: async () => read2026 },

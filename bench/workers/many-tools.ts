@@ -1,0 +1,31 @@
+// A Worker with sixty tools, for what it costs to list them. Nothing here may be tuned for the benchmark.
+import * as z from "zod";
+import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
+
+const add = defineTool({
+  name: "add",
+  description: "Adds two numbers.",
+  input: z.object({ a: z.number().describe("The first number."), b: z.number().describe("The second number.") }),
+  handler: ({ a, b }) => String(a + b),
+});
+
+const others = Array.from({ length: 59 }, (_, index) =>
+  defineTool({
+    name: `tool_${index + 1}`,
+    description: `Repeats a text, as tool number ${index + 1} of the list.`,
+    input: z.object({ text: z.string().describe("What to repeat."), times: z.number().int().min(1).max(9).optional() }),
+    handler: ({ text, times = 1 }) => text.repeat(times),
+  }),
+);
+
+const worker = createWorker({
+  name: "bench",
+  version: "1.0.0",
+  tools: [add, ...others],
+  tenants: { bench: { search: false } },
+  features: [admin()],
+});
+
+export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+
+export default worker;
