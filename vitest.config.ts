@@ -37,6 +37,20 @@ function drawnSeed(): number {
   return seed;
 }
 
+/** In these folders no file names what it stores as another does, nor asks what a fresh runtime holds: one workerd serves all. */
+const SHARING = [
+  "test/{auth,calls,deployment,sessions}/**/*.test.ts",
+  "test/content/{define,serve}/**/*.test.ts",
+  "test/tenants/document/**/*.test.ts",
+];
+
+function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
+  return {
+    plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
+    test: { name, provide, deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } }, ...test },
+  };
+}
+
 const USUAL: TestProjectInlineConfiguration[] = [
   {
     test: {
@@ -53,15 +67,11 @@ const USUAL: TestProjectInlineConfiguration[] = [
       provide,
     },
   },
-  {
-    plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
-    test: {
-      name: "worker",
-      include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
-      provide,
-      deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
-    },
-  },
+  inWorkerd("worker", {
+    include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
+    exclude: SHARING,
+  }),
+  inWorkerd("worker-shared", { include: SHARING, isolate: false }),
   {
     test: {
       name: "e2e",
