@@ -1,5 +1,5 @@
-// Owns what may be spent and when a budget counts as broken: on two shared cores one measurement in twenty is wrong by a
-// tenth. A regression is there each time that it is looked for; noise is not.
+// Owns what may be spent and when a budget counts as broken: on two shared cores the rounds of one scenario scatter widely.
+// A regression is there each time that it is looked for; noise is not.
 
 /** A median fails above its budget times this, and only if every measurement of the scenario was above. */
 export const NOISE = 1.15;
