@@ -9,7 +9,7 @@ import { bundleWorker, startWorker, type StartOptions } from "../support/worker-
 const ENTRY = "mistaken-worker";
 
 const MISTAKES = [
-  { mistake: "date", says: 'tool "wrong": input.when: a value of type date cannot be written as JSON Schema' },
+  { mistake: "date", says: 'tool "wrong": input.when: Date cannot be represented in JSON Schema' },
   { mistake: "zod3", says: 'tool "wrong": input: this is zod 3' },
   { mistake: "valibot", says: 'tool "wrong": input: valibot has no way' },
   { mistake: "header", says: 'tool "wrong": input.n: x-mcp-header needs the type' },

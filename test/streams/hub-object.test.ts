@@ -155,8 +155,15 @@ describe("a withdrawal", () => {
 
 it("refuses a stream more than there may be", async () => {
   const { hub } = freshHub();
+  // Kept: a pair whose other end was collected as garbage is a stream that ended.
+  const others: WebSocket[] = [];
   await runInDurableObject(hub, (_instance, ctx) => {
-    for (let at = 0; at < MAX_STREAMS; at += 1) ctx.acceptWebSocket(new WebSocketPair()[1]);
+    for (let at = 0; at < MAX_STREAMS; at += 1) {
+      const { 0: other, 1: held } = new WebSocketPair();
+      others.push(other);
+      ctx.acceptWebSocket(held);
+    }
   });
   expect(await openSocket(hub, { listener: JSON.stringify(LISTENER) })).toEqual({ refused: 503 });
+  expect(others).toHaveLength(MAX_STREAMS);
 });

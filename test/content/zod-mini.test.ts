@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import * as z from "zod/mini";
-import { defineTool } from "../../../src/content/define/tool.ts";
+import { defineTool } from "../../src/content/define/tool.ts";
 
 const tool = () =>
   defineTool({
@@ -13,7 +13,7 @@ const tool = () =>
 
 it("is refused by name without the import, and served with it, with texts for what is wrong", async () => {
   expect(tool).toThrow(/^tool "t": input: zod\/mini does not bring.*import "tenantry\/zod-mini"/);
-  await import("../../../src/zod-mini.ts");
+  await import("../../src/zod-mini.ts");
   expect(tool().wire.inputSchema).toMatchObject({ properties: { when: { type: "string", minLength: 2 } } });
   const parsed = z.safeParse(z.object({ when: z.string() }), { when: 1 });
   expect(parsed.error?.issues[0]?.message).toMatch(/expected string/);
