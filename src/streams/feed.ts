@@ -1,5 +1,5 @@
-// Owns a notification stream of either era while it is open: what changed in the tenant, told as far as the stream asked
-// for it and its view sees it. Before anything is told, whoever listens must still be admitted.
+// Owns a notification stream of either era while it is open: what changed in the tenant, told as far as the stream
+// asked for it and its view sees it. Before anything is told, whoever listens must still be admitted.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import type { Changes, ChangedSection } from "../tenants/authority/changes.ts";
@@ -7,9 +7,9 @@ import { HeldSocket, type Opened } from "./held-socket.ts";
 import { persistently } from "./persistently.ts";
 import { CLOSE, type HubMessage } from "./wire.ts";
 
-/** A burst of changes is told once. */
+/** How long changes are collected, so that a burst is told once. */
 const COALESCE_MS = 15;
-/** Streams of one isolate do not all ask the authority at once: the first one's answer serves the others. */
+/** The longest random wait before a look: streams of one isolate spread, and the first one's look serves the others. */
 const SPREAD_MS = 40;
 const RETRY_MS = 1000;
 
@@ -17,7 +17,7 @@ export interface Filter {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
-  /** How the client wrote each URI, by its normalized form. */
+  /** Normalized URI to how the client wrote it: notifications repeat the client's spelling. */
   readonly uris: ReadonlyMap<string, string>;
 }
 
@@ -31,21 +31,25 @@ export interface StreamSight {
 }
 
 export interface FeedHost {
-  /** `again`: after an accident; whoever took this stream's place meanwhile keeps it. */
+  /** Opens the stream's socket at the hub. `again`: it was lost, and must not replace a newer stream of its session. */
   connect(again: boolean): Promise<Opened>;
-  /** Somebody listens from now on; what differs since this version, null: since now. */
+  /** Tells the authority that somebody listens. Resolves to what changed since version `since`; null: since now. */
   listen(since: number | null): Promise<Changes>;
-  /** null: whoever listens is admitted no more. `revision`: of the policy, at least; Infinity: the newest there is. */
+  /**
+   * What the listener sees now; null: they are no longer admitted. `revision`: the least revision of the policy to look
+   * at; Infinity: the newest, which the authority is asked for.
+   */
   look(revision: number): Promise<StreamSight | null>;
-  /** Read anew when a session's subscriptions changed. */
+  /** What the stream is told of. Read again whenever the session's subscriptions changed. */
   filter(): Promise<Filter>;
+  /** Sends one notification. `state`: where a stream that received it goes on. */
   tell(method: string, params: Record<string, unknown>, state: FeedState): void;
   ended(why: "replaced" | "withdrawn" | "over" | "lost"): void;
-  /** It is over, whoever ended it. */
+  /** Called once when the feed is over, whoever ended it. */
   closed?(): void;
 }
 
-/** Where a stream is: enough to go on from there. */
+/** What a stream has been told: enough to go on from there. */
 export interface FeedState {
   readonly version: number;
   readonly digests: Digests;
@@ -67,11 +71,11 @@ export class Feed {
   #filter: Filter | undefined;
   #state: FeedState | undefined;
   #pending: Pending = nothing();
-  /** The version of the last event; who knows less than the next one's `after` missed something. */
+  /** The newest version heard of. An event whose `after` is greater shows that one in between was missed. */
   #heard = 0;
-  /** The version of the event that was taken last: a hub is sent it again when another hub did not get it. */
+  /** The version of the last event taken, to recognize it when it is repeated because another hub did not get it. */
   #taken = 0;
-  /** A change of policy is written and not in force, as far as is known. */
+  /** As far as is known, a change of policy is written but not in force yet. */
   #due = false;
   #work: Promise<void> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -93,7 +97,10 @@ export class Feed {
     });
   }
 
-  /** Listens first and looks then, so that nothing falls between. A number: refused with that status. */
+  /**
+   * Begins the stream and resolves to where it begins, or to the HTTP status of a refusal. Listens before it looks, so
+   * that no change falls between the two. `from`: where an earlier stream stopped.
+   */
   async start(from: FeedState | undefined): Promise<number | FeedState> {
     const refused = await persistently(() => this.#socket.start());
     if (refused !== undefined) return refused;
@@ -102,22 +109,23 @@ export class Feed {
       this.#host.look(from ? Infinity : 0),
       this.#host.filter(),
     ]).catch((error: unknown) => {
-      // A stream that did not begin is none: its socket would stay, and be opened again for ever.
+      // Without this the socket would stay, and be reopened for ever, though no stream began.
       this.close();
       throw error;
     });
     if (!sight) return this.#refuse();
     this.#filter = filter;
-    // A change that is not in force yet: what the client listed may be from before it, whatever is seen here.
+    // While a change is not in force yet, what the client listed may be older than what is seen here. Unknown digests
+    // match no list, so every list is told once the change is in force.
     const digests = from?.digests ?? (changes.due ? UNKNOWN : sight.digests);
     this.#state = { version: changes.version, digests };
     this.#heard = Math.max(this.#heard, changes.version);
     if (from) {
       this.#take(changes);
-      // Lists in code are others after a deployment, of which no authority knows.
+      // A deployment may have changed lists in code without any new version: compare the digests.
       this.#pending.policy ||= !changes.due;
     }
-    // What was heard meanwhile, too.
+    // Tells what was just taken, and what was heard while `#state` was not set.
     this.#soon(0);
     return this.#state;
   }
@@ -151,7 +159,7 @@ export class Feed {
     }
     const { check, after } = message;
     if (check !== null) this.#pending.revision = Math.max(this.#pending.revision, check);
-    // Before the stream has begun nothing is missed: what it begins with is newer.
+    // Before the stream has begun nothing can be missed, because what it begins with is newer.
     if (this.#state && this.#heard < after) this.#pending.missed = true;
     this.#heard = Math.max(this.#heard, message.version);
     const isRepeated = message.version > after && message.version === this.#taken;
@@ -171,6 +179,7 @@ export class Feed {
     pending.version = Math.max(pending.version, changes.version);
   }
 
+  /** Flushes after `wait` milliseconds. A flush that is due already stands, except where this one comes at once. */
   #soon(wait: number): void {
     if (this.#closed || !this.#state) return;
     if (wait > 0 && this.#timer !== undefined) return;
@@ -211,7 +220,8 @@ export class Feed {
     if (this.#closed || !before || !filter) return;
     if (!sight) return this.#end("withdrawn");
     const changed = SECTIONS.filter((section) => filter[section] && hasChanged(section, pending, before, sight));
-    // What was seen may be what comes into force next, while the client reads what is from before that: told again then.
+    // While a change is due, this view may show it already, and the client's next request may not. Forgetting these
+    // digests has the lists told again when the change is in force.
     const unsure = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
     const after = {
       version: Math.max(before.version, pending.version),
@@ -222,7 +232,7 @@ export class Feed {
       ...updatedIn(pending, filter, sight).map((uri) => ({ method: UPDATED, params: { uri } })),
     ];
     this.#state = after;
-    // A stream that is cut in between goes on from before all of it.
+    // Only the last notification carries the new state: a stream cut in between goes on from before all of them.
     for (const [at, { method, params }] of told.entries()) {
       this.#host.tell(method, params, at === told.length - 1 ? after : before);
     }
@@ -235,9 +245,10 @@ interface Pending {
   announced: Set<ChangedSection>;
   policy: boolean;
   all: boolean;
+  /** An event was lost: the authority has to be asked what changed. */
   missed: boolean;
   resubscribe: boolean;
-  /** Of the policy: what the view must at least be computed on. */
+  /** The least revision of the policy that the view must be computed on. */
   revision: number;
   version: number;
 }
@@ -256,6 +267,7 @@ function nothing(): Pending {
   };
 }
 
+/** What could not be told, with what came since. */
 function merged(a: Pending, b: Pending): Pending {
   return {
     updated: new Set([...a.updated, ...b.updated]),
@@ -276,7 +288,7 @@ function hasChanged(section: ChangedSection, pending: Pending, before: FeedState
   return section === "resources" && (pending.all || [...pending.listed].some((uri) => sight.sees(uri)));
 }
 
-/** As the client wrote them. */
+/** The updated URIs that the client subscribed to and may see, as the client wrote them. */
 function updatedIn(pending: Pending, filter: Filter, sight: StreamSight): string[] {
   const uris = pending.all ? [...filter.uris.keys()] : [...pending.updated];
   return uris.flatMap((uri) => (sight.sees(uri) ? (filter.uris.get(uri) ?? []) : []));

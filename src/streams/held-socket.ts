@@ -5,17 +5,18 @@ import { isFinal } from "./wire.ts";
 
 const BACKOFF_MS = [20, 200, 1000, 3000, 5000] as const;
 const MAX_FAILURES = 12;
-/** What the socket ends with when the object cannot be reached any more. */
+/** The code that `ended` is given when the object cannot be reached any more. */
 export const UNREACHABLE = 4500;
 
 export interface SocketHooks {
   message(message: unknown): void;
   /** The socket was lost and is there again: something may have been missed. */
   reopened(): void;
+  /** The socket is not reopened. `code`: one of `CLOSE`, `UNREACHABLE`, or 4000 plus the HTTP status of a refusal. */
   ended(code: number): void;
 }
 
-/** undefined: refused, with the status the object gave. */
+/** A socket, not accepted yet, or the HTTP status with which the object refused it. */
 export type Opened = { readonly socket: WebSocket } | { readonly refused: number };
 
 export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<Opened> {
@@ -34,7 +35,7 @@ export class HeldSocket {
   #failures = 0;
   #closed = false;
 
-  /** `again`: it was open before. */
+  /** `open` gets `again: true` when the socket was open before and was lost. */
   constructor(open: (again: boolean) => Promise<Opened>, hooks: SocketHooks) {
     this.#open = open;
     this.#hooks = hooks;
@@ -48,7 +49,7 @@ export class HeldSocket {
     return undefined;
   }
 
-  /** What is said while the socket is lost is lost with it. */
+  /** Text sent while the socket is lost is dropped. */
   send(text: string): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
@@ -60,7 +61,7 @@ export class HeldSocket {
 
   #listen(socket: WebSocket): void {
     if (this.#closed) {
-      // One that was not accepted cannot be closed, and would stay open at the object.
+      // A socket that was not accepted cannot be closed, and would stay open at the object.
       socket.accept();
       socket.close(1000);
       return;
@@ -85,6 +86,7 @@ export class HeldSocket {
     else void this.#reopen();
   }
 
+  /** Tries until the socket is open, the object refuses it (a status below 500), or `MAX_FAILURES` tries failed. */
   async #reopen(): Promise<void> {
     while (!this.#closed) {
       if (this.#failures >= MAX_FAILURES) return this.#end(UNREACHABLE);
@@ -108,5 +110,5 @@ export class HeldSocket {
   }
 }
 
-/** The code of a refusal is its status above this. */
+/** Added to the HTTP status of a refused reopening, to make its close code: 410 becomes 4410. */
 const CLOSED_BY = 4000;

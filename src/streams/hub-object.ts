@@ -5,18 +5,18 @@ import { DurableObject } from "cloudflare:workers";
 import type { ChangeEvent, HubStub, Withdrawn } from "../tenants/authority/changes.ts";
 import { CLOSE, isOutdated, type Listener } from "./wire.ts";
 
-/** Cloudflare's own limit is 32,768 sockets for an object. */
+/** Well below Cloudflare's limit of 32,768 sockets for one object. */
 export const MAX_STREAMS = 20_000;
 
 export class HubObject extends DurableObject implements HubStub {
-  /** How many more are let in before they are counted again: counting looks at each of them. */
+  /** How many more streams are let in before they are counted again. Counting visits every socket. */
   #room = 0;
 
   override async fetch(request: Request): Promise<Response> {
     if (this.#room <= 0) this.#room = MAX_STREAMS - this.ctx.getWebSockets().length;
     if (this.#room <= 0) return new Response("too many streams", { status: 503 });
     const listener = JSON.parse(new URL(request.url).searchParams.get("listener") ?? "{}") as Listener;
-    // One standalone stream for each session: the newest.
+    // A session has one standalone stream, the newest; one that comes back late does not replace it.
     if (listener.session !== null) {
       const others = this.ctx.getWebSockets(listener.session).map(listenerOf);
       if (isOutdated(listener, others)) return new Response(null, { status: 410 });
@@ -29,6 +29,7 @@ export class HubObject extends DurableObject implements HubStub {
     return new Response(null, { status: 101, webSocket: near });
   }
 
+  /** Hands an event to every stream; resolves to how many there are. */
   async publish(event: ChangeEvent): Promise<number> {
     if (event.close) this.#close(matcherOf(event.close), CLOSE.withdrawn);
     const text = JSON.stringify(event);
@@ -41,7 +42,7 @@ export class HubObject extends DurableObject implements HubStub {
     return streams;
   }
 
-  /** The session's subscriptions are others now: whoever holds its stream reads them anew. */
+  /** The session's subscriptions changed: whoever holds its stream reads them again. */
   async resubscribe(session: string): Promise<void> {
     for (const socket of this.ctx.getWebSockets(session)) send(socket, '{"resubscribe":true}');
   }
@@ -50,7 +51,7 @@ export class HubObject extends DurableObject implements HubStub {
     this.#closeSession(session, CLOSE.ended);
   }
 
-  /** Found by its tag: however many streams there are. */
+  /** Finds the sockets by their tag, so the number of other streams does not matter. */
   #closeSession(session: string, code: number): void {
     for (const socket of this.ctx.getWebSockets(session)) socket.close(code);
   }
@@ -66,7 +67,7 @@ function listenerOf(socket: WebSocket): Listener {
   return socket.deserializeAttachment() as Listener;
 }
 
-/** A socket that is closing takes no more; its holder asks for what it missed. */
+/** Sending to a closing socket throws. Its holder comes back and asks for what it missed. */
 function send(socket: WebSocket, text: string): void {
   try {
     socket.send(text);

@@ -1,10 +1,13 @@
-// Owns asking an object again that was just moved or evicted. A stub belongs to one request: each try makes its own.
+// Owns calling an object again that was just moved or evicted. The work it is given makes a new stub for each try.
 
 import { isOverloaded } from "../tenants/isolate/outage.ts";
 
 const RETRY_MS = [20, 150, 600] as const;
 
-/** For what may be said twice: an object that was evicted in the middle may have heard it or not. */
+/**
+ * Tries `work` up to four times. Only for work that may happen twice: an object evicted in the middle may have done it
+ * or not. An overloaded object is not asked again. Rejects with the error of the last try.
+ */
 export async function persistently<T>(work: () => Promise<T>): Promise<T> {
   for (const wait of RETRY_MS) {
     try {

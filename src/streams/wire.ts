@@ -6,11 +6,11 @@ import type { ChangeEvent } from "../tenants/authority/changes.ts";
 export const CLOSE = {
   /** A newer stream of the same session took its place. */
   replaced: 4000,
-  /** Who listened may do so no more. */
+  /** Whoever listened is no longer admitted. */
   withdrawn: 4001,
   /** The session, or the call, is over. */
   ended: 4002,
-  /** Said by a run: it leaves the answer of its client to another run. */
+  /** Sent by a run that stops while it waits for its client: the answer will start another run. */
   parked: 4003,
 } as const;
 
@@ -23,13 +23,13 @@ export interface Listener {
   readonly session: string | null;
   readonly profile: string | null;
   readonly principal: string;
-  /** When the stream began, by the clock of who holds it. */
+  /** When the stream began: milliseconds since the epoch, by the clock of whoever holds it. */
   readonly since?: number;
-  /** It was lost and comes again. */
+  /** Whether the stream comes back after its socket was lost. */
   readonly again?: boolean;
 }
 
-/** Whether a stream that comes again lost its place: a newer one is there, of the same session. */
+/** Whether a stream that comes back finds a newer one of its session in its place. */
 export function isOutdated(
   { since = 0, again = false }: Pick<Listener, "since" | "again">,
   others: readonly Pick<Listener, "since">[],
@@ -37,22 +37,22 @@ export function isOutdated(
   return again && others.some((other) => (other.since ?? 0) > since);
 }
 
-/** From the hub to who holds a notification stream. */
+/** From the hub to whoever holds a notification stream. */
 export type HubMessage = ChangeEvent | { readonly resubscribe: true };
 
-/** From the session's object to who views a call. An event's JSON may come in parts: a message has a limit. */
+/** From the session's object to whoever views a call. A long event comes in parts, because messages are limited. */
 export type ViewerMessage =
   | { readonly seq: number; readonly part: string; readonly last: boolean }
   | { readonly over: true };
 
-/** From the session's object to who runs a call, or holds an HTTP+SSE stream. */
+/** From the session's object to whoever runs a call, or holds an HTTP+SSE stream. */
 export type RunnerMessage =
   | { readonly cancel: true }
   /** A question was answered: ask again for what is known. */
   | { readonly answered: true }
-  /** The client got on with a question. */
+  /** The client reported progress on a question. `params`: JSON of its progress, total and message. */
   | { readonly progress: { readonly id: string; readonly params: string } }
-  /** What the client posted; `id` is its own, for it may come twice. */
+  /** What the client posted. `id` names the post, which may be delivered twice. */
   | { readonly posted: string; readonly id: string }
-  /** To the holder alone: a call is stored, and nobody shows it yet. */
+  /** To the holder alone: the call with this key was just stored, and nobody shows it yet. */
   | { readonly stored: string };
