@@ -1,19 +1,19 @@
-// Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what they
-// say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
+// Owns the stored calls of one session: what is asked of them and said by them, who runs them and who is shown what
+// they say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
 
 import { CallTables, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
 import { CLOSE, type ViewerMessage } from "../streams/wire.ts";
 import { tell, type Sockets } from "./session-sockets.ts";
 
-/** Runs of a call that may be lost one after the other, without an answer in between. */
+/** A call is given up when so many runs of it were lost, without an answer of its client in between. */
 const MAX_LOST = 5;
 /** How long a run whose socket closed may take to come back, before another is started. */
 const RECOVERY_MS = 3000;
-/** A connection may be gone for so long before whoever writes to it finds out. */
+/** For how long a connection may be gone before whoever writes to it notices. */
 const UNCERTAIN_MS = 60_000;
 
 export interface AskQuestions {
-  /** The call, when it is not stored yet. */
+  /** The call to store; null: it is stored already. */
   readonly call: NewCall | null;
   readonly key: string;
   readonly attempt: number;
@@ -24,14 +24,15 @@ export interface AskQuestions {
 export interface Known {
   readonly digest: string;
   readonly id: string;
-  /** The JSON of the client's response. */
+  /** JSON of the client's response; null: there is none yet. */
   readonly answer: string | null;
 }
 
 export type AskResult =
   | { readonly state: "asked"; readonly known: readonly Known[] }
-  /** Somebody else runs the call now, or it is over. */
+  /** Another run goes on with the call, or it is over. */
   | { readonly state: "stale" }
+  /** The session has too many calls, or the call too many questions. */
   | { readonly state: "full" };
 
 export interface StoredRun {
@@ -57,13 +58,13 @@ export class CallDesk {
   constructor(host: DeskHost) {
     this.#host = host;
     this.#tables = new CallTables(host.storage.sql);
-    // The runs of an earlier instance come back to their sockets, or are lost.
+    // Runs from before this instance began may still reconnect; those that do not are lost.
     if (this.#tables.unfinished().some(({ key }) => this.#isLost(key))) this.#recoverSoon();
   }
 
   /** false: the session has as many as it may. */
   start(call: NewCall): boolean {
-    // Whoever gave it before may not have heard that it was taken.
+    // The caller tries again when it did not hear that the call was stored.
     if (this.#tables.find(call.key)) return true;
     if (!this.#host.storage.transactionSync(() => this.#tables.add(call))) return false;
     this.#tellHolder(call.key);
@@ -80,7 +81,7 @@ export class CallDesk {
   }
 
   #put({ call, key, attempt, memos, questions }: AskQuestions): AskResult["state"] {
-    // Before the call is stored: what fails here must leave no call that nobody ends.
+    // Checked before the call is stored: a refusal after that would leave a call that nobody ends.
     if (questions.length > MAX_QUESTIONS) return "full";
     if (call && !this.#tables.find(key) && !this.#tables.add(call)) return "full";
     if (!this.#current(key, attempt)) return "stale";
@@ -121,6 +122,7 @@ export class CallDesk {
     return { record: this.#tables.record(key), memos: call.memos, known: this.#tables.answers(key) };
   }
 
+  /** Stores an answer. It wakes the run that waits for it, or starts one where nobody runs the call. */
   answer(id: string, response: string): "taken" | "over" | "unknown" {
     const question = this.#tables.question(id);
     if (!question) return "unknown";
@@ -133,7 +135,7 @@ export class CallDesk {
     return "taken";
   }
 
-  /** Only for who runs the call now: it is not kept. */
+  /** Hands progress to whoever runs the call now. It is not stored. */
   progress(id: string, params: string): void {
     const question = this.#tables.question(id);
     if (!question || question.answer !== null) return;
@@ -149,20 +151,20 @@ export class CallDesk {
     if (stored.length === 0 && runners.length === 0) this.#tables.addCancelled(request, Date.now());
   }
 
-  /** Before its runner was there, or while its socket was lost. */
+  /** Whether a call was cancelled before its runner connected, or while the runner's socket was lost. */
   isCancelled({ request, call }: { readonly request: string; readonly call: string }): boolean {
     const isOver = typeof this.#tables.find(call)?.over === "number";
     return isOver || this.#tables.takeCancelled(request, Date.now());
   }
 
-  /** A status: nothing can be shown to a viewer from there on. */
+  /** An HTTP status: 404 for no such call or event, 410 when nothing follows. undefined: there is something to show. */
   refuseViewer(key: string, after: number): number | undefined {
     const call = this.#tables.find(key);
     if (!call || after > call.seq) return 404;
     return call.over !== null && after === call.seq ? 410 : undefined;
   }
 
-  /** One connection shows a call: the newest. */
+  /** Sends what follows event `after`, then what comes. Only the newest connection shows a call. */
   view(socket: WebSocket, key: string, after: number): void {
     for (const other of this.#host.sockets((one) => one.as === "viewer" && one.call === key)) {
       if (other !== socket) other.close(CLOSE.replaced);
@@ -173,30 +175,36 @@ export class CallDesk {
     this.#tables.setShown(key, Date.now());
   }
 
-  /** Every stored call; `from`: after it there is what nobody can do without, an open question or an unseen result. */
+  /**
+   * Every stored call. `from`: the event after which its client must be shown the log when it cannot say where it was:
+   * just before the first open question, or before a result that it may not have received.
+   */
   list(): readonly { readonly key: string; readonly from: number }[] {
     const certain = Date.now() - UNCERTAIN_MS;
     return this.#tables.all().map(({ key, over, shown, seq }) => {
       if (over === null) return { key, from: Math.max((this.#tables.firstOpen(key) ?? seq + 1) - 1, 0) };
-      // What ended without a word ends with a question that nobody may answer any more.
+      // A call that was cancelled has no result: the question that its log ends with needs no answer any more.
       const isSeen = (shown !== null && shown < certain) || this.#tables.isQuestion(key, seq);
       return { key, from: isSeen ? seq : Math.max(seq - 1, 0) };
     });
   }
 
-  /** Whoever asked for them is gone for good: nothing of them may be shown, or answer a request of the same id. */
+  /**
+   * Cancels and deletes every call, because the client began anew: nothing of them may be shown to it, or answer a new
+   * request that has the same id.
+   */
   forget(): void {
     for (const { request } of this.#tables.unfinished()) this.cancel(request);
     this.#tables.clear();
   }
 
-  /** `parked`: of its own accord, because it waits for its client. */
+  /** A runner's socket closed. `parked`: the run stopped on purpose, because it waits for its client. */
   runnerLeft(key: string, parked: boolean): void {
     if (parked) this.#tables.park(key);
     if (this.#isLost(key)) this.#recoverSoon();
   }
 
-  /** Starts what was lost, and drops what was kept long enough. Says when to come again. */
+  /** Starts what was lost, and drops what was kept long enough. Returns when to call it again; undefined: no need. */
   tend(now: number): number | undefined {
     for (const call of this.#tables.unfinished()) {
       if (this.#isLost(call.key)) this.#recover(call);
@@ -209,7 +217,7 @@ export class CallDesk {
     else this.#giveUp(call);
   }
 
-  /** What an earlier run did may have been done, so only what may be repeated goes on. */
+  /** An earlier run may have had effects already, so only a call that may be repeated is run again. */
   #runAgain(call: StoredCall): void {
     if (call.repeatable === 1) this.#launch(call.key, this.#tables.nextAttempt(call.key));
     else this.#giveUp(call);
@@ -224,12 +232,12 @@ export class CallDesk {
     this.#host.wakeAt(Date.now() + RECOVERY_MS);
   }
 
-  /** Whoever holds the client's one stream shows the call there. */
+  /** Tells whoever holds the client's HTTP+SSE stream, so that the call is shown there. */
   #tellHolder(key: string): void {
     for (const holder of this.#host.sockets(({ as }) => as === "holder")) tell(holder, { stored: key });
   }
 
-  /** Nobody runs it, and it was not left to the answer of its client either. */
+  /** Whether nobody runs a call that is not over, and it does not wait, parked, for its client either. */
   #isLost(key: string): boolean {
     const call = this.#tables.find(key);
     if (!call || call.over !== null || this.#launched.has(key)) return false;
@@ -254,6 +262,7 @@ export class CallDesk {
     this.runnerLeft(key, false);
   }
 
+  /** The call, if it is not over and `attempt` is its newest run; only that run is heard. */
   #current(key: string, attempt: number): StoredCall | undefined {
     const call = this.#tables.find(key);
     return call?.attempt === attempt && call.over === null ? call : undefined;
@@ -275,7 +284,7 @@ export class CallDesk {
     if (this.#show(key, { over: true }) > 0) this.#tables.setShown(key, now);
   }
 
-  /** Says to how many. */
+  /** Sends to everybody who views the call; returns how many there are. */
   #show(key: string, message: ViewerMessage): number {
     const viewers = this.#host.sockets((socket) => socket.as === "viewer" && socket.call === key);
     for (const viewer of viewers) tell(viewer, message);

@@ -1,6 +1,6 @@
-// Owns a call of a 2025 session while it runs in this invocation: hearing that it is cancelled, and from its first
-// question on, or from its beginning when it is resumable, its life in the session's object: what it says goes into the
-// stream's log, answers come back from whichever isolate they reached.
+// Owns a call of a 2025 session while it runs in this invocation. It hears when the call is cancelled. Once the call is
+// stored (at its first question, or from its beginning when it is resumable), what it says goes into the log in the
+// session's object, and answers come back from there, whichever isolate they reached.
 
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
@@ -14,7 +14,7 @@ import { CLOSE, type RunnerMessage } from "../streams/wire.ts";
 export interface RunnerHost {
   /** A stub made for one use. */
   object(): SessionStub;
-  /** When the session's id ends. */
+  /** When the session's id expires, in milliseconds since the epoch. */
   readonly expires: number;
   /** As `requestKey` makes it. */
   readonly request: string;
@@ -22,18 +22,18 @@ export interface RunnerHost {
   readonly repeatable: boolean;
   /** What is stored when the call has to outlive this invocation. */
   describe(): Promise<Pick<NewCall, "record" | "fallback" | "said" | "repeatable">>;
-  /** The call is stored now: its stream is the log's. */
+  /** The call was just stored: from now on its stream shows the log. */
   stored(key: string): void;
-  /** Whether what the call was admitted under still holds. */
+  /** Whether the rights under which the call was admitted still hold. */
   unchanged(): Promise<boolean>;
   cancelled(): void;
-  /** How long a run waits for its client before it leaves the answer to another; absent: while its client is there. */
+  /** How long a run waits for an answer before it leaves that to another run; absent: while its client is there. */
   readonly parksAfterMs?: number;
 }
 
 const MAX_REQUEST_CHARACTERS = 256;
 
-/** What a session knows a request by: its JSON-RPC id, of which a socket's attachment has room for so much. */
+/** The name of a request within its session: the JSON of its id, shortened to fit into a socket's attachment. */
 export function requestKey(id: RequestId): string {
   const json = JSON.stringify(id);
   return json.length <= MAX_REQUEST_CHARACTERS ? json : `${json.slice(0, MAX_REQUEST_CHARACTERS)}#${json.length}`;
@@ -59,13 +59,16 @@ export class CallRunner implements QuestionPort {
   #socket: HeldSocket | undefined;
   #opening: Promise<unknown> | undefined;
   #said = 0;
+  /** The last `append`: each waits for the one before, so the log has the order in which things were said. */
   #chain: Promise<unknown> = Promise.resolve();
   #asked = 0;
+  /** The ids of questions without an answer, by digest. */
   readonly #open = new Map<string, string>();
-  /** By the digest of a question: who wants to know how the client gets on. */
+  /** Who hears of the client's progress on a question, by its digest. */
   readonly #listeners = new Map<string, (progress: JsonObject) => void>();
+  /** Wakes every `ask` that waits, to look for answers again or to find that the run was left. */
   readonly #waiting = new Set<() => void>();
-  /** Somebody else goes on with the call: nothing is said here any more. */
+  /** The call was cancelled, or another run goes on with it: this one says nothing any more. */
   left = false;
 
   constructor(host: RunnerHost, key = newCallKey()) {
@@ -97,7 +100,7 @@ export class CallRunner implements QuestionPort {
     return this.#isStored;
   }
 
-  /** From now on the call can be cancelled from anywhere. */
+  /** Connects to the session's object, so that the call can be cancelled from anywhere. */
   watch(): Promise<unknown> {
     this.#opening ??= this.#connect();
     return this.#opening;
@@ -145,7 +148,10 @@ export class CallRunner implements QuestionPort {
     this.#nudge();
   }
 
-  /** The client of this connection is gone: an answer will find another run, or this one where there may be no other. */
+  /**
+   * The client of this connection is gone. A run that waits for an answer parks: the answer will start another run. One
+   * that may not be repeated waits on, for the answer may come over another connection.
+   */
   leave(): void {
     if (this.#open.size > 0 && this.#host.repeatable) this.#depart(CLOSE.parked);
   }
@@ -162,6 +168,10 @@ export class CallRunner implements QuestionPort {
     this.#socket?.close(code);
   }
 
+  /**
+   * Stores the call with its questions, then waits until all are answered. undefined: this run is over, because the
+   * call was cancelled or another run goes on with it.
+   */
   async ask(
     questions: readonly PutQuestion[],
     memos: Readonly<Record<string, unknown>>,
@@ -173,6 +183,7 @@ export class CallRunner implements QuestionPort {
     const wanted = questions.map(({ digest }) => digest);
     for (const { id, digest } of put) this.#open.set(digest, id);
     for (let first = true; !this.left; first = false) {
+      // Made before the object is asked, so that an answer that comes in between is not missed.
       const nudged = new Promise<void>((resolve) => {
         this.#waiting.add(resolve);
       });
@@ -182,7 +193,8 @@ export class CallRunner implements QuestionPort {
       if (result.state === "stale") break;
       if (first) this.#becomeStored();
       const answers = this.#answersIn(result.known, wanted);
-      // Who waited may have fewer rights by now: whatever changed, another run is admitted anew, or refused.
+      // Rights may have been withdrawn during the wait. After any change another run goes on: it is admitted anew, or
+      // refused.
       if (answers && (first || (await this.#host.unchanged().catch(() => false)))) return answers;
       if (answers) {
         await persistently(() => this.#host.object().handOver(this.key, this.#attempt));
@@ -225,7 +237,7 @@ export class CallRunner implements QuestionPort {
     this.#host.stored(this.key);
   }
 
-  /** undefined: not all of them are there yet. */
+  /** undefined: some of the wanted answers are still missing. */
   #answersIn(known: readonly Known[], wanted: readonly string[]): ReadonlyMap<string, ClientResponse> | undefined {
     const answers = new Map<string, ClientResponse>();
     for (const { digest, id, answer } of known) {
@@ -248,7 +260,7 @@ export class CallRunner implements QuestionPort {
         if (await persistently(() => this.#host.object().append(key, this.#attempt, json, count))) return;
         this.#cancel();
       })
-      // What could not be said is lost; the result is not.
+      // A notification that could not be stored is dropped. The call goes on, and its result is stored by itself.
       .catch(() => {});
   }
 
@@ -258,7 +270,7 @@ export class CallRunner implements QuestionPort {
     try {
       if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json));
     } finally {
-      // A result that could not be stored: without its socket the call is lost, and another run is started.
+      // If the result could not be stored, the closed socket shows that the run was lost, and another one is started.
       this.close();
     }
   }

@@ -1,29 +1,30 @@
-// Owns the rows of a session's stored calls: what was asked for, the events of its stream in order, and the questions put
-// to the client with their answers. Bounded in calls, events and bytes. Refuses to read what it stores.
+// Owns the rows of a session's stored calls: what was asked for, the events of its stream in order, and the questions
+// put to the client with their answers. Bounded in calls, events and bytes. Refuses to read what it stores.
 
-/** Longer texts are stored and sent in parts: a row may have 2 MB, a message less. */
+/** Longer texts are stored and sent in parts of this length, because a row may have at most 2 MB. */
 const PART_CHARACTERS = 400_000;
 const MAX_CALLS = 50;
 export const MAX_QUESTIONS = 100;
-/** Of one call's notifications; its result is kept whatever it weighs. */
+/** Of one call and its record. Beyond it notifications are dropped; questions and the result are always stored. */
 const MAX_EVENT_CHARACTERS = 4_000_000;
 const MAX_EVENTS = 2000;
+/** What all calls of a session may store when another one is added. */
 const MAX_SESSION_CHARACTERS = 32_000_000;
-/** How long a call that is over can be caught up with. */
+/** How long a call that is over is kept, so that a client that comes back can read the rest of its log. */
 export const OVER_KEPT_MS = 600_000;
-/** A cancellation may overtake what it cancels. */
+/** How long a cancellation of an unknown request is kept: it may overtake the request that it cancels. */
 export const CANCELLED_KEPT_MS = 60_000;
 const MAX_CANCELLED = 1000;
-/** The record is stored with the events, in front of them. */
+/** A call's record is stored among its events, as number 0: the first event has number 1. */
 const RECORD_SEQ = 0;
 
 export interface NewCall {
   readonly key: string;
   /** As `requestKey` makes it of the JSON-RPC id. */
   readonly request: string;
-  /** Everything that is needed to run it again. */
+  /** JSON of everything that is needed to run it again. */
   readonly record: string;
-  /** The answer when it cannot be run to its end. */
+  /** JSON of the answer when it cannot be run to its end. */
   readonly fallback: string;
   /** How many notifications it sent before it was stored. */
   readonly said: number;
@@ -46,17 +47,19 @@ export interface StoredCall {
   fallback: string;
   attempt: number;
   memos: string;
+  /** When it ended, in milliseconds since the epoch; null: it has not. */
   over: number | null;
   /** When its end was last sent to a viewer; null: nobody was there. */
   shown: number | null;
-  /** 1: its last run left it to the answer of its client. */
+  /** 1: its last run stopped while it waited for the client, whose answer starts the next run. */
   parked: number;
-  /** Runs that were lost since something was answered. */
+  /** How many runs were lost since the client last answered a question. */
   lost: number;
   /** Notifications of the call that were sent, counted from its beginning whichever run sent them. */
   said: number;
   /** 1: it may be run again when a run was lost. */
   repeatable: number;
+  /** The number of its last event. */
   seq: number;
   characters: number;
 }
@@ -111,7 +114,7 @@ export class CallTables {
     return calls < MAX_CALLS && (characters ?? 0) + more <= MAX_SESSION_CHARACTERS;
   }
 
-  /** Calls that are over make room: first those whose end was seen. */
+  /** Deletes one call that is over, first those whose end was sent to a viewer. false: there is none. */
   #dropOldest(): boolean {
     const [gone] = this.#sql
       .exec<{ key: string }>(
@@ -133,7 +136,7 @@ export class CallTables {
       .join("");
   }
 
-  /** The number of the new event; undefined: dropped, because the call has said enough. */
+  /** The number of the new event; undefined: dropped, because the log is full. `always`: it must not be dropped. */
   append(call: StoredCall, json: string, always: boolean): number | undefined {
     const full = call.seq >= MAX_EVENTS || call.characters + json.length > MAX_EVENT_CHARACTERS;
     if (full && !always) return undefined;
@@ -143,7 +146,7 @@ export class CallTables {
     return seq;
   }
 
-  /** false: it was said before, by this run or by one that was lost. */
+  /** Notes that notification number `count` was said. false: it was said before, by this run or an earlier one. */
   say(call: StoredCall, count: number): boolean {
     if (count <= call.said) return false;
     this.#sql.exec("UPDATE calls SET said = ? WHERE key = ?", count, call.key);
@@ -184,7 +187,7 @@ export class CallTables {
     this.#sql.exec("UPDATE calls SET parked = 1 WHERE key = ?", key);
   }
 
-  /** How many in a row, this one included. */
+  /** Counts a lost run; returns how many there were in a row. */
   lose(key: string): number {
     return this.#sql.exec<{ lost: number }>("UPDATE calls SET lost = lost + 1 WHERE key = ? RETURNING lost", key).one()
       .lost;
@@ -204,7 +207,7 @@ export class CallTables {
     this.#sql.exec("DELETE FROM events WHERE call = ? AND seq = ?", key, RECORD_SEQ);
   }
 
-  /** Those of the questions that were not put before; undefined: too many. */
+  /** Stores and returns the questions that were not put before; undefined: the call would have too many. */
   addQuestions(call: string, questions: readonly NewQuestion[]): readonly NewQuestion[] | undefined {
     const { asked } = this.#sql
       .exec<{ asked: number }>("SELECT count(*) AS asked FROM questions WHERE call = ?", call)
@@ -220,7 +223,7 @@ export class CallTables {
     return fresh;
   }
 
-  /** Which event puts it. */
+  /** Notes which event of the log puts the question to the client. */
   placeQuestion(id: string, seq: number): void {
     this.#sql.exec("UPDATE questions SET seq = ? WHERE id = ?", seq, id);
   }
@@ -229,7 +232,7 @@ export class CallTables {
     return this.#sql.exec("SELECT 1 FROM questions WHERE call = ? AND seq = ? LIMIT 1", call, seq).toArray().length > 0;
   }
 
-  /** The event that puts the first question without an answer. */
+  /** The number of the event that puts the first question without an answer. */
   firstOpen(call: string): number | undefined {
     const { seq } = this.#sql
       .exec<{ seq: number | null }>("SELECT min(seq) AS seq FROM questions WHERE call = ? AND answer IS NULL", call)
@@ -243,7 +246,7 @@ export class CallTables {
       .toArray()[0];
   }
 
-  /** What a row has no room for is stored as a record is. */
+  /** What does not fit into the question's row is stored as an event is, under the question's id. */
   keepAnswer(id: string, call: string, answer: string): void {
     const end = cut(answer, PART_CHARACTERS);
     this.#sql.exec("UPDATE questions SET answer = ? WHERE id = ?", answer.slice(0, end), id);
@@ -286,7 +289,7 @@ export class CallTables {
     );
   }
 
-  /** Says when the next call that is over goes. */
+  /** Deletes calls that were kept long enough; returns when the next one is due, in milliseconds since the epoch. */
   prune(now: number): number | undefined {
     const gone = this.#sql
       .exec<{ key: string }>("DELETE FROM calls WHERE over <= ? RETURNING key", now - OVER_KEPT_MS)
@@ -297,7 +300,7 @@ export class CallTables {
   }
 }
 
-/** Half of a character that takes two units would be stored as none. */
+/** Where to cut: at `at`, or one earlier when that would split a surrogate pair, which storage would not keep. */
 function cut(text: string, at: number): number {
   return (text.codePointAt(at - 1) ?? 0) > 0xffff ? at - 1 : at;
 }

@@ -5,6 +5,7 @@ import { persistently } from "../streams/persistently.ts";
 import type { ViewerMessage } from "../streams/wire.ts";
 
 export interface ViewerHost {
+  /** Opens a socket that sends what follows event `after`. */
   connect(after: number): Promise<Opened>;
   event(seq: number, json: string): void;
   /** No event comes any more: the call is over, or another connection shows it. */
@@ -21,7 +22,7 @@ export class CallViewer {
     this.#host = host;
     this.#socket = new HeldSocket(
       () => {
-        // Half an event is sent again as a whole.
+        // An event whose parts were cut off is sent again from its first part.
         this.#parts = [];
         return host.connect(this.#seq);
       },
@@ -37,7 +38,7 @@ export class CallViewer {
     );
   }
 
-  /** undefined: it shows. A number: refused with that status. */
+  /** Begins after event `after`. undefined: it shows. A number: refused with that HTTP status. */
   async start(after: number): Promise<number | undefined> {
     this.#seq = after;
     return persistently(() => this.#socket.start());

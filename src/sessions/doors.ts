@@ -21,13 +21,16 @@ export interface StreamEnv extends SessionEnv {
 }
 
 export interface Doors {
-  /** Opens a socket at the hub that this listener belongs to. */
+  /** Opens a socket at the hub of the listener's session, or at any hub for a stream without a session. */
   listenAt(listener: Listener, again: boolean): Promise<Opened>;
   hubOf(session: Session): DurableObjectStub<HubObject>;
   changes(): Remote<ChangeMethods>;
   ended(): Remote<EndedMethods>;
   sessionObject(session: Session): SessionStub;
-  /** The same, for what makes the object remember something: a tenant that is deleted must find it. */
+  /**
+   * The same, for whoever makes the object store something: registers it with the authority, so that deleting the
+   * tenant finds it. Throws `unknownTenant` when the tenant is gone.
+   */
   remembered(session: Session): Promise<SessionStub>;
   sessionPort(session: Session): SessionPort;
 }

@@ -11,7 +11,10 @@ export function ownerOf({ tenant, profile, principal, ring }: SessionCaller): Se
   return { tenant, profile, principal: principal.id, ring };
 }
 
-/** undefined: no session of this caller, or no longer. Asks nobody, but for a session older than what is known here. */
+/**
+ * undefined: no session of this caller, or one that expired or ended. Asks the authority only about a session that
+ * began before the time for which this isolate knows every session that ended.
+ */
 export async function findSession(caller: SessionCaller, id: string): Promise<Session | undefined> {
   const opened = openSession(ownerOf(caller), id);
   const session = opened instanceof Promise ? await opened : opened;
@@ -24,7 +27,7 @@ export async function findSession(caller: SessionCaller, id: string): Promise<Se
   return over ? undefined : session;
 }
 
-/** Answered at once: this isolate refuses the id from now on, every other when its lease ends. */
+/** A failure: no such session. This isolate refuses the id from now on, every other when its lease ends. */
 export async function endSession(caller: SessionCaller, id: string): Promise<Failure | undefined> {
   const session = await findSession(caller, id);
   if (!session) return failure("sessionNotFound");
@@ -32,7 +35,7 @@ export async function endSession(caller: SessionCaller, id: string): Promise<Fai
   (lastSnapshot(caller.tenant)?.ended ?? caller.ended).end(nonce);
   const remembered = await persistently(() => caller.doors.ended().endSession(nonce, expires));
   const ending = [caller.doors.hubOf(session).endSession(nonce)];
-  // An object that remembers nothing is not woken for it.
+  // A session's object that stores nothing is not woken.
   if (remembered) ending.push(caller.doors.sessionObject(session).end());
   caller.waitUntil(
     Promise.all(ending).catch((error: unknown) => {

@@ -1,4 +1,5 @@
-// Owns what sessions and stored calls need to know of whoever they belong to. Refuses to know how one was let in.
+// Owns what sessions and stored calls need to know of the caller they belong to. Refuses to know how the caller was let
+// in.
 
 import type { Credential } from "../auth/credential.ts";
 import type { Principal } from "../auth/principal.ts";

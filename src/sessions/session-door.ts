@@ -1,5 +1,5 @@
-// Owns how a Worker reaches a session's object: its name, its sockets, and trying again when the object was just moved
-// or evicted. A stub belongs to one request.
+// Owns how a Worker reaches a session's object: its name, its stub and its sockets. A stub belongs to one request, and
+// whoever tries again makes a new one.
 
 import { objectsIn } from "../tenants/directory/placement.ts";
 import { openSocket, type Opened } from "../streams/held-socket.ts";
@@ -16,11 +16,12 @@ export function sessionName(tenant: string, nonce: string): string {
   return `${tenant}/${nonce}`;
 }
 
-/** `jurisdiction`: the tenant's. */
+/** `name`: as `sessionName` makes it; `jurisdiction`: the tenant's. */
 export function sessionStub({ SESSIONS }: SessionEnv, name: string, jurisdiction: string | null): SessionStub {
   return objectsIn(SESSIONS, jurisdiction).getByName(name);
 }
 
+/** `after`: for a viewer, the event of the log after which it begins. */
 export function openSessionSocket(stub: SessionStub, socket: Attachment, after = 0): Promise<Opened> {
   return openSocket(stub, { socket: JSON.stringify(socket), after: String(after) });
 }

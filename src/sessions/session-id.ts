@@ -6,14 +6,16 @@ import { DIALECTS, REVISIONS_2025, type Dialect, type Negotiated } from "../prot
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
 
-/** As long as a sealing key opens what it sealed: real clients keep session ids for days. */
+/** Clients keep session ids for days; a sealing key opens what it sealed for as long as this. */
 export const SESSION_LIFETIME_MS = 7 * 86_400_000;
 const MAX_ID_CHARACTERS = 512;
 const MAX_OPENED = 10_000;
+/** The place of a capability is its bit in every id that was sealed: only append. */
 const BITS: readonly ClientCapability[] = ["elicitation", "elicitation.url", "sampling", "sampling.tools", "roots"];
 
 export interface Session {
   readonly dialect: Dialect;
+  /** The client asked for no official revision in `initialize`. */
   readonly unofficial: boolean;
   readonly capabilities: JsonObject;
   readonly profile: string | null;
@@ -42,6 +44,7 @@ type Sealed = [
 
 const purposeOf = (tenant: string) => `session ${tenant}`;
 
+/** Begins a session and returns its id. `nonce`: for a session that its client names, to be the same each time. */
 export async function mintSession(
   owner: SessionOwner,
   negotiated: Negotiated,
@@ -65,10 +68,10 @@ interface Opened {
   readonly ring: KeyRing;
 }
 
-/** Opened ids of this isolate, oldest first; a changed key ring opens them again. */
+/** Ids that this isolate unsealed, oldest first. An id is unsealed again when the tenant's key ring changed. */
 const opened = new Map<string, Opened>();
 
-/** undefined: not a session of this tenant, profile and principal, or no longer. Costs nothing when seen before. */
+/** undefined: no session of this tenant, profile and principal, or an expired one. An id seen before needs no wait. */
 export function openSession(owner: SessionOwner, id: string): Session | undefined | Promise<Session | undefined> {
   if (id.length > MAX_ID_CHARACTERS) return undefined;
   const known = opened.get(`${owner.tenant} ${id}`);

@@ -18,6 +18,7 @@ const DETACHED_MS = 600_000;
 
 /** Which stored call is to be run, and where it is stored. */
 export interface RunOrder {
+  /** The name of the session's object. */
   readonly session: string;
   readonly jurisdiction: string | null;
   readonly key: string;
@@ -28,21 +29,22 @@ export interface RunOrder {
 export interface Holding {
   /** What `initialize` agreed on, as its holder wrote it down; null: it was not sent yet. */
   readonly agreed: string | null;
-  /** Stored calls; `from`: what comes after it must be shown to somebody who was shown nothing of the call. */
+  /** Stored calls; `from`: the event after which a client that cannot say where it was must be shown the call. */
   readonly calls: readonly { readonly key: string; readonly from: number }[];
 }
 
-/** What a Worker exports under this name runs stored calls, each in an invocation of its own. */
+/** The name under which a Worker exports the entrypoint that runs stored calls, each in an invocation of its own. */
 export const STORED_RUNS = "StoredRuns";
 
 export interface StoredRunsBinding {
+  /** Resolves when the run is over; rejects when it was lost. */
   run(order: RunOrder): Promise<void>;
 }
 
 export class SessionObject extends DurableObject {
   readonly #wake: Wake;
   readonly #sockets: Sockets;
-  /** What was handed to a holder that has not taken it yet. */
+  /** Posts that were sent to a holder which has not confirmed them yet, by the post's id. */
   readonly #posts = new Map<string, { readonly holder: WebSocket; settle(isTaken: boolean): void }>();
   #desk: CallDesk | undefined;
   #subscriptions: Subscriptions | undefined;
@@ -54,7 +56,7 @@ export class SessionObject extends DurableObject {
     if (this.#expires() !== undefined) this.#open();
   }
 
-  /** Leaves nothing behind: a table made here would be stored for ever, because nothing sets an alarm. */
+  /** Makes no tables: without an alarm, which reading does not set, they would be stored for ever. */
   async logLevel(): Promise<LogLevel | undefined> {
     return this.ctx.storage.kv.get<LogLevel>("logLevel");
   }
@@ -79,44 +81,44 @@ export class SessionObject extends DurableObject {
     this.#subscriptions?.remove(uri);
   }
 
-  /** Stores a call and has it run. false: the session has as many as it may. What is stored already is not begun again. */
+  /** Stores a call and has it run, unless it is stored already. false: the session has as many as it may. */
   async start(call: NewCall, expires: number): Promise<boolean> {
     return this.#begin(expires).start(call);
   }
 
-  /** Puts those questions that were not put before; says what is known of all. */
+  /** Puts those questions to the client that were not put before; resolves to all of the call, with their answers. */
   async ask(ask: AskQuestions, expires: number): Promise<AskResult> {
-    // A run that outlived its session does not bring it back.
+    // A run that outlived its session must not bring the session back.
     if (!this.#desk && !ask.call) return { state: "stale" };
     return this.#begin(expires).ask(ask);
   }
 
-  /** `count`: which of the call's notifications it is. false: somebody else runs the call, or it is over. */
+  /** `count`: the notification's number, from 1. false: another run goes on with the call, or it is over. */
   async append(key: string, attempt: number, json: string, count: number): Promise<boolean> {
     return this.#desk?.append(key, attempt, json, count) ?? false;
   }
 
-  /** `json`: the last event; null: it ends without a word. */
+  /** `json`: the answer; null: the call ends without one. false: another run goes on with the call, or it is over. */
   async finish(key: string, attempt: number, json: string | null): Promise<boolean> {
     return this.#desk?.finish(key, attempt, json) ?? false;
   }
 
-  /** Whoever runs the call must not go on with it: another run does. */
+  /** Starts another run in place of this one, which must not go on. */
   async handOver(key: string, attempt: number): Promise<void> {
     this.#desk?.handOver(key, attempt);
   }
 
-  /** What a run begins with; undefined: it is not wanted any more. */
+  /** What a run begins with; undefined: a newer run has the call, or it is over. */
   async take(key: string, attempt: number): Promise<StoredRun | undefined> {
     return this.#desk?.take(key, attempt);
   }
 
-  /** The client's response to a question. `over`: it was answered before, or nobody wants to know any more. */
+  /** Stores the client's response to a question. `over`: it was answered before, or its call is over. */
   async answer(id: string, response: string): Promise<"taken" | "over" | "unknown"> {
     return this.#desk?.answer(id, response) ?? "unknown";
   }
 
-  /** `id`: of a question; `params`: the JSON of what the client says of it. */
+  /** `id`: of a question; `params`: JSON of the progress that the client reports on it. */
   async progress(id: string, params: string): Promise<void> {
     this.#desk?.progress(id, params);
   }
@@ -127,11 +129,11 @@ export class SessionObject extends DurableObject {
     this.#begin(Math.min(expires, Date.now() + CANCELLED_KEPT_MS)).cancel(request);
   }
 
-  /** Hands what the client posted to who holds its HTTP+SSE stream; false: nobody took it. `id`: the same when said again. */
+  /** Hands a post to the holder of the HTTP+SSE stream. false: nobody took it. `id`: the same for each try of it. */
   async deliver(id: string, text: string): Promise<boolean> {
     const holder = this.#sockets(({ as }) => as === "holder").at(-1);
     if (!holder) return false;
-    // What is sent may be lost with its socket: until its holder says so, it was not taken.
+    // What is sent may be lost with its socket, so a post counts as taken when its holder confirms it.
     return new Promise((settle) => {
       this.#posts.set(id, { holder, settle });
       tell(holder, { posted: text, id });
@@ -144,7 +146,7 @@ export class SessionObject extends DurableObject {
     this.#posts.delete(id);
   }
 
-  /** Nobody will say any more whether it was taken there. */
+  /** This holder will confirm nothing any more: what it was sent counts as not taken. */
   #settlePostsAt(socket: WebSocket): void {
     for (const [id, { holder }] of this.#posts) if (holder === socket) this.#settle(id, false);
   }
@@ -155,7 +157,7 @@ export class SessionObject extends DurableObject {
 
   async agree(agreed: string, expires: number): Promise<void> {
     const desk = this.#begin(expires);
-    // A client that begins anew numbers its requests anew.
+    // A client that initializes again may use the ids of its earlier requests again.
     if (this.ctx.storage.kv.get("agreed") !== undefined) desk.forget();
     this.ctx.storage.kv.put("agreed", agreed);
   }
@@ -169,14 +171,14 @@ export class SessionObject extends DurableObject {
     await this.ctx.storage.deleteAll();
   }
 
-  /** The sockets of those who run, view or hold. */
+  /** Accepts the socket of a runner, a viewer or a holder. */
   override async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url);
     const attachment = JSON.parse(searchParams.get("socket") ?? "{}") as Attachment;
     const after = Number(searchParams.get("after") ?? 0);
     const refused = attachment.as === "viewer" ? this.#refuseViewer(attachment.call, after) : undefined;
     if (refused !== undefined) return new Response(null, { status: refused });
-    // The newest holder has the client: an earlier one only does not know yet that it is gone.
+    // Only the newest holder has the client: an earlier one has not noticed yet that its client left.
     if (attachment.as === "holder" && !this.#attach(attachment)) return new Response(null, { status: 410 });
     const { 0: near, 1: far } = new WebSocketPair();
     this.ctx.acceptWebSocket(far);
@@ -186,7 +188,7 @@ export class SessionObject extends DurableObject {
     return new Response(null, { status: 101, webSocket: near });
   }
 
-  /** A holder took what was posted under this id. */
+  /** Only holders send something: the id of a post that they took. */
   override async webSocketMessage(_socket: WebSocket, id: string | ArrayBuffer): Promise<void> {
     if (typeof id === "string") this.#settle(id, true);
   }
@@ -218,7 +220,7 @@ export class SessionObject extends DurableObject {
     return this.#desk ? this.#desk.refuseViewer(key, after) : 404;
   }
 
-  /** false: it comes back too late, and a newer one is there. */
+  /** false: the holder comes back too late, and a newer one is there. */
   #attach(holder: Extract<Attachment, { as: "holder" }>): boolean {
     const others = this.#sockets(({ as }) => as === "holder");
     if (isOutdated(holder, others.map(attachmentOf) as (typeof holder)[])) return false;
@@ -230,7 +232,7 @@ export class SessionObject extends DurableObject {
     return true;
   }
 
-  /** Nobody holds the stream. What there is to remember waits for the client, but not for days. */
+  /** When no holder is left, the session waits `DETACHED_MS` for its client, and not for the days that its id lasts. */
   #detach(): void {
     if (this.#expires() === undefined || this.#sockets(({ as }) => as === "holder").length > 0) return;
     const until = Date.now() + DETACHED_MS;
@@ -246,6 +248,7 @@ export class SessionObject extends DurableObject {
     return this.ctx.storage.kv.get<number>("expires");
   }
 
+  /** Makes the tables where there are none yet. The alarm deletes all when the latest `expires` so far has come. */
   #begin(expires: number): CallDesk {
     if ((this.#expires() ?? 0) < expires) {
       this.ctx.storage.kv.put("expires", expires);

@@ -10,7 +10,7 @@ export type Attachment =
   /** Holds the client's HTTP+SSE stream, and runs what it posts. */
   | { readonly as: "holder"; readonly since: number; readonly again: boolean };
 
-/** Those that are open and fit. */
+/** The open sockets whose attachment fits. */
 export type Sockets = (fits: (attachment: Attachment) => boolean) => WebSocket[];
 
 export function socketsOf(ctx: DurableObjectState): Sockets {
@@ -22,7 +22,7 @@ export function attachmentOf(socket: WebSocket): Attachment {
   return socket.deserializeAttachment() as Attachment;
 }
 
-/** A socket that is closing takes no more: whoever is behind it comes again. */
+/** Sending to a closing socket throws. Whoever is behind it reconnects. */
 export function tell(socket: WebSocket, message: RunnerMessage | ViewerMessage): void {
   try {
     socket.send(JSON.stringify(message));

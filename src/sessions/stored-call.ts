@@ -1,5 +1,5 @@
-// Owns what makes a call of a session one that can be stored: the record to run it again, its runner, how it is cancelled
-// from anywhere. Refuses to know where its events are shown, and how it is answered.
+// Owns what makes a call of a session one that can be stored: the record to run it again, its runner, how it is
+// cancelled from anywhere. Refuses to know where its events are shown, and how it is answered.
 
 import { keyHashOf } from "../auth/credential.ts";
 import type { Call } from "../protocol/call.ts";
@@ -12,14 +12,14 @@ import type { NewCall } from "./call-tables.ts";
 import type { SessionCaller } from "./session-caller.ts";
 import type { Session } from "./session-id.ts";
 
-/** From then on a call can be cancelled from anywhere; an earlier cancellation is found then. */
+/** A call that takes longer connects to its session's object, where a cancellation from any isolate reaches it. */
 const WATCHED_AFTER_MS = 500;
 
 /** Everything that is needed to run a call again, in any isolate. */
 export interface CallRecord {
   readonly tenant: string;
   readonly profile: string | null;
-  /** Of the key that was brought; null for none. */
+  /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
   readonly principal: string;
   readonly revision: Revision;
@@ -38,9 +38,9 @@ export interface SessionCall {
 export interface RunnerHooks {
   /** Notifications that went to the client before the call was stored. */
   said(): number;
-  /** It is stored now: what is said from now on goes into its log. */
+  /** The call is stored: what is said from now on goes into its log. */
   stored(key: string): void;
-  /** Whether it may go on as it was admitted. */
+  /** Whether the rights under which the call was admitted still hold, after it waited. */
   unchanged(): Promise<boolean>;
   cancelled(): void;
 }
@@ -66,7 +66,7 @@ export function createRunner(caller: SessionCaller, running: SessionCall, hooks:
   });
 }
 
-/** A quick call costs the session's object nothing. */
+/** Connects the runner when the call turns out slow: a quick call costs the session's object nothing. */
 export function watch(runner: CallRunner, settled: Promise<unknown>, caller: SessionCaller): void {
   const timer = setTimeout(() => {
     runner.watch().catch((error: unknown) => {
@@ -79,7 +79,7 @@ export function watch(runner: CallRunner, settled: Promise<unknown>, caller: Ses
   });
 }
 
-/** Stores a resumable call from its beginning and has it run: its key; undefined: the session has no room for another. */
+/** Stores a resumable call before it runs, and has it run. Resolves to its key; undefined: the session has no room. */
 export async function storeCall(caller: SessionCaller, running: SessionCall): Promise<string | undefined> {
   const { call, session } = running;
   const key = newCallKey();

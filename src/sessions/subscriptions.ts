@@ -1,14 +1,14 @@
 // Owns which resources a 2025 session subscribed to, as its object stores them.
 
 export const MAX_SUBSCRIPTIONS = 1000;
-/** Of all URIs: whoever holds the session's stream has them in memory. */
+/** Of all URIs of a session together: whoever holds its stream has them in memory. */
 const MAX_CHARACTERS = 131_072;
 
 export type Subscription = readonly [uri: string, asked: string];
 
 export interface Subscriptions {
   all(): readonly Subscription[];
-  /** `asked` is how the client wrote it. false: there are as many as there may be. */
+  /** `uri`: normalized; `asked`: how the client wrote it. false: the session has as many as it may. */
   add(uri: string, asked: string): boolean;
   remove(uri: string): void;
 }
