@@ -8,7 +8,7 @@ import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { failureOf } from "./on-error.ts";
 
-/** An answer that says no more than the error table does, whatever goes wrong. */
+/** Never rejects: an exception becomes an answer that says no more than the error table does. */
 export async function answer(entered: Entered, call: Call): Promise<Answer> {
   try {
     // Whoever was let in may have waited since, for a session or for others in its batch.

@@ -1,4 +1,4 @@
-// Owns the Hono app: the routes and the steps before the endpoint, in this order. The one catch.
+// Owns the Hono app: the routes, the steps before the endpoint in this order, and the last catch.
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
@@ -31,13 +31,13 @@ type Knocked = Context<AppEnv>;
 
 export function createApp(deployment: Deployment): App {
   const { hooks, catalog, path } = deployment;
-  // The router of this Hono lets one slash at the end pass; `strict: false` would take off another before it.
+  // Hono's tiny router already ignores one slash at the end; `strict: false` would take off another one before it.
   const app = new Hono<AppEnv>(
     path === "" ? {} : { getPath: (request) => pathBelow(path, new URL(request.url).pathname) },
   );
   app.onError((error, c) => {
     hooks.onError?.(error, undefined);
-    // Nothing was read of what is asked, so no id can be answered: an HTTP status says so, and that it may be tried again.
+    // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
     const data = { requestId: requestIdOf(c.req.raw) };
     const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
     return respondFailure(eraOf(c.req.raw), undefined, unavailable);
@@ -69,7 +69,7 @@ function invocationOf(c: Knocked): Invocation {
   return { request: c.req.raw, env: c.env, ctx: c.executionCtx };
 }
 
-/** A tenant's own hostname is for its endpoint alone. */
+/** Adds the routes of a feature, but not on a tenant's own hostname, which is for its endpoint alone. */
 function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): void {
   let open: ReturnType<FeatureRoutes["open"]> | undefined;
   app.all(routes.path, async (c) => {
@@ -152,7 +152,7 @@ async function answerOther(visit: Visit): Promise<Response> {
   return answerStreams(entered, era);
 }
 
-/** Under a lease the tenant's own limit ends the reading; without one it is looked at when the tenant is known. */
+/** In bytes. While a lease holds, the tenant's own limit counts here; otherwise `enter` looks at what was read. */
 function bodyLimit({ MAX_BODY_BYTES }: Env, tenant: string): number {
   const most = MAX_BODY_BYTES === undefined ? DEFAULT_MAX_BODY_BYTES : Number(MAX_BODY_BYTES);
   return Math.min(most, validSnapshot(tenant)?.policy.document.limits?.bodyBytes ?? most);

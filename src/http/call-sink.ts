@@ -1,5 +1,6 @@
-// Owns where a running call's notifications and answer go: to its client, and from the moment a session's object stores the
-// call, into its log. Whether it is cancelled is known here. Refuses to know how its client is reached: a mouth does.
+// Owns where a running call's notifications and answer go: to its client, and from the moment a session's object stores
+// the call, into its log. Whether it is cancelled is known here. Refuses to know how its client is reached: a mouth
+// does.
 
 import type { EventSink } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
@@ -11,7 +12,7 @@ export interface Mouth {
   say(json: string): boolean;
   /** The call is over; null: it gets no answer. */
   end(json: string | null): void | Promise<void>;
-  /** The handler wants to know when it is cancelled; `cancel`: for a client whose leaving is that. */
+  /** The handler asked to hear of its cancellation. `cancel`: to be called when the client leaves, if that cancels. */
   heed?(cancel: () => void): void;
 }
 
@@ -19,7 +20,7 @@ export interface Mouth {
 export interface Outlet {
   append(json: string): void;
   finish(json: string | null): Promise<void>;
-  /** Nothing more comes from here, and the call is not over. */
+  /** Nothing more comes from here, and the call is not over: another run goes on with it. */
   abandon(): void;
 }
 
@@ -44,7 +45,7 @@ export class CallSink implements EventSink {
     else if (!this.#isOver && this.#mouth.say(json)) this.said += 1;
   }
 
-  /** Made when somebody asks: most handlers never do. */
+  /** Made on first use, because most handlers never ask. */
   get cancelled(): AbortSignal {
     if (!this.#cancel) {
       this.#cancel = new AbortController();
@@ -72,7 +73,7 @@ export class CallSink implements EventSink {
     this.cancel();
   }
 
-  /** A request of era 2025 that was cancelled gets no answer; in era 2026 its connection is closed, which cancelled it. */
+  /** A cancelled request of era 2025 gets no answer. In era 2026 a closed connection cancels, so nobody reads one. */
   async finish(json: string): Promise<void> {
     this.#isOver = true;
     const told = this.#isCancelled && this.#era === "2025" ? null : json;

@@ -34,13 +34,13 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
   readonly tools?: readonly Tool[];
   readonly prompts?: readonly Prompt[];
   readonly resources?: readonly (Resource | ResourceTemplate)[];
-  /** By tenant id; one open tenant `demo` with everything when absent. */
+  /** By tenant id. When absent there is one open tenant, `demo`, with everything. */
   readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource>>>;
-  /** The tenant of `/mcp`; the only tenant when there is one. */
+  /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
   readonly defaultTenant?: string;
-  /** The path of somebody's app under which it is mounted, such as `/ai`; at the root when absent. */
+  /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
   readonly path?: string;
-  /** Such as `admin()`. */
+  /** Parts that a Worker may do without, such as `admin()`. */
   readonly features?: Features;
   readonly hooks?: Hooks;
 }
@@ -65,8 +65,8 @@ export interface TenantryWorker<Exported extends object> {
 }
 
 /**
- * A Worker that serves MCP at `/mcp/{tenant}`. Throws a TypeError for what cannot be served, so that a deployment is refused;
- * under `wrangler dev` every request is answered with it.
+ * A Worker that serves MCP at `/mcp/{tenant}`. Throws a TypeError for what cannot be served, so that a deployment is
+ * refused; under `wrangler dev` every request is answered with that error's message instead.
  */
 export function createWorker<const Features extends readonly Feature[] = readonly []>(
   options: WorkerOptions<Features> = {},
@@ -78,7 +78,7 @@ export function createWorker<const Features extends readonly Feature[] = readonl
     if (missing !== undefined) throw new TypeError(missing);
   });
   const app = createApp(deployment);
-  /** Environments that were found to have everything. */
+  /** Environments that were checked and have every binding, so that later requests skip the check. */
   const whole = new WeakSet<object>();
   return {
     fetch: (request, env, ctx) => {
@@ -146,7 +146,7 @@ function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOp
   };
 }
 
-/** An author who hangs in no `onError` still finds what failed, in the Worker's logs. */
+/** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
 function logError(error: unknown): void {
   // oxlint-disable-next-line no-console
   console.error(error);

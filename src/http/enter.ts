@@ -1,5 +1,5 @@
-// Owns the one way in: from a visit to whom it is let in as and what they see, or why not. Every way in takes it, POST, GET,
-// DELETE, streams and runs without a request, and takes it again when it may have waited longer than a lease lasts.
+// Owns letting a visit in: as whom, and what they see, or why not. Everything comes in this way (POST, GET, DELETE,
+// streams, and runs without a request), and again when it may have waited longer than a lease lasts.
 
 import { memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
@@ -24,9 +24,9 @@ const UNREACHABLE: Failure = {
 };
 
 export interface EnterHow {
-  /** Of the policy, at least. */
+  /** The least revision of the policy that will do. */
   readonly revision?: number;
-  /** What the authority said after everything that the visit waited for: it need not be looked up again. */
+  /** A snapshot whose lease still held after everything that the visit waited for, so none need be looked up. */
   readonly held?: Snapshot | undefined;
 }
 
@@ -41,7 +41,7 @@ export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering
     : admitWith(visit, known, taken);
 }
 
-/** The lease alone, for what can be done while the authority is asked. A failure: nobody is let in here now. */
+/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
 export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
@@ -61,13 +61,13 @@ export function unknownTenant(
   credential: Credential,
   anyPrivate: boolean,
 ): Failure {
-  // Where there is anything to hide, nobody learns which names exist, whatever was brought.
+  // Where any tenant is private, nobody learns which names exist, whatever credential they bring.
   if (anyPrivate) return unauthorized(credential);
   const { origin } = new URL(visit.request.url);
   return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
 }
 
-/** The directory knows more than this isolate did. */
+/** The authority has no such tenant any more, though this isolate thought so: the directory knows what to answer. */
 async function gone(visit: Visit): Promise<Failure> {
   const { anyPrivate } = await lookUp(visit.env, visit.tenant);
   return unknownTenant(visit, visit.knock.credential, anyPrivate);
@@ -108,7 +108,7 @@ interface Derived {
   offer: Offer | undefined;
   /** By profile and scopes. */
   readonly views: Map<string, View>;
-  /** When it is made again, because a part of it could not be brought; milliseconds since the epoch. */
+  /** When it is made again because a part could not be loaded (milliseconds since the epoch); Infinity: it is whole. */
   until: number;
 }
 
@@ -160,7 +160,7 @@ function suspensionOf({ suspensions }: Policy, profile: string | null, principal
   return suspended && failure("suspended", `Suspended: ${suspended.note}`);
 }
 
-/** The same for a name that does not exist as for one that is protected. */
+/** The same refusal for a name that does not exist as for one that is protected. */
 function unauthorized({ kind }: Credential): Failure {
   return kind === "none" ? failure("unauthorized") : failure("unauthorized", "Invalid credential");
 }

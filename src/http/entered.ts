@@ -1,5 +1,5 @@
-// Owns a visit that was let in: under which snapshot, as whom, and what it sees. It is what handlers, sessions and streams
-// are handed, and it can be let in again when its lease has ended.
+// Owns a visit that was let in: under which snapshot, as whom, and what it sees. It is what handlers, sessions and
+// streams are handed, and it can be let in again when its lease has ended.
 
 import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
@@ -31,7 +31,7 @@ export class Entered implements CallHost, SessionCaller {
     this.view = view;
   }
 
-  /** Whether nothing that was withdrawn since can have been acknowledged yet. */
+  /** Whether the lease lasts: until it ends, nothing that was withdrawn since it began is acknowledged to anybody. */
   get holds(): boolean {
     return Date.now() < this.snapshot.validUntil;
   }

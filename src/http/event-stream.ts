@@ -1,13 +1,14 @@
 // Owns the SSE that a Worker holds: bounded in silence by comments, in bytes that a reader leaves unread, and in age.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
+/** How much may be written before a reader takes it; beyond that it counts as one that does not read. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
-/** Of events that wait for their turn. */
+/** Of all events that wait for their turn on one stream. */
 const MAX_WAITING_CHARACTERS = 32 * 1024 * 1024;
 /** How long a reader may read nothing at all while something waits for it. */
 const MAX_PAUSE_MS = 30_000;
 const MAX_AGE_MS = 30 * 60_000;
-/** So that streams that began together do not end together. */
+/** How much an age varies, as a part of it, so that streams that began together do not end together. */
 const JITTER = 0.1;
 
 export const SSE_HEADERS = {
@@ -25,13 +26,13 @@ export function encodeEvent(json: string, id?: string): string {
 
 export interface EventStreamOptions {
   readonly keepaliveMs: number;
-  /** Whether its age is bounded; what is bounded by a call's time limit needs no other. */
+  /** Whether the stream ends after about half an hour. One that ends with a call has the call's time limit instead. */
   readonly ages: boolean;
   /** How much a reader may leave unread; 4 MiB when unset. */
   readonly unreadBytes?: number;
   /** The reader is gone, or does not read. */
   gone(): void;
-  /** It is old: whoever feeds it ends it. */
+  /** The stream reached its age. It ends when this returns, so this is the last moment to write. */
   aged?(): void;
 }
 
@@ -62,7 +63,7 @@ export class EventStream {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: 65_536 }),
     );
-    // A first byte at once: headers are held back until there is one.
+    // Headers are held back until there is a first byte, so one is written at once.
     this.write(": open\n\n");
     this.#keepalive = setInterval(() => {
       this.write(": keepalive\n\n");
@@ -85,11 +86,12 @@ export class EventStream {
     this.write(encodeEvent(json, id));
   }
 
-  /** Its id alone, so that the client can come back before anything was said; and when it shall. */
+  /** Sends an id without a message, from which the client can resume, and how long it shall wait before it does. */
   prime(id: string, retryMs: number): void {
     this.write(`retry: ${retryMs}\nid: ${id}\ndata:\n\n`);
   }
 
+  /** Writes SSE text as it is. Ends the stream when its reader has left too much unread. */
   write(text: string): void {
     const controller = this.#controller;
     if (!controller || this.#closed) return;
@@ -98,8 +100,9 @@ export class EventStream {
   }
 
   /**
-   * Writes when what was written before is read: answers of many calls may be large and come at once, and who reads one
-   * after the other is not somebody who does not read. `characters`: about what it will write.
+   * Calls `write` once the reader has taken what was written before. Answers of many calls may be large and come at
+   * once: a reader that takes one after the other must not count as one that does not read. `characters`: about how
+   * much `write` will write.
    */
   inTurn(characters: number, write: () => void): Promise<void> {
     if (this.#waiting > MAX_WAITING_CHARACTERS) this.#giveUp();
@@ -112,7 +115,7 @@ export class EventStream {
     return this.#turn;
   }
 
-  /** Resolves when there is room again, or nobody reads any more. */
+  /** Resolves when there is room again, or when the stream is over. */
   async #read(): Promise<void> {
     while (!this.#closed && (this.#controller?.desiredSize ?? 0) <= 0) {
       const timer = setTimeout(() => {

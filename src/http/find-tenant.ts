@@ -1,5 +1,5 @@
-// Owns finding out which tenant a request is for: by path, or by the hostname that a tenant has to itself. Unknown names
-// wake nothing.
+// Owns finding out which tenant a request is for: by path, or by the hostname that a tenant has to itself. Unknown
+// names wake nothing.
 
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
@@ -28,7 +28,7 @@ export async function findTenant(
   if (last) return { tenant: managedTenant(id, last.placement) };
   const { entry, anyPrivate } = await lookUp(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
-  // The directory knows nothing of those in code.
+  // The directory knows nothing of tenants in code.
   return { tenant: undefined, anyPrivate: anyPrivate || [...tenants.values()].some(({ base }) => base.mode === "key") };
 }
 

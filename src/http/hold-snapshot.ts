@@ -1,5 +1,5 @@
-// Owns holding the snapshot that a visit is let in by: without a call while the lease holds and the credential is known,
-// with exactly one otherwise, and from a copy where a tenant chose that for an outage.
+// Owns holding the snapshot that a visit is let in by: without a call while the lease holds and the credential is
+// known, with exactly one otherwise, and from a copy where a tenant chose that for an outage.
 
 import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { storeSeed } from "../content/store/seed.ts";
@@ -15,7 +15,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Visit } from "./visit.ts";
 
-/** undefined: the authority says that there is no such tenant. `revision`: of the policy, at least. */
+/** undefined: the authority has no such tenant. `revision`: the least revision of the policy that will do. */
 export function holdSnapshot(
   visit: Visit,
   tenant: Tenant<NewResource>,
@@ -26,6 +26,7 @@ export function holdSnapshot(
   return takeSnapshot(visit, tenant);
 }
 
+/** Whether the authority was asked about this credential already, or need not be, because it cannot be a key. */
 function isWorthKnown({ keys }: Snapshot, credential: Credential): boolean {
   const memo = memoOf(credential);
   return memo === undefined || keys.has(memo);

@@ -42,13 +42,13 @@ export async function handlePost(visit: Visit, maxBodyBytes: number): Promise<Re
     if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
     return inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
   } catch (error) {
-    // A client waits for an answer with its own id, and for no other.
+    // Clients wait for an answer with the id of their request, and ignore any other.
     visit.onError(error);
     return respondEach(request, body, failureOf(error, request));
   }
 }
 
-/** The client decides how long its body takes: a lease that ended meanwhile says nothing about now. */
+/** The client decides how long its body takes, so a lease that held before it may have ended: then another is taken. */
 function enterAfterBody(visit: Visit, held: Snapshot | Failure): ReturnType<typeof enter> {
   if (isFailure(held)) return held;
   return enter(visit, Date.now() < held.validUntil ? { held } : {});
@@ -89,7 +89,7 @@ function inForm(answered: Response, accepted: Accepted, held: Snapshot): Respons
   return accepted.json ? answered : respondAsStream(answered);
 }
 
-/** RFC 9111, section 5.5, as far as it lives on: served from a copy while the authority is away. */
+/** Marks what was served from a copy. `Warning` is obsolete (RFC 9111, section 5.5), but nothing has replaced it. */
 function markStale(response: Response): void {
   response.headers.set("warning", '110 - "Response is stale"');
 }

@@ -20,14 +20,15 @@ import type { Entered } from "./entered.ts";
 import type { Visit } from "./visit.ts";
 import type { Session } from "../sessions/session-id.ts";
 
+/** A client that left is only noticed when something is written to it, and costs a socket until then. */
 const KEEPALIVE_MS = 22_000;
 const RETRY_MS = 1000;
-/** Many streams share an isolate's memory; what is told at once, of all that a stream may subscribe to, is half of it. */
+/** Small, because many streams share an isolate's memory. News of all that one may subscribe to takes half of it. */
 const UNREAD_BYTES = 1024 * 1024;
-/** A listening client that left is seen when something is written to it, and costs a socket until then. */
+/** The result with which the server ends a `subscriptions/listen`. */
 const ENDED = { resultType: "complete" } as const;
 
-/** undefined in place of a stream: refused with this failure. */
+/** Answers `subscriptions/listen` with a stream. A failure: nothing was opened. */
 export async function answerListen(
   entered: Entered,
   { id, filter }: { readonly id: RequestId; readonly filter: ListenFilter },
@@ -52,7 +53,7 @@ export async function answerListen(
   return stream.events.respond();
 }
 
-/** `lastEventId`: of an earlier stream of this kind. */
+/** Answers a session's GET with its one stream. `lastEventId`: of an earlier such stream, to go on from. */
 export async function answerStandalone(
   entered: Entered,
   session: Session,
@@ -79,12 +80,13 @@ export async function answerStandalone(
   return stream.events.respond();
 }
 
-/** Everything that is served may be told, and what the session subscribed to. */
+/** A session is told of every list, and of the resources that it subscribed to. */
 export async function sessionFilter(doors: Doors, session: Session): ReturnType<FeedHost["filter"]> {
   const uris = await persistently(() => doors.sessionObject(session).subscriptions());
   return { tools: true, prompts: true, resources: true, uris: new Map(uris as [string, string][]) };
 }
 
+/** Ends a stream that did not begin. `status`: what `Feed.start` refused with. */
 export function refuse(events: EventStream, status: number): Failure {
   events.end();
   if (status === 403) return failure("forbidden");
@@ -100,14 +102,14 @@ export interface StreamOptions {
   tell(events: EventStream, method: string, params: Record<string, unknown>, state: FeedState): void;
   /** Said before the server ends the stream of its own accord. */
   bye(events: EventStream): void;
-  /** It is over, whoever ended it. */
+  /** The stream is over because its client left or its feed ended; not called when it reached its age. */
   over?(): void;
 }
 
 export interface NotificationStream {
   readonly events: EventStream;
   readonly feed: Feed;
-  /** What happened meanwhile is told now, and from now on at once. */
+  /** Tells what happened since the feed started, and from now on everything at once. */
   begin(): void;
 }
 
@@ -116,7 +118,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   const listener = { ...options.listener, since: Date.now() };
   const interests = new Interests();
   interests.at(entered.view.sources, entered);
-  // What happens before the stream has begun is told after what it begins with.
+  // What happens before `begin` waits, so that it comes after the messages with which a stream begins.
   let early: (() => void)[] | undefined = [];
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
@@ -163,11 +165,11 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   return { events, feed, begin };
 }
 
-/** null: whoever listens is let in no more. */
+/** null: whoever listens is not let in any more. */
 async function look({ visit }: Entered, revision: number, interests: Interests): Promise<StreamSight | null> {
   const entered = await lookAgain(visit, revision);
   if (isFailure(entered)) {
-    // Away is not withdrawn: the stream tries again, and tells nothing meanwhile.
+    // An authority that cannot be reached has withdrawn nothing: the stream tries again, and tells nothing meanwhile.
     if (entered.error === "unavailable") throw new AppError("busy");
     return null;
   }
@@ -176,12 +178,12 @@ async function look({ visit }: Entered, revision: number, interests: Interests):
   return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
 }
 
-/** Tenants whose authority a stream of this isolate asks right now, and until when the others leave that to it. */
+/** Tenants whose authority a stream of this isolate asks right now, and until when the other streams wait for that. */
 const asked = new Map<string, number>();
 const ASKED_FOR_MS = 200;
 const LOOK_AGAIN_MS = 8;
 
-/** One change finds a thousand streams without a lease at once: one of them asks. */
+/** After a change a thousand streams may need a newer lease at once. One of them asks, the others use its answer. */
 async function lookAgain(visit: Visit, revision: number): Promise<Entered | Failure> {
   const { tenant } = visit;
   const holds = () => (validSnapshot(tenant)?.version ?? -1) >= revision;
@@ -215,12 +217,12 @@ async function digestsOf(view: View): Promise<StreamSight["digests"]> {
   return made;
 }
 
-/** Where a stream was, so that it can go on: a version, and what the lists looked like then. */
+/** An event id from which a stream can go on: a version, and a digest of each list as it was told. */
 export function eventIdOf({ version, digests: { tools, prompts, resources } }: FeedState): string {
   return `n.${version}.${tools}.${prompts}.${resources}`;
 }
 
-/** undefined: not an id of ours, and nothing to go on from. */
+/** The reverse of `eventIdOf`; undefined: it did not make this id. */
 export function stateOf(eventId: string): FeedState | undefined {
   const [, version, tools = "", prompts = "", resources = ""] =
     /^n\.(\d{1,15})\.([\w-]*)\.([\w-]*)\.([\w-]*)$/.exec(eventId) ?? [];

@@ -1,13 +1,13 @@
-// Owns the stream that one request's answer may become: JSON until something is said before the answer, or two seconds are
-// over, then events. Knows what it means in each era that the client is gone.
+// Owns the stream that one request's answer may become: JSON until something is said before the answer, or two seconds
+// are over, then events. Knows what it means in each era that the client is gone.
 
 import type { Era } from "../protocol/era.ts";
 import { CallSink, type Mouth } from "./call-sink.ts";
 import { EventStream } from "./event-stream.ts";
 
-/** In era 2026 a closed connection cancels, and it is only seen when something is written. */
+/** Shorter in era 2026, where a closed connection cancels the call, and is only seen when something is written. */
 const KEEPALIVE_MS: Readonly<Record<Era, number>> = { "2025": 20_000, "2026": 5000 };
-/** How long a 2025 call goes on for nobody; production ends the invocation then, local workerd would not. */
+/** How long a 2025 call goes on after its client left. Production ends the invocation then, local workerd would not. */
 const ORPHAN_MS = 30_000;
 
 export class RequestStream implements Mouth {
@@ -27,7 +27,7 @@ export class RequestStream implements Mouth {
     this.isAccepted = isAccepted;
   }
 
-  /** Whose call ends when its client is gone. */
+  /** Sets the sink of the call that ends when its client is gone. */
   serve(sink: CallSink): void {
     this.#sink = sink;
   }
@@ -51,7 +51,7 @@ export class RequestStream implements Mouth {
     return this.#events;
   }
 
-  /** Called when nobody reads it any more, for whatever reason. */
+  /** `listener` is called when nobody reads the stream any more, for whatever reason. */
   whenGone(listener: () => void): void {
     this.#onGone = listener;
   }
@@ -64,6 +64,7 @@ export class RequestStream implements Mouth {
     });
   }
 
+  /** Makes the answer a stream, unless it is one, the client accepts none, or the answer went out already. */
   start(): void {
     if (this.#events || !this.isAccepted || this.#isShut) return;
     this.#events = new EventStream({
@@ -79,7 +80,7 @@ export class RequestStream implements Mouth {
     this.#onStart?.();
   }
 
-  /** The answer went out as JSON: what is said after it goes nowhere. */
+  /** The answer went out as JSON: what is said after it is dropped. */
   shut(): void {
     this.#isShut = true;
   }

@@ -12,14 +12,15 @@ import type { RequestStream } from "./request-stream.ts";
 
 /** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
 const STREAM_AFTER_MS = 2000;
+/** For how many turns of the microtask queue an answer counts as one that is there at once. */
 const QUICK_TURNS = 40;
 
 const JSON_HEADERS = { "content-type": "application/json" };
 const JSON_INIT = { status: 200, headers: JSON_HEADERS };
-/** RFC 6750, section 3: whoever is refused is told which kind of credential is wanted. */
+/** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
 const CHALLENGE = { "www-authenticate": 'Bearer realm="tenantry"' };
 
-/** The message's own era for answers that are given before it is classified. */
+/** The era that the headers claim, for answers that are given before the message is classified. */
 export function eraOf(request: Request): Era {
   return request.headers.get("mcp-protocol-version") === REVISION_2026 ? "2026" : "2025";
 }
@@ -55,7 +56,7 @@ export interface Responding {
   readonly sink: CallSink;
   readonly stream: RequestStream;
   waitUntil(work: Promise<unknown>): void;
-  /** It is not answered at once. */
+  /** Called when the answer is not there at once. `settled` resolves with it. */
   slow?(settled: Promise<unknown>): void;
 }
 

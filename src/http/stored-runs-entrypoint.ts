@@ -1,6 +1,6 @@
-// Owns the entrypoint by which a session's object has a stored call run, in an invocation of its own. A Worker exports it as
-// `StoredRuns`; only a binding of the same Worker can reach it, so nobody outside starts a run. And what the platform says
-// of the Worker before there is a request.
+// Owns the entrypoint by which a session's object has a stored call run, in an invocation of its own. A Worker exports
+// it as `StoredRuns`; only a binding of the same Worker can reach it, so nobody outside starts a run. Also owns what
+// the platform says of the Worker before there is a request.
 
 import { env, WorkerEntrypoint } from "cloudflare:workers";
 import type { Bindings, Deployment } from "../deployment/deployment.ts";
@@ -12,11 +12,12 @@ export type StoredRunsClass = new (ctx: ExecutionContext, env: Env) => WorkerEnt
 
 export function createStoredRuns(deployment: Deployment): StoredRunsClass {
   return class StoredRuns extends WorkerEntrypoint<Env> {
-    /** Settles when the run is over. */
+    /** Resolves when the run is over; rejects when it was lost. */
     async run(order: RunOrder): Promise<void> {
       const request = new Request("https://tenantry.internal/run");
       const running = runStored(deployment, { request, env: this.env, ctx: this.ctx }, order);
-      // The object that started it may be reset meanwhile; its next instance finds the run at it.
+      // The object that started the run may be reset meanwhile. The run goes on, and the object's next instance has its
+      // socket.
       this.ctx.waitUntil(running);
       return running;
     }

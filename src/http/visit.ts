@@ -1,5 +1,5 @@
-// Owns a visit: a request at a tenant's door, with everything that it says and nothing that its tenant's authority knows.
-// Every way in begins with one, and `enter` lets it in.
+// Owns a visit: a request at a tenant's door, with everything that it says and nothing that its tenant's authority
+// knows. Every way in begins with one, and `enter` lets it in.
 
 import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
@@ -22,7 +22,7 @@ export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv {
   readonly MAX_BODY_BYTES?: string;
 }
 
-/** Of one invocation. */
+/** What the platform hands to one invocation. */
 export interface Invocation {
   readonly request: Request;
   readonly env: Env;
@@ -39,7 +39,7 @@ export interface Address {
 
 export interface Knock extends Address {
   readonly credential: Credential;
-  /** A failure: there is no such tenant, or it must not be told apart from one that there is not. */
+  /** A failure: there is no such tenant. Where names are secret, it is what a protected tenant would answer. */
   readonly known: Tenant<NewResource> | Failure;
 }
 
@@ -50,7 +50,7 @@ export class Visit {
   readonly knock: Knock;
   readonly #ctx: Invocation["ctx"];
   #doors: Doors | undefined;
-  /** Of the body, once it was read. */
+  /** The size of the body; 0 until it was read. */
   bodyBytes = 0;
 
   constructor(deployment: Deployment, { request, env, ctx }: Invocation, knock: Knock) {

@@ -29,6 +29,7 @@ import { runCall } from "./calls.ts";
 import { mintSession, type Session } from "../../sessions/session-id.ts";
 import { NO_SINK } from "../call-sink.ts";
 
+/** Of a client's progress or error message; the rest is cut off. */
 const MAX_MESSAGE_CHARACTERS = 1000;
 
 function idOf(classified: Classified) {
@@ -122,7 +123,10 @@ async function answerBatch(
   return isFailure(json) ? respondFailure("2025", undefined, json) : respondAnswer({ json, status: 200 });
 }
 
-/** The JSON of all answers; undefined: nothing was asked. https://modelcontextprotocol.io/specification/2025-03-26/basic#batching */
+/**
+ * The JSON of all answers; undefined: no message asked for one.
+ * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
+ */
 export async function runBatch(
   entered: Entered,
   messages: readonly RpcMessage[],
@@ -145,7 +149,7 @@ export async function runBatch(
   return bodies.length === 0 ? undefined : `[${bodies.join(",")}]`;
 }
 
-/** A notification, or the client's answer to a question. */
+/** Takes a notification, or the client's response to a question. */
 export async function hear(
   caller: SessionCaller,
   message: RpcNotification | RpcResponse,
@@ -153,7 +157,7 @@ export async function hear(
 ): Promise<Response> {
   if (!session) return respondAccepted();
   if (message.kind === "notification") await hearNotification(caller, message, session);
-  // What nobody asked, or knows already, is taken too, and changes nothing.
+  // A response that no question waits for is accepted too, and changes nothing.
   else if (isQuestionId(message.id)) {
     const { id } = message;
     const response = JSON.stringify(responseOf(message));

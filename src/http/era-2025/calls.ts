@@ -19,6 +19,7 @@ import { requestSink, RequestStream } from "../request-stream.ts";
 import { respondWhenReady } from "../respond.ts";
 
 const KEEPALIVE_MS = 20_000;
+/** For a GET that resumes a call: the call's own tool is not looked up there. */
 export const DEFAULT_RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 
 /** The tool that a call is for; undefined: none, or not one that may be called. */
@@ -27,13 +28,13 @@ export function toolOf({ backend }: Entered, { method, params }: Call): ToolDefi
   return found && !isFailure(found) ? found.definition : undefined;
 }
 
-/** Whether a call may go on as it was admitted, when it waited for its client. */
+/** Whether a call that waited for its client may go on with the rights under which it was admitted. */
 export async function isUnchanged(entered: Entered, call: Call): Promise<boolean> {
   const now = await enter(entered.visit);
   if (isFailure(now)) return false;
   const { version, created } = entered.snapshot;
   if (now.snapshot.version === version && now.snapshot.created === created) return true;
-  // One that may not run twice goes on where it is, as long as it would be let in again.
+  // No other run can take over a call that may not run twice: it goes on here, as long as it would be let in again.
   const tool = toolOf(now, call);
   return now.snapshot.created === created && tool !== undefined && !tool.repeatable;
 }
@@ -52,7 +53,7 @@ export async function runCall(
   return answerOnStream(entered, call, stream, running);
 }
 
-/** Stored before it runs; undefined: its session has no room for another such call. */
+/** Stores a call before it runs, and shows its log. undefined: its session has no room for another such call. */
 async function showFromBeginning(
   entered: Entered,
   running: SessionCall,
@@ -61,11 +62,11 @@ async function showFromBeginning(
   const key = await storeCall(entered, running);
   if (key === undefined) return undefined;
   const shown = await showCall(entered, running.session, { key, after: 0, resumable });
-  // It is over without a word, because it was cancelled before it came: run another way, it would be run after all.
+  // The call was cancelled before it came, so its log is over and empty. Without this answer it would be run after all.
   return typeof shown === "number" ? new Response(": over\n\n", { headers: SSE_HEADERS }) : shown;
 }
 
-/** `running`: of a session, so that it can ask its client and be cancelled from anywhere. */
+/** `running`: the call with its session, by which it can ask its client and be cancelled from anywhere. */
 function answerOnStream(entered: Entered, call: Call, stream: RequestStream, running?: SessionCall): Promise<Response> {
   const sink = requestSink(stream, "2025");
   const runner = running && createStreamRunner(entered, running, { sink, stream });
@@ -82,7 +83,7 @@ function answerOnStream(entered: Entered, call: Call, stream: RequestStream, run
   });
 }
 
-/** From its first question on the call's stream shows the call's log. */
+/** A runner for a call that is answered on its own stream. From its first question on, that stream shows its log. */
 function createStreamRunner(
   entered: Entered,
   running: SessionCall,
@@ -113,7 +114,10 @@ function createStreamRunner(
   return runner;
 }
 
-/** A number: refused with that status. */
+/**
+ * Shows a stored call's log after event `after`, on a new stream. A number: refused with that HTTP status. Where the
+ * revision primes streams, the stream is closed after `closeAfterMs`, and the client comes back for the rest.
+ */
 export async function showCall(
   caller: SessionCaller,
   session: Session,

@@ -29,23 +29,23 @@ import { isUnchanged, toolOf } from "./calls.ts";
 
 const MAX_RUNNING = 100;
 const MAX_POSTS = 1000;
-/** An invocation may do only so much: the client comes back to another one when nothing runs. */
+/** The platform limits an invocation. After so many posts, when nothing runs, the client must come back to another. */
 const POSTS_FOR_ONE_INVOCATION = 3000;
-/** How long a call goes on when its client is gone. */
+/** How long a call goes on after its client left. */
 const ORPHAN_MS = 30_000;
 
-/** As the session's object hands it on. */
+/** A post, as the session's object hands it on. */
 type Posted = Extract<RunnerMessage, { posted: string }>;
 
 export interface HolderHost {
   /** Whoever opened the stream. */
   readonly entered: Entered;
   readonly events: EventStream;
-  /** An event of a stored call: `seq` of `key` was shown. */
+  /** Shows event number `seq` of the stored call `key`. */
   shown(key: string, seq: number, json: string): void;
-  /** This post arrived; it may be said again. */
+  /** Confirms that this post arrived. It may be called twice for the same post. */
   taken(post: string): void;
-  /** Something cannot be shown here: the client shall come back for it. */
+  /** Ends the stream, so that the client comes back for what cannot be shown or run here. */
   lost(): void;
 }
 
@@ -70,10 +70,12 @@ export class Holder {
   readonly #host: HolderHost;
   readonly #running = new Set<RunningPost>();
   readonly #viewers = new Map<string, CallViewer>();
-  /** What was posted of late: an object that was reset in the middle hands it on again. */
+  /** The ids of the latest posts, because an object that was reset in between hands a post on again. */
   readonly #posts = new Set<string>();
   #session: Session;
+  /** How many messages are being worked on. */
   #taken = 0;
+  /** How many messages this invocation is done with. */
   #served = 0;
   #left = false;
 
@@ -82,7 +84,7 @@ export class Holder {
     this.#session = session;
   }
 
-  /** Every call speaks on the one stream; its answer waits for the reader of the answers before it. */
+  /** Every call speaks on the one stream. An answer waits until the client has read the answers before it. */
   readonly #mouth: Mouth = {
     say: (json) => {
       this.#host.events.event(json);
@@ -91,13 +93,13 @@ export class Holder {
     end: (json) => (json === null ? undefined : this.#say(json)),
   };
 
-  /** What an earlier holder of the same session wrote down. */
+  /** Takes over what `initialize` agreed on, as an earlier holder of the session wrote it down. */
   recall(agreed: string): void {
     const { revision, unofficial, capabilities } = JSON.parse(agreed) as Agreed;
     this.#session = { ...this.#session, dialect: DIALECTS[revision], unofficial, capabilities };
   }
 
-  /** What a client posted. It ends here: whatever goes wrong becomes an answer. */
+  /** Runs what the client posted, once. Whatever goes wrong becomes an answer on the stream. */
   take({ posted, id: post }: Posted): void {
     this.#host.taken(post);
     if (this.#posts.has(post)) return;
@@ -125,7 +127,7 @@ export class Holder {
     return this.#viewers.has(key);
   }
 
-  /** Shows a stored call after `after`. */
+  /** Shows a stored call's log after event number `after`, unless it is shown already. */
   async show(key: string, after: number): Promise<void> {
     if (this.#left || this.#viewers.has(key)) return;
     const viewer = new CallViewer({
@@ -146,7 +148,7 @@ export class Holder {
     }
   }
 
-  /** The client is gone: questions are for whoever it comes back to, and the rest has little time left. */
+  /** The client is gone: calls that wait for an answer are left to another run, the others end after `ORPHAN_MS`. */
   leave(): void {
     if (this.#left) return;
     this.#left = true;
@@ -170,7 +172,7 @@ export class Holder {
     if (this.#taken > MAX_RUNNING) {
       return this.#refuse(idOf(classified), failure("refused", "Refused: too many calls at once"));
     }
-    // Let in anew for every message, as for every other request.
+    // Every message is let in anew, as every other request is.
     const entered = await enter(this.#host.entered.visit);
     if (isFailure(entered)) return this.#refuse(idOf(classified), entered);
     if (classified.kind === "batch2025") {
@@ -212,7 +214,7 @@ export class Holder {
     const session = this.#session;
     const tool = toolOf(entered, call);
     const calling = { call, session, repeatable: tool?.repeatable ?? true };
-    // Its object tells whoever holds the stream by then to show it.
+    // The session's object tells whoever holds the stream then to show the call.
     if (tool?.resumable && (await storeCall(entered, calling)) !== undefined) return;
     const sink = new CallSink(this.#mouth, "2025");
     const runner = createRunner(entered, calling, {
@@ -234,7 +236,7 @@ export class Holder {
     try {
       await sink.finish(json);
     } catch (error) {
-      // Of a stored call: another run brings its result.
+      // The call is stored, and its result could not be: another run brings it.
       entered.onError(error);
     } finally {
       this.#running.delete(running);

@@ -1,5 +1,5 @@
-// Owns the stream of the HTTP+SSE transport of 2024-11-05: which session it is, the endpoint it names, what it tells, and
-// where it goes on when a client comes back. It has no maximum age: its clients would not know how to go on.
+// Owns the stream of the HTTP+SSE transport of 2024-11-05: which session it is, the endpoint it names, what it tells,
+// and where it goes on when a client comes back. It has no maximum age: its clients would not know how to go on.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { digest } from "../../auth/seal.ts";
@@ -22,8 +22,9 @@ import { mintSession, type Session } from "../../sessions/session-id.ts";
 
 const RETRY_MS = 1000;
 const STREAM_NAME = /^[\w.~-]{16,64}$/;
-/** As many as a session's object stores. */
+/** How many stored calls an event id names: as many as a session's object stores. */
 const MAX_SHOWN = 50;
+/** Where a stream is of which nothing is known: the digests match no list, so every list is told. */
 const NOTHING_TOLD: FeedState = { version: 0, digests: { tools: "", prompts: "", resources: "" } };
 
 /** Where a stream was: what its lists looked like, and which event of each stored call was the last. */
@@ -73,7 +74,7 @@ async function sessionOf(entered: Entered): Promise<FoundStream | Failure> {
   return session ? { id, session, position } : failure("sessionNotFound");
 }
 
-/** A name that only its client knows stands for the same session each time: clients that send no Last-Event-ID have it. */
+/** `name`: a secret of clients that send no Last-Event-ID, which names the same session each time; null: a new one. */
 async function newSession(entered: Entered, name: string | null): Promise<string> {
   const owner = ownerOf(entered);
   const dialect =
@@ -96,14 +97,15 @@ function positionOf(eventId: string): Position | undefined {
 class HeldStream {
   readonly #entered: Entered;
   readonly #found: FoundStream;
+  /** The last event of each stored call that was written, for the event ids; those written last come last. */
   readonly #shown: Map<string, number>;
-  /** Events that wait to be written: what event ids may not name yet, and nobody needs to be shown again. */
+  /** The last event of each call that waits to be written: event ids must not name it yet, and no viewer repeats it. */
   readonly #heard = new Map<string, number>();
   readonly #stream: ReturnType<typeof openNotifications>;
   readonly #holder: Holder;
   readonly #socket: HeldSocket;
   #state: FeedState = NOTHING_TOLD;
-  /** What comes before the stream has begun: nothing is answered before that, or without what was agreed. */
+  /** What came before the stream began. Until then its endpoint, and what `initialize` agreed on, are not known. */
   #early: (() => void)[] | undefined = [];
 
   constructor(entered: Entered, found: FoundStream) {
@@ -197,7 +199,7 @@ class HeldStream {
     return this.#heard.get(key) ?? this.#shown.get(key) ?? 0;
   }
 
-  /** Calls that were stored while the object could not say so. */
+  /** Shows the calls that were stored while the socket was lost. */
   #catchUp(): void {
     this.#holding()
       .then(({ calls }) => {
@@ -228,7 +230,7 @@ class HeldStream {
     }
     this.#state = started;
     events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);
-    // A client that says where it was is shown what follows; one that does not, what it cannot do without.
+    // A client that says where it was is shown what follows. For one that does not, all up to `from` counts as shown.
     for (const { key, from } of calls) if (!position) this.#note(key, from);
     await Promise.all(calls.map(({ key }) => this.#holder.show(key, this.#shown.get(key) ?? 0)));
     this.#stream.begin();
@@ -237,7 +239,7 @@ class HeldStream {
     return events.respond();
   }
 
-  /** Within this origin, and with whatever else the URL says. */
+  /** The path and query to post to: this request's own, with the session added. */
   #endpoint(): string {
     const { request, deployment } = this.#entered.visit;
     const url = publicUrl(request, deployment.path);
@@ -249,7 +251,7 @@ class HeldStream {
   #note(key: string, seq: number): void {
     this.#shown.delete(key);
     this.#shown.set(key, seq);
-    // Those that are over first: one that waits for long must not be shown from its beginning again.
+    // Calls that are no longer shown are forgotten first: a forgotten one would be shown from its beginning again.
     const oldest = [...this.#shown.keys()].find((one) => !this.#holder.shows(one));
     if (this.#shown.size > MAX_SHOWN && oldest !== undefined) this.#shown.delete(oldest);
   }

@@ -11,9 +11,9 @@ import type { SessionCaller } from "../../sessions/session-caller.ts";
 import type { ParsedBody } from "../body.ts";
 import { respondAccepted, respondFailure } from "../respond.ts";
 
-/** The transport has no headers of its own: what a client says there beside it is not heard. */
+/** This transport has no MCP headers: those that a client sends all the same are ignored. */
 export const NO_HEADERS: InboundHeaders = { version: null, session: null, method: null, name: null };
-/** Whoever holds the stream may be coming back after an accident. */
+/** Waits between tries: whoever holds the stream may be reconnecting after an accident. */
 const HOLDER_RETRY_MS = [50, 250, 700, 1500] as const;
 
 export const UNAVAILABLE: Failure = {
@@ -21,7 +21,7 @@ export const UNAVAILABLE: Failure = {
   retryAfter: 5,
 };
 
-/** The session that the URL names; null: none, as in every other request. */
+/** The session id that the URL names; null: it names none, so this is no post of this transport. */
 export function postedTo({ url }: Request, era: Era): string | null {
   return era === "2025" && url.includes("sessionId=") ? new URL(url).searchParams.get("sessionId") : null;
 }
@@ -42,7 +42,7 @@ export async function answerPosted(caller: SessionCaller, id: string, { text, va
     return respondFailure("2025", asked, failure("sessionNotFound"));
   } catch (error) {
     caller.onError(error);
-    // With any status of success its client would wait for an answer on the stream.
+    // A status of success would have the client wait for an answer on the stream.
     return respondFailure("2025", asked, UNAVAILABLE);
   }
 }

@@ -24,9 +24,10 @@ import { findTenant } from "../find-tenant.ts";
 import { Visit, type Invocation } from "../visit.ts";
 import { isUnchanged, toolOf } from "./calls.ts";
 
-/** The object that started the run is awake until it ends: a person is not waited for there. */
+/** How long such a run waits for a person. Longer would keep the object that started it awake for nothing. */
 const PARKS_AFTER_MS = 1000;
 
+/** Resolves when the call has ended, or when this run left it to another; rejects when the run was lost. */
 export async function runStored(deployment: Deployment, invocation: Invocation, order: RunOrder): Promise<void> {
   const { key, attempt, session, jurisdiction } = order;
   const object = () => sessionStub(invocation.env, session, jurisdiction);
@@ -63,7 +64,7 @@ export async function runStored(deployment: Deployment, invocation: Invocation, 
   await sink.finish(done.json);
 }
 
-/** As whoever called would come again, with what is left of their credential. */
+/** The visit that the original caller would make again. Of their key only the hash was kept. */
 async function visitOf(
   deployment: Deployment,
   invocation: Invocation,

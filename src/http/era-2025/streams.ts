@@ -1,5 +1,5 @@
-// Owns what is not a POST: the streams that era 2025 opens with GET, in a session or (2024-11-05) as one, and DELETE,
-// which ends a session.
+// Owns what is not a POST: the streams that era 2025 opens with GET, in a session or, in 2024-11-05, to begin one, and
+// DELETE, which ends a session.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import type { Era } from "../../protocol/era.ts";
@@ -28,7 +28,7 @@ export async function answerStreams(entered: Entered, era: Era): Promise<Respons
   return response;
 }
 
-/** undefined: no stream is wanted. A wildcard is no wish for one: whoever only looks would wait for ever. */
+/** undefined: no stream is wanted. A wildcard in Accept does not ask for one: a program that only looks would hang. */
 async function answerGet(entered: Entered, id: string | null): Promise<Response | Failure | undefined> {
   const accept = entered.visit.request.headers.get("accept");
   if (id === null) return /\btext\/event-stream\b/i.test(accept ?? "") ? holdStream(entered) : undefined;
@@ -44,7 +44,7 @@ async function openStream(entered: Entered, session: Session): Promise<Response 
   const place = { key: key ?? "", after: Number(seq), resumable: DEFAULT_RESUMABLE };
   const shown = key === undefined ? 404 : await showCall(entered, session, place);
   if (typeof shown !== "number") return shown;
-  // Everything was shown already: a browser's EventSource stops asking.
+  // Everything was shown already. A 204 makes a browser's EventSource stop coming back.
   if (shown === 410) return new Response(null, { status: 204 });
   return failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this session");
 }
