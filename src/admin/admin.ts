@@ -1,4 +1,5 @@
-// Owns the admin API as a feature: a Worker without it has the tenants that its code declares, and nobody who changes them.
+// Owns the admin API as a feature: a Worker without it has the tenants that its code declares, and nobody who changes
+// them.
 
 import { originAllowed, type OriginVars } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
@@ -7,7 +8,7 @@ import { createAdmin } from "./create-admin.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv } from "./route.ts";
 
-/** The admin API at `/admin/v1`, and the platform's object that it keeps operators and base documents in. */
+/** The admin API at `/admin/v1`, and the platform's object, which keeps its operators and base documents. */
 export function admin(): Feature<{ readonly PlatformObject: typeof PlatformObject }> {
   return {
     name: "admin",

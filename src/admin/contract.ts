@@ -42,13 +42,13 @@ export const NewTenant = z
 
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z$/;
 
-/** A day that no month has is read as one of the next month. */
+/** Whether the date exists. `Date.parse` reads February 30 as a day in March. */
 function isDay(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === text.slice(0, 10);
 }
 
-/** In UTC, as RFC 3339 has it. */
+/** RFC 3339, in UTC, with a Z at the end. */
 export const Timestamp = z
   .string()
   .check(z.refine((text) => ISO_UTC.test(text) && isDay(text), "Invalid ISO datetime"))
@@ -59,7 +59,7 @@ export const TenantShape = z
     id: z.string(),
     created: Timestamp,
     state: z.enum(["active", "deleting", "code"]),
-    /** Where its data was first kept near, and where it must stay; null: nobody said. */
+    /** `region`: near where its data was first kept; `jurisdiction`: where it must stay. null: nobody said. */
     region: z.nullable(Region),
     jurisdiction: z.nullable(Jurisdiction),
     url: z.string().register(described, { format: "uri" }),
@@ -84,7 +84,7 @@ export const Applied = z
     revision: z.int(),
     changed: z.boolean(),
     dryRun: z.boolean(),
-    /** From when on no isolate serves what was before. */
+    /** From then on no isolate serves what was before; null: none does now. */
     effectiveAt: z.nullable(Timestamp),
     changes: z.array(ChangeRow),
   })
@@ -125,7 +125,7 @@ export const RotateKey = z
   .strictObject({ overlapSeconds: z.optional(z.int().check(z.minimum(0), z.maximum(2_592_000))) })
   .register(described, { id: "RotateKey" });
 
-/** Case does not matter. */
+/** Read without regard to case. */
 export const SecretName = z.pipe(
   z.string(),
   z.transform((text, context) => {
@@ -151,14 +151,14 @@ export const NewSecret = z
   })
   .register(described, { id: "NewSecret" });
 
-/** Nothing shows its value. */
+/** No answer has its value. */
 export const Secret = z.object({ name: z.string(), updated: Timestamp }).register(described, { id: "Secret" });
 
 export const SuspensionKind = z.enum(["tenant", "profile", "principal", "tool"]);
 export const NewSuspension = z
   .strictObject({
     kind: SuspensionKind,
-    /** Not for `tenant`. */
+    /** Of the profile, principal or tool; absent for `tenant`. */
     name: z.optional(z.string().check(z.maxLength(128))),
     note: z.string().check(z.minLength(1), z.maxLength(500)),
   })
@@ -227,9 +227,9 @@ export const FleetApply = z
   .strictObject({
     base: Name,
     document: BaseDocument,
-    /** How many tenants at a time; a wave in which one fails is the last. */
+    /** How many tenants are applied before the outcomes are stored. A wave in which one fails is the last. */
     wave: z.optional(z.int().check(z.minimum(1), z.maximum(500))),
-    /** A tenant that fails stops only itself. */
+    /** Later waves follow although a tenant failed. */
     continueOnError: z.optional(z.boolean()),
     dryRun: z.optional(z.boolean()),
   })
@@ -239,14 +239,14 @@ export const FleetRun = z
   .object({
     id: z.string(),
     base: z.string(),
-    /** Stopped: resume goes on where it was, the tenants that failed first. */
+    /** After `stopped`, resume goes on with the tenants that are left, those that failed included. */
     state: z.enum(["running", "done", "stopped"]),
     dryRun: z.boolean(),
     continueOnError: z.boolean(),
     created: Timestamp,
     total: z.int(),
     done: z.int(),
-    /** The first hundred. */
+    /** The first hundred, by tenant id. */
     failed: z.array(
       z.object({
         tenant: z.string(),
@@ -254,7 +254,7 @@ export const FleetRun = z
         errors: z.optional(z.array(z.object({ field: z.string(), rule: z.string() }))),
       }),
     ),
-    /** Only of a dry run, and of the first hundred tenants. */
+    /** Only of a dry run, for the first hundred tenants. */
     changes: z.optional(z.array(z.object({ tenant: z.string(), changes: z.array(ChangeRow) }))),
     effectiveAt: z.nullable(Timestamp),
   })
@@ -294,7 +294,7 @@ export const NewOperator = z
   .strictObject({
     name: Name,
     role: Role,
-    /** For `tenant-admin`: which tenants. */
+    /** The tenants of a `tenant-admin`, which no other role has. */
     tenants: z.optional(z.array(TenantId).check(z.maxLength(500), z.refine(distinct, DISTINCT))),
     expires: z.optional(Timestamp),
   })

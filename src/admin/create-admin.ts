@@ -40,7 +40,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     );
   }
   app.all("*", async (c) => {
-    // Who has no token learns of no route.
+    // A caller without a token does not learn which routes exist.
     await authenticate(c.req.raw, c.env);
     throw refuse(c.req.method, c.req.path);
   });
@@ -57,7 +57,7 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
   return withHeaders(options, c, await route.serve({ env: c.env, options, caller, request }, params));
 }
 
-/** A path that is there under another method says so. */
+/** 405 for a path that exists with another method, else 404. */
 function refuse(method: string, path: string): ProblemError {
   const below = path.replace(/^.*?\/v1(?=\/)/, "").replace(/\/$/, "");
   const allowed = ROUTES.filter((route) => patternOf(route.path).test(below)).map((route) =>
@@ -78,14 +78,14 @@ const CORS = {
   "access-control-max-age": "86400",
 };
 
-/** undefined: not a browser's page; false: one that may not call. */
+/** The origin of a page that may call; undefined: no browser's page calls; false: one that may not. */
 function originOf(options: AdminOptions, c: Context<Bindings>): string | false | undefined {
   const origin = c.req.header("origin");
   if (origin === undefined) return undefined;
   return (options.originAllowed?.(origin, c.env) ?? false) && origin;
 }
 
-/** Answers are for the caller alone, and a browser's page only reads them where its origin is allowed. */
+/** Keeps answers out of caches, and lets a browser's page read them where its origin is allowed. */
 function withHeaders(options: AdminOptions, c: Context<Bindings>, response: Response): Response {
   const { headers } = response;
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");

@@ -1,10 +1,10 @@
-// Owns the zod schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
-// checked where a document meets its bases and the Worker's tools.
+// Owns the zod schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other
+// is checked where a document meets its bases and the Worker's tools.
 
 import * as z from "zod/mini";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
-/** Ids and descriptions of schemas. zod's global registry belongs to the author of the Worker. */
+/** Ids and descriptions of schemas, kept out of zod's global registry, which belongs to the author of the Worker. */
 export const described = z.registry<{
   id?: string;
   description?: string;
@@ -131,7 +131,7 @@ function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
-/** A list that names something twice says two things about it. */
+/** Whether no element repeats. A list that names something twice might say two things about it. */
 export const distinct = (list: readonly unknown[]) => new Set(list).size === list.length;
 export const DISTINCT = "must not name anything twice";
 
@@ -171,10 +171,10 @@ export const Document = z
   })
   .register(described, { id: "TenantDocument" });
 
-/** Lies under many tenants: what only one of them can have is not in it. */
+/** A document that many tenants extend: it lacks the members that only one tenant can have. */
 export const BaseDocument = z
   .omit(Document, { extends: true, hostnames: true })
   .register(described, { id: "BaseDocument" });
 
-/** The schema and the type that the tenant's object knows say the same; this line fails to compile when they do not. */
+/** The cast fails to compile when the schema and the type that the tenant's object knows have drifted far apart. */
 export const parseDocument = (value: unknown): TenantDocument => Document.parse(value) as TenantDocument;

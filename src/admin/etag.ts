@@ -4,13 +4,13 @@ import { invalidFields, ProblemError } from "./problem.ts";
 
 const LIST = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;
 
-/** Tags without their quotes, "*" for any; null where the header is absent. Weak tags never match a write. */
+/** Tags without quotes, "*" for any; null where the header is absent. Weak tags match no write and are left out. */
 export function ifMatchOf(request: Request): readonly string[] | null {
   const tags = tagsOf(request, "if-match");
   return tags?.filter((tag) => !tag.startsWith("W/")).map((tag) => (tag === "*" ? tag : tag.slice(1, -1))) ?? null;
 }
 
-/** Of a write, which understands no other form. */
+/** Whether a write has `If-None-Match: *`: there must be nothing yet. Throws for any other value of that header. */
 export function ifAbsentOf(request: Request): boolean {
   const tags = tagsOf(request, "if-none-match");
   if (tags === null) return false;
@@ -18,7 +18,7 @@ export function ifAbsentOf(request: Request): boolean {
   return true;
 }
 
-/** Of a read: whether the reader has this version. */
+/** Whether a reader has this version already, by its If-None-Match. */
 export function isKnown(request: Request, etag: string): boolean {
   const tags = tagsOf(request, "if-none-match");
   return tags?.some((tag) => tag === "*" || tag.replace(/^W\//, "") === quoted(etag)) ?? false;
@@ -28,7 +28,7 @@ export function quoted(tag: string | number): string {
   return `"${tag}"`;
 }
 
-/** `current` is the tag that is there now; null where there is nothing. */
+/** The refusal of a write whose condition does not hold. `current`: the tag that is there now; null: nothing is. */
 export function changedMeanwhile(current: string | number | null): ProblemError {
   const detail = current === null ? "There is nothing under this name" : `It is at ${quoted(current)} now`;
   return new ProblemError("precondition-failed", {

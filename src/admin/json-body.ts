@@ -4,6 +4,7 @@
 import { invalidFields, ProblemError } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
+/** How many objects and arrays may stand inside each other. */
 const MAX_DEPTH = 64;
 
 export async function readJson(request: Request): Promise<unknown> {
@@ -42,15 +43,15 @@ async function readText(request: Request): Promise<string> {
 }
 
 interface Open {
-  /** undefined: an array. */
+  /** The names that an object had so far; undefined: it is an array. */
   readonly keys: Set<string> | undefined;
-  /** Of the member or element that is being read. */
+  /** The name or the number of the member or element that is being read. */
   at: string | number;
 }
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
-/** `text` is JSON. One pass over its brackets and strings. */
+/** Refuses repeated names and deep nesting, in one pass over brackets and strings. `text` must be JSON. */
 function checkMembers(text: string): void {
   const path: Open[] = [];
   let last = "";

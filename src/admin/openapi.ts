@@ -47,7 +47,7 @@ export function describe(routes: readonly Route[], version: string): OpenApi {
 
 type Convert = (schema: z.ZodMiniType, io: Direction) => Json;
 
-/** Schemas with an id become components, named once. */
+/** Schemas with an id become components, to which others refer. */
 function createConverter(schemas: Record<string, Json>): Convert {
   return (schema, io) => {
     const { $defs = {}, ...json } = relocate(writeZod(schema, io, described)) as WrittenSchema;

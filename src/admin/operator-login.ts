@@ -11,9 +11,10 @@ import type { AdminEnv, Caller, Route } from "./route.ts";
 
 const ROOT: Caller = { name: "root", role: "owner", tenants: null };
 const DEVELOPMENT: Caller = { name: "development", role: "owner", tenants: null };
-/** Names in the audit log that nobody may take. */
+/** Names that the audit log uses for callers without an operator's record: no operator may have one. */
 export const RESERVED_NAMES: readonly string[] = [ROOT.name, DEVELOPMENT.name, "code"];
 
+/** Throws `unauthorized` for a token that is missing, unknown or expired. */
 export async function authenticate(request: Request, env: AdminEnv): Promise<Caller> {
   const token = bearerOf(request.headers.get("authorization"));
   if (token === null) throw refused("Authorization: Bearer TOKEN is missing");
@@ -33,7 +34,7 @@ export async function authenticate(request: Request, env: AdminEnv): Promise<Cal
   };
 }
 
-/** Hashes are compared, so that time tells nothing about the secret. */
+/** Compares hashes, so that the time it takes tells nothing about the secret. */
 async function isSecret(hash: string, secret: string | undefined): Promise<boolean> {
   return secret !== undefined && secret !== "" && hash === (await hashToken(secret));
 }
@@ -42,11 +43,12 @@ function refused(detail: string): ProblemError {
   return new ProblemError("unauthorized", { detail, headers: { "www-authenticate": 'Bearer realm="tenantry admin"' } });
 }
 
+/** Throws `forbidden` where the caller's role or tenants do not allow the route. */
 export function authorize(caller: Caller, route: Route, params: Readonly<Record<string, string>>): void {
   if (!route.roles.includes(caller.role)) {
     throw new ProblemError("forbidden", { detail: `This takes one of the roles ${route.roles.join(", ")}` });
   }
-  // Whether there is such a tenant is none of their business.
+  // The same answer whether the tenant exists or not: they must not learn which others do.
   if (caller.tenants !== null && params["id"] !== undefined && !caller.tenants.includes(params["id"])) {
     throw new ProblemError("forbidden", { detail: "This tenant is not one of yours" });
   }

@@ -13,7 +13,7 @@ export interface ListPage<T> {
   readonly cursor?: string;
 }
 
-/** Of a list that is short enough to be held whole. */
+/** A page of a list that is short enough to be in memory whole. */
 export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }: PageAsk): ListPage<T> {
   const page = pageOf(list, all, cursor, limit);
   if (!page) throw notOfThisList();
@@ -21,7 +21,7 @@ export function pageOfAll<T>(list: string, all: readonly T[], { cursor, limit }:
   return nextCursor === undefined ? { items } : { items, cursor: nextCursor };
 }
 
-/** Where the page begins; undefined at the start. */
+/** The place in the list after which the page begins; undefined: the start. Throws for a cursor of another list. */
 export function positionOf(list: string, { cursor }: PageAsk): string | undefined {
   if (cursor === undefined) return undefined;
   const position = decodeCursor(list, cursor);

@@ -59,7 +59,7 @@ export function statusOf(key: ProblemKey): number {
   return PROBLEMS[key].status;
 }
 
-/** `onError` hears of what the caller is not told. */
+/** `onError` hears of errors that are not problems. The caller is told only the id of the request. */
 export function respondProblem(error: unknown, request: Request, onError: (error: unknown) => void): Response {
   const { key, about } = problemOf(error);
   const requestId = request.headers.get("cf-ray") ?? crypto.randomUUID();

@@ -26,27 +26,27 @@ export interface AdminEnv extends DirectoryEnv, PlatformEnv, SecretsKeyEnv, Sess
 }
 
 export interface AdminOptions {
-  /** Declared in code: they exist without having been made, and cannot be deleted. */
+  /** Tenants that are declared in code: nobody makes them, and they cannot be deleted. */
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
   readonly catalog: Catalog;
-  /** Whose sources a tenant has beside its own. */
+  /** Features, whose tools and prompts a tenant has beside its own. */
   readonly features?: readonly Feature[];
-  /** Under which the Worker is mounted; the root when absent. */
+  /** The path under which the Worker is mounted; the root when absent. */
   readonly path?: string;
-  /** Whether a browser's page of this origin may call; none may when absent. */
+  /** Whether a browser's page of this origin may call; when absent, none may. */
   readonly originAllowed?: (origin: string, env: AdminEnv) => boolean;
-  /** What callers are only told the request id of. */
+  /** Hears of errors of which callers are told no more than the request id. */
   readonly onError?: (error: unknown) => void;
 }
 
 export interface Caller {
   readonly name: string;
   readonly role: OperatorRole;
-  /** null: all. */
+  /** The tenants that the caller may work with; null: all. */
   readonly tenants: readonly string[] | null;
 }
 
-/** Everything that does not depend on the route. */
+/** What every handler gets, whatever its route. */
 export interface Desk {
   readonly env: AdminEnv;
   readonly options: AdminOptions;
@@ -70,7 +70,7 @@ const OWNER: readonly OperatorRole[] = ["owner"];
 const WRITERS: readonly OperatorRole[] = ["owner", "operator"];
 const READERS: readonly OperatorRole[] = [...WRITERS, "auditor"];
 
-/** Who may use a route. A tenant-admin only where the path names one of its tenants. */
+/** Who may use a route. `authorize` lets a tenant-admin in only where the path names one of its tenants. */
 export const ROLES = {
   owner: OWNER,
   ownerRead: [...OWNER, "auditor"],
@@ -93,12 +93,12 @@ export interface Reply {
 
 interface Declared {
   readonly method: Method;
-  /** Below /admin/v1, with {name} for parameters. */
+  /** The path below /admin/v1, with {name} for parameters. */
   readonly path: string;
   readonly summary: string;
   readonly roles: readonly OperatorRole[];
   readonly replies: readonly Reply[];
-  /** Named in the description; handlers read them. */
+  /** Headers that the description names. The handler reads them itself. */
   readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
 }
 
@@ -181,7 +181,7 @@ function queryOf(request: Request, schema: z.ZodMiniObject): Record<string, unkn
   return query;
 }
 
-/** What a parameter is when it is given. */
+/** The schema of a parameter that is given: without what makes it optional. */
 function within(schema: z.ZodMiniType): z.ZodMiniType {
   const isWrapped = schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniDefault;
   return isWrapped ? within(schema.def.innerType as z.ZodMiniType) : schema;
@@ -189,13 +189,13 @@ function within(schema: z.ZodMiniType): z.ZodMiniType {
 
 const FLAGS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
 
-/** A parameter is text; what it is not, its schema says. */
+/** Reads a parameter, which is text, as the type that its schema wants. The schema refuses what does not fit. */
 function readText(schema: z.ZodMiniType, text: string): unknown {
   if (schema instanceof z.ZodMiniNumber) return Number(text);
   return schema instanceof z.ZodMiniBoolean && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
 }
 
-/** A number in the query; what it is not is said in one way. */
+/** A number in the query, with one wording for a value that is none. */
 export const queryNumber = () =>
   z.number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) });
 

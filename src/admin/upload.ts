@@ -3,9 +3,9 @@
 
 import { ProblemError, invalidFields } from "./problem.ts";
 
-/** What all uploads of this isolate hold together; it has 128 MiB for everything. */
+/** What all uploads of this isolate may hold together. An isolate has 128 MiB for everything. */
 export const MAX_HELD_BYTES = 64 * 1024 * 1024;
-/** An invocation whose client is gone ends without a word: what is silent for so long holds nothing any more. */
+/** Invocations whose client left end without releasing: an upload that was silent for so long no longer counts. */
 export const SILENT_MS = 60_000;
 
 interface Holding {
@@ -18,7 +18,7 @@ const holdings = new Set<Holding>();
 
 export interface Upload {
   readonly bytes: Uint8Array;
-  /** To be called when the bytes are not needed any more. */
+  /** Must be called when the bytes are not needed any more. */
   readonly release: () => void;
 }
 
@@ -69,7 +69,7 @@ function heldBytes(now: number): number {
   return held;
 }
 
-/** Each chunk is let go as soon as it is copied. */
+/** Empties `chunks` while it copies, so that not all of it is in memory twice. */
 function joined(chunks: Uint8Array[], size: number): Uint8Array {
   const [only] = chunks;
   if (chunks.length === 1 && only) return only;
@@ -97,7 +97,10 @@ export function mediaTypeOf(request: Request): string {
   return type;
 }
 
-/** `binary`: what the writer says; by media type when undefined, and by the bytes where that says nothing either. */
+/**
+ * `binary`: what the writer says; when undefined the media type decides, and where that is silent, the bytes. Throws
+ * for text that is not UTF-8.
+ */
 export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | undefined): boolean {
   const [type = "", ...parameters] = mimeType.toLowerCase().split(";");
   const essence = type.trim();
@@ -114,7 +117,7 @@ export function isBinary(mimeType: string, bytes: Uint8Array, binary: boolean | 
 
 const PIECE = 1024 * 1024;
 
-/** A piece at a time, so that the text is never whole in memory. */
+/** Decodes a piece at a time, so that the whole text is never in memory beside its bytes. */
 function isUtf8(bytes: Uint8Array): boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   try {

@@ -1,5 +1,6 @@
-// Owns making a tenant what a document says: resolving its bases, checking it as a whole, computing what retires, and the
-// one write that does it. Nothing is written before everything is known to hold; a write that lost a race begins again.
+// Owns making a tenant what a document says: resolving its bases, checking it as a whole, computing what retires, and
+// the one write that does it. Nothing is written before everything is known to hold; a write that lost a race begins
+// again.
 
 import {
   diffDocuments,
@@ -23,7 +24,7 @@ import { readRecord, type Managed } from "./tenant-access.ts";
 import { takesAway } from "./withdrawal.ts";
 
 export interface Intent {
-  /** From what there is to what there shall be. */
+  /** From the tenant's own document as it is to what it shall be. May be called again after a lost race. */
   readonly edit: (own: TenantDocument) => TenantDocument;
   /** Revisions, one of which must be current; null for no condition. */
   readonly ifMatch: readonly string[] | null;
@@ -31,7 +32,7 @@ export interface Intent {
   /** Whether the answer waits until the change is in force: only where something is taken away, always, or never. */
   readonly wait: "withdrawals" | "always" | "never";
   readonly action: string;
-  /** A base as it might be, for a dry run. */
+  /** For a dry run: a base document in place of the one that is stored. */
   readonly supposing?: { readonly base: string; readonly document: TenantDocument };
 }
 
@@ -39,10 +40,10 @@ export interface AppliedDocument {
   readonly revision: number;
   readonly changed: boolean;
   readonly dryRun: boolean;
-  /** Milliseconds since the epoch; null: nothing that was before can be served. */
+  /** When nothing older is served any more (milliseconds since the epoch); null: nothing older is, or a dry run. */
   readonly effectiveAt: number | null;
   readonly changes: readonly Change[];
-  /** As it is now, or would be. */
+  /** The tenant's own document, as it is now or, in a dry run, would be. */
   readonly own: TenantDocument;
 }
 
@@ -56,7 +57,7 @@ export async function applyDocument(desk: Desk, managed: Managed, intent: Intent
   throw new ProblemError("busy", { detail: "Others keep changing this tenant", headers: { "retry-after": "1" } });
 }
 
-/** undefined: somebody else wrote in between. */
+/** undefined: somebody else wrote in between, so it has to be tried again. */
 async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedDocument | undefined> {
   const record = await readRecord(managed);
   const { ifMatch, dryRun } = intent;
@@ -97,7 +98,7 @@ async function write(
     actor: desk.caller,
     action: intent.action,
   });
-  // An absent tenant is found to be absent by the next try.
+  // If the tenant is gone, the next try finds that out and says so.
   if (written.state === "conflict" || written.state === "absent") return undefined;
   const inForceAt = written.state === "written" ? written.effectiveAt : 0;
   const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, plan));
@@ -105,7 +106,7 @@ async function write(
   return { revision: written.revision, effectiveAt };
 }
 
-/** An earlier try may have written this and not been heard of: what it took away may still be served. */
+/** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */
 async function confirm(
   desk: Desk,
   managed: Managed,
@@ -123,7 +124,7 @@ export interface Plan {
   readonly retired: ReturnType<typeof retiredNames>;
   readonly changes: readonly Change[];
   readonly withdraws: boolean;
-  /** With what the tenant's code says under it. */
+  /** The effective document over what the tenant's code declares. */
   readonly whole: TenantDocument;
 }
 
@@ -140,7 +141,7 @@ async function planApply(desk: Desk, managed: Managed, record: TenantRecord, int
     whole,
     retired,
     withdraws: takesAway(before, whole, retired),
-    // Where only a base has changed, what it changes.
+    // Where only a base document changed, shows what that changes here.
     changes: ownChanges.length > 0 ? ownChanges : diffDocuments(record.effective, effective),
   };
 }
@@ -181,7 +182,7 @@ async function basesOf(
   return names.map((name) => documents.get(name) as TenantDocument);
 }
 
-/** What lies outside of the tenant's object follows it. Says until when what was before may still be served. */
+/** Updates what other objects say about the tenant. Returns until when what was before may still be served. */
 async function settle(desk: Desk, managed: Managed, before: TenantRecord, { own, whole }: Plan): Promise<number> {
   const was = before.own.extends ?? [];
   const is = own.extends ?? [];

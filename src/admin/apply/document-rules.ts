@@ -12,7 +12,7 @@ import { isVisible } from "../../tenants/document/visibility.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { FieldRule } from "../problem.ts";
 
-/** A row of the object holds a document twice, and the audit log another two; a row has at most 2 MB. */
+/** A tenant's row holds two documents (its own and the effective one), as does an audit row; a row has at most 2 MB. */
 export const MAX_DOCUMENT_BYTES = 900_000;
 const KINDS = ["tools", "prompts"] as const;
 
@@ -30,7 +30,7 @@ export function tooLarge(document: TenantDocument): FieldRule[] {
   return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
 }
 
-/** Two things under one name: a client could only ever reach one of them. */
+/** Refuses two tools, or two prompts, under one name: a client could only reach one of them. */
 function sameNames(
   document: TenantDocument,
   name: string,

@@ -9,7 +9,7 @@ import type { Managed } from "./tenant-access.ts";
 
 type Subject = Pick<Managed, "id" | "entry">;
 
-/** `whole`: with what the tenant's code says under it. */
+/** Throws `conflict` for a hostname of another tenant. `whole`: the effective document over the tenant's code. */
 export async function checkNames({ env }: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
     const owner = await directoryOf(env).hostname(hostname);
@@ -17,7 +17,7 @@ export async function checkNames({ env }: Desk, { id }: Subject, whole: TenantDo
   }
 }
 
-/** Says which hostnames are newly the tenant's; where one is another's, none is. */
+/** Claims all hostnames or none. Returns those that were not the tenant's before. */
 export async function claimNames(desk: Desk, subject: Subject, whole: TenantDocument): Promise<readonly string[]> {
   await checkNames(desk, subject, whole);
   const { id, entry } = subject;
@@ -32,7 +32,8 @@ export async function claimNames(desk: Desk, subject: Subject, whole: TenantDocu
     }
     claimed.push(hostname);
   }
-  // A tenant that becomes private hides unknown names from before it does; one that opens, only after.
+  // Marked before the tenant becomes private, so that unknown names are hidden by then. One that opens is unmarked only
+  // after it did, in `announceNames`.
   if (entry && !entry.isPrivate && isPrivate(whole)) await directory.mark(id, { isPrivate: true });
   return claimed;
 }
@@ -44,7 +45,7 @@ export async function releaseNames({ env }: Desk, { id }: Subject, hostnames: re
   }
 }
 
-/** Says from when on no isolate believes what was before. */
+/** Returns when no isolate believes any more what was before, in milliseconds since the epoch; 0: at once. */
 export async function announceNames(
   desk: Desk,
   subject: Subject,

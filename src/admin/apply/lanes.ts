@@ -1,4 +1,5 @@
-// Owns doing the same with many tenants, a few at a time: an invocation has six connections, and objects answer at once.
+// Owns doing the same with many tenants, a few at a time: an invocation has six connections, and objects answer at
+// once.
 
 const LANES = 8;
 

@@ -24,7 +24,7 @@ export interface Managed {
   readonly content: RemoteContent;
 }
 
-/** As the contract has it: what is in the directory came in through it. */
+/** In the contract's types, which hold because the directory has only what came in through the contract. */
 export function placementOf({
   entry,
 }: Pick<Managed, "entry">): Pick<z.output<typeof TenantShape>, "region" | "jurisdiction"> {
@@ -43,7 +43,7 @@ export function managedOf({ env, options }: Desk, id: string, entry: DirectoryEn
   };
 }
 
-/** Whatever its state. */
+/** A tenant in any state. Throws `not-found`. */
 export async function lookUpTenant(desk: Desk, id: string): Promise<Managed> {
   if (desk.options.tenants.has(id)) return managedOf(desk, id, null);
   const { entry } = await directoryOf(desk.env).lookup(id);
@@ -51,7 +51,7 @@ export async function lookUpTenant(desk: Desk, id: string): Promise<Managed> {
   return managedOf(desk, id, entry);
 }
 
-/** One that can be worked with. */
+/** A tenant that is not being deleted. Throws `not-found` or `conflict`. */
 export async function findManaged(desk: Desk, id: string): Promise<Managed> {
   const managed = await lookUpTenant(desk, id);
   if (managed.entry?.state === "deleting") {
@@ -60,6 +60,7 @@ export async function findManaged(desk: Desk, id: string): Promise<Managed> {
   return managed;
 }
 
+/** The tenant's record, which this makes for a tenant in code that has none yet. Throws `not-found`. */
 export async function readRecord({ id, entry, policy }: Managed): Promise<TenantRecord> {
   const record = await policy.read(entry === null);
   if (!record) throw notFound(`tenant ${id}`);

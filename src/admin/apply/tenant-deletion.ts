@@ -16,10 +16,11 @@ import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";
 
-/** An invocation of the object may ask KV a thousand things. */
+/** Half of the thousand calls to KV that one invocation of the object may make. */
 const BODIES_AT_ONCE = 500;
 const SESSIONS_AT_ONCE = 100;
 
+/** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
   const { id, entry, policy, content } = managed;
   if (entry === null) {
@@ -50,7 +51,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   forgetName(id);
 }
 
-/** What 2025 sessions remembered goes with their tenant: their calls hold its data. */
+/** Ends what 2025 sessions remembered, because their stored calls hold the tenant's data. */
 async function endSessions({ env }: Desk, { id, entry }: Managed): Promise<void> {
   const placement = entry ?? ANYWHERE;
   const register = remote(stubOf(env, id, placement), sessionRegister);

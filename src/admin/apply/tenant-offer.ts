@@ -22,7 +22,7 @@ export async function tenantOffer(desk: Desk, managed: Managed, record: TenantRe
   return offerOf(desk.options.catalog, managed.tenant, { policy, version: record.revision }, further);
 }
 
-/** By their own names: what a document may speak of. null: the tenant is only being made. */
+/** The names that a document may use, before any renaming. `record`: null for a tenant that is only being made. */
 export async function catalogNames(desk: Desk, managed: Managed, record: TenantRecord | null): Promise<CatalogNames> {
   const further = record ? await furtherSources(desk, managed, record) : [];
   const sources = [codeSource(desk.options.catalog, managed.tenant, new Set()), ...further];

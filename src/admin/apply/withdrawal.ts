@@ -1,5 +1,5 @@
-// Owns whether a change of a document takes anything away from anybody: such a change is acknowledged only once it is in
-// force. In doubt it does. Pure.
+// Owns whether a change of a document takes anything away from anybody: such a change is acknowledged only once it is
+// in force. In doubt it does. Pure.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -27,7 +27,7 @@ function accessOf({ mode, allowedOrigins, hostnames, limits, search, retirementD
   return [mode, allowedOrigins, hostnames, limits, search, retirementDays];
 }
 
-/** A thing that is new takes nothing away; one that is gone or says something else may. */
+/** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */
 function narrowed<T>(
   before: Readonly<Record<string, T>> = {},
   after: Readonly<Record<string, T>> = {},

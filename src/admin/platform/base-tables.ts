@@ -1,5 +1,5 @@
-// Owns base documents and which tenants extend them, and the tools that are blocked in every tenant. The list of tenants
-// may name too many, never too few: what a tenant extends, its own document says.
+// Owns base documents and which tenants extend them, and the tools that are blocked in every tenant. The list of
+// tenants may name too many, never too few: what a tenant extends, its own document says.
 
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -25,7 +25,7 @@ export type BaseWrite =
   | { readonly state: "unchanged"; readonly revision: number }
   | { readonly state: "conflict"; readonly revision: number };
 
-/** In the order that was asked for; or those that do not exist. */
+/** The documents in the order of the names, or, if any is missing, the names that do not exist. */
 export type BasesFound =
   | { readonly bases: readonly TenantDocument[] }
   | { readonly bases?: never; readonly missing: readonly string[] };
@@ -34,14 +34,15 @@ export interface BaseMethods {
   base(name: string): BaseRecord | undefined;
   bases(after: string, limit: number): readonly (Omit<BaseRecord, "document"> & { tenants: number })[];
   putBase(name: string, document: TenantDocument, ifRevision: number | null, actor: Actor): BaseWrite;
-  /** How many tenants still extend it; 0: it is gone. null: there was none. */
+  /** How many tenants still extend the base, which then stays; 0: it is removed. null: there was none. */
   removeBase(name: string, actor: Actor): number | null;
+  /** The documents of these bases. */
   resolve(names: readonly string[]): BasesFound;
-  /** The same, and from now on these bases know of the tenant: none of them can be removed. */
+  /** The same, and notes that the tenant extends these bases, so that none of them can be removed. */
   take(tenant: string, names: readonly string[]): BasesFound;
-  /** Tenants that may extend it. */
+  /** Tenants that may extend the base: those that a write which was cut off noted are among them. */
   uses(base: string, limit: number): readonly string[];
-  /** The tenant extends these and no others. */
+  /** Notes that the tenant extends these bases and no others. */
   settle(tenant: string, names: readonly string[]): void;
   blocks(): readonly BlockRecord[];
   block(name: string, note: string, actor: Actor): boolean;
@@ -132,7 +133,7 @@ function resolve(sql: SqlStorage, names: readonly string[]): BasesFound {
 export interface BasePut {
   readonly name: string;
   readonly document: TenantDocument;
-  /** null writes whatever there is. */
+  /** The revision that must be current, 0 for none; null writes whatever there is. */
   readonly ifRevision: number | null;
   readonly actor: Actor;
 }

@@ -47,15 +47,18 @@ export interface RunRecord extends NewRun {
 }
 
 export interface FleetMethods {
-  /** Writes the base, unless it is a dry run; a run of the same base that is not done ends where it is. */
+  /** Writes the base and stops an earlier run of it that still runs; a dry run does neither. */
   startRun(run: NewRun, actor: Actor): RunRecord;
   run(id: number): RunRecord | undefined;
   runs(before: number | null, limit: number): readonly RunRecord[];
-  /** Failed tenants wait again. undefined: no such run; "done" and newer runs are not taken up. */
+  /**
+   * Sets a run going again, its failed tenants included. undefined: no such run. A run that is done, or that a newer
+   * run of its base replaced (`newer`), is returned as it is.
+   */
   takeUp(id: number): { readonly run: RunRecord; readonly newer: number | null } | undefined;
   pending(id: number, limit: number): readonly string[];
   report(id: number, results: readonly RunResult[], effectiveAt: number): RunRecord;
-  /** More than one invocation can do. */
+  /** Stops a run that has more tenants than one invocation can do. */
   pause(id: number): RunRecord;
 }
 
@@ -74,7 +77,7 @@ interface RunRow {
 
 const RUNS_KEPT = 50;
 const SHOWN = 100;
-/** A row has at most 2 MB; what a tenant's difference has more is not shown. */
+/** A row has at most 2 MB, so the changes or errors of a tenant that are longer are not kept. */
 const MAX_CHANGES_CHARACTERS = 200_000;
 
 export const fleetTables: Tables<FleetMethods> = {
@@ -179,7 +182,7 @@ function startRun(host: TableHost, run: NewRun, actor: Actor): RunRecord {
   return findRun(sql, id) as RunRecord;
 }
 
-/** A run that wrote its base later: this one's document is not the base any more. */
+/** The latest run that wrote the same base after this one, whose document is not the base any more. */
 function newerRun(sql: SqlStorage, { id, base, dryRun }: RunRecord): number | null {
   if (dryRun) return null;
   const [row] = sql

@@ -23,7 +23,7 @@ export interface OperatorMethods {
   addOperator(operator: Omit<OperatorRecord, "created">, hash: string, actor: Actor): OperatorRecord | null;
   /** false: there was none. */
   removeOperator(name: string, actor: Actor): boolean;
-  /** A tenant made later under the same name is not theirs. */
+  /** Takes a deleted tenant from its tenant-admins: one made later under the same name is not theirs. */
   forgetTenant(tenant: string): void;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];

@@ -7,7 +7,7 @@ import { baseTables } from "./base-tables.ts";
 import { fleetTables } from "./fleet-tables.ts";
 import { operatorTables } from "./operator-tables.ts";
 
-/** Bind it as `PLATFORM`. Tables like a tenant's, and one instance. */
+/** Bind it as `PLATFORM`. It has tables as a tenant's object has, and there is one instance. */
 export class PlatformObject extends createTablesObject([operatorTables, baseTables, fleetTables], (base) => base) {}
 
 export interface PlatformEnv {

@@ -12,7 +12,7 @@ import { PageQuery, ROLES, route, type Route } from "../route.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-/** What the object answers with at most; entries may be large. */
+/** The most that the object answers with at once, because entries may be large. */
 const MAX_ENTRIES = 100;
 
 type ReadAudit = (page: { before: number | null; limit: number }) => Promise<readonly AuditEntry[]>;

@@ -90,7 +90,7 @@ export const baseRoutes: readonly Route[] = [
   }),
 ];
 
-/** null: no condition. */
+/** The revision that must be current; null for no condition. Throws when If-Match does not hold. */
 async function expectedRevision(
   env: AdminEnv,
   name: string,
@@ -103,9 +103,10 @@ async function expectedRevision(
   return revision;
 }
 
+/** How many tenants are asked whether they still extend a base. */
 const CHECKED = 20;
 
-/** A write that was cut off leaves a use that its tenant does not have. */
+/** Forgets uses that their tenants do not have: a write that was cut off leaves such a use behind. */
 async function forgetUses(desk: Desk, base: string): Promise<void> {
   const bases = basesOf(desk.env);
   for (const id of await bases.uses(base, CHECKED)) {

@@ -67,7 +67,7 @@ export const blockRoutes: readonly Route[] = [
   }),
 ];
 
-/** Acknowledged is only what every tenant knows. */
+/** Tells every tenant and waits until that is in force. Throws `busy` when one could not be told. */
 async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrite>) {
   let tenants = 0;
   let effectiveAt = 0;
@@ -76,7 +76,7 @@ async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrit
     tenants += page.length;
     await inLanes(page, async (managed) => {
       try {
-        // A tenant in code has no policy until it is asked for.
+        // Reading makes the policy of a tenant in code, which has none until then.
         if (managed.entry === null) await managed.policy.read(true);
         const told = await tell(managed);
         effectiveAt = Math.max(effectiveAt, told.effectiveAt);

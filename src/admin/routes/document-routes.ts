@@ -1,5 +1,5 @@
-// Owns the routes for a tenant's document and the prompts in it. Both are writes of the one document, so that nothing is
-// ever applied halfway.
+// Owns the routes for a tenant's document and the prompts in it. Both are writes of the one document, so that nothing
+// is ever applied halfway.
 
 import * as z from "zod/mini";
 import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -153,7 +153,7 @@ function shown({ revision, changed, dryRun, effectiveAt, changes }: AppliedDocum
   return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), changes: [...changes] };
 }
 
-/** What a customer pays for, and what could be another's. */
+/** Members that a tenant-admin must not change: what the customer pays for, and what could be another tenant's. */
 const OPERATORS_ONLY = ["extends", "limits", "hostnames"] as const;
 
 function checkMembers({ caller }: Desk, before: TenantDocument, after: TenantDocument): void {

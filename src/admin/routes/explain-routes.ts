@@ -1,5 +1,5 @@
-// Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed, and
-// every rule that had a say is named. Decides nothing itself.
+// Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
+// and every rule that had a say is named. Decides nothing itself.
 
 import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
@@ -98,7 +98,7 @@ function suspendedBy({ suspensions }: TenantRecord, key: KeyRecord | undefined, 
 }
 
 interface Found {
-  /** In code. */
+  /** The name before any renaming. */
   readonly target: string;
   readonly listedAs: string | null;
   readonly callable: boolean;
@@ -126,7 +126,7 @@ function lookForName(view: View, ask: NameAsk, retired: readonly RetiredName[]):
 
 type Listing = View["tools"] | View["prompts"];
 
-/** Under the name that is asked for, else whatever that name meant. */
+/** The entry that is listed under this name, else the one that the name stands for, renamed or retired. */
 function findListed(listing: Listing, name: string, left: RetiredName | undefined): Listing[number] | undefined {
   const target = left?.target ?? name;
   return listing.find((entry) => entry.wire.name === name) ?? listing.find((entry) => entry.target.name === target);

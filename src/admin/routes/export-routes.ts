@@ -1,5 +1,5 @@
-// Owns a tenant's export: its own document, then a line for each resource, as they are found. Bodies are got one by one,
-// by hash, so that an export can be broken off and gone on with.
+// Owns a tenant's export: its own document, then a line for each resource, as they are found. Bodies are got one by
+// one, by hash, so that an export can be broken off and gone on with.
 
 import type { RemoteContent } from "../../content/store/content-tables.ts";
 import type { z } from "zod/mini";

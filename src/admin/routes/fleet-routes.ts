@@ -118,7 +118,7 @@ interface TenantOutcome {
   readonly effectiveAt: number;
 }
 
-/** A tenant that fails stops only itself. */
+/** Never rejects: what fails becomes the tenant's outcome. */
 async function applyTo(desk: Desk, { id, base, document, dryRun }: RunRecord, tenant: string): Promise<TenantOutcome> {
   try {
     const managed = await findManaged(desk, tenant);

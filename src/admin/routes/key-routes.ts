@@ -88,7 +88,7 @@ export const keyRoutes: readonly Route[] = [
       const managed = await findManaged(call, id);
       const { revision } = await readRecord(managed);
       const done = await managed.policy.revokeKey(key, call.caller);
-      // Also where it is gone already: an earlier try may not have been heard of.
+      // Waits even if it was gone already: the answer to an earlier try may have been lost.
       const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
       await untilInForce(effectiveAt);
       const body = {
@@ -101,7 +101,7 @@ export const keyRoutes: readonly Route[] = [
   }),
 ];
 
-/** Says how many keys the tenant may have; null for no limit. */
+/** Refuses scopes, profiles and times that cannot be. Returns how many keys the tenant may have; null for no limit. */
 async function check(
   managed: Managed,
   { scopes, profile, expires }: z.output<typeof NewApiKey>,

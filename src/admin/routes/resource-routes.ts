@@ -31,7 +31,7 @@ import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts
 import { TenantParams } from "./tenant-routes.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 
-/** In its one normal form. */
+/** A URI, in its normal form. */
 const Uri = z.pipe(
   z.string(),
   z.transform((text, context) => {
@@ -56,6 +56,7 @@ const PutQuery = z.extend(UriQuery, {
     description: "Whether it is bytes rather than text; by Content-Type when absent.",
   }),
 });
+/** How much of a text is indexed for search. */
 const SEARCHED_BYTES = 1024 * 1024;
 
 export const resourceRoutes: readonly Route[] = [
@@ -167,7 +168,7 @@ function headersOf(row: ResourceRow): Record<string, string> {
 async function bodyOf(env: AdminEnv, { id, content }: Managed, row: ResourceRow): Promise<BodyInit> {
   const stream = await env.BODIES.get(bodyKey(id, row.hash), "stream");
   if (stream) return stream;
-  // Newer than KV shows here: the store knows where else to look.
+  // KV may not show a new body here yet. The store knows where else to look.
   const found = await openStore(id, content, env.BODIES).read(row.uri);
   if (!found) throw notFound(`resource ${row.uri}`);
   return found.text ?? found.blob;
@@ -179,7 +180,7 @@ async function putResource(desk: Desk, managed: Managed, query: z.output<typeof 
   const { effective } = await readRecord(managed);
   const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);
   const { uri } = query;
-  // A writer who is late is told before the body is read.
+  // A condition that does not hold is refused before the body is read.
   if (ifMatch !== null || ifAbsent) await checkEarly(managed, uri, { ifMatch, ifAbsent });
   const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes ?? MAX_RESOURCE_BYTES));
   try {

@@ -1,5 +1,5 @@
-// Owns the routes for a tenant's secrets: set, listed by name, deleted by the lease rule. Refuses to show a value, and to
-// keep one that it cannot seal.
+// Owns the routes for a tenant's secrets: set, listed by name, deleted by the lease rule. Refuses to show a value, and
+// to keep one that it cannot seal.
 
 import * as z from "zod/mini";
 import { secretsRing } from "../../auth/secrets-key.ts";
@@ -43,7 +43,7 @@ export const secretRoutes: readonly Route[] = [
     handle: async (call) => {
       const { id, name } = call.params;
       const managed = await findManaged(call, id);
-      // A tenant in code exists without a row until it is asked for.
+      // Reading makes the row of a tenant in code, which exists without one until then.
       await readRecord(managed);
       const sealed = await sealSecret(await ringOf(call.env), id, name, call.body.value);
       const done = await managed.policy.setSecret(name, sealed, call.caller);
@@ -70,7 +70,7 @@ export const secretRoutes: readonly Route[] = [
       const { revision } = await readRecord(managed);
       const done = await managed.policy.deleteSecret(name, call.caller);
       const changed = done.state === "written";
-      // Also where it is gone already: an earlier try may not have been heard of.
+      // Waits even if it was gone already: the answer to an earlier try may have been lost.
       const effectiveAt = changed ? done.effectiveAt : await managed.policy.inForceAt();
       await untilInForce(effectiveAt);
       const body = { revision: changed ? done.revision : revision, changed, effectiveAt: isoTime(effectiveAt) };

@@ -1,4 +1,5 @@
-// Owns the routes for suspensions: of a tenant, or of a profile, a principal or a tool in it. In force when acknowledged.
+// Owns the routes for suspensions: of a tenant, or of a profile, a principal or a tool in it. In force when
+// acknowledged.
 
 import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
@@ -78,7 +79,7 @@ export const suspensionRoutes: readonly Route[] = [
   }),
 ];
 
-/** A customer who was suspended does not lift that. */
+/** A tenant-admin must not suspend the whole tenant, because only an operator could resume it. */
 function checkRole({ caller }: Desk, kind: Kind): void {
   if (kind === "tenant" && caller.role === "tenant-admin") {
     throw new ProblemError("forbidden", { detail: "Only an operator suspends a whole tenant" });
@@ -87,7 +88,7 @@ function checkRole({ caller }: Desk, kind: Kind): void {
 
 const KEY_ID = /^[0-9A-Za-z]{10}$/;
 
-/** A name that nothing has would be believed to be suspended. A key may be named by its id alone. */
+/** The name to suspend. Refuses one that nothing has: it would seem suspended. A key may be named by its id alone. */
 async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): Promise<string> {
   const record = await readRecord(managed);
   switch (kind) {

@@ -121,7 +121,7 @@ function tenantOf(desk: Desk, managed: Managed, record: Shown) {
 
 type Asked = z.output<typeof NewTenant>;
 
-/** Refused like the real one, and nothing is written. */
+/** A dry run of `createTenant`: refused as that would be, and nothing is written. */
 async function supposeTenant(desk: Desk, asked: Asked) {
   const { id, region = null, jurisdiction = null, document = {} } = asked;
   const own = document as TenantDocument;
@@ -161,7 +161,7 @@ async function createTenant(desk: Desk, asked: Asked) {
 
 type Placed = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
 
-/** A try that was cut off between the directory and the object is finished by the next one. */
+/** A tenant to be made. An entry without a tenant behind it is left from a try that was cut off, and is used again. */
 async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   const { id, jurisdiction } = place;
   if (desk.options.tenants.has(id)) throw taken(id);
