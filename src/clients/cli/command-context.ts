@@ -29,7 +29,7 @@ export interface CommandContext {
   log(text: string): void;
 }
 
-/** `run` declares the types of its arguments (in order) and options (in camel case); nothing checks them against the command. */
+/** `run` declares the types of its arguments (in order) and options (in camel case). Nothing checks these types. */
 export function act(
   command: Command,
   terminal: Terminal,

@@ -1,5 +1,5 @@
-// Owns which server is spoken to and as whom. Flags come first, then the environment, then what `login` kept, then the server
-// of `npm start`. Refuses to send a token that was kept for one server to another.
+// Owns which server is spoken to and as whom. Flags come first, then the environment, then what `login` kept, then the
+// server of `npm start`. Refuses to send a token that was kept for one server to another.
 
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";

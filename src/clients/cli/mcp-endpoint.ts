@@ -1,5 +1,5 @@
-// Owns the MCP endpoints that the command line speaks to: how one is named there (a tenant, a profile of it, a whole URL), as
-// whom, and how long it may take. Refuses to send an operator's token to one: a tenant's key is all it gets.
+// Owns the MCP endpoints that the command line speaks to: how one is named there (a tenant, a profile of it, a whole
+// URL), as whom, and how long it may take. Refuses to send an operator's token to one: a tenant's key is all it gets.
 
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { SYSTEM_CLOCK } from "../../mcp-client/clock.ts";
@@ -45,7 +45,7 @@ export function endpointUrl(base: string, where: string | undefined): string {
 
 let lastId = 0;
 
-/** Of requests that are our own; in this process alone. */
+/** An id for a request of our own. No other request of this process has it. */
 export function nextRequestId(): number {
   return (lastId += 1);
 }

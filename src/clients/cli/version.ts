@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 export const VERSION = readVersion();
 
-/** Who asks, where a server wants to know. */
+/** How the command line names itself to MCP servers. */
 export const CLIENT_INFO = { name: "tenantry-cli", version: VERSION };
 
 function readVersion(): string {

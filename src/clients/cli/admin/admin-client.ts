@@ -1,5 +1,5 @@
-// Owns speaking HTTP to the admin API: addresses, the token, streamed bodies, pages, and asking again where that is safe.
-// Refuses to know any command. Shapes are the contract's; the server has validated what it sends.
+// Owns speaking HTTP to the admin API: addresses, the token, streamed bodies, pages, and asking again where that is
+// safe. Refuses to know any command. Shapes are the contract's; the server has validated what it sends.
 
 import { Readable } from "node:stream";
 import type { Target } from "../config.ts";
@@ -42,11 +42,11 @@ interface Page<T> {
 }
 
 const PAGE = 1000;
-/** Between attempts, when the connection broke. */
+/** The pauses between attempts when the connection broke. */
 const PAUSES_MS = [200, 1000, 3000] as const;
-/** When the server is busy and does not say for how long. */
+/** The pause when the server is busy and does not say for how long. */
 const BUSY_PAUSE_MS = 1000;
-/** Of all pauses of one request together: after a minute a person should be told. */
+/** The most that all pauses of one request may take together: after a minute a person should be told. */
 const MAX_WAIT_MS = 60_000;
 
 export function createAdminClient(target: Target, signal: AbortSignal): AdminClient {

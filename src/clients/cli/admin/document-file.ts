@@ -16,7 +16,7 @@ export interface TenantFile {
   readonly document: Plain;
 }
 
-/** `-` is stdin. */
+/** Reads a file as UTF-8; `-` is stdin. */
 export async function readText(file: string, terminal: Terminal): Promise<string> {
   if (file === "-") return (await readStdin(terminal)).toString("utf8");
   try {

@@ -1,5 +1,5 @@
-// Owns bringing bodies to files so that it may be broken off anywhere and begun again: a file that already holds the body
-// is not loaded again, and no file is ever seen half-written.
+// Owns bringing bodies to files so that it may be broken off anywhere and begun again: a file that already holds the
+// body is not loaded again, and no file is ever seen half-written.
 
 import { createWriteStream } from "node:fs";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
@@ -78,7 +78,7 @@ async function load(
   }
 }
 
-/** The hash of what was written. */
+/** Writes the body to the file. Returns the SHA-256 of what was written, in hex. */
 async function writeBody(
   response: Response,
   file: string,

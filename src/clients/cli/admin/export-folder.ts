@@ -1,5 +1,5 @@
-// Owns a tenant as a folder: `tenant.yaml`, `bases/` (the documents it extends), `resources.ndjson` (one line a resource)
-// and the bodies under `resources/`. Refuses an index that points outside its folder.
+// Owns a tenant as a folder: `tenant.yaml`, `bases/` (the documents it extends), `resources.ndjson` (one line a
+// resource) and the bodies under `resources/`. Refuses an index that points outside its folder.
 
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { extname, join, normalize } from "node:path";
@@ -142,7 +142,7 @@ export async function readSources(folder: string): Promise<UploadSource[] | unde
   return sources;
 }
 
-/** Through a file beside it that is renamed at the end, so that nobody ever reads half of it. */
+/** Writes a file beside it and renames that at the end, so that nobody ever reads half of it. */
 export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
   const fresh = `${file}.part`;
   try {

@@ -81,7 +81,7 @@ export function isTextType(mimeType: string): boolean {
   );
 }
 
-/** Reads the whole file: it is text if all of it is UTF-8 without NUL. Most files that are not text show it in the first piece. */
+/** A file is text if all of it is UTF-8 without NUL. Most files that are not text show it in the first piece. */
 async function isText(file: string): Promise<boolean> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   try {

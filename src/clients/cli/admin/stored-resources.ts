@@ -1,4 +1,5 @@
-// Owns a tenant's resources as the admin API shows them, and bodies on both sides: what is stored, its hash, a file's hash.
+// Owns a tenant's resources as the admin API shows them, and bodies on both sides: what is stored, its hash, a file's
+// hash.
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -27,7 +28,7 @@ export function storedResources(api: AdminClient, tenant: string): StoredResourc
     collectPages(api.pages<Stored>({ path, query: prefix === "" ? {} : { prefix } }, limit));
   return {
     all: async (prefix) => new Map((await list(prefix)).map((stored) => [stored.uri, stored])),
-    // The list is in order of URIs, so a URI comes before all longer ones that begin with it: it is the first, or not there.
+    // Lists are in order of URIs, and a URI comes before longer ones that begin with it: it is the first, or missing.
     find: async (uri) => (await list(uri, 1)).find((stored) => stored.uri === uri),
     get: (uri) => api.answer({ path: content, query: { uri } }),
     put: async (uri, { mimeType, tags, ...about }, body, headers) => {
@@ -69,7 +70,7 @@ export function bodyOfFile(file: string, size: number, onBytes: (count: number) 
   };
 }
 
-/** Whether what is stored says the same. Tags have no order; a kind or time that the writer leaves out is the server's choice. */
+/** Whether what is stored says the same. Tags have no order. The server chooses a kind or time that is left out. */
 export function sameFields(stored: Stored, wanted: Fields): boolean {
   const { binary = stored.binary, lastModified = stored.lastModified } = wanted;
   if (binary !== stored.binary || lastModified !== stored.lastModified) return false;

@@ -1,5 +1,5 @@
-// Owns bringing files to a tenant so that it may be broken off anywhere and begun again: what is there already is not sent
-// twice, and what somebody else changed in the meantime is not overwritten.
+// Owns bringing files to a tenant so that it may be broken off anywhere and begun again: what is there already is not
+// sent twice, and what somebody else changed in the meantime is not overwritten.
 
 import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { fileError } from "./file-error.ts";
@@ -55,7 +55,7 @@ export interface Report {
   readonly failed: readonly Failed[];
 }
 
-/** Compares files with what is stored and sends nothing. Only a file that has the stored size is read: the others differ anyway. */
+/** Compares files with what is stored and sends nothing. Only a file of the stored size is read: the others differ. */
 export async function planUpload(
   sources: readonly UploadSource[],
   stored: ReadonlyMap<string, Stored>,
@@ -140,13 +140,14 @@ async function uploadOne(upload: PlannedUpload, sending: Sending): Promise<"sent
   }
 }
 
+/** Statuses that every other file would get too. */
 const FOR_ALL = new Set([401, 403, 404, 429]);
 
 function concernsOneFile(status: number): boolean {
   return status < 500 && !FOR_ALL.has(status);
 }
 
-/** Somebody stored the resource meanwhile. That may have been us: an earlier run, or a request whose answer was lost. */
+/** Somebody stored the resource meanwhile. It may have been us: an earlier run, or a request whose answer was lost. */
 async function settleConflict(source: UploadSource, resources: StoredResources): Promise<"present" | Failed> {
   const now = await resources.find(source.uri);
   if (now && (await isSame(source, now))) return "present";

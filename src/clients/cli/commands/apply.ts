@@ -1,4 +1,5 @@
-// Owns `tenantry apply` and `tenantry diff`: making a tenant what a file or a folder says, and saying what that would change.
+// Owns `tenantry apply` and `tenantry diff`: making a tenant what a file or a folder says, and saying what that would
+// change.
 
 import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -186,8 +187,8 @@ async function createFrom(context: CommandContext, id: string, file: TenantFile)
 }
 
 /**
- * A base is shared by many tenants, so one that is missing is created and one that differs is left alone. Returns how many are
- * still missing.
+ * A base is shared by many tenants, so one that is missing is created and one that differs is left alone. Returns how
+ * many are still missing.
  */
 async function applyBases(context: CommandContext, folder: string, { dryRun }: ApplyOptions): Promise<number> {
   let missing = 0;

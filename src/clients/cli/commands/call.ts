@@ -59,7 +59,7 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
   try {
     result = await callTool(context, endpoint, { name: tool, about, args });
   } catch (error) {
-    // A renamed tool stays callable for a while under a name that is not listed, so only the server knows that there is none.
+    // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
     if (about || !(error instanceof McpRefused) || error.code !== UNKNOWN_TOOL) throw error;
     const near = nearest(tool, tools);
     const hint = near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;

@@ -57,7 +57,7 @@ async function exportTenant(
     entries.map((entry) => ({ stored: entry, file: join(folder, ...entry.file.split("/")) })),
     resources,
   );
-  // Bodies first, then the index that names them, then tenant.yaml: without that, apply takes the export for unfinished.
+  // Bodies first, then the index that names them, then tenant.yaml: without that one, apply refuses the folder.
   const index = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
   await place.writeWhole(join(folder, place.INDEX_FILE), index);
   const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };

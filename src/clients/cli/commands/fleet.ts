@@ -76,7 +76,7 @@ async function applyBase(context: CommandContext, [base]: readonly [string], opt
   endRun(context, await follow(context, begun));
 }
 
-/** One request works through as many tenants as the platform allows, so requests follow each other until all are done. */
+/** One request works through as many tenants as the platform allows, so requests follow until all are done. */
 async function follow(context: CommandContext, begun: Run): Promise<Run> {
   let run = begun;
   for (let before = -1; isUnderWay(run) && run.done > before;) {

@@ -46,7 +46,7 @@ async function keep(context: CommandContext, globals: Globals): Promise<void> {
   context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
 }
 
-/** An operator who may see some tenants only is refused the list (403); that proves the token too. */
+/** Throws for a token that the server does not know. A 403 is no such refusal: the server looks at the token first. */
 async function checkToken(target: Parameters<typeof createAdminClient>[0], terminal: Terminal): Promise<void> {
   try {
     await createAdminClient(target, terminal.signal).json({ path: ["tenants"], query: { limit: 1 } });

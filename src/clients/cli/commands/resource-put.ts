@@ -1,5 +1,5 @@
-// Owns `tenantry resource put`: uploading files, whole folders or stdin. After an interruption the same command goes on where it
-// stopped.
+// Owns `tenantry resource put`: uploading files, whole folders or stdin. After an interruption the same command goes on
+// where it stopped.
 
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

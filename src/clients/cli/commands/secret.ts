@@ -1,5 +1,5 @@
-// Owns `tenantry secret`: texts that only a tenant's own tools read. A value comes from a file, from stdin or from a person
-// who types it unseen; never from the command line, which others on the machine can read.
+// Owns `tenantry secret`: texts that only a tenant's own tools read. A value comes from a file, from stdin or from a
+// person who types it unseen; never from the command line, which others on the machine can read.
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";

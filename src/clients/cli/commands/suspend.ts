@@ -1,4 +1,5 @@
-// Owns `tenantry suspend` and `tenantry resume`: stopping a tenant, a profile, a caller or a tool, and letting it go on.
+// Owns `tenantry suspend` and `tenantry resume`: stopping a tenant, a profile, a caller or a tool, and letting it go
+// on.
 
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";

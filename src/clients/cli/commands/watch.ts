@@ -134,7 +134,7 @@ function wordsOf(message: NotificationMessage): string {
   return `${typeof uri === "string" ? uri : ""} changed`;
 }
 
-/** `14:03:59`, where the person sits. */
+/** `14:03:59`, in the person's time zone. */
 function clock(now: Date): string {
   return [now.getHours(), now.getMinutes(), now.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
 }

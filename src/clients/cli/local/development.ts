@@ -1,11 +1,11 @@
-// Owns how a server is run on this machine, for `npm start` and for `tenantry stdio --local`: what `wrangler dev` is told, the
-// token of one start, when it is ready. Refuses to need the network.
+// Owns how a server is run on this machine, for `npm start` and for `tenantry stdio --local`: what `wrangler dev` is
+// told, the token of one start, when it is ready. Refuses to need the network.
 
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** Without these wrangler asks the network for a place to pretend to be at, and waits for it. */
+/** Without these wrangler asks the network for a location that it can pretend to be in, and waits for the answer. */
 export const OFFLINE = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
 
 /** Options of `wrangler dev` that a person may override on the command line. */

@@ -83,7 +83,7 @@ function endGroup(child: ChildProcess): void {
   }
 }
 
-/** Two servers on the same files would destroy them. */
+/** Takes the folder until the returned function is called: two servers on the same files would destroy them. */
 async function lock(state: string): Promise<() => Promise<void>> {
   const file = join(state, "server.pid");
   try {
@@ -102,7 +102,7 @@ async function lock(state: string): Promise<() => Promise<void>> {
   return async () => rm(file, { force: true });
 }
 
-/** False where another process has it. */
+/** Writes our process id into the file. False where it exists already. */
 async function take(file: string): Promise<boolean> {
   try {
     await writeFile(file, String(process.pid), { flag: "wx" });

@@ -1,5 +1,5 @@
-// Owns a server on this machine for as long as the bridge runs. A keeper process starts and stops it: its stdin is a pipe from
-// us, which the system closes however we end, so the keeper never outlives us for long.
+// Owns a server on this machine for as long as the bridge runs. A keeper process starts and stops it: its stdin is a
+// pipe from us, which the system closes however we end, so the keeper never outlives us for long.
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";

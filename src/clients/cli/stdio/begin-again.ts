@@ -1,5 +1,5 @@
-// Owns giving a local client a new 2025 session for one that the server lost: opened with the client's own words, and asked for
-// all that the lost one had been asked for.
+// Owns giving a local client a new 2025 session for one that the server lost: opened with the client's own words, and
+// asked for all that the lost one had been asked for.
 
 import { resultOf } from "../../../mcp-client/message.ts";
 import { request2025 } from "../../../mcp-client/outgoing.ts";

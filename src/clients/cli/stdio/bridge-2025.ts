@@ -79,7 +79,7 @@ export class Bridge2025 {
     await end2025(this.#wiring.endpoint, life.session, { limits }).catch(() => undefined);
   }
 
-  /** The server waits for this answer, so it is sent until it is taken. It is not sent into a new session, which asked nothing. */
+  /** Sends an answer until it is taken, because the server waits. Not into a new session, which asked nothing. */
   async #answer(text: string): Promise<void> {
     const { endpoint, signal } = this.#wiring;
     await this.#renewal;

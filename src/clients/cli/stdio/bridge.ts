@@ -1,5 +1,5 @@
-// Owns the bridge between a local client and its endpoint: each line goes to the era it belongs to, in the order it came.
-// Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
+// Owns the bridge between a local client and its endpoint: each line goes to the era it belongs to, in the order it
+// came. Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
 
 import { deferred } from "./deferred.ts";
 import { mcpReason } from "../terminal/mcp-problem.ts";
@@ -83,7 +83,7 @@ export class Bridge {
     if (sent.method === "initialize") this.#gate = work;
   }
 
-  /** After the handshake that may be on its way. Never rejects. */
+  /** Does the work after the handshake that may be on its way. Never rejects. */
   async #inTurn(work: () => Promise<void>): Promise<void> {
     try {
       await this.#gate;

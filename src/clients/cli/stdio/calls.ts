@@ -1,5 +1,5 @@
-// Owns the requests of the local client that are not answered yet: each is answered once, or never after it was cancelled.
-// Refuses more of them than this process can hold.
+// Owns the requests of the local client that are not answered yet: each is answered once, or never after it was
+// cancelled. Refuses more of them than this process can hold.
 
 import { deferred } from "./deferred.ts";
 import type { ResponseMessage } from "../../../mcp-client/message.ts";
@@ -88,7 +88,7 @@ export class OpenCalls {
     this.#idle = deferred();
   }
 
-  /** Until all are answered but subscriptions, which stay open for as long as the client lives. */
+  /** Settles when all are answered except subscriptions, which stay open for as long as the client lives. */
   async drained(): Promise<void> {
     while ([...this.#open].some(({ sent }) => sent.method !== "subscriptions/listen")) await this.#idle.promise;
   }

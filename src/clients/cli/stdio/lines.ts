@@ -1,4 +1,5 @@
-// Owns cutting what a local client writes into lines. Refuses lines that are too long or not UTF-8, and goes on after them.
+// Owns cutting what a local client writes into lines. Refuses lines that are too long or not UTF-8, and goes on after
+// them.
 
 export type Line = { readonly text: string } | { readonly broken: string };
 

@@ -1,5 +1,5 @@
-// Owns what a line of a local client is: a request, a notification, a response, or none of them; and what the bridge itself
-// answers. Refuses to change a message: what goes on is the text that came.
+// Owns what a line of a local client is: a request, a notification, a response, or none of them; and what the bridge
+// itself answers. Refuses to change a message: what goes on is the text that came.
 
 import { ERRORS } from "../../../protocol/errors.ts";
 import { errorResponse, isObject, parseMessage, type JsonObject, type RequestId } from "../../../protocol/jsonrpc.ts";

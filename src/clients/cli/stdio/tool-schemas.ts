@@ -29,7 +29,7 @@ export class ToolSchemas {
     return this.#known.get(name) ?? [];
   }
 
-  /** A page of tools/list, without the tools that must not be called. */
+  /** Learns from a page of tools/list, and returns it without the tools that must not be called. */
   learn(response: ResponseMessage): ResponseMessage {
     const result = resultOf(response);
     if (result === undefined || !Array.isArray(result.tools)) return response;

@@ -1,4 +1,5 @@
-// Owns answering a tool's questions at the terminal: forms field by field, and addresses to open. Refuses to invent answers.
+// Owns answering a tool's questions at the terminal: forms field by field, and addresses to open. Refuses to invent
+// answers.
 // https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation
 
 import type { ServerQuestion } from "../../../mcp-client/questions.ts";

@@ -1,4 +1,5 @@
-// Owns what a person is told when an MCP endpoint does not answer as it should: one line with its URL, and an exit code.
+// Owns what a person is told when an MCP endpoint does not answer as it should: one line with its URL, and an exit
+// code.
 
 import { describeFault, McpFault, httpStatusOf, type Fault } from "../../../mcp-client/fault.ts";
 import { rpcErrorOf } from "../../../mcp-client/message.ts";
@@ -19,7 +20,7 @@ export class McpRefused extends ServerRefused {
 
 type About = Pick<McpEndpoint, "url" | "hasKey">;
 
-/** As the error that a command ends with; an error that is no `McpFault` is returned as it is. */
+/** A fault as the error that a command ends with. An error that is no `McpFault` is returned as it is. */
 export function mcpProblem(error: unknown, endpoint: About): unknown {
   if (!(error instanceof McpFault)) return error;
   const { fault, cause } = error;
@@ -37,7 +38,7 @@ function problemOf(fault: Fault, said: string): CliError {
   return status === undefined ? new CliError(EXIT.unreachable, said) : new ServerRefused(status, said);
 }
 
-/** The same as text, for a log. */
+/** The message of that error, for a log. */
 export function mcpReason(error: unknown, endpoint: About): string {
   const problem = mcpProblem(error, endpoint);
   return problem instanceof Error ? problem.message : String(problem);

@@ -47,7 +47,7 @@ function parseProblem(text: string, contentType: string | null): ProblemDocument
   }
 }
 
-/** Fields and their rules, where there are any, because they say what to change. */
+/** Fields and their rules, where there are any, stand in place of the detail, because they say what to change. */
 function sentenceOf({ title = "", detail, errors = [], requestId }: ProblemDocument, status: number): string {
   const rules = errors.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`)).join("; ");
   const said = [title.replace(/\.$/, ""), rules || detail].filter(Boolean).join(": ");
@@ -62,7 +62,7 @@ function foreignAnswer(response: Response): string {
   return `${url} answered ${status} (${type}): no tenantry server answers there`;
 }
 
-/** What it means to a person that `fetch` threw. */
+/** The error that tells a person what it means that `fetch` threw. */
 export function unreachable(error: unknown, base: string): CliError {
   const code = codeOf(error);
   const why = REASONS[code] ?? lastMessage(error);

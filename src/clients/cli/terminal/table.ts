@@ -79,7 +79,7 @@ export function bytes(size: number): string {
   return `${scaled < 10 ? scaled.toFixed(1) : Math.round(scaled)} ${["B", "KiB", "MiB", "GiB"][power]}`;
 }
 
-/** Without milliseconds, which nobody reads. */
+/** An ISO 8601 time without its milliseconds, which nobody reads. */
 export function time(iso: string | null | undefined): string | null {
   return iso?.replace(/\.\d+Z$/, "Z") ?? null;
 }

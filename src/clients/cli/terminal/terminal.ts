@@ -96,7 +96,7 @@ export function printable(text: string): string {
   });
 }
 
-/** The same in one line. */
+/** `printable`, and in one line. */
 export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s*[\r\n]+\s*/g, " ").replaceAll("\t", " "));
 }
