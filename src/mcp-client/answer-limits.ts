@@ -1,4 +1,5 @@
-// Owns how long an answer may take and how large it may be. Infinity means no limit. Refuses to depend on what is asked.
+// Owns how long an answer may take and how large it may be. Infinity means no limit. Refuses to depend on what is
+// asked.
 
 export interface AnswerLimits {
   /** Until the head of the answer is there. */

@@ -1,5 +1,6 @@
-// Owns one request until its result is there, in either era: notifications are handed over, what the server asks back is
-// answered, and a request that is given up is cancelled at the server. Refuses to try again where anything went wrong.
+// Owns one request until its result is there, in either era: notifications are handed over, what the server asks back
+// is answered, and a request that is given up is cancelled at the server. Refuses to try again where anything went
+// wrong.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import type { ParamHeader } from "../protocol/headers.ts";
@@ -19,7 +20,7 @@ import { Stop } from "./stop.ts";
 export interface Asking extends RequestOptions {
   /** What is said about this request while it is worked on, such as progress. */
   readonly notified?: (message: NotificationMessage) => void | Promise<void>;
-  /** Without it the client answers no questions: in era 2025 they are refused, in era 2026 they are returned as the result. */
+  /** Without it no question is answered: in era 2025 they are refused, in era 2026 they are returned as the result. */
   readonly answer?: AnswerQuestion;
 }
 
@@ -76,7 +77,7 @@ function isGivenUp(error: unknown): boolean {
 export interface Client2026 {
   readonly endpoint: RemoteEndpoint;
   readonly about: ClientAbout;
-  /** One that no other request of this client has. */
+  /** Makes an id that no other request of this client has. */
   readonly nextId: () => RequestId;
 }
 

@@ -1,10 +1,11 @@
-// Owns how long to wait before something is tried again: longer after each failure, never shorter than the server asks, and
-// spread by chance, so that all clients of a server that was down do not come back at the same moment.
+// Owns how long to wait before something is tried again: longer after each failure, never shorter than the server asks,
+// and spread by chance, so that all clients of a server that was down do not come back at the same moment.
 
 import type { Clock } from "./clock.ts";
 
 const FIRST_MS = 1000;
 const LONGEST_MS = 30_000;
+/** A connection that held for so long was a success. */
 const STABLE_MS = 10_000;
 /** More than an hour is not waited, whatever a server asks. */
 const LONGEST_ASKED_MS = 3_600_000;
@@ -18,12 +19,16 @@ export class Backoff {
     this.#clock = clock;
   }
 
-  /** How the last connection was. Only one that held for a while is a success: servers close others as soon as they open. */
+  /**
+   * Tells how the last connection was. Only one that held for `STABLE_MS` ends the series of failures: some servers
+   * close every connection as soon as it opens. A shorter one that was useful makes the series short.
+   */
   ended(openMs: number, wasUseful: boolean): void {
     if (openMs >= STABLE_MS) this.#failures = 0;
     else if (wasUseful) this.#failures = Math.min(this.#failures, 1);
   }
 
+  /** How many milliseconds to wait now. `wishMs`: what the server asks for; undefined where it asks for nothing. */
   nextMs(wishMs: number | undefined): number {
     const askedMs = wishMs === undefined ? undefined : Math.min(wishMs, LONGEST_ASKED_MS);
     const isFirst = this.#failures === 0;
@@ -32,7 +37,7 @@ export class Backoff {
     // The first time is no failure yet: streams end now and then, and a server that names a time has chosen it.
     if (isFirst && askedMs !== undefined) return askedMs;
     const longest = Math.min(Math.max(askedMs ?? 0, FIRST_MS) * 2 ** doublings, LONGEST_MS);
-    // A random time in the second half of it.
+    // A random time between half of the longest and all of it.
     return Math.max(askedMs ?? 0, Math.round(longest * (0.5 + this.#clock.random() / 2)));
   }
 }

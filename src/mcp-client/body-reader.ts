@@ -1,5 +1,5 @@
-// Owns reading the body of one answer piece by piece, up to its limit. However the reading ends, the body has been read to its
-// end or cancelled, so that no connection stays open that nobody reads.
+// Owns reading the body of one answer piece by piece, up to its limit. However the reading ends, the body has been read
+// to its end or cancelled, so that no connection stays open that nobody reads.
 
 import { McpFault } from "./fault.ts";
 import type { Lifetime } from "./lifetime.ts";

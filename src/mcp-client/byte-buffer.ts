@@ -1,5 +1,5 @@
-// Owns bytes that arrive in pieces and are wanted in one: a piece that is all of it is not copied, and a million small pieces
-// take little more memory than their bytes.
+// Owns bytes that arrive in pieces and are wanted in one: a piece that is all of it is not copied, and a million small
+// pieces take little more memory than their bytes.
 
 const FIRST_CAPACITY = 4096;
 

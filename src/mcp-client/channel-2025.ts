@@ -1,5 +1,5 @@
-// Owns what both transports of era 2025 have in common: sending requests and notifications, the handshake, and an answer to the
-// server that must arrive. Refuses to know how messages travel.
+// Owns what both transports of era 2025 have in common: sending requests and notifications, the handshake, and an
+// answer to the server that must arrive. Refuses to know how messages travel.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
 
 import { dialect2025 } from "../protocol/era.ts";
@@ -45,7 +45,7 @@ export async function handshake(
 
 const PAUSES_MS = [100, 500, 2000] as const;
 
-/** For an answer that the server waits for: sent again where it may not have arrived, because getting it twice does no harm. */
+/** Sends an answer that the server waits for, again if it may not have arrived: getting it twice does no harm. */
 export async function tellUntilTaken(
   channel: Pick<Channel2025, "tell">,
   text: string,

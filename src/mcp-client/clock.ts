@@ -1,5 +1,5 @@
-// Owns what the client knows of time and chance. Whoever makes a client gives it a clock, so that tests do not have to wait.
-// Refuses timers that cannot be taken back.
+// Owns what the client knows of time and chance. Whoever makes a client gives it a clock, so that tests do not have to
+// wait. Refuses timers that cannot be taken back.
 
 export interface Clock {
   /** Milliseconds since 1970. */

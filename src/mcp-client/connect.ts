@@ -1,5 +1,5 @@
-// Owns finding out how a server speaks, newest way first: 2026-07-28, then a session over Streamable HTTP, then HTTP+SSE.
-// Refuses to mistake an outage or a refused credential for an old server.
+// Owns finding out how a server speaks, newest way first: 2026-07-28, then a session over Streamable HTTP, then
+// HTTP+SSE. Refuses to mistake an outage or a refused credential for an old server.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
 
 import { LATEST_2025, REVISION_2026, dialect2025 } from "../protocol/era.ts";

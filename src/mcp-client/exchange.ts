@@ -1,5 +1,5 @@
-// Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the fault.
-// Refuses to send anything twice: only the caller can judge whether that is safe.
+// Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
+// fault. Refuses to send anything twice: only the caller can judge whether that is safe.
 
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";

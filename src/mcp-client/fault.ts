@@ -119,7 +119,7 @@ const REFUSED_BEFORE_RUNNING = (["headerMismatch", "missingCapability", "unsuppo
   errorCode(key, "2026"),
 );
 
-/** Whether the server may have begun to do what it was asked. Only where this is false may the same request be sent again. */
+/** Whether the server may have begun to do what it was asked. A request may be sent again only if it has not. */
 export function mayHaveRun(fault: Fault): boolean {
   if (fault.sent === "no" || fault.kind === "redirect" || fault.kind === "sessionGone") return false;
   if (fault.kind === "status") return !REFUSED_AT_THE_DOOR.has(fault.http.status);

@@ -1,5 +1,5 @@
-// Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC message is
-// an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
+// Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC
+// message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
 import { BodyReader, oversized } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
@@ -47,7 +47,7 @@ export interface AnswerContext {
   readonly limits: AnswerLimits;
 }
 
-/** Throws a fault where this is no answer. No body is forgotten: each is read to its end, cancelled, or part of the answer. */
+/** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
 export async function readAnswer(response: Response, context: AnswerContext): Promise<HttpAnswer> {
   return new ArrivingAnswer(response, context).read();
 }

@@ -1,6 +1,6 @@
-// Owns one connection over HTTP+SSE, the transport of 2024-11-05: a GET stream on which everything arrives, and the URL that it
-// names, to which everything is posted. When the stream ends, open requests fail.
-// Refuses to post to another origin than that of the stream.
+// Owns one connection over HTTP+SSE, the transport of 2024-11-05: a GET stream on which everything arrives, and the URL
+// that it names, to which everything is posted. When the stream ends, open requests fail. Refuses to post to another
+// origin than that of the stream.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
@@ -19,7 +19,7 @@ import { Answers, answersIn, messagesIn, owned, violation, type McpReply } from 
 export interface HttpSseOptions extends RequestOptions {
   /** For servers that know where an earlier connection stopped. */
   readonly lastEventId?: string | undefined;
-  /** What the server says or asks unasked. The stream is not read on before this has settled. */
+  /** Takes what the server says or asks of its own accord. The stream is not read on before this has settled. */
   readonly take: (message: RequestMessage | NotificationMessage) => void | Promise<void>;
 }
 
@@ -69,7 +69,7 @@ interface Waiting {
 
 class Connection implements HttpSseConnection {
   readonly ended: Promise<McpFault | undefined>;
-  /** With the URL to post to. */
+  /** The endpoint with the URL to post to in place of that of the stream. */
   readonly #endpoint: RemoteEndpoint;
   readonly #stream: OpenStream;
   readonly #take: HttpSseOptions["take"];

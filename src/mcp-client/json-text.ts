@@ -1,5 +1,6 @@
-// Owns looking into JSON without making values of it: whether a text is JSON at all, and the text of each member as it was
-// written, so that a result can be passed on unchanged. Refuses what JSON.parse refuses, and nesting that could break a reader.
+// Owns looking into JSON without making values of it: whether a text is JSON at all, and the text of each member as it
+// was written, so that a result can be passed on unchanged. Refuses what JSON.parse refuses, and nesting that could
+// break a reader.
 // https://www.rfc-editor.org/rfc/rfc8259
 
 const MAX_DEPTH = 1000;
@@ -27,7 +28,7 @@ export interface JsonMember {
   readonly text: string;
 }
 
-/** In order, repeated names too; undefined where the text is not one JSON object, or one of more than `most` members. */
+/** In order, repeated names too; undefined where the text is not one JSON object, or has more than `most` members. */
 export function objectMembers(text: string, most: number): JsonMember[] | undefined {
   const scanner = new Scanner(text);
   const members: JsonMember[] = [];
@@ -54,7 +55,7 @@ export function memberText(text: string, wanted: string): string | undefined {
   return found;
 }
 
-/** The elements as they stand in the text; undefined where it is not one JSON array, or one of more than `most` elements. */
+/** The elements as they stand in the text; undefined where it is not one JSON array, or has more than `most`. */
 export function arrayElements(text: string, most: number): string[] | undefined {
   const scanner = new Scanner(text);
   const elements: string[] = [];
@@ -75,6 +76,7 @@ class Scanner {
     this.#text = text;
   }
 
+  /** Whether only white space is left. */
   isAtEnd(): boolean {
     return Number.isNaN(this.#next());
   }

@@ -52,13 +52,13 @@ export class Lifetime {
     if (this.#reason) throw this.#reason;
   }
 
-  /** In good order: everything has been read. */
+  /** Ends the exchange in good order, because everything has been read. */
   end(): void {
     this.#stopTotal();
     this.#caller?.removeEventListener("abort", this.#onAbort);
   }
 
-  /** Before its end: nobody wants the rest. */
+  /** Ends the exchange early, because nobody wants the rest. */
   abandon(reason?: McpFault): void {
     this.end();
     this.#interrupt?.(reason ?? new McpFault({ kind: "cancelled", sent: this.sent }));
@@ -66,7 +66,7 @@ export class Lifetime {
   }
 
   readonly #onAbort = (): void => {
-    // A caller may abort with a fault as the reason, such as a limit of its own. Only how far the request came is known here.
+    // A caller may abort with a fault as the reason, such as a limit of its own. Only this exchange knows what it sent.
     const reason: unknown = this.#caller?.reason;
     this.#stop(
       reason instanceof McpFault ? { ...reason.fault, sent: this.sent } : { kind: "cancelled", sent: this.sent },

@@ -1,5 +1,5 @@
-// Owns a `subscriptions/listen` that outlives its connection: it is sent again until the server ends or refuses it, or nobody
-// reads any more. Refuses to try again where it never worked, and to hide that something may have been missed.
+// Owns a `subscriptions/listen` that outlives its connection: it is sent again until the server ends or refuses it, or
+// nobody reads any more. Refuses to try again where it never worked, and to hide that something may have been missed.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { isObject } from "../protocol/jsonrpc.ts";

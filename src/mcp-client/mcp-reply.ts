@@ -1,5 +1,5 @@
-// Owns the messages that answer one request: notifications and questions, then exactly one response with the id of the request.
-// Refuses a response to another request, and a second one.
+// Owns the messages that answer one request: notifications and questions, then exactly one response with the id of the
+// request. Refuses a response to another request, and a second one.
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
 import { closeAnswer, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -13,8 +13,8 @@ export interface McpReply {
 }
 
 /**
- * To be read once. The response is the last message, and the reading ends after it; whoever stops before, or never begins,
- * calls `return`, as `for await` does when it is left.
+ * To be read once. The response is the last message, and the reading ends after it. Whoever stops before, or never
+ * begins, calls `return`, as `for await` does when it is left.
  */
 export type MessageStream = AsyncIterableIterator<Message, void, void>;
 
@@ -80,7 +80,7 @@ export function messagesIn(data: string): readonly Message[] {
   return messages;
 }
 
-/** Hands over everything else, and returns the response when the reading has ended: with `lingerMs`, a moment after it came. */
+/** Hands everything else to `take`. Returns the response when the reading has ended: up to `lingerMs` after it came. */
 export async function responseOf(
   { messages }: McpReply,
   take: (message: Exclude<Message, ResponseMessage>) => void | Promise<void> = () => {},
@@ -99,7 +99,7 @@ export function violation(rule: BrokenRule, detail: string): McpFault {
   return new McpFault({ kind: "violation", rule, detail, sent: "yes" });
 }
 
-/** A generator that is returned before it was started does not run its `finally`; this iterator calls `close` then too. */
+/** Calls `close` on `return`, even before the start: a generator that was not started does not run its `finally`. */
 export function owned<T>(
   items: AsyncGenerator<T, void, void>,
   close: () => void,

@@ -1,5 +1,5 @@
-// Owns what a text is as JSON-RPC: a request, a notification or a response, each with the text it came as.
-// Params, result and error are parsed only when somebody asks. Refuses to guess which of two members of the same name counts.
+// Owns what a text is as JSON-RPC: a request, a notification or a response, each with the text it came as. Params,
+// result and error are parsed only when somebody asks. Refuses to guess which of two members of the same name counts.
 
 import { isObject, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { arrayElements, objectMembers, type JsonMember } from "./json-text.ts";
@@ -49,8 +49,9 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** Of a message, which has five at most; of a batch. A text of some megabytes could have millions, each of them a string here. */
+/** A message has five members at most. A text of some megabytes could have millions, each of them a string here. */
 const MAX_MEMBERS = 50;
+/** How many messages a batch may have, for the same reason. */
 const MAX_BATCH = 1000;
 
 /** One message, or the several of a batch. */
@@ -89,7 +90,7 @@ function valueText({ name, text }: JsonMember): string | undefined {
   return text === "null" && name !== "id" ? undefined : text;
 }
 
-/** Wrapped in a list, because undefined is a legal id here (there is none) and must differ from an id that is not legal. */
+/** In a list, because undefined is legal (a message without an id) and must differ from an id that is not legal. */
 function idOf(members: Members): readonly [RequestId | null | undefined] | undefined {
   const text = members.get("id");
   const id: unknown = text === undefined ? undefined : JSON.parse(text);

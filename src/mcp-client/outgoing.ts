@@ -1,5 +1,5 @@
-// Owns the requests that a client sends, as text, with the headers that each era wants. A caller who has the text of a request
-// already can send that unchanged. Refuses to choose ids.
+// Owns the requests that a client sends, as text, with the headers that each era wants. A caller who has the text of a
+// request already can send that unchanged. Refuses to choose ids.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
 
 import { REVISION_2026 } from "../protocol/era.ts";

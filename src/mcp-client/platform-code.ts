@@ -1,5 +1,5 @@
-// Owns what can be read out of an error that `fetch` threw: the platform's word for it, and whether it came before anything
-// was sent. Refuses to read messages, which are written for people and change.
+// Owns what can be read out of an error that `fetch` threw: the platform's word for it, and whether it came before
+// anything was sent. Refuses to read messages, which are written for people and change.
 
 /** Names that Node has for a connection that never came about. Workers have no such names, so there nobody can know. */
 const NEVER_CONNECTED = new Set([
@@ -16,7 +16,7 @@ const NEVER_CONNECTED = new Set([
 const NOT_TRUSTED = /^(?:CERT_|UNABLE_TO_)|SELF_SIGNED/;
 const MAX_CAUSES = 8;
 
-/** Of the error, or of what caused it. */
+/** The code of the error, or of the first of its causes that has one. */
 export function platformCode(error: unknown): string | undefined {
   let at: unknown = error;
   for (let depth = 0; depth < MAX_CAUSES && at instanceof Error; depth += 1) {

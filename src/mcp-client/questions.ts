@@ -1,5 +1,5 @@
-// Owns what a 2025 server asks its client while it works: each question is handed over, and the answer is sent back. Questions
-// that are open when the work ends are dropped. Refuses more questions at once than a person could answer.
+// Owns what a 2025 server asks its client while it works: each question is handed over, and the answer is sent back.
+// Questions that are open when the work ends are dropped. Refuses more questions at once than a person could answer.
 // https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
 
 import { ERRORS } from "../protocol/errors.ts";
@@ -10,15 +10,16 @@ export interface ServerQuestion {
   /** `elicitation/create`, `sampling/createMessage`, `roots/list`. */
   readonly method: string;
   readonly params: JsonObject;
-  /** The server does not want to know any more. */
+  /** Aborts when the server no longer wants an answer. */
   readonly signal: AbortSignal;
 }
 
 /** Gives the result; undefined means that this client does not answer such questions. */
 export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | undefined>;
 
-/** At once, and in all: each of them is a request that we send. */
+/** How many questions may be open at once. */
 export const MAX_QUESTIONS_AT_ONCE = 32;
+/** How many questions one piece of work may ask in all, because each answer is a request that we send. */
 const MAX_ANSWERS = 500;
 const CANCELLED = "notifications/cancelled";
 

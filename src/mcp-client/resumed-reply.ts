@@ -1,5 +1,6 @@
-// Owns reading the answer to one 2025 request across broken connections: a stream with event ids is continued where it broke, as
-// often as the server closes it. Refuses to send the request again, and to wait for a server that does not come back.
+// Owns reading the answer to one 2025 request across broken connections: a stream with event ids is continued where it
+// broke, as often as the server closes it. Refuses to send the request again, and to wait for a server that does not
+// come back.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
 
 import type { RequestId } from "../protocol/jsonrpc.ts";
@@ -110,7 +111,7 @@ class ResumedReading {
     if (!(await pause(clock, waitMs, this.#stop.signal))) throw this.#stop.fault();
   }
 
-  /** A fault of one attempt, told of the whole: the request had been sent before, and the limit is that of all attempts. */
+  /** A fault of one attempt as one of the whole: the request was sent before, and the limit is for all attempts. */
   #ofTheWhole({ fault, cause }: McpFault): McpFault {
     const isOverTime = fault.kind === "timeout" && fault.stage === "total";
     const time = isOverTime ? { afterMs: this.#resuming.totalMs } : {};

@@ -1,5 +1,5 @@
-// Owns finding server-sent events in a stream of bytes that arrives in pieces of any size: names, data, ids, the asked pause.
-// Works on bytes, so that a limit on them is exact. Refuses an event that is too long, and to know who reads.
+// Owns finding server-sent events in a stream of bytes that arrives in pieces of any size: names, data, ids, the asked
+// pause. Works on bytes, so that a limit on them is exact. Refuses an event that is too long, and to know who reads.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 
 import { ByteBuffer } from "./byte-buffer.ts";
@@ -16,7 +16,7 @@ export interface ServerSentEvent {
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const COLON = 0x3a;
-/** It goes back in a header: platforms write other characters there in different ways, and servers refuse long headers. */
+/** An id goes back in a header, where platforms write other characters differently, and servers refuse long ones. */
 const USABLE_ID = /^[\x20-\x7e]{1,4096}$/;
 
 export class EventParser {
@@ -128,7 +128,7 @@ class LineEnds {
     this.#bytes = bytes;
   }
 
-  /** From there on; -1 for none. */
+  /** The first end at `from` or later; -1 for none. */
   next(from: number): number {
     if (this.#feed !== -1 && this.#feed < from) this.#feed = this.#bytes.indexOf(LINE_FEED, from);
     if (this.#return !== -1 && this.#return < from) this.#return = this.#bytes.indexOf(CARRIAGE_RETURN, from);

@@ -26,7 +26,7 @@ export function parseSession(value: unknown): Session2025 | undefined {
   return isObject(hello) && isObject(capabilities) ? { id, revision, hello, capabilities } : undefined;
 }
 
-/** The session that an answer to `initialize` begins. Its revision may be one that we do not know; the caller judges that. */
+/** The session that an answer to `initialize` begins. The caller judges its revision, which may be an unknown one. */
 export function beginSession(hello: JsonObject, result: JsonObject, headers: Headers): Session2025 {
   const id = headers.get("mcp-session-id") || undefined;
   if (id !== undefined && !SESSION_ID.test(id)) throw violation("badSessionId", "the session id is no visible ASCII");
@@ -40,7 +40,7 @@ function isRevision(value: unknown): value is string {
   return typeof value === "string" && /^[\x21-\x7e]{1,64}$/.test(value);
 }
 
-/** The headers of every request in it. */
+/** The headers of every request in the session; none before it has begun. */
 export function sessionHeaders(session: Session2025 | undefined): Record<string, string> {
   if (session === undefined) return {};
   return {

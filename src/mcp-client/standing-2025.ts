@@ -1,5 +1,5 @@
-// Owns the stream of a 2025 session on which a server speaks unasked: it is opened, and continued where it stopped, for as long
-// as somebody reads. Refuses to insist where a server has no such stream.
+// Owns the stream of a 2025 session on which a server speaks unasked: it is opened, and continued where it stopped, for
+// as long as somebody reads. Refuses to insist where a server has no such stream.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
 import { Backoff } from "./backoff.ts";
@@ -33,8 +33,8 @@ export interface StandingOptions extends RequestOptions {
 }
 
 /**
- * Ends where the server has no such stream, and when the signal comes. Throws where the server refuses it; `sessionGone` only
- * where the stream has been open, because servers without it say 404 too.
+ * Ends where the server has no such stream, and when the signal comes. Throws where the server refuses it;
+ * `sessionGone` only where the stream has been open, because servers without it say 404 too.
  */
 export function followStanding(
   endpoint: RemoteEndpoint,

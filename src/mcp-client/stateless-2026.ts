@@ -1,5 +1,5 @@
-// Owns 2026-07-28 over Streamable HTTP: each request is an exchange of its own, without a session, and closing it cancels it.
-// Refuses to continue a stream that broke, which this revision does not allow, and to send a request twice.
+// Owns 2026-07-28 over Streamable HTTP: each request is an exchange of its own, without a session, and closing it
+// cancels it. Refuses to continue a stream that broke, which this revision does not allow, and to send a request twice.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
 
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";

@@ -17,7 +17,7 @@ export class Stop {
     return this.#own.signal;
   }
 
-  /** By the reader. */
+  /** Ends the work because its reader stops, or because it is done. */
   readonly end = (): void => {
     this.#caller?.removeEventListener("abort", this.#follow);
     this.#own.abort();
