@@ -1,6 +1,6 @@
-// The five tools of the shared notebook. They keep notes as resources under note:// and nothing anywhere else.
-// Every answer repeats ids and titles in its text, because some clients show their model only the text.
-// Schemas are in zod/mini, which keeps this Worker small; examples/own-tools has tools in zod itself, which reads better.
+// The five tools of the shared notebook. They keep notes as resources under note:// and nothing anywhere else. Every
+// answer repeats ids and titles in its text, because some clients show their model only the text. Schemas are in
+// zod/mini, which keeps this Worker small; examples/own-tools has tools in zod itself, which reads better.
 import * as z from "zod/mini";
 import "../zod-mini.ts";
 import { defineTool } from "../tenantry.ts";
