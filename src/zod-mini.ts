@@ -1,5 +1,5 @@
-// Owns what zod/mini leaves out and tools need: writing its schemas as JSON Schema, and texts for what is wrong with a value.
-// Import it once, for its effect, before the first definition. zod itself brings both.
+// Owns what zod/mini leaves out and tools need: writing its schemas as JSON Schema, and texts for what is wrong with a
+// value. Import it once, for its effect, before the first definition. zod itself brings both.
 
 import { en } from "zod/locales";
 import { config, type $ZodType } from "zod/v4/core";
