@@ -1,4 +1,4 @@
-// Owns the one error that I/O code throws: a key of the error table. What it shows is what the table says.
+// Owns the one error that I/O code throws. It carries a key of the error table, which gives its code and status.
 
 import { failure, type ErrorKey, type Failure } from "./errors.ts";
 
@@ -6,7 +6,7 @@ export class AppError extends Error {
   override readonly name = "AppError";
   readonly key: ErrorKey;
   readonly retryAfter: number | undefined;
-  /** `retryAfter` in seconds; `cause` is for logs only. */
+  /** `message` is shown in place of the table's text; `retryAfter` is in seconds; `cause` is for logs only. */
   constructor(
     key: ErrorKey,
     about: { readonly message?: string; readonly retryAfter?: number; readonly cause?: unknown } = {},

@@ -1,5 +1,5 @@
-// Owns what the protocol's methods ask: one view, what one principal sees of one tenant in one profile, ready to be called.
-// Refuses to say where things come from: content in code, in KV, or from an upstream look the same here.
+// Owns what the protocol's methods ask: one view (what one principal sees of one tenant in one profile), ready to be
+// called. Refuses to say where things come from: code, storage and a server elsewhere look the same here.
 
 import type { Call } from "./call.ts";
 import type { PromptDefinition, ServerInfo, TemplateDefinition, ToolDefinition } from "./definition.ts";
@@ -8,16 +8,19 @@ import type { JsonObject } from "./jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
 import type { AskedUri, AskedValue } from "./source.ts";
 
-/** What a view lists, the same object for as long as the view is the same: encodings are kept by it. */
+/**
+ * What a view lists. A backend gives the same object for as long as the view is the same, because the encoded lists are
+ * cached under it.
+ */
 export interface Definitions {
   readonly server: ServerInfo;
   readonly instructions: string | undefined;
-  /** How long, and by whom, the lists may be kept. */
+  /** How long clients may keep the lists, and whether others may share them. */
   readonly cache: CacheHint;
   readonly tools: readonly ToolDefinition[];
   readonly prompts: readonly PromptDefinition[];
   readonly templates: readonly TemplateDefinition[];
-  /** `_meta` of every list: what is missing from it, and why. undefined: nothing is. */
+  /** `_meta` of every list: what is missing from the lists, and why; undefined when nothing is missing. */
   readonly meta: JsonObject | undefined;
 }
 
@@ -45,10 +48,10 @@ export interface CompletionRequest extends AskedValue {
 
 export interface Backend {
   readonly definitions: Definitions;
-  /** A failure says why a name that was there is not; undefined: there is no such name. */
+  /** A failure says why a known name cannot be used, such as a suspended tool; undefined: there is no such name. */
   tool(name: string): FoundTool | Failure | undefined;
   prompt(name: string): FoundPrompt | Failure | undefined;
-  /** `cursor` is the client's; the backend decodes it and answers invalidParams when it is not its own. */
+  /** `cursor` comes from the client; the backend answers `invalidParams` to one that it did not make. */
   listResources(cursor: string | undefined): Promise<Page | Failure>;
   readResource(asked: AskedUri, call: Call): Promise<CallOutcome>;
   complete(request: CompletionRequest, call: Call): Promise<readonly string[] | Failure>;

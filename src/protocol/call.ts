@@ -1,49 +1,50 @@
-// Owns what a running request is to a method and to a source: who asks, under which rules, and how it is told and asked.
+// Owns what methods and sources may know of a running request: what it asks, in which dialect, and how its client is
+// notified and asked. Refuses to say who calls: that is known to the host of the call.
 
 import type { Dialect } from "./era.ts";
 import type { JsonObject, RequestId } from "./jsonrpc.ts";
 import type { LogLevel } from "./meta.ts";
 
-/** Everything a handler may know about the request that runs it. */
+/** One running request. */
 export interface Call {
   readonly dialect: Dialect;
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
-  /** The client's declared capabilities; empty for a bare 2025 request. */
+  /** The client's declared capabilities; empty for a 2025 request without a session. */
   readonly capabilities: JsonObject;
   readonly progressToken: string | number | undefined;
-  /** Era 2026: the level this request asked for. In era 2025 the session knows. */
+  /** Era 2026 only: the level that this request asked for. In era 2025 the session keeps the level. */
   readonly logLevel: LogLevel | undefined;
   readonly session: SessionPort | undefined;
-  /** Era 2025: how this call asks its client; undefined where it cannot. */
+  /** Era 2025 only: how this call asks its client; undefined where it cannot ask. */
   readonly questions?: QuestionPort | undefined;
   readonly sink: EventSink;
-  /** A request header by name; era 2026 mirrors arguments there. */
+  /** A request header by name. Clients of era 2026 repeat some arguments in headers. */
   header(name: string): string | null;
-  /** Milliseconds since the epoch: this folder has no clock. */
+  /** Milliseconds since the epoch. The caller brings the clock, because this folder has none. */
   now(): number;
 }
 
-/** What a 2025 session remembers. */
+/** The session of a 2025 request: what it is and what it remembers. */
 export interface SessionPort {
-  /** The client asked for no official revision in initialize. */
+  /** The client's initialize asked for something that is no dated revision, such as "1.0". */
   readonly unofficial: boolean;
   /** undefined: the client never set one. */
   logLevel(): Promise<LogLevel | undefined>;
   setLogLevel(level: LogLevel): Promise<void>;
-  /** `asked` is how the client wrote it. false: there are as many subscriptions as there may be. */
+  /** `uri` is normalized, `asked` is as the client wrote it. false: the session has no room for another. */
   subscribe(uri: string, asked: string): Promise<boolean>;
   unsubscribe(uri: string): Promise<void>;
 }
 
 export interface PutQuestion {
   readonly name: string;
-  /** Another text, another question. */
+  /** Made from the question, its name and its try: answers are matched to questions by it. */
   readonly digest: string;
   readonly method: string;
   readonly params?: JsonObject;
-  /** Called with what the client says of its progress; absent: it is not asked to. */
+  /** Receives the params of progress notifications; without it the question carries no progress token. */
   readonly heard?: ((progress: JsonObject) => void) | undefined;
 }
 
@@ -53,23 +54,26 @@ export type ClientResponse =
 
 /** How a running call of era 2025 asks its client, on its own stream. */
 export interface QuestionPort {
-  /** Under which name the authority remembers what this call did once; undefined: it cannot run again. */
+  /** The name under which the authority records what this call did once; undefined for a call that cannot run again. */
   readonly nonce: string | undefined;
-  /** What earlier runs of the same call kept. */
+  /** Results of `memo` and `once` from earlier runs of the same call, by key. */
   readonly memos: Readonly<Record<string, unknown>>;
-  /** Answers by digest, all of them; undefined: the answer will find somebody else, and this run is over. */
+  /**
+   * Waits until every question is answered; gives the answers by digest. undefined: another run of the call will get
+   * them, and this run must stop. `memos`: what that run shall find.
+   */
   ask(
     questions: readonly PutQuestion[],
     memos: Readonly<Record<string, unknown>>,
   ): Promise<ReadonlyMap<string, ClientResponse> | undefined>;
-  /** Nobody waits for the answers any more. */
+  /** Tells the client that nobody waits for the open answers any more. */
   withdraw(reason: string): void;
 }
 
-/** Where notifications of a running request go. Delivery may be impossible; then they are dropped without a word. */
+/** Where notifications of a running request go. Those that cannot be delivered are dropped silently. */
 export interface EventSink {
   notify(method: string, params: JsonObject): void;
-  /** Aborts when the request is cancelled by the rule of its era. */
+  /** Aborts when the client cancels: with a notification in era 2025, by closing the stream in era 2026. */
   readonly cancelled: AbortSignalLike;
 }
 

@@ -1,5 +1,5 @@
 // Owns the first decision about a message: which era and dialect it is, or why it is refused.
-// Pure: plain header values and parsed JSON in, a value out. The ladder's order is asserted by the official suite.
+// Pure: plain header values and parsed JSON in, a value out. The official suite asserts the order of the checks.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
 
 import { DEFAULT_DIALECT, DIALECT_2026, dialect2025, REVISION_2026, type Dialect, type Era } from "./era.ts";
@@ -8,7 +8,7 @@ import { checkStandardHeaders } from "./headers.ts";
 import { isObject, parseMessage, type JsonObject, type EchoId, type RpcMessage, type RpcRequest } from "./jsonrpc.ts";
 import { isLogLevel, META } from "./meta.ts";
 
-/** Header values as received; null when absent. */
+/** `MCP-Protocol-Version`, `Mcp-Session-Id`, `Mcp-Method` and `Mcp-Name` as received; null when absent. */
 export interface InboundHeaders {
   readonly version: string | null;
   readonly session: string | null;
@@ -32,7 +32,7 @@ export type Classified =
       readonly dialect: Dialect;
     }
   | { readonly kind: "batch2025"; readonly messages: readonly RpcMessage[] }
-  /** A notification of either era that nothing here needs to act on. */
+  /** A notification of era 2026: this server acts on none of them. */
   | { readonly kind: "ignored" };
 
 export const MAX_BATCH = 50;
@@ -51,7 +51,7 @@ export function classify(body: unknown, headers: InboundHeaders): Classified {
       return in2025(message, headers);
     case "response":
       if (era === "2026") {
-        // The id is one of ours, not of the client's requests: an answer must not repeat it.
+        // A response repeats the id of a server's request; the refusal must not use it as the id of a client's.
         return rejected(era, undefined, failure("invalidRequest", "Invalid Request: this revision asks no questions"));
       }
       return in2025(message, headers);
@@ -100,7 +100,10 @@ function checkEnvelope(meta: JsonObject): string | undefined {
   return undefined;
 }
 
-/** The dialect a session names replaces this one later; without a session it is what the header says, or 2025-03-26. */
+/**
+ * The dialect is what the version header says, or 2025-03-26 without one; a session's own dialect replaces it later.
+ * `initialize` passes under any header, because it names its revision in the body.
+ */
 function in2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: InboundHeaders): Classified {
   const dialect = headers.version === null ? DEFAULT_DIALECT : dialect2025(headers.version);
   if (dialect) return { kind: "message2025", message, dialect };
@@ -130,7 +133,7 @@ function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Class
   return { kind: "batch2025", messages };
 }
 
-/** The era claim of a message: whatever stands at _meta protocolVersion, undefined when the key is absent. */
+/** The version that a message claims in `_meta`, of whatever type; undefined when the key is absent. */
 function claimOf(params: JsonObject | undefined): unknown {
   const meta = params?._meta;
   return isObject(meta) && META.protocolVersion in meta ? (meta[META.protocolVersion] ?? null) : undefined;

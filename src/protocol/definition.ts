@@ -1,5 +1,5 @@
-// Owns what can be listed: tools, prompts, resources and templates in wire form, with what the protocol must know of each.
-// Refuses to say where one comes from, and how it is called.
+// Owns what can be listed: tools, prompts, resources and templates in wire form, with what the protocol must know of
+// each. Refuses to say where one comes from, and how it is called.
 
 import type { ParamHeader } from "./headers.ts";
 import type { JsonObject } from "./jsonrpc.ts";
@@ -16,17 +16,20 @@ export interface ServerInfo {
 export interface ToolDefinition {
   readonly wire: JsonObject & { readonly name: string };
   readonly paramHeaders: readonly ParamHeader[];
-  /** Its result outlives a lost connection, in revisions that can resume. */
+  /** Set when a client that lost its connection can come back for the result, in revisions that can resume. */
   readonly resumable?: Resumable | undefined;
-  /** Whether a call whose run was lost may be run again; one that may not ends with an error that says so. */
+  /** Whether a call whose run was lost may run again; otherwise such a call ends with an error that says so. */
   readonly repeatable: boolean;
 }
 
-/** How the stream of a resumable call behaves; https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+/**
+ * How the stream of a resumable call behaves.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+ */
 export interface Resumable {
-  /** Milliseconds after which the connection is closed, for the client to come back; only where revisions know it. */
+  /** Milliseconds until the server closes the connection for the client to come back; only from 2025-11-25 on. */
   readonly closeAfterMs: number;
-  /** Milliseconds after which it shall come back. */
+  /** Milliseconds that the client shall wait before it comes back. */
   readonly retryMs: number;
 }
 
@@ -35,7 +38,7 @@ export interface PromptDefinition {
 }
 
 export interface ResourceDefinition {
-  /** Normalized. */
+  /** In the normal form of `parseUri`. */
   readonly uri: string;
   readonly wire: JsonObject;
 }

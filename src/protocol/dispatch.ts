@@ -30,7 +30,7 @@ const SHARED: Readonly<Record<string, Method>> = {
   "completion/complete": complete,
 };
 
-/** `initialize` and `subscriptions/listen` are answered where sessions and streams are made, before this is asked. */
+/** Without `initialize` and `subscriptions/listen`: http/ answers these, because it makes sessions and streams. */
 const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
   "2025": new Map(
     Object.entries({
@@ -49,6 +49,7 @@ export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<Ca
   return method === undefined ? failure("methodNotFound") : method(call, backend);
 }
 
+/** A JSON-RPC response as text, with its HTTP status; `retryAfter` in seconds. */
 export interface Answer {
   readonly json: string;
   readonly status: number;
@@ -75,8 +76,8 @@ export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Diale
 }
 
 export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
-  // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves it out. A request that says null
-  // itself is answered with the same in both: docs/founding-documents.md.
+  // Where no id could be read, era 2025 says null as JSON-RPC does; 2026-07-28 leaves the id out. A message whose own
+  // id is null is answered with null in both eras: docs/founding-documents.md.
   const shown = id === undefined && era === "2025" ? null : id;
   const message = fault.message ?? ERRORS[fault.error].message;
   return {
@@ -97,7 +98,10 @@ function encodeResult(outcome: Complete, dialect: Dialect, server: ServerInfo): 
   return splice(json, (own ? stampWith(own, server) : stampOf(server)) + hint);
 }
 
-/** A handler's result does not speak for the protocol: these members are written here alone, `_meta` where it is stamped. */
+/**
+ * Takes out the members that only this file may write, so that a handler cannot set them. In dialects with stamps it
+ * takes out `_meta` too: the stamp contains it.
+ */
 function withoutStamps(result: JsonObject, { stamps }: Dialect): JsonObject {
   const { resultType, ttlMs, cacheScope, _meta } = result;
   const isMeta = stamps && _meta !== undefined;
@@ -118,7 +122,7 @@ function stampWith(meta: JsonObject, server: ServerInfo): string {
   return `"resultType":"complete","_meta":${JSON.stringify({ ...meta, [META.serverInfo]: server })}`;
 }
 
-/** Puts members in front of an object that is JSON already. */
+/** Puts `members`, JSON without its braces, in front of those of an object that is JSON already. */
 function splice(json: string, members: string): string {
   return json === "{}" ? `{${members}}` : `{${members},${json.slice(1)}`;
 }

@@ -3,7 +3,7 @@
 export type Era = "2025" | "2026";
 
 export const REVISIONS_2025 = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
-/** Echoed and served as 2024-11-05, from which it differs in nothing that is served here. */
+/** A client that asks for it is answered with it and served as 2024-11-05: nothing served here differs between them. */
 const EARLIEST = "2024-10-07";
 export const REVISION_2026 = "2026-07-28";
 
@@ -12,7 +12,10 @@ export type Revision = (typeof REVISIONS_2025)[number] | typeof REVISION_2026;
 export interface Dialect {
   readonly era: Era;
   readonly revision: Revision;
-  /** JSON-RPC batches; https://modelcontextprotocol.io/specification/2025-03-26/basic#batching, removed in 2025-06-18. */
+  /**
+   * JSON-RPC batches, which 2025-06-18 removed.
+   * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
+   */
   readonly batches: boolean;
   /** Where arguments that break the tool's schema are reported; SEP-1303 moved them into the result. */
   readonly invalidArguments: "error" | "result";
@@ -95,12 +98,15 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
   },
 };
 
-/** What a 2025 request without version header and session is taken for; 2025-06-18 transports, "Protocol Version Header". */
+/**
+ * The dialect of a 2025 request that has neither version header nor session.
+ * https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#protocol-version-header
+ */
 export const DEFAULT_DIALECT = DIALECTS["2025-03-26"];
 export const LATEST_2025 = DIALECTS["2025-11-25"];
 export const DIALECT_2026 = DIALECTS[REVISION_2026];
 
-/** Also by the name that an early client was answered with. */
+/** The dialect of a revision of era 2025, 2024-10-07 included; undefined for any other text. */
 export function dialect2025(revision: string): Dialect | undefined {
   if (revision === EARLIEST) return DIALECTS["2024-11-05"];
   return (REVISIONS_2025 as readonly string[]).includes(revision) ? DIALECTS[revision as Revision] : undefined;
@@ -108,9 +114,9 @@ export function dialect2025(revision: string): Dialect | undefined {
 
 export interface Negotiated {
   readonly dialect: Dialect;
-  /** What the initialize result says; 2024-10-07 is echoed and served as 2024-11-05. */
+  /** The revision that the initialize result names; 2024-10-07 where the client asked for that. */
   readonly answered: string;
-  /** The client asked for no official revision at all, such as "1.0". */
+  /** What the client asked for is no dated revision, such as "1.0". */
   readonly unofficial: boolean;
 }
 

@@ -1,5 +1,5 @@
 // Owns the one table of everything that can go wrong: key, JSON-RPC code and HTTP status in each era, default text.
-// Refuses per-call codes: an answer that is not in this table cannot be given.
+// Refuses per-call codes: an error that is not in this table cannot be answered.
 
 import type { Era } from "./era.ts";
 
@@ -10,8 +10,9 @@ interface ErrorRow {
 }
 
 /**
- * Codes: https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes. A method's own errors answer 200 in
- * both eras (they are the payload); what is refused before a method runs answers with an HTTP status of its own.
+ * Codes: https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes
+ * What a method itself answers with has HTTP status 200 in both eras, apart from `missingCapability`. What is refused
+ * before a method runs has a status of its own.
  */
 export const ERRORS = {
   parseError: { code: -32700, status: 400, message: "Parse error" },

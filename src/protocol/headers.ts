@@ -19,14 +19,14 @@ export function decodeHeaderValue(value: string): string | undefined {
   return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined;
 }
 
-/** As a header carries it: as it is where that is safe, else as Base64. */
+/** The value itself where a header carries it safely, else `=?base64?…?=` around the Base64 of its UTF-8. */
 export function encodeHeaderValue(value: string): string {
   const isSafe = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/.test(value);
   if (isSafe && !(value.startsWith(PREFIX) && value.endsWith(SUFFIX))) return value;
   return PREFIX + encodeBase64(encodeUtf8(value)) + SUFFIX;
 }
 
-/** Half of a surrogate pair has no UTF-8 and becomes U+FFFD, as it does when the body is sent. */
+/** Half of a surrogate pair cannot be written in UTF-8 and becomes U+FFFD, as it does when the body is sent. */
 function encodeUtf8(text: string): number[] {
   const escaped = encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
   return Array.from(escaped.matchAll(/%(..)|./g), ([char, hex]) =>
@@ -43,6 +43,7 @@ function decodeUtf8(base64: string): string | undefined {
   }
 }
 
+/** Base64 is written out here, because this folder knows no platform and so has no `atob`. */
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 function decodeBase64(text: string): number[] {
@@ -79,7 +80,7 @@ export const NAME_HEADER_SOURCE: Readonly<Record<string, "name" | "uri">> = {
   "resources/read": "uri",
 };
 
-/** What every request says about itself beside its body. */
+/** The headers that every request of era 2026 carries for its body. */
 export function standardHeaders(method: string, params: JsonObject): Record<string, string> {
   const source = NAME_HEADER_SOURCE[method];
   const name = source === undefined ? undefined : params[source];
@@ -89,6 +90,7 @@ export function standardHeaders(method: string, params: JsonObject): Record<stri
   };
 }
 
+/** undefined: the headers say the same as the body. */
 export function checkStandardHeaders(
   method: string,
   params: JsonObject,
@@ -114,7 +116,7 @@ export interface ParamHeader {
   readonly type: "string" | "integer" | "boolean";
 }
 
-/** What the arguments of a call say in headers; what has no value there has no header. */
+/** The `Mcp-Param-*` headers for the arguments of a call; an argument that is absent or null has no header. */
 export function paramHeaders(mirrored: readonly ParamHeader[], args: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { header, path } of mirrored) {
@@ -126,6 +128,7 @@ export function paramHeaders(mirrored: readonly ParamHeader[], args: unknown): R
   return headers;
 }
 
+/** undefined: the headers say the same as the arguments. */
 export function checkParamHeaders(
   mirrored: readonly ParamHeader[],
   args: JsonObject,
@@ -153,7 +156,10 @@ function checkMirror(name: string, raw: string | null, value: unknown): Failure 
   return same ? undefined : mismatch(`${name} header does not match the argument`);
 }
 
-/** Decimal only: an intermediary that reads the header knows no hexadecimal and rounds nothing. */
+/**
+ * Plain decimals and exact integers only: an intermediary that reads the header may know no hexadecimal, and does not
+ * round as JavaScript does.
+ */
 function isSameNumber(text: string, value: number): boolean {
   return /^-?\d+(?:\.\d+)?$/.test(text) && Number.isSafeInteger(value) && Number(text) === value;
 }
@@ -169,7 +175,7 @@ function valueAt(args: JsonObject, path: readonly string[]): unknown {
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** Every annotated property of an input schema, or the rule that an annotation breaks. */
+/** Every property that an input schema annotates with `x-mcp-header`, or the rule that an annotation breaks. */
 export function collectParamHeaders(schema: JsonObject): ParamHeader[] | { readonly broken: string } {
   const found: ParamHeader[] = [];
   const broken = collect(schema, [], found) ?? misplaced(schema, "", true);
@@ -202,7 +208,10 @@ function collect(schema: JsonObject, path: readonly string[], found: ParamHeader
 const NO_SCHEMA = new Set(["const", "default", "enum", "examples", "required", "dependentRequired"]);
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"]);
 
-/** Annotations count only along `properties`; anywhere else they make the definition invalid. */
+/**
+ * Finds an `x-mcp-header` that is not on a property reached through `properties` alone: there is no argument to mirror
+ * there, so the definition is invalid. `reachable`: only `properties` led here so far.
+ */
 function misplaced(schema: unknown, at: string, reachable: boolean): string | undefined {
   if (Array.isArray(schema)) return firstOf(schema, (item) => misplaced(item, at, false));
   if (!isObject(schema)) return undefined;

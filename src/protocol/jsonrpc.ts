@@ -24,7 +24,7 @@ export interface RpcResponse {
   readonly error?: JsonObject;
 }
 
-/** What an answer may echo: null is what the message said itself, undefined that nothing legal could be read. */
+/** The id that an answer repeats: null when the message said null itself, undefined when it had no legal id. */
 export type EchoId = RequestId | null | undefined;
 
 export interface RpcInvalid {
@@ -39,7 +39,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A larger integer was rounded when it was parsed: its echo would be another id. */
+/** A larger integer was rounded when the JSON was parsed, so the answer would repeat another id. */
 export function isRequestId(value: unknown): value is RequestId {
   return typeof value === "string" || Number.isSafeInteger(value);
 }
@@ -77,7 +77,7 @@ function parseResponse(value: JsonObject, id: EchoId): RpcMessage {
   return hasResult ? { kind: "response", id, result: body } : { kind: "response", id, error: body };
 }
 
-/** `resultJson` is already JSON: the hot path never serialises a list twice. */
+/** `resultJson` is JSON already, so that a cached list is not serialised again. */
 export function resultResponse(id: RequestId, resultJson: string): string {
   return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${resultJson}}`;
 }

@@ -20,6 +20,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return (LOG_LEVELS as readonly unknown[]).includes(value);
 }
 
+/** Whether a message of `level` is as severe as `minimum`, or more. */
 export function reaches(level: LogLevel, minimum: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minimum);
 }
@@ -27,7 +28,10 @@ export function reaches(level: LogLevel, minimum: LogLevel): boolean {
 /** What a server may ask of a client; a dot names a sub-capability. */
 export type ClientCapability = "elicitation" | "elicitation.url" | "sampling" | "sampling.tools" | "roots";
 
-/** An elicitation capability without members means form mode; client/elicitation, "Capabilities". */
+/**
+ * `elicitation` alone asks for form mode. A client has it that declares `form`, or that declares no mode at all.
+ * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#capabilities
+ */
 export function hasCapability(capabilities: JsonObject, capability: ClientCapability): boolean {
   const [name, part] = capability.split(".") as [string, string | undefined];
   const declared = capabilities[name];
@@ -37,7 +41,7 @@ export function hasCapability(capabilities: JsonObject, capability: ClientCapabi
   return isObject(declared.form) || !isObject(declared.url);
 }
 
-/** The smallest ClientCapabilities object that holds the capability: what -32021 shows. */
+/** The smallest ClientCapabilities object with this capability, for the data of a `missingCapability` error. */
 export function requiredCapabilities(capability: ClientCapability): JsonObject {
   const [name, part] = capability.split(".") as [string, string | undefined];
   return { [name]: part === undefined ? {} : { [part]: {} } };

@@ -1,6 +1,6 @@
 // Owns finding what somebody may have meant: the name that differs least from the one they wrote.
 
-/** undefined: none is near enough to be meant. */
+/** The known name that differs least, whatever its case; undefined when more than a third of its letters differ. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const most = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
@@ -12,7 +12,10 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour; `enough`: not counted further. */
+/**
+ * How many letters to insert, delete, replace or swap with their neighbour. Texts whose lengths differ by `enough` are
+ * not compared: the answer is `enough`.
+ */
 function distance(from: string, to: string, enough: number): number {
   if (Math.abs(from.length - to.length) >= enough) return enough;
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_none, at) => at)];

@@ -16,7 +16,7 @@ export type ContentBlock = JsonObject & { readonly type: string };
 /** A result that is JSON already. */
 export class Encoded {
   readonly json: string;
-  /** It has the members that its era stamps on already, and is sent as it is: what an upstream of the same era said. */
+  /** It already has the members that its dialect stamps on results, so it is sent unchanged. */
   readonly isStamped: boolean;
 
   constructor(json: string, isStamped = false) {
@@ -29,7 +29,7 @@ export interface Complete {
   readonly kind: "complete";
   readonly result: JsonObject | Encoded;
   readonly cache?: CacheHint;
-  /** `_meta` for a result that is encoded without one; undefined: none. */
+  /** `_meta` for an `Encoded` result that was encoded without one. Any other result carries its own. */
   readonly meta?: JsonObject | undefined;
 }
 

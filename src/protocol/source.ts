@@ -1,5 +1,5 @@
 // Owns the port to whatever offers tools, prompts and resources: code, storage, a server elsewhere. A source offers and
-// answers under its own names; what a caller sees of it, and under which names, is decided by the one who composes sources.
+// answers under its own names. Refuses to decide what a caller sees, and under which names: a view does.
 // `Host` is what a request brings along for whoever answers it; this folder does not look at it.
 
 import type { Call } from "./call.ts";
@@ -11,7 +11,7 @@ import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
 /** How well a source knows what it offers. `why` is for operators and clients alike: it has no secrets in it. */
 export type SourceState =
   | { readonly kind: "fresh" }
-  /** It offers what it knew at `since` (milliseconds since the epoch), because it could not look again. */
+  /** It could not look again, and offers what it knew at `since` (milliseconds since the epoch). */
   | { readonly kind: "lastGood"; readonly since: number; readonly why: string }
   /** Something that it should offer is missing. */
   | { readonly kind: "degraded"; readonly why: string };
@@ -19,7 +19,7 @@ export type SourceState =
 export interface ServedTool<Host> extends ToolDefinition {
   /** As its source calls it; a view may list it under another name. */
   readonly name: string;
-  /** A tool that is there only while the tenant or the profile switches this on. */
+  /** Set for a tool that exists only while the tenant or the profile switches search on. */
   readonly only?: "search";
   call(args: JsonObject, call: Call, host: Host): Promise<CallOutcome | InvalidArguments>;
 }
@@ -35,29 +35,29 @@ export interface ServedResource<Host> extends ResourceDefinition {
 }
 
 export interface ServedTemplate<Host> extends TemplateDefinition {
-  /** undefined: no URI of this template, or there is no such resource. */
+  /** undefined: the URI does not match this template, or there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
   complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | Failure>;
 }
 
 export interface AskedUri {
-  /** Normalized. */
+  /** In the normal form of `parseUri`. */
   readonly uri: string;
-  /** As the client wrote it, and as the contents say it. */
+  /** As the client wrote it; the contents repeat it. */
   readonly asked: string;
 }
 
-/** One argument of a prompt or variable of a template that is being typed. */
+/** One argument of a prompt, or variable of a template, that somebody is typing. */
 export interface AskedValue {
   readonly name: string;
   readonly value: string;
-  /** Those that were chosen before. */
+  /** The values of the other arguments or variables that were chosen before. */
   readonly known: Readonly<Record<string, string>>;
 }
 
-/** Resources that are too many to hold in memory. */
+/** A source's resources that are listed page by page, because they are too many to hold in memory. */
 export interface Shelf<Host> {
-  /** `cursor`: the shelf's own; undefined: from the beginning. A page may be empty and yet not the last. */
+  /** `cursor`: the `next` of the page before, undefined for the first. A page may be empty without being the last. */
   list(page: { readonly cursor: string | undefined; readonly limit: number }, host: Host): Promise<ShelfPage>;
   /** undefined: there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
@@ -68,32 +68,32 @@ export interface ShelfPage {
   readonly next?: string;
 }
 
-/** What somebody listens for. */
+/** What one notification stream wants to be told. */
 export interface Interest {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
-  /** Normalized. */
+  /** In the normal form of `parseUri`. */
   readonly uris: readonly string[];
 }
 
 export interface Source<Host> {
-  /** 1 to 64 of A-Z, a-z, 0-9, "_", "-": unique among the sources of a tenant, and the same tomorrow. */
+  /** 1 to 64 of A-Z, a-z, 0-9, "_", "-"; unique in the tenant and never changed, because cursors contain it. */
   readonly id: string;
   readonly state: SourceState;
-  /** Of all that it offers in memory: another list, another digest. */
+  /** Changes whenever what it offers in memory does. */
   readonly digest: string;
-  /** How long, and by whom, what it offers may be kept; undefined: as the tenant says. */
+  /** How long clients may keep what it offers, and whether others may share it; undefined: as the tenant says. */
   readonly cache?: CacheHint;
-  /** What a model should know to use it. */
+  /** For the model: what it should know to use this source. */
   readonly instructions?: string;
   readonly tools: readonly ServedTool<Host>[];
   readonly prompts: readonly ServedPrompt<Host>[];
   readonly resources: readonly ServedResource<Host>[];
   readonly templates: readonly ServedTemplate<Host>[];
   readonly shelf?: Shelf<Host>;
-  /** Whether a list fails when its shelf does; otherwise the list goes without it, and says so. */
+  /** Whether a list fails when the shelf does; otherwise the list leaves the shelf out and says so in `_meta`. */
   readonly required?: boolean;
-  /** Somebody begins to listen; the function that is returned says that they ended. */
+  /** Called when a stream begins to listen; the function that it returns is called when the stream ends. */
   interest?(wanted: Interest, host: Host): () => void;
 }

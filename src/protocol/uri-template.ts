@@ -1,4 +1,4 @@
-// Owns RFC 6570 templates the server's way round: does this URI match, and with which variables.
+// Owns RFC 6570 templates in the direction of a server: does a URI match, and with which variables? Refuses to expand.
 // Matching is memoised over (part, position) and counts its steps, so its cost is bounded whatever the template says.
 // https://www.rfc-editor.org/rfc/rfc6570
 
@@ -41,7 +41,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
 };
 
 const MAX_VARIABLES = 32;
-/** Steps of one match, tens of milliseconds: more than three greedy variables need on the longest URI. */
+/** Steps of one match, some tens of milliseconds: more than three greedy variables need on the longest URI. */
 const MAX_STEPS = 500_000;
 
 export interface UriTemplate {
@@ -71,7 +71,7 @@ export function parseUriTemplate(template: string): UriTemplate | { readonly bro
   };
 }
 
-/** URIs are compared in normal form, so the template's own characters take it too. */
+/** URIs are compared in normal form, so the template's own characters are normalized too. */
 function normalizeLiterals(parts: readonly Part[]): readonly Part[] | { readonly broken: string } {
   const normal: Part[] = [];
   for (const [index, part] of parts.entries()) {
@@ -132,6 +132,7 @@ interface Rest {
   (end: number): Bindings | undefined;
 }
 
+/** Backtracks over the parts; `known` remembers what the parts from one on make of the URI from one position on. */
 function matchParts(parts: readonly Part[], uri: string): Bindings | undefined {
   const known = new Map<number, Bindings | null>();
   const steps = { left: MAX_STEPS };
@@ -159,7 +160,7 @@ interface Occurrence {
   readonly steps: { left: number };
 }
 
-/** Whoever runs out of steps does not match. */
+/** Tries every end of the expression, the furthest first. When the steps run out, the URI does not match. */
 function walkExpression(part: Expression, { uri, at, steps }: Occurrence, rest: Rest): Bindings | undefined {
   for (let end = expressionReach(part, uri, at); end >= at && steps.left > 0; end -= 1) {
     steps.left -= 1;
@@ -173,12 +174,12 @@ function walkExpression(part: Expression, { uri, at, steps }: Occurrence, rest: 
   return undefined;
 }
 
-/** What ends a value unless it is escaped. */
+/** Characters that end a value unless they are escaped. */
 const DELIMITERS = "/?#&;=,";
 
 /**
- * How far the expression's characters go at most: to a delimiter that is not its own, or to the separator after its last
- * variable. Without this bound a row of optional expressions could be cut in far too many ways.
+ * How far the expression's characters go at most: to a delimiter that is not its own, or to the separator after its
+ * last variable. Without this bound there would be far too many ways to divide a URI among optional expressions.
  */
 function expressionReach({ operator, variables }: Expression, uri: string, at: number): number {
   const { first, separator, named, reserved } = operator;
@@ -203,7 +204,7 @@ function bind(part: Expression, text: string): Bindings | undefined {
   return operator.named ? bindNamed(part, body) : bindPositional(operator, variables, body);
 }
 
-/** Without a prototype, so that a variable may have any name. */
+/** Without a prototype, so that a variable may have any name, `__proto__` too. */
 function nothingBound(): Bindings {
   return Object.create(null) as Bindings;
 }
@@ -238,6 +239,7 @@ function bindNamed({ operator, variables }: Expression, body: string): Bindings 
   return bound;
 }
 
+/** `delimiters`: the raw value may contain them. false: the text is no value of the variable. */
 function setValue(bound: Bindings, variable: Variable, raw: string, delimiters: boolean): boolean {
   if (raw === "" || (!delimiters && /[/?#&;=,]/.test(raw))) return false;
   let value: string;

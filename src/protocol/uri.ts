@@ -56,14 +56,17 @@ function hasDotSegment(rest: string): boolean {
   return path.split(/\/|%2F|%5C/).some((segment) => segment === "." || segment === "..");
 }
 
-/** Only the host: what stands before an @ in the authority is a name and a password. */
+/** Leaves what stands before an @ in the authority as it is: a name and a password. */
 function lowerHost(rest: string): string {
   return rest.replace(/^(\/\/(?:[^/?#@]*@)?)([^/?#]*)/, (_authority, before: string, host: string) => {
     return before + host.toLowerCase().replaceAll(/%../g, (escape) => escape.toUpperCase());
   });
 }
 
-/** A piece of a URI template in the normal form of the URIs it is compared with; undefined when none can hold it. */
+/**
+ * A literal piece of a URI template in the normal form of URIs; undefined when no URI can contain it. `first`: it
+ * begins the template, so it may hold the scheme and the host.
+ */
 export function normalizeLiteral(text: string, first: boolean): string | undefined {
   const ascii = encodeNonAscii(text);
   if (ascii === undefined || !ALLOWED.test(ascii)) return undefined;

@@ -1,4 +1,4 @@
-// Owns completion/complete: params, and the limit of 100 values.
+// Owns completion/complete: params, and the limit of 100 values. Refuses to know who completes.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
 
 import type { Backend, CompletionRequest } from "../backend.ts";

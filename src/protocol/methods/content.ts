@@ -1,4 +1,5 @@
-// Owns how content blocks read in a revision that does not know their type yet: the information stays, the type falls back.
+// Owns how a content block is written for a revision that does not know its type yet: as an older type that says the
+// same. Refuses to leave a block out.
 
 import type { Dialect } from "../era.ts";
 import { isObject } from "../jsonrpc.ts";
@@ -8,6 +9,7 @@ export function adaptBlocks(blocks: unknown, dialect: Dialect): unknown {
   return blocks.map((block: unknown, index) => adaptBlock(block, dialect, index));
 }
 
+/** `index`: the block's place, which makes the URI of an embedded audio unique in its result. */
 export function adaptBlock(block: unknown, dialect: Dialect, index = 0): unknown {
   if (!isObject(block)) return block;
   const about = block.annotations === undefined ? {} : { annotations: block.annotations };

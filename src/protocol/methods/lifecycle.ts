@@ -8,7 +8,7 @@ import type { Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 import { invalid } from "./params.ts";
 
-/** Declared exactly as served. */
+/** The capabilities that every view declares, whatever it lists: exactly what this server serves. */
 const SERVED: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -53,7 +53,7 @@ export function discover(_call: Call, { definitions }: Backend): CallOutcome {
   };
 }
 
-/** A time goes only to whom it cannot hurt: later revisions demand an empty result. */
+/** Later revisions demand an empty result, so only early and unofficial clients are told the time, in milliseconds. */
 export function ping(call: Call): CallOutcome {
   const timestamp = call.now();
   if (call.session?.unofficial) return { kind: "complete", result: { timestamp } };

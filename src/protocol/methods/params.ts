@@ -21,7 +21,7 @@ export function readCursor(params: JsonObject): string | undefined | Failure {
   return cursor === undefined || typeof cursor === "string" ? cursor : invalid("cursor", "must be a string");
 }
 
-/** What a client's object is wrapped in, so that none of its members can make it look like a failure. */
+/** Wraps what a client sent: a bare object whose member `kind` says "failure" would pass for a `Failure`. */
 export interface Read<T> {
   readonly value: T;
 }

@@ -41,7 +41,7 @@ export async function readResource(call: Call, backend: Backend): Promise<CallOu
   if (isFailure(asked)) return asked;
   const parsed = parseUri(asked);
   if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
-  // The contents repeat what was asked for, unless no schema would take it for a URI.
+  // The contents repeat the URI as the client wrote it, unless it holds characters that no schema allows in a URI.
   const shown = /^[\x21-\x7e]*$/.test(asked) ? asked : parsed.uri;
   const outcome = await backend.readResource({ uri: parsed.uri, asked: shown }, call);
   return outcome.kind === "complete" && outcome.cache === undefined ? { ...outcome, cache: UNCACHED } : outcome;

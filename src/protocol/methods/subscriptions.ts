@@ -1,4 +1,4 @@
-// Owns what a client may ask to be told: resources/subscribe and unsubscribe of era 2025, subscriptions/listen of era 2026.
+// Owns what a client may ask to be told: resources/subscribe in era 2025, subscriptions/listen in era 2026.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 // https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
 
@@ -11,14 +11,14 @@ import { parseUri } from "../uri.ts";
 import { invalid, isFailure, readString } from "./params.ts";
 
 const MAX_LISTENED_URIS = 1000;
-/** Of all URIs of one stream: they are held for as long as it is open, by an isolate that is not this tenant's alone. */
+/** In all URIs of one stream together: an isolate that serves other tenants too holds them while the stream is open. */
 const MAX_LISTENED_CHARACTERS = 131_072;
 
-/** Whether there is such a resource is not said: what a view hides looks like what is not there yet. */
+/** Succeeds whether or not the resource exists: what a view hides must look like what is not there. */
 export async function subscribe(call: Call): Promise<CallOutcome> {
   const uri = subscribed(call);
   if (typeof uri !== "string") return uri;
-  // The notification names it as the client did.
+  // Notifications will name the resource as the client did.
   if (await call.session?.subscribe(uri, call.params.uri as string)) return { kind: "complete", result: {} };
   return failure("refused", "Refused: this session has as many subscriptions as it may");
 }
@@ -43,7 +43,7 @@ export interface ListenFilter {
   readonly tools: boolean;
   readonly prompts: boolean;
   readonly resources: boolean;
-  /** As the client wrote them, by their normalized form. */
+  /** Each URI as the client wrote it, by its normalized form. */
   readonly uris: ReadonlyMap<string, string>;
 }
 
@@ -83,7 +83,7 @@ function readUris(list: unknown): ReadonlyMap<string, string> | Failure {
   return uris;
 }
 
-/** `params` of `notifications/subscriptions/acknowledged`: everything that was asked for is served. */
+/** `params` of `notifications/subscriptions/acknowledged`: it repeats the filter, because all of it is served. */
 export function acknowledged({ tools, prompts, resources, uris }: ListenFilter): JsonObject {
   return {
     notifications: {

@@ -24,7 +24,7 @@ const TOOLS: DefinitionList = {
   },
 };
 
-/** Before 2026-07-28 a property's schema is an object: `true` and `false` are written as objects of equal meaning. */
+/** Before 2026-07-28 a property's schema must be an object, so `true` and `false` are written as objects. */
 function withObjectProperties(schema: unknown): unknown {
   if (!isObject(schema) || !isObject(schema.properties)) return schema;
   const entries = Object.entries(schema.properties);
@@ -61,6 +61,7 @@ function adaptOutcome(outcome: CallOutcome | InvalidArguments, dialect: Dialect)
     case "invalidArguments":
       return invalidArguments(outcome, dialect);
     case "failure":
+      // Era 2025 has no error for a missing capability: the model reads about it in a result.
       if (outcome.error !== "missingCapability" || dialect.era === "2026") return outcome;
       return toolError(outcome.message ?? "The client lacks a capability that this tool needs");
     case "inputRequired":
