@@ -1,9 +1,9 @@
-// Owns API keys, of tenants and of operators: how one looks, and what is kept of it. A key is shown once; stored is a hash
-// that cannot be turned back.
+// Owns API keys, of tenants and of operators: how one looks, and what is kept of it. A key is shown once; only a hash
+// that cannot be turned back is stored.
 
 import { toBase64Url } from "./seal.ts";
 
-/** Whose it is can be seen, by people and by scanners: a tenant's key and an operator's token open different doors. */
+/** People and scanners of leaked secrets can tell a tenant's key from an operator's by its prefix. */
 const PREFIXES = { tenant: "tnt", operator: "tno" } as const;
 
 export type KeyOwner = keyof typeof PREFIXES;
@@ -18,7 +18,7 @@ const SHAPE = new RegExp(
 
 export interface NewKey {
   readonly id: string;
-  /** Shown once. */
+  /** The key itself, which is shown once and stored nowhere. */
   readonly token: string;
   readonly hash: string;
 }
@@ -41,14 +41,14 @@ export async function createKey(owner: KeyOwner = "tenant"): Promise<NewKey> {
   return { id, token, hash: await hashToken(token) };
 }
 
-/** The id of a token of the right shape and checksum: a typing mistake or a scanner's guess costs no look-up. */
+/** undefined for a token of the wrong shape or checksum: a typing mistake or a guess costs no look-up. */
 export function keyIdOf(token: string, owner: KeyOwner = "tenant"): string | undefined {
   const [, prefix, id] = SHAPE.exec(token) ?? [];
   if (prefix !== PREFIXES[owner] || id === undefined) return undefined;
   return checksum(token.slice(0, -CHECK_CHARACTERS)) === token.slice(-CHECK_CHARACTERS) ? id : undefined;
 }
 
-/** SHA-256: the secret has 190 bits, so nothing slower is needed. */
+/** SHA-256 as base64url. The secret has 190 bits, so nothing slower is needed against guessing. */
 export async function hashToken(token: string): Promise<string> {
   return toBase64Url(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token))));
 }

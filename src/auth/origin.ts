@@ -1,7 +1,8 @@
-// Owns who may speak to this Worker from a browser, and under which host names it answers: the defence against DNS
-// rebinding. https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint
+// Owns which origins may speak to this Worker from a browser, and under which host names it answers: the defence
+// against DNS rebinding.
+// https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint
 
-/** Comma-separated; unset HOSTS means any, because Cloudflare only routes a Worker's own. */
+/** Comma-separated lists. Unset HOSTS means any host, because Cloudflare routes only a Worker's own hosts to it. */
 export interface OriginVars {
   readonly ALLOWED_ORIGINS?: string;
   readonly HOSTS?: string;
@@ -30,7 +31,10 @@ export function hostAllowed(host: string | null, vars: OriginVars): boolean {
   return host !== null && listOf(vars.HOSTS).has(host.toLowerCase().replace(/:\d+$/, ""));
 }
 
-/** No Origin: not a browser. A page on this machine may; any other must be named. */
+/**
+ * A request without Origin comes from no page of a browser and is allowed. So is a page on the caller's own machine;
+ * any other origin must be listed.
+ */
 export function originAllowed(origin: string | null, vars: OriginVars): boolean {
   if (origin === null) return true;
   if (vars.ALLOWED_ORIGINS && listOf(vars.ALLOWED_ORIGINS).has(origin.toLowerCase())) return true;

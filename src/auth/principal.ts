@@ -1,12 +1,12 @@
-// Owns who calls: what a principal is, and reading the credential a request brings. What the credential is worth, the
-// tenant's authority says.
+// Owns what a principal is (whoever calls), and reading a bearer token from a header. Refuses to say what a token is
+// worth: the tenant's authority does.
 
 export interface Principal {
   readonly kind: "anonymous" | "key" | "oauth";
-  /** Stable and unique within the tenant: what sealed things are bound to. */
+  /** Stable and unique within the tenant: session ids and request states are bound to it. */
   readonly id: string;
   readonly subject: string | undefined;
-  /** Names of the tenant's scopes; undefined: none apply. */
+  /** Names of the tenant's scopes, which limit what the principal sees; undefined: nothing limits it. */
   readonly scopes: readonly string[] | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
 }
@@ -19,12 +19,12 @@ export const ANONYMOUS: Principal = {
   claims: {},
 };
 
-/** What a key is called wherever principals are named. */
+/** The principal's id for the API key with this id. */
 export function keyPrincipalId(key: string): string {
   return `key ${key}`;
 }
 
-/** RFC 6750, section 2.1. The scheme's case does not matter. */
+/** null without a header, "" where it holds no bearer token. The scheme may be in any case; RFC 6750, section 2.1. */
 export function bearerOf(authorization: string | null): string | null {
   if (authorization === null) return null;
   return /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i.exec(authorization)?.[1] ?? "";

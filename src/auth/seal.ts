@@ -1,13 +1,13 @@
-// Owns sealing: short texts that travel through a client and come back, which only this tenant's keys can make or read.
-// Refuses meaning: who may present a text is the caller's business, said in `purpose` and in the payload.
+// Owns sealing: short texts that leave this server and come back, which only the keys of one ring can make or read.
+// Refuses meaning: the caller says in `purpose` and in the payload what a text is for and who may present it.
 
-/** One key of a tenant's ring. `secret` is 32 bytes for AES-256-GCM. */
+/** One key of a ring. `secret` is 32 bytes for AES-256-GCM. */
 export interface SealingKey {
   readonly id: string;
   readonly secret: Uint8Array;
 }
 
-/** The first seals, all of them open. */
+/** The first key seals; every key can open what it sealed. */
 export type KeyRing = readonly SealingKey[];
 
 const IV_BYTES = 12;
@@ -21,7 +21,7 @@ async function cryptoKey(key: SealingKey): Promise<CryptoKey> {
   return made;
 }
 
-/** `purpose` is bound to the text: a session id can never be read as a request state. */
+/** `purpose` is bound to the text, so that a session id can never be read as a request state. */
 export async function seal(ring: KeyRing, purpose: string, payload: string): Promise<string> {
   const [key] = ring;
   if (!key) throw new Error("a key ring has at least one key");
@@ -37,7 +37,7 @@ export async function seal(ring: KeyRing, purpose: string, payload: string): Pro
   return `${key.id}.${toBase64Url(bytes)}`;
 }
 
-/** The payload, or undefined for whatever this ring did not seal for this purpose. */
+/** The payload; undefined for whatever this ring did not seal for this purpose. */
 export async function unseal(ring: KeyRing, purpose: string, text: string): Promise<string | undefined> {
   const dot = text.indexOf(".");
   const key = ring.find((candidate) => candidate.id === text.slice(0, dot));
@@ -67,7 +67,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
-/** Strict: one text only for each value, so that a changed last character cannot pass. */
+/** Each value has exactly one text: one whose last character was changed in its unused bits is refused. */
 export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {

@@ -1,19 +1,19 @@
-// Owns the Worker's key for what rests with the platform: the text of `SECRETS_KEY` as a ring. Refuses anything that is
-// not made of whole keys, so that a slip is found before something is sealed with it.
+// Owns the Worker's own key ring, which seals the secrets that tenants store: `SECRETS_KEY` as a ring. Refuses a text
+// that is not made of whole keys, so that a slip is found before anything is sealed with it.
 
 import { digest, fromBase64Url, type KeyRing, type SealingKey } from "./seal.ts";
 
 export interface SecretsKeyEnv {
-  /** A Worker secret: 32 bytes in base64url; several with commas between, of which the first seals and all open. */
+  /** A Worker secret: 32 bytes in base64url, or several with commas between; the first seals, all of them open. */
   readonly SECRETS_KEY?: string;
 }
 
 const KEY_BYTES = 32;
 
-/** The same ring stays the same object, because imported keys hang on it. */
+/** The same text gives the same objects, because imported keys are cached by the object of their key. */
 let known: { readonly text: string; readonly ring: KeyRing } | undefined;
 
-/** `unset` and `broken` are for people to mend. */
+/** `unset`: the Worker has no key; `broken`: a part of the text is no key. An operator can mend both. */
 export async function secretsRing({ SECRETS_KEY: text = "" }: SecretsKeyEnv): Promise<KeyRing | "unset" | "broken"> {
   if (text === "") return "unset";
   if (known?.text === text) return known.ring;
@@ -27,6 +27,6 @@ export async function secretsRing({ SECRETS_KEY: text = "" }: SecretsKeyEnv): Pr
 async function keyOf(text: string): Promise<SealingKey | undefined> {
   const secret = fromBase64Url(text);
   if (secret?.length !== KEY_BYTES) return undefined;
-  // Tells keys apart, and nothing else about them.
+  // The id tells keys apart and gives nothing of the key away.
   return { id: (await digest(`SECRETS_KEY ${text}`)).slice(0, 8), secret };
 }
