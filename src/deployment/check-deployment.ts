@@ -1,5 +1,5 @@
-// Owns the mistakes that only show when everything is put together: a name that is there twice, a tenant that lists what
-// nobody defines, a binding that is missing.
+// Owns the mistakes that only show when everything is put together: a name that is there twice, a tenant that lists
+// what nobody defines, a binding that is missing. Refuses what one definition alone can check.
 
 import type { Catalog } from "../content/define/catalog.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
@@ -38,7 +38,7 @@ function refuseTwice(what: string, names: readonly string[]): void {
   if (twice !== undefined) throw new TypeError(`${what} "${twice}" is defined twice`);
 }
 
-/** A pattern may match nothing yet; a name says what is meant. */
+/** Checks names only: a pattern may match nothing yet. */
 function checkTenant(id: string, definition: TenantDefinitionOf, names: Names): void {
   for (const kind of ["tools", "prompts", "resources"] as const) {
     const missing = definition[kind]?.find((name) => !/[*?]/.test(name) && !names[kind].includes(name));
@@ -58,7 +58,7 @@ function unknown(known: readonly string[], name: string, what: string): string {
   return `there is no ${what} "${name}"${near === undefined ? "" : `; did you mean "${near}"?`}`;
 }
 
-/** Why a Worker with these bindings can serve nothing; undefined: it has what it needs. */
+/** What an operator is told of missing bindings, without which nothing can be served; undefined: none is missing. */
 export function missingBinding(env: Bindings, features: readonly Feature[]): string | undefined {
   const needed = [...BINDINGS, ...features.flatMap(({ bindings = [] }) => bindings)];
   const missing = needed.filter((name) => env[name] === undefined);

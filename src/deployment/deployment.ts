@@ -23,39 +23,40 @@ export interface Deployment {
   readonly features: readonly Feature[];
 }
 
-/** A Worker's bindings; each part of it knows the type of those that it needs. */
+/** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
 export type Objects = Readonly<Record<string, new (ctx: DurableObjectState, env: never) => object>>;
 
 export interface FeatureRoutes {
-  /** Below the Worker's path, as Hono writes it: `/admin/*`. No tenant's hostname has them. */
+  /** Below the Worker's path, as Hono writes it: `/admin/*`. Not served on a tenant's own hostname. */
   readonly path: string;
   /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
   open(deployment: Deployment): (request: Request, env: Bindings) => Response | Promise<Response>;
 }
 
-/** What a tenant's sources are made of. */
+/** What a feature makes a tenant's sources of. */
 export interface SourceGround {
   readonly tenant: string;
-  /** With everything that lies under it. */
+  /** The tenant's document with everything under it merged in: its base documents and its declaration in code. */
   readonly document: TenantDocument;
-  /** What is leased beside the policy, as far as the feature asked for it and it could be brought, by name. */
+  /** By name: the leased sections that the feature asked for and that could be loaded. */
   readonly sections: ReadonlyMap<string, Section>;
 }
 
-/** Where a tenant's sections are found: which its lease has, by hash, and who has their bodies. */
+/** What is needed to load a tenant's sections. */
 export interface SectionGround {
   readonly tenant: string;
+  /** The hash of each section in the tenant's lease, by name. */
   readonly leased: ReadonlyMap<string, string>;
   readonly bodies: KVNamespace;
-  /** Of the tenant's authority. */
+  /** Makes a stub of the tenant's authority. */
   readonly stub: () => TenantStub;
 }
 
 export interface LoadedSections {
   readonly sections: SourceGround["sections"];
-  /** false: one is missing, and its source says so. */
+  /** false: a section is missing, and the source that is made of it says so. */
   readonly whole: boolean;
 }
 
@@ -72,9 +73,9 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly bindings?: readonly string[];
   /** Durable Object classes, by the name under which the Worker exports them. */
   readonly objects?: Exported;
-  /** Kept in each tenant's object; they may ask for its alarm. */
+  /** Tables in each tenant's object; they may ask for the object's alarm. */
   readonly tables?: readonly Tables<object, TenantHost>[];
-  /** The sections of a tenant's lease that its sources are made of; none when absent. */
+  /** The sections that its sources are made of; a feature without them needs none. */
   readonly sections?: LeasedSections;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];

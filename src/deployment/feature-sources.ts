@@ -13,7 +13,7 @@ export interface FeatureSources {
 
 const NONE: LoadedSections = { sections: new Map(), whole: true };
 
-/** Waits only where a section is not in this isolate yet. */
+/** A promise only where a section is not in this isolate yet. */
 export function featureSources(
   features: readonly Feature[],
   document: TenantDocument,

@@ -1,5 +1,5 @@
-// Owns bringing the sections of a lease that a feature makes its sources of: at once where this isolate has them. A Worker
-// none of whose features lease sections does not have this in its bundle.
+// Owns loading the sections of a lease that a feature makes its sources of: without a wait where this isolate has them.
+// A Worker whose features lease no sections does not have this file in its bundle.
 
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote, type TenantStub } from "../tenants/authority/tables.ts";
@@ -35,7 +35,7 @@ async function loadAll(wanted: readonly Named[], { tenant, bodies, stub }: Secti
   );
 }
 
-/** One that could not be brought is left out: its source says that it is missing. */
+/** A section that could not be loaded is left out: its source says that it is missing. */
 function loaded(found: readonly (readonly [string, Section | undefined])[]) {
   const sections = new Map(found.filter((entry): entry is [string, Section] => entry[1] !== undefined));
   return { sections, whole: sections.size === found.length };

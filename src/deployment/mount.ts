@@ -1,20 +1,20 @@
-// Owns where a Worker is mounted: under a path of somebody's app, with that path still in the URL or taken off by the app.
+// Owns where a Worker is mounted: under a path of somebody's app, which may leave that path in the URL or take it off.
 
-/** The path of a request below where the Worker is mounted. */
+/** The path of a request below `mount`, with its leading slash. */
 export function pathBelow(mount: string, pathname: string): string {
   if (mount === "" || !pathname.startsWith(mount)) return pathname;
   const below = pathname.slice(mount.length);
   return below === "" || below.startsWith("/") ? below || "/" : pathname;
 }
 
-/** The URL of a request as its client has it. */
+/** The URL of a request as its client wrote it, with the path of the mount. */
 export function publicUrl(request: Pick<Request, "url">, mount: string): URL {
   const url = new URL(request.url);
   url.pathname = mount + pathBelow(mount, url.pathname);
   return url;
 }
 
-/** Throws a TypeError for what is no path; one slash at the end does not matter. */
+/** The path without a slash at its end; "" is the root. Throws a TypeError for what is no path. */
 export function mountPath(path: string): string {
   const mount = path.replace(/\/$/, "");
   if (mount === "" || /^(\/[A-Za-z0-9._~-]+)+$/.test(mount)) return mount;
