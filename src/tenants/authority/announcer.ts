@@ -1,5 +1,5 @@
-// Owns when a tenant's changes are sent to its hub: what is committed goes out as soon as the last sending is done, so
-// that a burst becomes one event; a change of policy when it is in force. What could not be sent is sent by the alarm.
+// Owns when a tenant's changes are sent to its hubs: as soon as the sending before is done, so that a burst becomes one
+// event; a change of policy once it is in force. The alarm sends what could not be sent.
 
 import {
   hubName,
@@ -22,15 +22,16 @@ export type AnnouncerHost = Pick<
 
 export type ChangeKind = "updated" | "listed" | "announced" | "policy";
 
-/** The rows, as the announcer uses them. */
+/** What the announcer reads and writes in the tables of changes. */
 export interface ChangeRecord extends AnnouncerHost {
   version(): number;
-  /** Gives the change a version of its own. */
+  /** Records the change under the next version. */
   add(kind: ChangeKind, name: string): void;
   since(version: number): Changes;
   addDue(at: number): void;
-  /** Takes what is due by now; says when the next is. */
+  /** Deletes the announcements that are due. `due`: there was one; `next`: when the next one is. */
   takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
+  /** `listening`: 1 while somebody may listen; `sent`: the version up to which the hubs were told. */
   fact(name: "listening" | "sent"): number;
   setFact(name: "listening" | "sent", value: number): void;
 }
@@ -41,6 +42,7 @@ export interface Announcer extends Omit<ChangeLog, "watch"> {
   alarm(now: number): Promise<number | undefined>;
 }
 
+/** What a change of policy makes the hubs do at once, before it is in force. It is kept in memory only. */
 type Unversioned = Pick<ChangeEvent, "check" | "close">;
 
 export function createAnnouncer(record: ChangeRecord): Announcer {
@@ -80,11 +82,15 @@ export function createAnnouncer(record: ChangeRecord): Announcer {
   };
 }
 
+/**
+ * Sends events to the hubs while somebody listens. Each answer says how many streams there are; where there are none,
+ * it sends nothing until `listen` is called. Without listeners a change costs one row and no call.
+ */
 class Sender {
   readonly #record: ChangeRecord;
   #sent: number;
   #listening: boolean;
-  /** Grows when somebody begins to listen: an answer to what was sent before says nothing about them. */
+  /** Grows when somebody begins to listen: the count of streams in an answer that was asked for before lacks them. */
   #arrivals = 0;
   #waiting: Unversioned[] = [];
   #sending: Promise<void> | undefined;
@@ -92,7 +98,7 @@ class Sender {
   constructor(record: ChangeRecord) {
     this.#record = record;
     this.#listening = record.fact("listening") === 1;
-    // An earlier instance may have ended between a commit and its sending.
+    // An earlier instance of the object may have ended between a commit and its sending.
     this.#sent = this.#listening ? record.fact("sent") : record.version();
     if (this.unsent) record.wakeAt(record.now());
   }
@@ -118,10 +124,10 @@ class Sender {
     this.soon();
   }
 
-  /** After the transaction that is under way, which may yet be rolled back. */
+  /** Sends in a microtask: the transaction that is under way may yet be rolled back. */
   soon(): void {
     if (!this.#listening) return;
-    // Should this instance end between the commit and the sending, the next one is woken for it.
+    // If this instance ends between the commit and the sending, the alarm wakes the next one.
     this.#record.wakeAt(this.#record.now() + RETRY_MS);
     queueMicrotask(() => void this.flush());
   }
@@ -137,7 +143,7 @@ class Sender {
     try {
       while (this.unsent) await this.#sendNext();
     } catch {
-      // The hub is away: its streams ask for what they missed, and the alarm tries again.
+      // A hub could not be reached: its streams ask for what they missed, and the alarm tries again.
       this.#record.wakeAt(this.#record.now() + RETRY_MS);
     }
   }
@@ -145,7 +151,7 @@ class Sender {
   async #sendNext(): Promise<void> {
     const [first] = this.#waiting;
     const { all, ...changes } = this.#record.since(this.#sent);
-    // What is not known any more was missed by every stream: each asks for what differs for it.
+    // The record does not reach back to `#sent`: this value of `after` tells every stream that it missed something.
     const after = all ? changes.version : this.#sent;
     const event: ChangeEvent = { ...changes, after, check: null, close: null, ...first };
     const arrivals = this.#arrivals;
@@ -160,6 +166,7 @@ class Sender {
   }
 }
 
+/** Tells every hub of the tenant; gives the number of streams at all of them. Throws when one cannot be reached. */
 async function publish({ env, tenant, jurisdiction }: AnnouncerHost, event: ChangeEvent): Promise<number> {
   const hubs = env as HubEnv;
   const objects = objectsIn(hubs.HUBS, jurisdiction);

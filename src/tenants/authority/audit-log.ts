@@ -1,4 +1,4 @@
-// Owns the audit log: an entry goes in within the transaction of what it tells of, and nothing ever changes it.
+// Owns the audit log. An entry is written in the transaction of the change that it records, and is never changed.
 
 import type { Actor, AuditEntry } from "./policy-records.ts";
 import type { TableHost } from "./tables.ts";
@@ -38,7 +38,7 @@ interface AuditRow {
   after: string;
 }
 
-/** Newest first. */
+/** Entries before the sequence number `before` (null: from the newest on), newest first, 1 to 100 of them. */
 export function auditPage(sql: SqlStorage, before: number | null, limit: number): readonly AuditEntry[] {
   return sql
     .exec<AuditRow>(

@@ -1,16 +1,17 @@
-// Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once,
-// and whether the first content was stored.
+// Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once, and whether the first
+// content was stored.
 
 import type { KeyRing } from "../../auth/seal.ts";
 import type { TableHost, Tables } from "./tables.ts";
 
 const DAY = 86_400_000;
-/** A key seals for this long and opens for twice as long: longer than anything sealed is valid. */
+/** A key seals for this long, and opens for as long again: as long as a session id, the longest-lived sealed text. */
 export const KEY_LIFETIME_MS = 7 * DAY;
 const KEYS_KEPT = 2;
-/** A new key opens for this long before it seals: until then an isolate's lease may not know it. */
+/** A new key opens for this long before it seals, because isolates with an older lease do not have it yet. */
 export const KEY_SETTLING_MS = 60_000;
 
+/** `unknown`: it was claimed before, and nobody said what came of it. */
 export type Claim =
   | { readonly state: "claimed" }
   | { readonly state: "settled"; readonly value: string }
@@ -31,7 +32,10 @@ export interface AuthorityState {
 export interface AuthorityMethods {
   state(): AuthorityState;
   markSeeded(): void;
-  /** First caller of a (nonce, name) claims it; later ones learn the outcome, if it is known. */
+  /**
+   * The first caller of a nonce and name claims it; later ones learn the outcome, where it is known. `expires`: until
+   * when the claim is kept, milliseconds since the epoch.
+   */
   claim(nonce: string, name: string, expires: number): Claim;
   settle(nonce: string, name: string, value: string): void;
 }
@@ -70,13 +74,13 @@ function methodsOf(host: TableHost): AuthorityMethods {
   };
 }
 
-/** The part of every lease that is not policy. */
+/** The sealing keys and the seeding, which every lease carries beside the policy. */
 export function authorityState(host: TableHost): AuthorityState {
   const seeded = host.sql.exec("SELECT 1 FROM facts WHERE name = 'seeded'").toArray().length > 0;
   return { ring: currentRing(host), seeded };
 }
 
-/** Makes or rotates the ring when it is time. */
+/** The newest key first, unless it is still settling. Makes the first key, and a new one when the newest is too old. */
 function currentRing(host: TableHost): KeyRing {
   const { sql } = host;
   const newest = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();

@@ -5,7 +5,7 @@ import type { Actor } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** `effectiveAt`: from then on it is in force everywhere, whenever it was that it was written. */
+/** `effectiveAt`: from then on the block, new or not, is in force everywhere; milliseconds since the epoch. */
 export interface BlockWrite {
   readonly changed: boolean;
   readonly effectiveAt: number;
@@ -23,7 +23,7 @@ interface BlockRow {
   since: string;
 }
 
-/** Leases carry a block as the suspension of a tool. */
+/** Blocks in the form in which leases carry them: as suspensions of tools. */
 export function blocksOf(sql: SqlStorage): Suspension[] {
   return sql
     .exec<BlockRow>("SELECT * FROM blocks ORDER BY name")
@@ -35,7 +35,7 @@ export function createBlockMethods(host: TenantHost): BlockMethods {
   const { sql } = host;
   const find = (name: string) => blocksOf(sql).find((block) => block.name === name);
   const done = (changed: boolean): BlockWrite => {
-    // A tenant that is just being made has no policy to announce yet.
+    // A tenant that is being made right now has no policy yet, so there is nothing to announce.
     if (changed && host.revision() > 0) host.bump();
     return { changed, effectiveAt: host.effectiveAt() };
   };

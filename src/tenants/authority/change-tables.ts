@@ -12,14 +12,14 @@ import {
 import { remote, type Remote, type Tables, type TenantStub } from "./tables.ts";
 
 export interface ChangeMethods {
-  /** Somebody listens from now on. What differs since the version it knew; null: since now. */
+  /** Registers that somebody listens. Gives what changed since the version that they know; null: they begin now. */
   listen(since: number | null): Changes;
   announce(sections: readonly ChangedSection[], updated: readonly string[]): void;
-  /** Settles when the hub has what was changed before. */
+  /** Settles when everything that changed before was sent to the hubs, or could not be. */
   flush(): Promise<void>;
 }
 
-/** More than these are not told apart: whoever was away for so long is told that anything may differ. */
+/** Changes kept. Whoever was away for more of them is told that anything may differ. */
 const KEPT = 10_000;
 const PRUNE_EVERY = 1000;
 
@@ -35,7 +35,7 @@ export interface Changing {
   readonly log: ChangeLog;
 }
 
-/** The tables, and the log that other domains' tables write to. Made anew for each instance of the object. */
+/** The tables of changes, and the log that other domains write to. Made anew for each instance of the object. */
 export function createChanges(): Changing {
   let announcer: Announcer | undefined;
   const watching = new Map<string, readonly (() => void)[]>();
@@ -118,7 +118,10 @@ function changeRecord(host: AnnouncerHost): ChangeRecord {
   };
 }
 
-/** Lines of change are numbered without gaps, so that many rows are the newest ones; a rewritten line moves up. */
+/**
+ * Deletes all but the newest changes. Each change gets the next version, and one that happens again moves to it, so at
+ * most `KEPT` rows lie above the floor.
+ */
 function prune(sql: SqlStorage, newest: number): void {
   const floor = newest - KEPT;
   if (floor <= 0) return;
@@ -144,7 +147,7 @@ function changesSince(sql: SqlStorage, from: number, newest: number): Changes {
     listed: names("listed"),
     announced: names("announced") as ChangedSection[],
     policy: names("policy").length > 0,
-    // Who knows of more knew a tenant of the same name that is gone.
+    // Whoever knows a later version than the newest knew an earlier tenant of the same name.
     all: from < floor || from > newest,
     due: sql.exec("SELECT 1 FROM due_announcements LIMIT 1").toArray().length > 0,
   };

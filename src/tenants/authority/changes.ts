@@ -3,51 +3,55 @@
 /** A list that a client may ask to hear about. */
 export type ChangedSection = "tools" | "prompts" | "resources";
 
-/** What differs between two versions of a tenant, for all eyes; a view decides what of it may be told. */
+/** What changed in a tenant between two versions, hidden things included; a view decides what of it may be told. */
 export interface Changes {
   /** Grows with every change; 0 for a tenant that never changed. */
   readonly version: number;
   /** URIs whose content changed. */
   readonly updated: readonly string[];
-  /** URIs that came, went, or are described differently: the list of resources is another one for who sees them. */
+  /** URIs that came, went or are described differently: the list of resources changed for whoever sees them. */
   readonly listed: readonly string[];
-  /** Lists that a tool said are others now. */
+  /** Lists that a tool announced as changed with `ctx.announce`. */
   readonly announced: readonly ChangedSection[];
-  /** Definitions may be others, and every lease that could contradict it has ended. */
+  /** The policy changed and is in force: definitions may differ, and no older lease is valid any more. */
   readonly policy: boolean;
-  /** The version that was asked about is too long ago: anything may differ. */
+  /** The record does not reach back to the version that was asked about: anything may differ. */
   readonly all: boolean;
-  /** A change of policy was written and is not in force yet. */
+  /** A change of policy was written that is not in force yet. */
   readonly due: boolean;
 }
 
-/** From the authority to the hub. */
+/** What the authority sends to its hubs. */
 export interface ChangeEvent extends Omit<Changes, "all"> {
-  /** The version of the event before: who knows less missed something. */
+  /** The version of the event before. A stream that knows less has missed an event. */
   readonly after: number;
-  /** The policy's revision, when it was just written: who holds a stream looks whether it may go on. */
+  /** The policy's revision when it was just written: whoever holds a stream looks whether the stream may go on. */
   readonly check: number | null;
-  /** Streams that end now. */
+  /** Which streams end now; null: none. */
   readonly close: Withdrawn | null;
 }
 
-/** Whose streams end; every member that is absent matches all. */
+/** Whose streams end: those of this principal and of this profile; an absent member matches all. */
 export interface Withdrawn {
   readonly principal?: string;
   readonly profile?: string;
 }
 
-/** How a domain's tables say that something changed; within the transaction that changes it. */
+/** How a domain's tables say that something changed. Called within the transaction that changes it. */
 export interface ChangeLog {
+  /** The content under the URI changed; `listed`: so did its entry in the list of resources. */
   updated(uri: string, listed: boolean): void;
   announced(sections: readonly ChangedSection[]): void;
   /** Calls back whenever this URI was said to be updated. */
   watch(uri: string, changed: () => void): void;
-  /** Told to streams at `effectiveAt` (milliseconds since the epoch), checked against by them now. */
+  /**
+   * The policy changed. Streams check now whether they may go on, and are told what differs at `effectiveAt`
+   * (milliseconds since the epoch); those that `close` names end now.
+   */
   policy(revision: number, effectiveAt: number, close?: Withdrawn): void;
 }
 
-/** The tenant's hub, as its authority calls it. Answers how many streams there are. */
+/** A hub of the tenant, as its authority calls it. Gives the number of streams at it. */
 export interface HubStub {
   publish(event: ChangeEvent): Promise<number>;
 }

@@ -1,19 +1,21 @@
-// Owns the end of a tenant's object: being closed, erased, and remembering that for as long as a call that began before
-// can go on writing. Then nothing at all is left.
+// Owns the end of a tenant's object: it is closed, then erased, and remembers that for as long as a call that began
+// before can go on writing. Then nothing at all is left.
 
-/** Longer than any call takes. */
+/** As long as the longest time limit of a tool. */
 export const CLOSED_FOR_MS = 3_600_000;
 const KEY = "closure";
 
 type State = { readonly state: "closing" } | { readonly state: "erased"; readonly until: number };
 
 export interface Closure {
+  /** Closing or erased: nothing may be written. */
   isClosed(): boolean;
   setClosed(closed: boolean): void;
   /** Until when an erased object must be remembered; undefined for one that is not erased. */
   erasedUntil(): number | undefined;
-  /** Says until when. */
+  /** Deletes everything stored; gives the time until which the object stays closed, milliseconds since the epoch. */
   erase(now: number): Promise<number>;
+  /** Deletes even the memory of having been erased. */
   forget(): Promise<void>;
 }
 

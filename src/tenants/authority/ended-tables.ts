@@ -1,18 +1,18 @@
 // Owns which 2025 sessions were ended by their clients, until their ids expire: a session's id is sealed and nowhere
-// stored, so its end has to be. Bounded: an id that is forgotten again grants nothing but what its owner has anyway.
+// stored, so its end must be. Bounded: an ended session that is forgotten lets its owner use it again, and nobody else.
 
 import type { EndedSession } from "./policy-records.ts";
 import { takeRemembered } from "./session-register.ts";
 import type { TableHost, Tables } from "./tables.ts";
 
 const KEPT = 500_000;
-/** More than these do not ride on a lease: older ones are asked about one by one. */
+/** How many a lease carries at most. Isolates ask about older ones one by one. */
 const SENT = 1000;
 const TRIM_EVERY = 1000;
 const PRUNED_AT_ONCE = 5000;
 
 export interface EndedMethods {
-  /** `expires`: when the id does, milliseconds since the epoch. Whether its object remembered anything. */
+  /** `expires`: of the id, milliseconds since the epoch. false: the session has no object that must be told. */
   endSession(nonce: string, expires: number): boolean;
   hasEnded(nonce: string): boolean;
 }
@@ -52,6 +52,7 @@ function methodsOf(host: TableHost): EndedMethods {
   };
 }
 
+/** The sessions that ended after the one that `after` counts; null: there is nothing new since. */
 export function endedSince(sql: SqlStorage, after: number | null): EndedSession | null {
   const rows = sql
     .exec<{ sequence: number; nonce: string; at: number }>(

@@ -15,9 +15,9 @@ export interface KeyInsert {
 
 export interface KeyMethods {
   keys(): readonly KeyRecord[];
-  /** `most`: how many the tenant may have; null for no limit. */
+  /** `most`: how many keys the tenant may have, retired ones included; null for no limit. */
   addKey(key: KeyInsert, actor: Actor, most?: number | null): WriteResult | { readonly state: "full" };
-  /** The old key goes on working for `overlapMs`. */
+  /** Adds a key that is like the old one otherwise; the old one works for another `overlapMs` milliseconds. */
   rotateKey(old: string, key: Pick<KeyInsert, "id" | "hash">, overlapMs: number, actor: Actor): WriteResult;
   revokeKey(id: string, actor: Actor): WriteResult;
 }

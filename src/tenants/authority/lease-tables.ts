@@ -1,5 +1,5 @@
-// Owns a tenant's policy in its object as far as every Worker needs it: the leases on it, and the row of a tenant that code
-// declares. Refuses to change it; whoever brings policy-tables.ts does.
+// Owns a tenant's policy in its object as far as every Worker needs it: the leases on it, and the row of a tenant that
+// code declares. Refuses to change it: policy-tables.ts does, in a Worker with the admin API.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { grant } from "./leases.ts";
@@ -9,7 +9,7 @@ import type { TenantHost } from "./tenant-host.ts";
 
 export interface LeaseMethods {
   lease(ask: LeaseAsk): LeaseAnswer;
-  /** null: there is none of this name. */
+  /** A secret as it is stored, sealed; null: there is none of this name. */
   sealedSecret(name: string): string | null;
 }
 

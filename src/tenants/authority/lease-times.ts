@@ -1,16 +1,22 @@
-// Owns when the leases that were given end: from then on nothing contradicts what was changed.
+// Owns when the last lease that was given ends: from then on no isolate serves what was before a change. The authority
+// half of the lease rule; isolate/snapshot.ts is the serving half.
 
 import type { TableHost } from "./tables.ts";
 
-/** Added to a lease's end before a withdrawal counts: clocks that run at slightly different speeds. */
+/** Added to a lease's end, because the clocks of object and isolate run at slightly different speeds. */
 const CLOCK_SLACK_MS = 100;
 
 export interface Leases {
+  /** A lease was given just now, for this many milliseconds. */
   note(staleness: number): void;
+  /** When no lease given so far is valid any more, or now; milliseconds since the epoch. */
   effectiveAt(): number;
 }
 
-/** What is in memory is lost with the object; then a lease may have been given just now, as long as any ever was. */
+/**
+ * The end of the last lease is kept in memory alone, to write no row for each lease. A new instance of the object knows
+ * only the longest lease that was ever given, and takes it that one such was given just now.
+ */
 export function trackLeases(host: TableHost): Leases {
   const { sql } = host;
   let longest = sql.exec<{ longest: number }>("SELECT longest FROM leases WHERE one = 1").toArray()[0]?.longest ?? 0;

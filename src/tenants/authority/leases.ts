@@ -1,4 +1,4 @@
-// Owns what a lease on a tenant's policy carries.
+// Owns what a lease on a tenant's policy carries. Refuses to send what the isolate that asks has already.
 
 import { authorityState } from "./authority-tables.ts";
 import { blocksOf } from "./block-tables.ts";
@@ -31,7 +31,7 @@ export function grant(
     sections: isCurrent ? null : sectionsOf(sql),
     ...authorityState(host),
     key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
-    // Another tenant of the same name counted its ended sessions anew.
+    // A cursor of an earlier tenant of the same name means nothing here: that one counted its own ended sessions.
     ended: ask.endedAfter === undefined ? null : endedSince(sql, isSame ? ask.endedAfter : null),
   };
 }
@@ -42,6 +42,7 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
+/** Everything that was taken away: suspensions, blocks and retired names. */
 export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string | null; until: number }>(
@@ -52,7 +53,7 @@ export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retire
   return { suspensions: [...suspensionsOf(sql), ...blocksOf(sql)], retired: retired as RetiredName[] };
 }
 
-/** Last use is as exact as a lease: one row written for many calls. */
+/** Notes the key's last use once for each lease, not for each call. null: no such key, or it has expired or retired. */
 function useKey(host: TableHost, hash: string) {
   const { sql } = host;
   const [found] = sql

@@ -1,10 +1,10 @@
-// Owns the shapes that cross between a tenant's authority and those who ask it: leases, records, and what a write ends in.
+// Owns the shapes that cross between a tenant's authority and whoever asks it: leases, records, and the ends of writes.
 
 import type { KeyRing } from "../../auth/seal.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** What the hot path needs of one API key. */
+/** What a request needs to know of its API key. `scopes` null: nothing limits it; `profile` null: good for all. */
 export interface KeyGrant {
   readonly id: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface KeyGrant {
 export interface KeyRecord extends KeyGrant {
   readonly created: string;
   readonly lastUsed: string | null;
-  /** Set by rotation: until then the old key works beside the new one. */
+  /** When the key ends because another one took its place; milliseconds since the epoch, null if none did. */
   readonly retires: number | null;
 }
 
@@ -26,14 +26,15 @@ export interface RetiredName {
   readonly kind: "tools" | "prompts";
   readonly profile: string | null;
   readonly name: string;
-  /** The name in code. */
+  /** The name under which its source has it. */
   readonly target: string;
-  /** Under which name it is listed now; null when under none. */
+  /** The name under which the same thing was listed after the change; null: under none. */
   readonly successor: string | null;
+  /** Milliseconds since the epoch. */
   readonly until: number;
 }
 
-/** Everything about a tenant that is leased, apart from keys. */
+/** Everything about a tenant that is leased, apart from keys and sections. */
 export interface Policy {
   readonly document: TenantDocument;
   readonly suspensions: readonly Suspension[];
@@ -44,7 +45,7 @@ export interface Policy {
 export type Sections = readonly (readonly [name: string, hash: string])[];
 
 export interface LeaseAsk {
-  /** Which policy the isolate holds; null for none. A name that was deleted and made again counts from 1 again. */
+  /** Which policy the isolate holds; null: none. A tenant that is made again counts from 1 again, hence `created`. */
   readonly version: { readonly number: number; readonly created: string } | null;
   /** How long the isolate will serve from the answer, milliseconds, when the document does not say. */
   readonly maxStalenessMs: number;
@@ -52,16 +53,16 @@ export interface LeaseAsk {
   readonly inCode: boolean;
   /** Hash of a key that the isolate wants to know about. */
   readonly keyHash: string | null;
-  /** Up to which ended session the isolate knows them; null for none, absent: it does not want to. */
+  /** The `cursor` of the ended sessions that the isolate knows; null: it knows none; absent: it wants none. */
   readonly endedAfter?: number | null;
 }
 
-/** Sessions that their clients ended. */
+/** Sessions that their clients ended, beyond those that the isolate knows. */
 export interface EndedSession {
-  /** What to say next time. */
+  /** What `endedAfter` shall be in the next ask. */
   readonly cursor: number;
   readonly nonces: readonly string[];
-  /** All that ended after this are known now, with those that were before; milliseconds since the epoch. */
+  /** Milliseconds since the epoch; sessions that ended before may be missing. 0: none is. */
   readonly since: number;
 }
 
@@ -72,13 +73,14 @@ export interface LeaseGranted {
   readonly created: string;
   /** null: the one that the isolate holds is current. */
   readonly policy: Policy | null;
-  /** Hashes of what is leased beside the policy, by name; null with it. */
+  /** Hashes of what is leased beside the policy, by name; null where `policy` is. */
   readonly sections: Sections | null;
   readonly ring: KeyRing;
+  /** Whether the first content of the tenant was stored. */
   readonly seeded: boolean;
-  /** Only when a key was asked for; null: there is no such key. */
+  /** The key that was asked for; null: none was, or there is no such key. */
   readonly key: KeyGrant | null;
-  /** null: none since. */
+  /** null: none ended since, or none were asked for. */
   readonly ended: EndedSession | null;
 }
 
@@ -89,7 +91,10 @@ export interface Actor {
   readonly name: string;
 }
 
-/** `effectiveAt`: from then on no isolate can serve what was before; milliseconds since the epoch. */
+/**
+ * `effectiveAt`: milliseconds since the epoch; from then on no isolate can serve what was before. `absent`: there is no
+ * such tenant, or not the thing to be changed.
+ */
 export type WriteResult =
   | { readonly state: "written"; readonly revision: number; readonly effectiveAt: number }
   | { readonly state: "unchanged"; readonly revision: number }

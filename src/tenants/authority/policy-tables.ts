@@ -1,5 +1,6 @@
-// Owns changing a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names. Every write is
-// one transaction with its audit entry, and says when it is in force everywhere. Takes the place of lease-tables.ts.
+// Owns changing a tenant's policy in its object: the document, suspensions, API keys, secrets, retired names. Every
+// write is one transaction with its audit entry, and says when it is in force everywhere. Has the name of
+// lease-tables.ts and is opened in its place.
 
 import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
@@ -19,7 +20,7 @@ export interface DocumentWrite {
   readonly effective: TenantDocument;
   /** Names that the change takes off the lists. */
   readonly retired: readonly RetiredName[];
-  /** The revision that was read; null writes whatever there is. */
+  /** Writes only if this is still the revision; null: whatever the revision is. */
   readonly ifRevision: number | null;
   readonly actor: Actor;
   readonly action: string;
@@ -28,14 +29,19 @@ export interface DocumentWrite {
 export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, SecretMethods {
   create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
   write(write: DocumentWrite): WriteResult;
+  /** `inCode`: code declares the tenant, so it exists without having been created. */
   read(inCode: boolean): TenantRecord | undefined;
   suspend(suspension: Omit<Suspension, "since">, actor: Actor): WriteResult;
   resume(kind: Suspension["kind"], name: string, actor: Actor): WriteResult;
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
-  /** From when on what is withdrawn now, or was before, is in force everywhere. */
+  /** When everything that was withdrawn so far is in force everywhere; milliseconds since the epoch. */
   inForceAt(): number;
-  /** The end of the tenant: no lease, key or write from now on. Says from when on no isolate serves it. */
+  /**
+   * Ends the tenant: from now on no lease is given and nothing is written. Gives the time from which on no isolate
+   * serves it, milliseconds since the epoch.
+   */
   close(): number;
+  /** Deletes everything that the object stores. */
   erase(): Promise<void>;
 }
 
@@ -149,7 +155,7 @@ function suspend(host: TenantHost, suspension: Omit<Suspension, "since">, actor:
   return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
 }
 
-/** A suspended tool ends nobody's stream. */
+/** Whose streams a suspension ends: a suspended tool ends nobody's. */
 function endedBy({ kind, name }: Pick<Suspension, "kind" | "name">): Withdrawn | undefined {
   if (kind === "tenant") return {};
   if (kind === "tool") return undefined;

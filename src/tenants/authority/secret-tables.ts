@@ -1,5 +1,5 @@
-// Owns a tenant's secrets in its object: sealed texts by name, which the object cannot open. Each write is one transaction
-// with an audit entry that names the secret, and makes a new version of the policy, so that leases learn of it.
+// Owns a tenant's secrets in its object: sealed texts by name, which the object cannot open. Each write is one
+// transaction with an audit entry that names the secret, and makes a new version of the policy: isolates ask anew.
 
 import type { Actor, WriteResult } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -14,7 +14,7 @@ export interface SecretRecord {
 
 export interface SecretMethods {
   secrets(): readonly SecretRecord[];
-  /** `replaced`: something else was there under this name. */
+  /** `replaced`: there was a secret of this name. "full": the tenant has as many secrets as it may. */
   setSecret(name: string, sealed: string, actor: Actor): (WriteResult & { readonly replaced: boolean }) | "full";
   deleteSecret(name: string, actor: Actor): WriteResult;
 }

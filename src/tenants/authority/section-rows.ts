@@ -1,4 +1,4 @@
-// Owns which sections a tenant's lease has, by hash.
+// Owns which sections a tenant's lease names, each with the hash of its body. Refuses the bodies: section-tables.ts.
 
 import type { Sections } from "./policy-records.ts";
 import type { Tables } from "./tables.ts";
@@ -16,7 +16,7 @@ export function sectionsOf(sql: SqlStorage): Sections {
     .map(({ name, hash }) => [name, hash]);
 }
 
-/** false: it was so before. */
+/** `hash` null removes the section. false: nothing changed. */
 export function setSection(sql: SqlStorage, name: string, hash: string | null): boolean {
   const before = sectionHash(sql, name);
   if (before === hash) return false;

@@ -1,16 +1,16 @@
-// Owns the bodies of a tenant's sections in its object, until KV has them everywhere; section-rows.ts has which there are.
-// A section is what a feature leases beside the policy because it is large, such as an upstream's catalog.
+// Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
+// has which sections there are. A section is what a feature leases beside the policy because it is large.
 
 import { sectionHash } from "./section-rows.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Tables } from "./tables.ts";
 
 export const MAX_SECTION_BYTES = 2 * 1024 * 1024;
-/** Of all sections of a tenant. */
+/** The most that all sections of a tenant may have together. */
 export const MAX_SECTIONS_BYTES = 8 * 1024 * 1024;
-/** A row has at most 2 MB. */
+/** SQLite in a Durable Object stores at most 2 MB in a row, so a body is cut into parts. */
 const PART_BYTES = 1024 * 1024;
-/** How long whoever holds an older lease may still look for a body that was replaced. */
+/** How long a replaced body stays in KV, for isolates with an older lease. */
 const GRACE_MS = 600_000;
 const BATCH = 100;
 
@@ -29,7 +29,7 @@ export interface SectionMethods {
   body(hash: string): ArrayBuffer | null;
 }
 
-/** Among the bodies of the tenant's resources: whoever deletes all of these deletes it, too. */
+/** Under the prefix of the tenant's resource bodies, so that deleting all of those deletes the sections too. */
 export function sectionKey(tenant: string, hash: string): string {
   return `body/${tenant}/section-${hash}`;
 }
@@ -71,7 +71,7 @@ function methodsOf(host: TenantHost): SectionMethods {
   };
 }
 
-/** Of all sections but the one with this hash, which is replaced. */
+/** The bytes of all sections, apart from the one with this hash, which is being replaced. */
 function bytesWithout(sql: SqlStorage, hash: string | null): number {
   const query = "SELECT sum(length(part)) AS bytes FROM section_parts WHERE hash IS NOT ?";
   return sql.exec<{ bytes: number | null }>(query, hash).one().bytes ?? 0;
@@ -96,7 +96,7 @@ function bodyOf(sql: SqlStorage, hash: string): ArrayBuffer | null {
   return body.buffer;
 }
 
-/** What no section has any more is deleted, in KV after a grace. */
+/** Deletes a body that no section names any more: here at once, in KV after a grace. */
 function discard(host: TenantHost, hash: string | null): void {
   const { sql } = host;
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;
@@ -106,6 +106,7 @@ function discard(host: TenantHost, hash: string | null): void {
   host.wakeAt(at);
 }
 
+/** Deletes bodies in KV whose grace is over; gives the time of the next, milliseconds since the epoch. */
 async function collect(host: TenantHost, now: number): Promise<number | undefined> {
   const { sql, env, tenant } = host;
   const due = sql
@@ -113,12 +114,12 @@ async function collect(host: TenantHost, now: number): Promise<number | undefine
     .toArray();
   const { BODIES } = env as { BODIES: KVNamespace };
   for (const { hash } of due) {
-    // Taken back into use while another one was deleted.
+    // Asked again: while the body before it was deleted, a write may have taken this one into use.
     if (sql.exec("SELECT 1 FROM section_garbage WHERE hash = ?", hash).toArray().length === 0) continue;
     try {
       await BODIES.delete(sectionKey(tenant, hash));
     } catch {
-      // The runtime gives up an alarm that fails too often, and with it everything that waits here.
+      // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
       return host.now() + 60_000;
     }
     sql.exec("DELETE FROM section_garbage WHERE hash = ? AND collect_at <= ?", hash, now);

@@ -1,14 +1,14 @@
-// Owns which 2025 sessions have an object that remembers something, until their ids expire: a tenant that is deleted
-// takes them with it. A session that only lists and calls is not in here.
+// Owns which 2025 sessions have an object that remembers something, until their ids expire, so that the objects can be
+// emptied when the tenant is deleted. A session that only lists and calls has no object and is not in here.
 
 import type { TableHost, Tables } from "./tables.ts";
 
 const PRUNED_AT_ONCE = 5000;
 
 export interface RegisterMethods {
-  /** `expires`: when the session's id does, milliseconds since the epoch. false: the tenant is being deleted. */
+  /** `expires`: of the session's id, milliseconds since the epoch. false: the tenant is being deleted. */
   remember(nonce: string, expires: number): boolean;
-  /** Some of them; none: there are no more. */
+  /** At most `limit` nonces in no order; empty when no session is left. */
   list(limit: number): readonly string[];
   forget(nonces: readonly string[]): void;
 }
@@ -22,7 +22,7 @@ export const sessionRegister: Tables<RegisterMethods> = {
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 
-/** Whether it was in there. */
+/** Takes the session out; whether it was in there. */
 export function takeRemembered(sql: SqlStorage, nonce: string): boolean {
   return sql.exec("DELETE FROM remembered_sessions WHERE nonce = ? RETURNING nonce", nonce).toArray().length > 0;
 }

@@ -54,7 +54,7 @@ export function createTablesObject<Env, Host extends TableHost>(
       }
     }
 
-    /** Once erased, there are no tables until somebody needs them. */
+    /** An object that was erased has no tables: they are made again when a late call needs them. */
     #open(): ReadonlyMap<string, OpenTables<object>> {
       if (this.#opened) return this.#opened;
       const changes = createChanges();
@@ -71,7 +71,7 @@ export function createTablesObject<Env, Host extends TableHost>(
       return this.#opened;
     }
 
-    /** What is in memory speaks of tables that are gone then, and the alarm with them. */
+    /** Forgets what is in memory before everything stored is deleted: the tables and the alarm are gone then. */
     #empty<T>(work: () => Promise<T>): Promise<T> {
       this.#opened = undefined;
       this.#wake.clear();

@@ -1,5 +1,5 @@
-// Owns how a domain keeps tables inside a tenant's object: migrations in order, methods called by name, one alarm shared.
-// Refuses to know any domain: the object is composed from a list in the entry.
+// Owns how a domain keeps tables inside a tenant's object: migrations in order, methods called by name, one alarm
+// shared. Refuses to know any domain: the object is composed from a list.
 
 import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
@@ -15,23 +15,23 @@ export interface TableHost {
   transaction<T>(work: () => T): T;
   /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */
   wakeAt(time: number): void;
-  /** What is written here is told to whoever listens. */
+  /** Where a domain says what it changed, for whoever listens to the tenant. */
   readonly changes: ChangeLog;
-  /** Closed: the tenant is being deleted, or was not long ago; whatever comes late must not be kept. */
+  /** Whether the tenant is being deleted, or was not long ago: what comes late must not be kept. */
   readonly closure: Pick<Closure, "isClosed" | "setClosed">;
-  /** Deletes everything that the object stores; it stays closed for a while. Nothing but the answer may follow. */
+  /** Deletes everything that the object stores and keeps it closed for a while. Nothing must be written after it. */
   erase(): Promise<void>;
 }
 
 export interface OpenTables<Methods> {
   readonly methods: Methods;
-  /** Bounded work; returns when it wants to be woken next, undefined for not at all. */
+  /** Bounded work. Gives the time to be woken next, milliseconds since the epoch; undefined: not at all. */
   alarm?(now: number): Promise<number | undefined>;
 }
 
 export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
-  /** Applied once each, in order; never edited once released. */
+  /** SQL statements, each applied once and in order. One that was released is never edited. */
   readonly migrations: readonly string[];
   open(host: Host): OpenTables<Methods>;
 }
@@ -51,7 +51,7 @@ export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | 
   }
 }
 
-/** `hostOf`: what the domains of this object share beyond their tables, once all tables are there. */
+/** `hostOf` makes what the domains of this object share. It is called when all tables exist. */
 export function openTables<Host extends TableHost>(
   tables: readonly Tables<object, Host>[],
   base: TableHost,
@@ -64,7 +64,7 @@ export function openTables<Host extends TableHost>(
   return new Map(tables.map((entry) => [entry.name, entry.open(host)]));
 }
 
-/** The same methods, called from a Worker. */
+/** The same methods as a Worker calls them, over RPC. */
 export type Remote<Methods> = {
   readonly [Name in keyof Methods]: Methods[Name] extends (...args: infer Args) => infer Result
     ? (...args: Args) => Promise<Awaited<Result>>
@@ -77,7 +77,7 @@ export interface TenantStub {
 
 export function remote<Methods extends object>(stub: TenantStub, tables: Tables<Methods>): Remote<Methods> {
   return new Proxy({} as Remote<Methods>, {
-    // Without this an async function that returns one would take it for a promise.
+    // Without this an async function that returns the proxy would take it for a promise and call `then`.
     get: (_target, method) =>
       method === "then" ? undefined : (...args: unknown[]) => stub.run(tables.name, String(method), args),
   });

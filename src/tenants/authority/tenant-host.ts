@@ -1,5 +1,5 @@
-// Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, the audit
-// log, and hearing of content. No domain needs a door of its own to another's tables.
+// Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, the
+// audit log, and hearing of content. So no domain reaches into another's tables.
 
 import { auditPage, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
@@ -10,21 +10,21 @@ import type { TableHost } from "./tables.ts";
 
 export interface TenantHost extends TableHost {
   readonly leases: Leases;
-  /** From when on no lease given before now is valid; milliseconds since the epoch. */
+  /** When no lease that was given before now is valid any more; milliseconds since the epoch. */
   effectiveAt(): number;
-  /** Of the policy; 0 where there is no tenant. */
+  /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
-  /** One more thing that leases must learn of; `close`: whose streams end now. Says the new revision. */
+  /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
   /** Newest first. */
   audit(page: { readonly before: number | null; readonly limit: number }): readonly AuditEntry[];
   /**
-   * What is leased as this section has this hash now; null: there is none any more. Streams are told when it is in force, and
-   * each compares what it sees. false: it had the hash before, and nobody learns anything.
+   * The section has a body with this hash now; null: there is no such section any more. Streams are told when that is
+   * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
    */
   definitionsChanged(section: string, hash: string | null): boolean;
-  /** Calls back, within the transaction, whenever the content under this URI changed. Ends with the instance. */
+  /** Calls back, within the transaction, whenever the content under this URI changes, while this instance lives. */
   watch(uri: string, changed: () => void): void;
 }
 
@@ -51,7 +51,7 @@ export function createTenantHost(base: TableHost): TenantHost {
     audit: ({ before, limit }) => auditPage(sql, before, limit),
     definitionsChanged: (section, hash) => {
       if (!setSection(sql, section, hash)) return false;
-      // A tenant that is just being made has nothing to announce yet.
+      // A tenant that is being made right now has no policy yet, so there is nothing to announce.
       if (revision() > 0) bump();
       return true;
     },

@@ -1,4 +1,4 @@
-// Owns the one authority of a tenant: the tables that every tenant has, and those that others bring.
+// Owns the Durable Object that is a tenant's one authority: the tables that every tenant has, and those of features.
 
 import { authorityTables } from "./authority-tables.ts";
 import { endedTables } from "./ended-tables.ts";
@@ -17,7 +17,10 @@ const own: readonly Tables<object, TenantHost>[] = [
   sectionRows,
 ];
 
-/** Bind it as `TENANTS`. Of tables with one name the last are opened: those that change what others only read. */
+/**
+ * The class to bind as `TENANTS`. Of tables with one name the last are opened: policy-tables.ts takes the place of
+ * lease-tables.ts.
+ */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
   const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
   return createTablesObject<Env, TenantHost>([...byName.values()], createTenantHost);

@@ -1,9 +1,9 @@
-// Owns the one alarm of an object: the earliest time that anybody asked for, set as seldom as possible.
+// Owns the one alarm of an object: it rings at the earliest time that was asked for, and is set as seldom as possible.
 
 export interface Wake {
-  /** Each setAlarm is a row written: an earlier or equal alarm stands. */
+  /** Asks for the alarm at this time, milliseconds since the epoch. An earlier one stands: setting writes a row. */
   at(time: number): void;
-  /** No alarm is set any more: it rang, or went with everything else. */
+  /** Call it when no alarm is set any more: it rang, or everything stored was deleted. */
   clear(): void;
   transaction<T>(work: () => T): T;
 }
@@ -17,7 +17,7 @@ export function createWake(ctx: DurableObjectState): Wake {
     set = time;
     if (isKnown) void storage.setAlarm(time);
   };
-  // An alarm outlives the instance that set it: a later one must not replace it, though it is asked for at once.
+  // An alarm outlives the instance that set it. Until it is known, a time asked for waits, lest it replace an earlier.
   void ctx.blockConcurrencyWhile(async () => {
     const stored = (await storage.getAlarm()) ?? undefined;
     const asked = set;
@@ -30,7 +30,7 @@ export function createWake(ctx: DurableObjectState): Wake {
     clear: () => {
       set = undefined;
     },
-    // An alarm set by work that failed is rolled back with it.
+    // When the work fails, an alarm that it set is rolled back too, so `set` must be what it was.
     transaction: (work) => {
       const before = set;
       try {

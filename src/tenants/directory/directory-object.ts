@@ -1,5 +1,5 @@
-// Owns which tenants and hostnames exist, for one shard of all names. It is asked about names that an isolate has never
-// seen, and when tenants come and go. Refuses everything else about a tenant: that is the tenant's own object's.
+// Owns which tenants and hostnames exist. It is asked about names that an isolate does not know, and when tenants come
+// and go. Refuses everything else about a tenant: the tenant's own object has that.
 
 import { DurableObject } from "cloudflare:workers";
 
@@ -13,7 +13,7 @@ export interface DirectoryEntry {
   readonly region: string | null;
 }
 
-/** What an unknown name is told depends on whether there is anything to hide. */
+/** `anyPrivate`: some tenant's existence is secret, so nobody may learn which names are unknown. */
 export interface Lookup {
   readonly entry: DirectoryEntry | null;
   readonly anyPrivate: boolean;
@@ -80,7 +80,7 @@ export class DirectoryObject extends DurableObject {
     this.#sql.exec("DELETE FROM tenants WHERE id = ?", id);
   }
 
-  /** The tenant that has the hostname already, or null when it is this one's now. */
+  /** null: the hostname is this tenant's now. A text: the id of the tenant that has it. */
   async claimHostname(hostname: string, tenant: string): Promise<string | null> {
     const owner = await this.hostname(hostname);
     if (owner !== null) return owner === tenant ? null : owner;
@@ -92,7 +92,7 @@ export class DirectoryObject extends DurableObject {
     this.#sql.exec("DELETE FROM hostnames WHERE hostname = ? AND tenant = ?", hostname, tenant);
   }
 
-  /** In id order, after `after`. */
+  /** Tenants with an id after `after`, in the order of ids. */
   async list(after: string | null, limit: number): Promise<readonly DirectoryEntry[]> {
     return this.#sql
       .exec<Row>("SELECT * FROM tenants WHERE id > ? ORDER BY id LIMIT ?", after ?? "", Math.min(limit, MAX_PAGE))

@@ -1,5 +1,6 @@
-// Owns finding out whether a name is a tenant, from any isolate: names in code are known, names that this isolate serves
-// are known, others are asked of the directory once and remembered as unknown for a moment. Wakes no tenant.
+// Owns asking the directory whether a name or a hostname is a tenant's; an unknown name, and any hostname, is
+// remembered for a moment. Refuses to wake a tenant. Nobody need ask about names in code, and about tenants that this
+// isolate holds.
 
 import type { DirectoryObject, Lookup } from "./directory-object.ts";
 
@@ -7,13 +8,13 @@ export interface DirectoryEnv {
   readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
 }
 
-/** A new tenant may stay unknown to an isolate that was asked for it just before for this long. */
+/** An isolate that was asked for a name just before a tenant got it may not know the tenant for this long. */
 export const UNKNOWN_FOR_MS = 2000;
 const MAX_UNKNOWN = 10_000;
 
 const unknown = new Map<string, { readonly until: number; readonly anyPrivate: boolean }>();
 
-/** The shard that keeps a name; one shard answers some thousand new names a second. */
+/** One object keeps all names; it answers some thousand new names a second. */
 export function directoryOf(env: DirectoryEnv): DurableObjectStub<DirectoryObject> {
   return env.DIRECTORY.getByName("shard-0");
 }
@@ -30,7 +31,7 @@ export async function lookUp(env: DirectoryEnv, id: string): Promise<Lookup> {
 
 const hostnames = new Map<string, { readonly until: number; readonly tenant: string | null }>();
 
-/** The tenant that a custom hostname belongs to; remembered, known or not, for a moment. */
+/** The id of the tenant that a custom hostname belongs to, or null; either is remembered for a moment. */
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const known = hostnames.get(hostname);
   if (known && Date.now() < known.until) return known.tenant;
@@ -40,7 +41,7 @@ export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Pro
   return tenant;
 }
 
-/** Forgets what this isolate believed about a name that was just made or removed here. */
+/** Forgets what this isolate remembers of a tenant's id or a hostname that it has just added or removed. */
 export function forgetName(name: string): void {
   unknown.delete(name);
   hostnames.delete(name);

@@ -2,16 +2,16 @@
 
 import type { TenantStub } from "../authority/tables.ts";
 
-/** The jurisdiction is part of which object it is; the region only says where it is made, by whoever asks it first. */
+/** Another jurisdiction is another object. The region only says where an object is made, when it is first asked for. */
 export interface Placement {
   readonly jurisdiction: string | null;
   readonly region: string | null;
 }
 
-/** Of tenants in code, and of those that did not say. */
+/** The placement of tenants in code, and of those that asked for none. */
 export const ANYWHERE: Placement = { jurisdiction: null, region: null };
 
-/** The objects of a binding that are kept where the tenant is. Throws where the platform does not have the jurisdiction. */
+/** The objects of a binding in this jurisdiction. Throws where the platform does not have it. */
 export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   objects: DurableObjectNamespace<T>,
   jurisdiction: string | null,
@@ -19,6 +19,7 @@ export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === null ? objects : objects.jurisdiction(jurisdiction as DurableObjectJurisdiction);
 }
 
+/** The authority of a tenant. */
 export function stubOf(
   env: { readonly TENANTS: DurableObjectNamespace },
   id: string,

@@ -1,5 +1,7 @@
-// Owns glob patterns over names: `*` stands for any run of characters, `?` for one. Linear in practice, never recursive.
+// Owns glob patterns over names: `*` stands for any run of characters, `?` for one. Never recursive: at a mismatch the
+// last `*` takes one character more.
 
+/** Without patterns every name matches. */
 export function matchesAny(name: string, patterns: readonly string[] | undefined): boolean {
   return patterns === undefined || patterns.some((pattern) => globMatches(pattern, name));
 }

@@ -1,15 +1,15 @@
-// Owns which names a change of a document takes off the lists, and until when they can still be called: clients keep the
-// list they once read. Pure.
+// Owns which names a change of a document takes off the lists, and until when they can still be called, because clients
+// keep the lists that they once read. Pure.
 
 import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
 import type { RetiredName } from "../authority/policy-records.ts";
 import { isVisible } from "./visibility.ts";
 
-/** What the Worker has for a tenant, by name in code. */
+/** The names of what a tenant's sources offer, as the sources call it. */
 export interface CatalogNames {
   readonly tools: readonly string[];
   readonly prompts: readonly string[];
-  /** Tools that are there while the document or the profile switches search on. */
+  /** Tools that exist only while the document or the profile switches search on. */
   readonly search: readonly string[];
 }
 
@@ -17,7 +17,7 @@ const DAY = 86_400_000;
 const KINDS = ["tools", "prompts"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The documents are whole: everything that lies under them is merged in. */
+/** Both documents are whole: what lies under them is merged in. `now` and `until` are milliseconds since the epoch. */
 export function retiredNames(
   before: TenantDocument,
   after: TenantDocument,
@@ -38,12 +38,12 @@ export function retiredNames(
   );
 }
 
-/** The default view, and the profiles that go on: one that is gone has no URL to call anything at. */
+/** null for no profile, and the profiles in both documents: one that is gone has no URL at which to call anything. */
 function viewsOf(before: TenantDocument, after: TenantDocument): (string | null)[] {
   return [null, ...Object.keys(before.profiles ?? {}).filter((name) => Object.hasOwn(after.profiles ?? {}, name))];
 }
 
-/** Listed name to name in code, as somebody without scopes sees it. */
+/** Each listed name with the name that its source gives it, as seen by a principal whom no scopes limit. */
 export function listedNames(
   document: TenantDocument,
   profile: string | null,
@@ -56,6 +56,7 @@ export function listedNames(
   return new Map(names.map((name) => [renamingOf(seen?.[kind], name)?.name ?? name, name]));
 }
 
+/** The source's name of everything that the document could list, before anything is hidden. */
 export function targetsOf(
   document: TenantDocument,
   profile: ProfileDocument | undefined,

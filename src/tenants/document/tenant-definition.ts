@@ -1,4 +1,4 @@
-// Owns how a tenant is declared in code, and how that declaration lies under what its operators write.
+// Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
 
 import type { TenantDocument } from "./tenant-document.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
@@ -17,10 +17,11 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly resources?: readonly string[];
   /** Switches on the built-in read-only tools `search` and `fetch` over everything the tenant stores. */
   readonly search?: boolean;
-  /** Stored at the tenant's first request; what is there already is never overwritten. */
+  /** Resources to store at the tenant's first request; what is there already is never overwritten. */
   readonly seed?: () => readonly Seed[];
-  /** Per tool name: what `ctx.config` is. */
+  /** What a tool reads as `ctx.config`, by the tool's name. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
   readonly maxStalenessMs?: number;
 }
 
@@ -28,7 +29,7 @@ export interface Tenant<Seed = unknown> {
   readonly id: string;
   /** undefined: the tenant was made through the admin API. */
   readonly definition: TenantDefinitionOf<Seed> | undefined;
-  /** What lies under the tenant's own document. */
+  /** The document that lies under the tenant's own. */
   readonly base: TenantDocument;
   readonly maxStalenessMs: number;
   readonly placement: Placement;
@@ -58,8 +59,9 @@ export function defineTenants<Seed>(
   return tenants;
 }
 
+/** A tenant that was made through the admin API. */
 export function managedTenant<Seed>(id: string, placement = ANYWHERE): Tenant<Seed> {
-  // Closed until its operators open it.
+  // Until its operators open it, only keys are let in.
   return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, placement };
 }
 

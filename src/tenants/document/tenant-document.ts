@@ -14,13 +14,13 @@ export interface Renaming {
   readonly description?: string;
 }
 
-/** Names are the author's: one may be that of a member which every object has. */
+/** Looks for an own member only: an author may name a tool `constructor`, which every object has. */
 export function renamingOf(patterns: NamedPatterns | undefined, name: string): Renaming | undefined {
   return patterns?.rename && Object.hasOwn(patterns.rename, name) ? patterns.rename[name] : undefined;
 }
 
 export interface NamedPatterns extends Patterns {
-  /** By the name that the tool or prompt has in code or in the tenant. */
+  /** By the name that the source of the tool or prompt gives it. */
   readonly rename?: Readonly<Record<string, Renaming>>;
 }
 
@@ -76,24 +76,26 @@ export interface Limits {
 export type Mode = "open" | "key";
 
 export interface TenantDocument {
-  /** Base documents, by name; later ones win over earlier ones, own members over all. */
+  /** Names of base documents. Later ones win over earlier ones, and the document's own members over all. */
   readonly extends?: readonly string[];
   readonly title?: string;
   readonly description?: string;
   readonly instructions?: string;
   readonly mode?: Mode;
+  /** Whether an open tenant is served from a copy while its authority cannot be reached; `closed` by default. */
   readonly outage?: "closed" | "stale";
+  /** How long a lease on the policy lasts, milliseconds. */
   readonly maxStalenessMs?: number;
   readonly allowedOrigins?: readonly string[];
   readonly hostnames?: readonly string[];
   readonly limits?: Limits;
   readonly search?: boolean;
-  /** By tool name or glob pattern; the most specific one decides. */
+  /** By tool name or glob pattern. The exact name decides, else the longest pattern that matches. */
   readonly tools?: Readonly<Record<string, ToolSetting>>;
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
   readonly prompts?: Readonly<Record<string, PromptDocument>>;
-  /** Days in which a retired name stays callable. */
+  /** How many days a name that is listed no more can still be called; 30 by default. */
   readonly retirementDays?: number;
 }
 
@@ -105,9 +107,10 @@ function isPlain(value: unknown): value is Plain {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Maps of named things are merged by name; a named thing, a list and a value are replaced whole. */
+/** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
 const MAPS = new Set(["tools", "scopes", "profiles", "prompts", "limits"]);
 
+/** Later layers win over earlier ones. `extends` is left out: what it names is a layer of its own. */
 export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {
   const merged: Record<string, unknown> = {};
   for (const layer of layers) {
@@ -126,7 +129,7 @@ export interface Change {
   readonly after?: unknown;
 }
 
-/** What differs, by path; named things are compared member by member. */
+/** What differs, by path. Objects are compared member by member, lists as a whole. */
 export function diffDocuments(before: unknown, after: unknown, path = ""): readonly Change[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   if (!isPlain(before) || !isPlain(after)) {

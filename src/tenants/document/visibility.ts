@@ -1,5 +1,5 @@
-// Owns the rule of what is visible: enabled in the tenant, allowed by the profile, within the principal's scopes, and
-// not suspended. One function decides, and another says why. Pure.
+// Owns the rule of what is visible: enabled in the tenant, allowed by the profile, and within the principal's scopes.
+// One function decides, and another says why. Pure. Refuses to apply suspensions: a view does.
 
 import type { Patterns, ProfileDocument, ScopeDocument, TenantDocument, ToolSetting } from "./tenant-document.ts";
 import { globMatches } from "./glob.ts";
@@ -9,15 +9,16 @@ export type Kind = "tools" | "prompts" | "resources";
 export interface Suspension {
   readonly kind: "tenant" | "profile" | "principal" | "tool";
   readonly name: string;
-  /** What callers are told. */
+  /** The reason, which callers are told. */
   readonly note: string;
+  /** ISO 8601. */
   readonly since: string;
 }
 
-/** Through which eyes a tenant is looked at. */
+/** What decides what somebody sees of a tenant: the profile that they ask for, and their scopes. */
 export interface Eyes {
   readonly profile: ProfileDocument | undefined;
-  /** undefined: no scopes apply. */
+  /** undefined: nothing limits the principal. */
   readonly scopes: readonly ScopeDocument[] | undefined;
 }
 
@@ -38,6 +39,7 @@ export function settingOf(
   return by === undefined ? undefined : { by, setting: settings[by] as ToolSetting };
 }
 
+/** As `isVisible`, with a reason for each of the three rules. */
 export function judge(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): Verdict {
   const reasons: string[] = [];
   const setting = kind === "tools" ? settingOf(document, name) : undefined;

@@ -1,19 +1,21 @@
-// Owns what this isolate knows of a tenant's ended sessions: those that rode on its leases, and those it was asked about.
-// Bounded: what is dropped here is asked of the authority again, once for each session.
+// Owns what this isolate knows of a tenant's ended sessions: those that its leases carried, and those that it asked
+// about. Bounded: what is dropped here is asked of the authority again, once for each session.
 
 import type { EndedSession } from "../authority/policy-records.ts";
 
 const MAX_ENDED = 5000;
 const MAX_ALIVE = 5000;
-/** When a session began is said by another clock than when one ended. */
+/** The clock that says when a session began is not the one that says when another ended. */
 const CLOCK_SLACK_MS = 1000;
-/** A nonce with its place in a set. */
+/** What a nonce costs in memory, with its place in a set. */
 const BYTES_EACH = 120;
 
 export class EndedSessions {
+  /** When this isolate learnt of each end, in the order in which it did. */
   readonly #ended = new Map<string, number>();
-  /** Sessions from before `#since` that the authority said go on. */
+  /** Sessions older than `#since` that have not ended, as the authority said. */
   readonly #alive = new Set<string>();
+  /** Milliseconds since the epoch; of sessions that ended before, some may be missing here. 0: none is. */
   #since = 0;
   #cursor: number | null = null;
 
@@ -41,17 +43,17 @@ export class EndedSessions {
     const [oldest] = this.#ended;
     if (!oldest) return;
     this.#ended.delete(oldest[0]);
-    // What was learnt later ended later, or was given as part of everything since.
+    // The session that is dropped ended before this isolate learnt of it, so all that ended later are still known.
     this.#since = Math.max(this.#since, oldest[1]);
   }
 
-  /** undefined: only the authority knows. `minted`: when the session began, milliseconds since the epoch. */
+  /** undefined: the authority must be asked. `minted`: when the session began, milliseconds since the epoch. */
   hasEnded(nonce: string, minted: number): boolean | undefined {
     if (this.#ended.has(nonce)) return true;
     return this.#since === 0 || minted > this.#since + CLOCK_SLACK_MS || this.#alive.has(nonce) ? false : undefined;
   }
 
-  /** What the authority said of one session. */
+  /** Keeps what the authority said of one session. */
   settle(nonce: string, ended: boolean): void {
     if (ended) this.end(nonce);
     else {

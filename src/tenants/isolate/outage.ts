@@ -1,6 +1,6 @@
-// Owns what happens when a tenant's authority cannot be reached: closed by default; where the tenant chose so, an open
-// tenant's definitions are served from a copy, and marked. The copy holds nothing that grants or withdraws access, so a
-// tenant with suspensions has none. Overloaded is not unreachable.
+// Owns what happens when a tenant's authority cannot be reached: the tenant is closed, or, where it is open and chose
+// so, served from this isolate's last snapshot or a copy of its document in KV, marked as stale. These grant and withdraw
+// no access, so a tenant with suspensions is not served. An authority that is only overloaded counts as reachable.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { EndedSessions } from "./ended-sessions.ts";
@@ -8,7 +8,9 @@ import { lastSnapshot, type Snapshot } from "./snapshot.ts";
 import { ANYWHERE } from "../directory/placement.ts";
 
 const WRITE_EVERY_MS = 10_000;
-/** How long a stale answer is repeated before the authority is tried again. */
+/**
+ * How long a request that got a stale snapshot may go on with it. It is not held: the next request asks the authority.
+ */
 const STALE_FOR_MS = 2000;
 
 const keyOf = (tenant: string) => `outage/${tenant}`;
@@ -18,7 +20,7 @@ function choosesStale(document: TenantDocument): boolean {
   return document.outage === "stale" && document.mode === "open";
 }
 
-/** The write to wait for in the background, when there is one to make. */
+/** Writes or deletes the copy when that is due; undefined when it is not. */
 export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
   const { tenant, version, policy } = snapshot;
   const last = written.get(tenant);
@@ -29,7 +31,10 @@ export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void>
   return bodies.put(keyOf(tenant), JSON.stringify({ version, document: policy.document }));
 }
 
-/** At once: a copy that may be served no more does not wait its turn. A tenant that never said `outage` never had one. */
+/**
+ * Deletes the copy at once, without waiting for `WRITE_EVERY_MS`: it must not be served any more. Asks KV for nothing
+ * where this isolate wrote no copy and the document does not name `outage`.
+ */
 function dropCopy({ tenant, version, policy }: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
   if (!written.has(tenant) && policy.document.outage === undefined) return undefined;
   written.set(tenant, { at: 0, version });
@@ -65,13 +70,13 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
     derived: new Map(),
     ended: new EndedSessions(),
     bytes: 0,
-    // Not held, so nobody looks for the authority by it.
+    // This snapshot is not held for other requests, so nobody finds the authority by its placement.
     placement: ANYWHERE,
   });
 }
 
 function aged(snapshot: Snapshot): Snapshot {
-  // Keys may have been revoked since.
+  // Without the keys that it knew: they may have been revoked since.
   const copy = { ...snapshot, keys: new Map<string, null>(), validUntil: Date.now() + STALE_FOR_MS };
   stale.add(copy);
   return copy;

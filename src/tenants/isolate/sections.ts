@@ -1,5 +1,5 @@
-// Owns what this isolate has of leased sections: fetched from KV at the first use, kept by hash within a budget of bytes, and
-// written by whoever made one. A hash names its content, so what is kept here can never be old.
+// Owns what this isolate has of leased sections: fetched from KV at the first use, kept by hash within a budget of
+// bytes, and written by whoever made one. A hash names its content, so what is kept here can never be old.
 
 import type { Remote } from "../authority/tables.ts";
 import { sectionKey, type SectionMethods, type SectionWrite } from "../authority/section-tables.ts";
@@ -23,7 +23,7 @@ export interface SectionPlace {
 const kept = new Map<string, Section>();
 let bytes = 0;
 
-/** What needs no call. */
+/** The section if this isolate has it: no call is made. */
 export function recallSection(tenant: string, hash: string): Section | undefined {
   const key = sectionKey(tenant, hash);
   const section = kept.get(key);
@@ -34,13 +34,13 @@ export function recallSection(tenant: string, hash: string): Section | undefined
   return section;
 }
 
-/** undefined: neither KV nor the authority has it; a newer lease will name another. */
+/** undefined: neither KV nor the authority has it, because a newer one took its place. */
 export async function loadSection(place: SectionPlace, hash: string): Promise<Section | undefined> {
   const known = recallSection(place.tenant, hash);
   if (known) return known;
   const key = sectionKey(place.tenant, hash);
   const stored = await place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
-  // KV may take a minute to have it everywhere.
+  // KV may take a minute to show it everywhere; until then the authority has it.
   const body = stored ?? (await place.sections().body(hash));
   if (!body) return undefined;
   const section = { hash, bytes: new Uint8Array(body) };
@@ -48,7 +48,7 @@ export async function loadSection(place: SectionPlace, hash: string): Promise<Se
   return section;
 }
 
-/** KV first, so that whoever is told of the hash finds it. */
+/** Writes to KV before it tells the authority, so that whoever learns the hash finds the body. */
 export async function writeSection(place: SectionPlace, name: string, body: Uint8Array): Promise<SectionWrite> {
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");

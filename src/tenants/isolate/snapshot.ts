@@ -1,5 +1,5 @@
 // Owns what this isolate holds of each tenant, and for how long: the serving half of the lease rule, within a budget of
-// memory. No request awaits another request's promise: two that find a lease ended both ask, and the later answer stays.
+// memory. No request awaits another's promise: two that find a lease ended both ask, and the later answer is held.
 
 import type { KeyRing } from "../../auth/seal.ts";
 import { EndedSessions } from "./ended-sessions.ts";
@@ -8,7 +8,7 @@ import { leaseTables } from "../authority/lease-tables.ts";
 import type { Placement } from "../directory/placement.ts";
 import { remote, type TenantStub } from "../authority/tables.ts";
 
-/** Milliseconds a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
+/** Milliseconds that a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
 export const DEFAULT_MAX_STALENESS_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
 /** What a snapshot costs besides its policy: views, keys, the ring. */
@@ -25,16 +25,19 @@ export interface Snapshot {
   readonly sections: ReadonlyMap<string, string>;
   readonly ring: KeyRing;
   readonly seeded: boolean;
-  /** Milliseconds since the epoch; the send time of the ask plus the tenant's staleness. */
+  /**
+   * Milliseconds since the epoch: when the lease was asked for, plus the tenant's staleness. The authority counts from
+   * when it answered, which is later, so it never takes a lease for ended that is still served from.
+   */
   readonly validUntil: number;
-  /** By what the credential is remembered as; null: no such key. Ends with the version. */
+  /** What the authority said of keys, by `memoOf` the credential; null: no such key. Begins anew with each version. */
   readonly keys: Map<string, KeyGrant | null>;
-  /** Whatever is computed from the policy and lives as long as it, by what whoever computed it chose. */
+  /** Whatever is computed from this version of the policy, under a key that whoever computes it chooses. */
   readonly derived: Map<unknown, unknown>;
-  /** Outlives versions. */
+  /** Goes on from version to version. */
   readonly ended: EndedSessions;
   readonly bytes: number;
-  /** Of its authority: who holds this need not ask the directory where that is. */
+  /** Where its authority is: whoever holds this need not ask the directory. */
   readonly placement: Placement;
 }
 
@@ -42,25 +45,26 @@ export interface SnapshotAsk {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
-  /** A key and how it is remembered, when this isolate does not know it yet. */
+  /** A key that this isolate does not know yet: the text under which to remember it, and its hash. */
   readonly key: { readonly memo: string; readonly hash: string } | null;
 }
 
-/** Least recently used first. */
+/** By tenant, the least recently leased first. */
 const held = new Map<string, Snapshot>();
 let heldBytes = 0;
 
-/** The snapshot whatever its age: what a tenant looked like when it was last asked. */
+/** The snapshot from the last lease, even if that has ended. */
 export function lastSnapshot(tenant: string): Snapshot | undefined {
   return held.get(tenant);
 }
 
+/** The snapshot while its lease lasts. */
 export function validSnapshot(tenant: string): Snapshot | undefined {
   const snapshot = held.get(tenant);
   return snapshot !== undefined && Date.now() < snapshot.validUntil ? snapshot : undefined;
 }
 
-/** undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
+/** Takes a new lease. undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
 export async function askSnapshot(tenant: string, stub: TenantStub, ask: SnapshotAsk): Promise<Snapshot | undefined> {
   const asked = Date.now();
   const before = held.get(tenant);
@@ -86,7 +90,7 @@ function renewed(
   answer: LeaseGranted,
   { before, asked, ask }: { before: Snapshot | undefined; asked: number; ask: SnapshotAsk },
 ): Snapshot {
-  // The same keys stay the same objects, because imported keys and opened sessions hang on them.
+  // The same keys stay the same objects, because imported keys and opened sessions are cached under them.
   const ring = before && sameKeys(before.ring, answer.ring) ? before.ring : answer.ring;
   const { version, created, seeded } = answer;
   const ended = before?.ended ?? new EndedSessions();
@@ -113,7 +117,7 @@ function renewed(
   };
 }
 
-/** Somebody asked at the same time and was answered before: keys and views are found and computed once for a version. */
+/** What a request that asked at the same time got already: keys and views are found and computed once for a version. */
 function sameAs({ version, created }: LeaseGranted, tenant: string): Snapshot | undefined {
   const current = held.get(tenant);
   return current?.version === version && current.created === created ? current : undefined;

@@ -1,5 +1,5 @@
-// Owns a tenant's secrets as an isolate has them: asked of the authority when a tool first wants one, kept sealed with the
-// policy for as long as its lease lasts, and opened for the one who asks. Refuses to keep one open.
+// Owns a tenant's secrets as an isolate has them: asked of the authority when a tool first wants one, kept sealed
+// beside the policy while its version is leased, and opened for the one who asks. Refuses to keep one open.
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
@@ -8,10 +8,10 @@ import { leaseTables } from "../authority/lease-tables.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { remote, type TenantStub } from "../authority/tables.ts";
 
-/** Names may come from a tool's arguments: what is remembered of them has an end. */
+/** Names may come from a tool's arguments, so only so many are remembered. */
 const MAX_DERIVED = 1000;
 
-/** Bound to what is sealed: one tenant's row is nothing in another's, and none under another name. */
+/** What a secret is bound to when it is sealed: it cannot be opened for another tenant or under another name. */
 function purposeOf(tenant: string, name: string): string {
   return `secret ${tenant} ${name}`;
 }
@@ -26,7 +26,7 @@ export interface SecretSource {
   readonly stub: () => TenantStub;
 }
 
-/** undefined: the tenant has none of this name, or the Worker no key to have opened it with. */
+/** undefined: the tenant has none of this name, or the Worker has no key. Throws where the Worker has another key. */
 export async function readSecret(source: SecretSource, name: string): Promise<string | undefined> {
   const ring = await secretsRing(source.env);
   if (ring === "unset") return undefined;
@@ -38,7 +38,7 @@ export async function readSecret(source: SecretSource, name: string): Promise<st
   return value;
 }
 
-/** Every write of a secret makes a new version of the policy, and what is derived from a version ends with it. */
+/** May be kept in `derived`: every write of a secret makes a new version of the policy, which begins without it. */
 async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Promise<string | null> {
   const { derived } = snapshot;
   const key = `secret ${name}`;
@@ -49,7 +49,7 @@ async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Pro
   return sealed;
 }
 
-/** A handler may outlive the lease it began under, and a copy that serves an outage grants nothing. */
+/** A handler may outlive the lease under which it began, and the copy that is served in an outage grants nothing. */
 function isLeased(snapshot: Snapshot): boolean {
   return Date.now() < snapshot.validUntil && !isStale(snapshot);
 }
