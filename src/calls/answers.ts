@@ -1,5 +1,5 @@
-// Owns what a question is, and what counts as an answer to one: the right shape, and for a form, content that fits the form.
-// A client that sends anything else is asked again.
+// Owns what a question to a client is, and what counts as an answer to one: the right shape, and for a form, content
+// that fits the form. Refuses to ask: interviews do, and ask again where an answer does not count.
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { ClientCapability } from "../protocol/meta.ts";
@@ -10,6 +10,7 @@ export interface Question {
   readonly params?: JsonObject;
 }
 
+/** What a client must have declared to be asked this question. */
 export function capabilityOf(question: Question): ClientCapability {
   switch (question.method) {
     case "elicitation/create":

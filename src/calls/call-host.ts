@@ -1,4 +1,4 @@
-// Owns what a request brings along for running handlers: whose, for whom, and with which bindings.
+// Owns what a request brings along for running handlers: the tenant, the caller, what they see, and the bindings.
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
@@ -18,25 +18,25 @@ export interface CallEvent {
 
 export type CallEnd = "complete" | "error" | "input_required" | "timeout" | "cancelled";
 
-/** What the author of a Worker may hang into its calls. They run in the request: keep them quick. */
+/** Functions that the author of a Worker may have called around each call. They run in the request: keep them quick. */
 export interface Hooks {
-  /** A text refuses the call; the client is told it. */
+  /** A text that it returns refuses the call, and the client is told the text. */
   readonly beforeCall?: (event: CallEvent) => string | undefined | Promise<string | undefined>;
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
   /** Errors that clients are not told about: a handler's exception, a binding that failed. */
   readonly onError?: (error: unknown, event: CallEvent | undefined) => void;
 }
 
-/** The part of a view that handlers feel. */
+/** What handlers need to know of the view under which they run. */
 export interface Sight {
-  /** Whether nothing that is stored is hidden. */
+  /** Whether the view hides no stored resource, so that `sees` need not be asked. */
   readonly seesAll: boolean;
   sees(uri: string): boolean;
-  /** Who may keep what is read through it. */
+  /** Whether what is read through the view may be shared by clients of other principals. */
   readonly cacheScope: CacheHint["cacheScope"];
   /** How much the tenant may store. */
   readonly limits: Limits;
-  /** What this tenant configured for a tool. */
+  /** The tenant's configuration of a tool; undefined where there is none. */
   configOf(tool: string): unknown;
 }
 
@@ -49,11 +49,11 @@ export interface CallHost {
   readonly env: unknown;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
-  /** What the tenant stores, as far as this view sees it. */
+  /** The tenant's stored resources, as far as the view sees them. */
   resources(): ResourceStore;
   /** The tenant's own secret; undefined when it has none of this name. */
   secret(name: string): Promise<string | undefined>;
-  /** A stub belongs to one request: made anew, at the first use. */
+  /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
   /** Keeps the invocation alive for work that outlives its answer. */
   waitUntil(work: Promise<unknown>): void;

@@ -6,7 +6,10 @@ export interface ClaimBook {
   settle(nonce: string, name: string, value: string): Promise<void>;
 }
 
-/** What `act` made, now or in an earlier try; throws when nobody knows whether an earlier try did it. */
+/**
+ * What `act` returned, now or in an earlier try of the same call. Throws where an earlier try claimed it and did not
+ * say what came of it: the work may have been done, so it is not done again.
+ */
 export async function claimed(
   claims: ClaimBook,
   { nonce, name }: { readonly nonce: string; readonly name: string },
@@ -22,6 +25,7 @@ export async function claimed(
   return value;
 }
 
+/** The value as JSON gives it back; undefined becomes null. Throws for what cannot be written as JSON. */
 export function toJson(value: unknown): unknown {
   return value === undefined ? null : JSON.parse(JSON.stringify(value));
 }

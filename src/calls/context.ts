@@ -17,7 +17,8 @@ import type { ResourceStore } from "./resource-store.ts";
 export type ElicitOptions =
   | {
       readonly message: string;
-      /** zod or JSON Schema: a flat object of primitive members. */ readonly schema: AnySchema;
+      /** zod or JSON Schema: a flat object of primitive members. */
+      readonly schema: AnySchema;
     }
   | { readonly message: string; readonly url: string };
 
@@ -25,7 +26,7 @@ export type ElicitAnswer =
   | { readonly action: "accept"; readonly content: Record<string, unknown> }
   | { readonly action: "decline" | "cancel" };
 
-/** What a client says of a question that it works on. */
+/** How far a client is with a question. */
 export interface ClientProgress {
   readonly progress: number;
   readonly total?: number;
@@ -41,7 +42,7 @@ export interface Root {
   readonly name?: string;
 }
 
-/** What changed: lists, and URIs of resources. */
+/** What changed: lists as a whole, and in `updated` the URIs of resources whose content did. */
 export interface Announcement {
   readonly tools?: boolean;
   readonly prompts?: boolean;
@@ -67,7 +68,7 @@ export class Context {
   #asking: Promise<void> | undefined;
   readonly #waiting: LogEntry[] = [];
 
-  /** Made by the server for each call. */
+  /** For the server, which makes one for each call. */
   constructor(call: Call, host: CallHost, interview: Interview, name: string) {
     this.#call = call;
     this.#host = host;
@@ -83,7 +84,7 @@ export class Context {
     return this.#host.principal;
   }
 
-  /** This tenant's configuration of this tool. */
+  /** This tenant's configuration of this tool; undefined where there is none. */
   get config(): unknown {
     return this.#host.sight.configOf(this.#name);
   }
@@ -94,8 +95,8 @@ export class Context {
   }
 
   /**
-   * The tenant's own secret of this name, else the Worker's named `TENANT__NAME` in upper case: never another tenant's.
-   * Ask for it where it is used: one that is replaced or deleted is then not used any longer.
+   * The tenant's own secret of this name, else the Worker's named `TENANT__NAME` in upper case; never another tenant's.
+   * Throws where there is none. Ask for it where it is used, so that one that was replaced or deleted is not used.
    */
   async secret(name: string): Promise<string> {
     const secret = secretNameOf(name);
@@ -106,16 +107,17 @@ export class Context {
     return value;
   }
 
-  /** What this tenant stores. */
+  /** The tenant's stored resources, as far as the caller sees them. */
   get resources(): ResourceStore {
     return (this.#store ??= this.#host.resources());
   }
 
+  /** As the global `fetch`, ended by `signal` unless `init` has a signal of its own. */
   fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
     return fetch(input, { signal: this.signal, ...init });
   }
 
-  /** Aborts when the call is cancelled or its time is over, and when it is left to wait for an answer. */
+  /** Aborts when the call is cancelled, when its time is over, and when this run of it ends at a question. */
   get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
@@ -157,7 +159,7 @@ export class Context {
       return;
     }
     this.#waiting.push(entry);
-    // A level that cannot be read must not cost the call its result: then nothing is sent.
+    // Where the level cannot be read, nothing is sent: the call must not lose its result for that.
     const known = () => session.logLevel().catch(() => undefined);
     this.#asking ??= known().then((level) => {
       this.#sessionLevel = level;
@@ -170,14 +172,14 @@ export class Context {
     this.#call.sink.notify("notifications/message", entry.params);
   }
 
-  /** For the server: resolves when nothing waits to be sent; undefined when nothing does. */
+  /** For the server: settles when every log entry was sent or dropped; undefined when none waits. */
   get unsent(): Promise<void> | undefined {
     return this.#waiting.length === 0 ? undefined : this.#asking;
   }
 
   /**
-   * Tells whoever listens that a list is another one now, or that resources read differently. What is stored is told
-   * without it; this is for lists and resources in code that depend on something else.
+   * Tells whoever listens that a list changed, or the content of resources. Changes of what is stored are told without
+   * it; this is for lists and resources in code that depend on something else. Throws a TypeError for what is no URI.
    */
   async announce(changed: Announcement): Promise<void> {
     const sections = (["tools", "prompts", "resources"] as const).filter((section) => changed[section]);
@@ -194,7 +196,10 @@ export class Context {
     return this.#interview.can(capability);
   }
 
-  /** Asks the person. The name identifies the question when the call is continued: unique within the call. */
+  /**
+   * Asks the person with a form or a URL. The name must be unique within the call: it finds the answer when the handler
+   * runs again. Throws where the client cannot be asked.
+   */
   async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
     const { message } = options;
     const params =
@@ -204,17 +209,18 @@ export class Context {
     return (await this.#askOne(name, { method: "elicitation/create", params })) as unknown as ElicitAnswer;
   }
 
-  /** Asks the client's model; `params` as in sampling/createMessage. In era 2025 a client may say how it gets on. */
+  /** Asks the client's model; `params` as in sampling/createMessage. Only in era 2025 can a client report progress. */
   sample(name: string, params: JsonObject, { onProgress }: SampleOptions = {}): Promise<JsonObject> {
     return this.#askOne(name, { method: "sampling/createMessage", params }, onProgress);
   }
 
+  /** Asks for the folders that the client works in. */
   async roots(name = "roots"): Promise<readonly Root[]> {
     const { roots } = await this.#askOne(name, { method: "roots/list" });
     return roots as Root[];
   }
 
-  /** Several questions at once, in wire form, answered together. */
+  /** Asks several questions at once, in wire form and by name; gives all the answers. */
   ask(questions: Readonly<Record<string, Question>>): Promise<Record<string, JsonObject>> {
     return this.#interview.ask(questions);
   }
@@ -225,7 +231,7 @@ export class Context {
     return answers[name] as JsonObject;
   }
 
-  /** What it throws is the author's to see: the call goes on. */
+  /** An exception in the listener goes to the author's `onError`; the call goes on. */
   #tell(listener: NonNullable<SampleOptions["onProgress"]>, progress: JsonObject): void {
     try {
       listener(progress as unknown as ClientProgress);
@@ -234,17 +240,21 @@ export class Context {
     }
   }
 
-  /** Work whose JSON result is kept while the call waits for answers; done at least once. */
+  /** Work whose result, as JSON, is kept for when the handler runs again after a question; done at least once. */
   async memo<T>(name: string, make: () => T | Promise<T>): Promise<T> {
     return (await this.#interview.memo(name, make)) as T;
   }
 
-  /** Work that is done at most once however often the call is continued; its result is JSON. */
+  /**
+   * Work that is done at most once, however often the handler runs; its result is kept as JSON. Throws where an earlier
+   * run began it and nobody knows whether it was done.
+   */
   async once<T>(name: string, act: () => T | Promise<T>): Promise<T> {
     return (await this.#interview.once(name, act)) as T;
   }
 }
 
+/** The form as the protocol wants it: without the members that only validators read. */
 function formSchema(schema: AnySchema): JsonObject {
   const { $schema: _dialect, additionalProperties: _closed, ...form } = compileSchema(schema).json;
   return form;

@@ -1,4 +1,5 @@
-// Owns one call of a handler from start to outcome: hooks, interview, time limit, and what each end means to the client.
+// Owns one call of a handler from start to outcome: hooks, interview, time limit, and what the client is told of each
+// end. Refuses to know what the handler makes: whoever calls it says how its result is written.
 
 import type { Call } from "../protocol/call.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
@@ -17,22 +18,23 @@ import { StreamInterview } from "./stream-interview.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
 
-/** For what has no time limit of its own. */
+/** The time limit of tools that do not set one, and of prompts and resources; milliseconds. */
 export const DEFAULT_TIMEOUT_MS = 60_000;
 
-/** `broken`: what the handler returned is nothing that a client could read, and why. */
+/** `broken` says why what the handler returned cannot be sent to a client. */
 export type Finished = { readonly result: JsonObject } | { readonly broken: string };
 
 export interface Handling<T> {
   readonly name: string;
   readonly timeoutMs: number;
   readonly work: (ctx: Context) => T | Promise<T>;
+  /** Makes the result of what the handler returned. */
   readonly finish: (value: T) => Finished | Promise<Finished>;
   /** What the client is told when the handler threw, or returned what cannot be sent. */
   readonly fail: (error: unknown) => CallOutcome;
 }
 
-/** Runs the author's `beforeCall`; the text that refuses the call, if it does. */
+/** Runs the author's `beforeCall`; gives the text that refuses the call, undefined where the call goes on. */
 export function beforeCall(name: string, call: Call, host: CallHost): string | undefined | Promise<string | undefined> {
   return host.hooks.beforeCall?.(eventOf(name, call, host));
 }
@@ -60,7 +62,7 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   return outcome;
 }
 
-/** The call is over: a hook that fails now costs nobody the result. */
+/** Runs `afterCall`. The call is over, so a hook that fails now must not cost the client its result. */
 function report(event: CallEvent, end: CallEnd, host: CallHost): void {
   try {
     host.hooks.afterCall?.(event, end);
@@ -69,7 +71,7 @@ function report(event: CallEvent, end: CallEnd, host: CallHost): void {
   }
 }
 
-/** For what is answered without a handler. */
+/** Runs `afterCall` for what was answered without a handler. */
 export function reportComplete(name: string, call: Call, host: CallHost): void {
   if (host.hooks.afterCall) report(eventOf(name, call, host), "complete", host);
 }
@@ -87,7 +89,7 @@ function endOf(ended: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
   return outcome.kind === "failure" || isError ? "error" : "complete";
 }
 
-/** The common case, a request without state and answers, needs no promise. */
+/** How this call of era 2026 asks its client. A request without state, the common case, needs no promise. */
 function openInterview(call: Call, host: CallHost): Interview | Failure | Promise<Interview | Failure> {
   const read = readResponses(call.params);
   if (isFailure(read)) return read;
@@ -133,7 +135,7 @@ async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<C
       return fault(ended.error, running);
     case "suspended":
       ctx.abort(new Error("the call waits for an answer"));
-      // In era 2025 nobody hears this: another run of the call takes over.
+      // In era 2025 this answer goes to nobody: another run of the call takes over and answers.
       return running.interview instanceof ReplayInterview
         ? inputRequired(running, running.interview)
         : failure("cancelled");
@@ -150,7 +152,9 @@ async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<C
   }
 }
 
-/** What cannot be written as JSON, such as a value that contains itself, is the handler's fault like any other. */
+/**
+ * A value that cannot be written as JSON, such as one that contains itself, is a fault of the handler like any other.
+ */
 async function finish<T>(handling: Handling<T>, value: T): Promise<Finished> {
   try {
     return await handling.finish(value);

@@ -1,5 +1,5 @@
-// Owns how a handler asks its client, and the questions of era 2026: earlier answers ride in a sealed state, the handler
-// runs again with them, and the first question without an answer ends the call with input_required.
+// Owns how a handler asks its client, and the questions of era 2026: earlier answers ride in a sealed state, the
+// handler runs again with them, and the first question without an answer ends the call with input_required.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
 
 import { canonicalJson, digest } from "../auth/seal.ts";
@@ -8,17 +8,18 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
 import { claimed, toJson, type ClaimBook } from "./claims.ts";
 
-/** What is sealed into `requestState`, apart from what binds it to its request. */
+/** How far a call has come: what `requestState` carries, apart from what binds it to its request. */
 export interface Progress {
+  /** Names the call in its claims; made when the call first ends at a question or at `once`. */
   readonly nonce: string;
   readonly round: number;
   readonly answers: Readonly<Record<string, { readonly digest: string; readonly answer: JsonObject }>>;
-  /** Digest of every question that was put, by name. */
+  /** The digest of each question that was asked, by the question's name. */
   readonly asked: Readonly<Record<string, string>>;
   readonly memos: Readonly<Record<string, unknown>>;
 }
 
-/** Thrown to the handler for a question that this client cannot be asked. */
+/** Thrown into the handler by a question that this client cannot be asked. */
 export class MissingCapability extends Error {
   override readonly name = "MissingCapability";
   readonly capability: ClientCapability;
@@ -31,20 +32,25 @@ export class MissingCapability extends Error {
 /** How a handler asks. Both eras implement it; a tool cannot tell them apart. */
 export interface Interview {
   can(capability: ClientCapability): boolean;
-  /** `heard`: what the client says of its progress, where it can. */
+  /** Answers by name, each to its question. `heard` receives the client's progress; era 2026 has none. */
   ask(
     questions: Readonly<Record<string, Question>>,
     heard?: (progress: JsonObject) => void,
   ): Promise<Record<string, JsonObject>>;
   memo(name: string, make: () => unknown): Promise<unknown>;
   once(name: string, act: () => unknown): Promise<unknown>;
-  /** The handler waits for something that this request cannot bring. */
+  /** Whether the handler waits for something that this request cannot bring: it never goes on. */
   readonly suspended: boolean;
-  /** Milliseconds it has waited for its client: a person's time is not the tool's. */
+  /** Milliseconds that it waited for its client so far, which do not count towards the tool's time limit. */
   waited(): number;
   onSuspend(listener: () => void): void;
 }
 
+/**
+ * The first question without an answer suspends the handler for good: its promise never settles. The client's next
+ * request runs the handler again from its beginning, and finds earlier answers by name and digest. `memo` and `once`
+ * keep what must not come out differently, or happen again, in that run.
+ */
 export class ReplayInterview implements Interview {
   readonly #capabilities: JsonObject;
   readonly #before: Progress | undefined;
@@ -101,7 +107,7 @@ export class ReplayInterview implements Interview {
     const earlier = Object.hasOwn(this.#answers, name) ? this.#answers[name] : undefined;
     if (earlier?.digest === key) return earlier.answer;
     const asked = this.#before && Object.hasOwn(this.#before.asked, name) ? this.#before.asked[name] : undefined;
-    // An answer to a question that reads differently now was given to something else.
+    // The question was asked in other words before: the client's answer was given to those.
     if (asked !== undefined && asked !== key) return undefined;
     const fresh = Object.hasOwn(this.#fresh, name) ? this.#fresh[name] : undefined;
     if (!isUsableAnswer(question, fresh)) return undefined;
@@ -120,7 +126,7 @@ export class ReplayInterview implements Interview {
   async once(name: string, act: () => unknown): Promise<unknown> {
     const key = `once ${name}`;
     if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
-    // Without a state there is nothing to claim under: the client comes back with one, at once.
+    // Without a state there is no nonce to claim under. The client, asked nothing, comes back with one at once.
     if (!this.#before) return this.#suspend();
     const { nonce } = this.#before;
     this.#memos[key] = await claimed(this.#claims, { nonce, name }, act);
@@ -130,17 +136,18 @@ export class ReplayInterview implements Interview {
   #suspend(): Promise<never> {
     this.suspended = true;
     for (const listener of this.#listeners.splice(0)) listener();
-    // A new promise each time: one that everybody waited for would keep every handler alive.
+    // A new promise each time: one that all handlers waited for would keep all of them in memory.
     return new Promise<never>(() => {});
   }
 
-  /** What the client is asked now; undefined when it only has to come back. */
+  /** The questions for the client, by name; undefined when it only has to come back with the state. */
   get inputRequests(): Record<string, JsonObject> | undefined {
     const entries = Object.entries(this.#missing);
     if (entries.length === 0) return undefined;
     return Object.fromEntries(entries.map(([name, { question }]) => [name, { ...question }]));
   }
 
+  /** What to seal when the call ends at a question. */
   get progress(): Progress {
     const asked = Object.entries(this.#missing).map(([name, missing]) => [name, missing.digest] as const);
     return {
@@ -153,7 +160,7 @@ export class ReplayInterview implements Interview {
   }
 }
 
-/** A copy without a prototype: any text is a name here, `__proto__` too. */
+/** A copy without a prototype, so that any text can be a name, `__proto__` too. */
 export function bare<T>(entries: Readonly<Record<string, T>>): Record<string, T> {
   return Object.assign(Object.create(null) as Record<string, T>, entries);
 }

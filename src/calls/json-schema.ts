@@ -14,10 +14,10 @@ const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
 ]);
 
 export const MAX_VIOLATIONS = 20;
-/** In a value with more members only the first fault is looked for: all of them can cost far more than the value. */
+/** Of a value with more members only the first fault is reported: looking for all can take very long. */
 const MAX_THOROUGH = 1000;
 
-/** Throws a TypeError that names the rule when the schema cannot be used. */
+/** The draft that the schema is written in. Throws a TypeError that names the rule when it cannot be used. */
 export function checkJsonSchema(schema: JsonObject): SchemaDraft {
   const { $schema } = schema;
   const draft = typeof $schema === "string" ? DIALECTS.get($schema.replace(/#$/, "")) : "2020-12";
@@ -26,6 +26,7 @@ export function checkJsonSchema(schema: JsonObject): SchemaDraft {
   return draft;
 }
 
+/** A validator: the violations of a value, none for a valid one. Throws as `checkJsonSchema` does. */
 export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
   const draft = checkJsonSchema(schema);
   // A copy: the library writes into the schemas that it is given.
@@ -41,7 +42,7 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
   };
 }
 
-/** Whether a value holds no more than so many values, itself included. */
+/** Whether a value holds at most this many values, itself included, at any depth. */
 export function hasAtMost(most: number, value: unknown): boolean {
   const members: unknown[] = [value];
   for (const member of members) {
@@ -52,7 +53,7 @@ export function hasAtMost(most: number, value: unknown): boolean {
   return true;
 }
 
-/** A reference that leads nowhere would only show at a call. */
+/** Finds a reference that leads nowhere now, before a call does. Throws a TypeError. */
 function checkReference({ at, schema: { $ref } }: Subschema, whole: JsonObject): void {
   if (typeof $ref !== "string") return;
   const refuse = (why: string) => {
@@ -65,7 +66,7 @@ function checkReference({ at, schema: { $ref } }: Subschema, whole: JsonObject):
   }
 }
 
-/** The library reports each failed keyword and then every keyword above it; the ones at the bottom say what is wrong. */
+/** The library reports each failed keyword and every keyword above it. Only those at the bottom say what is wrong. */
 function leaves(errors: readonly OutputUnit[]): OutputUnit[] {
   const wrappers = new Set([
     "properties",
@@ -113,7 +114,7 @@ function expectedText(keyword: string, rule: unknown, missing: string | undefine
   return `must satisfy ${keyword}${rule === undefined || isObject(rule) ? "" : ` ${JSON.stringify(rule)}`}`;
 }
 
-/** The value of a keyword; a location goes on behind a `$ref` as if its target stood there. */
+/** The value of the keyword at a location. Behind a `$ref` the location goes on as if the target stood there. */
 function ruleAt(schema: JsonObject, location: string): unknown {
   return pointerKeys(location).reduce<unknown>((at, key) => {
     const next = step(at, key);

@@ -7,14 +7,14 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Read } from "../protocol/methods/params.ts";
 import type { Progress } from "./interview.ts";
 
-/** A person may think for this long. */
+/** How long a person may take for an answer. */
 export const STATE_LIFETIME_MS = 3_600_000;
 const MAX_ROUNDS = 20;
-/** Each round may take a lifetime: what is done once stays done for as long as any state of the call opens. */
+/** How long claims are kept: as long as any state of the call can still be opened, if each round takes a lifetime. */
 export const CALL_LIFETIME_MS = (MAX_ROUNDS + 1) * STATE_LIFETIME_MS;
 const MAX_STATE_CHARACTERS = 65_536;
 
-/** Who and what a state belongs to. */
+/** To whom a state belongs, and the ring that seals it. */
 export interface StateBinding {
   readonly tenant: string;
   readonly profile: string | null;
@@ -24,6 +24,7 @@ export interface StateBinding {
 
 const PURPOSE = "requestState";
 
+/** Differs for another tenant, profile, principal, method, name or arguments; the rest of the params may change. */
 async function requestDigest(binding: StateBinding, call: Call): Promise<string> {
   const { params, method } = call;
   const subject = params.name ?? params.uri;
@@ -31,6 +32,7 @@ async function requestDigest(binding: StateBinding, call: Call): Promise<string>
   return digest(canonicalJson([tenant, profile, principal, method, subject, params.arguments ?? {}]));
 }
 
+/** `broken` says why the call cannot go on: too many rounds, or too much to keep. */
 export async function sealProgress(
   binding: StateBinding,
   call: Call,
@@ -46,7 +48,7 @@ export async function sealProgress(
   return text.length <= MAX_STATE_CHARACTERS ? text : { broken: "the answers and memos of this call are too large" };
 }
 
-/** undefined: the request carries no state. */
+/** undefined: the request carries no state. A failure: not ours, of another request, or expired. */
 export async function openProgress(binding: StateBinding, call: Call): Promise<Progress | undefined | Failure> {
   const { requestState } = call.params;
   if (requestState === undefined) return undefined;
@@ -59,6 +61,7 @@ export async function openProgress(binding: StateBinding, call: Call): Promise<P
   return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened.progress;
 }
 
+/** The answers that a request brings, by the name of the question. */
 export function readResponses(params: JsonObject): Read<JsonObject> | Failure {
   const { inputResponses } = params;
   if (inputResponses === undefined) return { value: {} };

@@ -1,4 +1,4 @@
-// Owns running a completer: an author's function that proposes values while somebody types one.
+// Owns running a completer, an author's function that proposes values while somebody types one. Refuses it questions.
 
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";

@@ -19,7 +19,7 @@ export interface RunLimits {
   readonly sink: EventSink;
 }
 
-/** Microtasks to wait before a timer is worth its price. */
+/** Microtasks to wait for the handler before a timer is set. */
 const QUICK_TURNS = 12;
 
 export async function runHandler<T>(work: () => T | Promise<T>, limits: RunLimits): Promise<HandlerEnd<T>> {
@@ -46,7 +46,7 @@ function waitFor<T>(
   const { cancelled } = sink;
   return new Promise((resolve) => {
     const started = Date.now();
-    // The time that the client took to answer is not the handler's.
+    // Looks again when the time is over: what the client took to answer meanwhile does not count.
     const look = () => {
       const left = timeoutMs + interview.waited() - (Date.now() - started);
       if (left <= 0) resolve({ kind: "timedOut" });

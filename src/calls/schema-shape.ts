@@ -1,4 +1,4 @@
-// Owns which keywords of JSON Schema hold schemas and what the others must be: walks a schema and finds what is none.
+// Owns which keywords of JSON Schema hold schemas and what the others must be: walks a schema and finds what is wrong.
 // A keyword that is not known is left alone, as the specification says.
 // https://json-schema.org/draft/2020-12/meta/schema
 
@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 const MAX_SUBSCHEMAS = 5000;
 const TYPES = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
-/** What stands under a keyword: undefined when it is right, else the rule that it breaks. */
+/** Judges the value of a keyword: undefined when it is right, else the rule that it breaks. */
 type Rule = (value: unknown) => string | undefined;
 
 const rule =
@@ -21,13 +21,13 @@ const isType = (value: unknown): boolean => typeof value === "string" && TYPES.h
 
 const count = rule("must be a whole number from 0 on", (value) => Number.isInteger(value) && (value as number) >= 0);
 const number = rule("must be a number", (value) => typeof value === "number");
-/** In draft 4 it says that the limit beside it is not included. */
+/** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are true or false, and speak of the limit beside them. */
 const limit = rule("must be a number", (value) => typeof value === "number" || typeof value === "boolean");
 const text = rule("must be a text", (value) => typeof value === "string");
 const boolean = rule("must be true or false", (value) => typeof value === "boolean");
 const list = rule("must be a list", Array.isArray);
 
-/** Keywords whose value is no schema. */
+/** What must hold for keywords whose value is no schema. */
 const RULES: Readonly<Record<string, Rule>> = {
   $id: text,
   $ref: text,
@@ -70,6 +70,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   pattern: rule("must be a regular expression", isRegExp),
 };
 
+/** Keywords whose value is one schema; a list of schemas; schemas by name. `items` may be either of the first two. */
 const SCHEMA = new Set([
   "additionalItems",
   "additionalProperties",
@@ -102,7 +103,7 @@ export interface Subschema {
   readonly schema: JsonObject;
 }
 
-/** Every schema within a schema, itself first. Throws a TypeError that says where what is wrong. */
+/** Every schema within a schema, itself first. Throws a TypeError that says what is wrong, and where. */
 export function subschemasOf(whole: JsonObject): readonly Subschema[] {
   const found: Subschema[] = [{ at: "", schema: whole }];
   for (const subschema of found) {
@@ -112,7 +113,7 @@ export function subschemasOf(whole: JsonObject): readonly Subschema[] {
   return found;
 }
 
-/** One step down. */
+/** The schemas directly under a schema. */
 function within({ at, schema }: Subschema): readonly Subschema[] {
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const here = at === "" ? keyword : `${at}.${keyword}`;

@@ -16,7 +16,7 @@ type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** A schema that validates and can be written as JSON Schema: zod from 4.2 on; zod/mini where its writer was brought. */
+/** A schema that validates and can be written as JSON Schema: zod from 4.2 on, zod/mini with `bringMiniWriter`. */
 export interface StandardSchema<Output = unknown> {
   readonly "~standard": {
     readonly vendor: string;
@@ -35,12 +35,15 @@ export type Validated = { readonly value: unknown } | { readonly violations: rea
 
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
-/** Writes a zod schema without methods, as zod/mini makes them, as JSON Schema. Throws a TypeError that names the member. */
+/** Writes a schema of zod/mini, which has no methods, as JSON Schema. Throws a TypeError that names the member. */
 export type MiniWriter = (schema: StandardSchema) => JsonObject;
 
 let miniWriter: MiniWriter | undefined;
 
-/** For every schema that is defined from now on. Not imported from here: only who uses zod/mini pays for the writer's bytes. */
+/**
+ * Sets the writer for every schema that is written from now on. This file does not import it, so that only a Worker
+ * with zod/mini has it in its bundle.
+ */
 export function bringMiniWriter(writer: MiniWriter): void {
   miniWriter = writer;
 }
@@ -49,10 +52,11 @@ export interface CompiledSchema {
   /** The JSON Schema that is listed; unmodified when it was given as one. */
   readonly json: JsonObject;
   validate(value: unknown): Validated | Promise<Validated>;
-  /** As `validate`, for a value that is sent as it stands: no default is filled in. */
+  /** As `validate`, without filling in the defaults of a JSON Schema: for a value that is sent as it is. */
   check(value: unknown): Validated | Promise<Validated>;
 }
 
+/** Throws a TypeError for a JSON Schema that cannot be used; for other schemas, reading `json` throws it. */
 export function compileSchema(schema: AnySchema): CompiledSchema {
   return isStandard(schema) ? compileStandard(schema) : compilePlain(schema);
 }
@@ -102,7 +106,7 @@ function jsonOf(schema: StandardSchema): JsonObject {
   throw new TypeError(notWritten(vendor, "_zod" in schema));
 }
 
-/** zod itself, whose own method says where the trouble is; the Standard Schema's does not. */
+/** A schema of zod itself. Its own method says which member cannot be written; that of Standard Schema does not. */
 interface ZodWithMethods {
   toJSONSchema(how: { io: "input"; target: "draft-2020-12"; unrepresentable: typeof refuse }): JsonObject;
 }
@@ -111,6 +115,7 @@ function hasMethods(schema: object): schema is ZodWithMethods {
   return "_zod" in schema && "toJSONSchema" in schema;
 }
 
+/** What zod calls for a member that it cannot write. */
 function refuse({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): never {
   const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
   throw new TypeError(member === "" ? message : `${member}: ${message}`);
@@ -140,7 +145,7 @@ function violationOf(issue: StandardIssue, value: unknown): Violation {
   };
 }
 
-/** Lists need an object schema; a bare schema gets the type it lacks. */
+/** A tool's input schema must say that it is of type object: one without a type gets it. */
 export function objectSchema(json: JsonObject): JsonObject {
   return json.type === undefined ? { type: "object", ...json } : json;
 }

@@ -1,5 +1,5 @@
-// Owns the questions a handler asks its client in era 2025: they travel on the call's stream and the handler waits. When
-// whoever waited is gone, the handler runs again with what was answered and kept, as it does in era 2026.
+// Owns the questions that a handler asks its client in era 2025: they travel on the call's stream and the handler
+// waits. When the invocation that waited is gone, the handler runs again with what was answered and kept.
 
 import { canonicalJson, digest } from "../auth/seal.ts";
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
@@ -9,9 +9,13 @@ import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
 import { claimed, toJson, type ClaimBook } from "./claims.ts";
 import { bare, MissingCapability, type Interview } from "./interview.ts";
 
-/** How often a question is put whose answers do not fit it. */
+/** How often a question is asked whose answers do not fit it. */
 const MAX_TRIES = 3;
 
+/**
+ * Puts questions to the port and waits for the answers. Where the port says that another run of the call will get them,
+ * the handler is suspended for good, as in era 2026.
+ */
 export class StreamInterview implements Interview {
   readonly #capabilities: JsonObject;
   readonly #port: QuestionPort | undefined;
@@ -23,7 +27,7 @@ export class StreamInterview implements Interview {
   #waitingSince: number | undefined;
   suspended = false;
 
-  /** Without a port nothing can be asked. */
+  /** Without a port nothing can be asked; without claims `once` does its work in each run. */
   constructor(capabilities: JsonObject, port: QuestionPort | undefined, claims: ClaimBook | undefined) {
     this.#capabilities = capabilities;
     this.#port = port;
@@ -73,7 +77,7 @@ export class StreamInterview implements Interview {
   }
 
   async #wait(put: readonly PutQuestion[]): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
-    // Parts of a handler may wait at the same time: it waits until the last of them goes on.
+    // Parts of a handler may wait at the same time. The time is counted once, until the last of them goes on.
     if (this.#waiting === 0) this.#waitingSince = Date.now();
     this.#waiting += 1;
     try {
@@ -97,7 +101,7 @@ export class StreamInterview implements Interview {
     const key = `once ${name}`;
     if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
     const nonce = this.#port?.nonce;
-    // A call that cannot run again does what it does once.
+    // A call without a nonce cannot run again, so it does nothing twice and needs no claim.
     const value =
       nonce === undefined || !this.#claims ? toJson(await act()) : await claimed(this.#claims, { nonce, name }, act);
     this.#memos[key] = value;
@@ -111,7 +115,7 @@ export class StreamInterview implements Interview {
   }
 }
 
-/** A question that is put again is another one: its answer must not be taken for the first one's. */
+/** A question that is asked again gets another digest, so that the earlier answer is not taken for it. */
 async function putOf(
   name: string,
   question: Question,
@@ -122,12 +126,15 @@ async function putOf(
   return { name, digest: key, method, heard, ...(params === undefined ? {} : { params: wireOf(params) }) };
 }
 
-/** Era 2025 alone names what happens behind a URL: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation */
+/**
+ * Only era 2025 has an id for what happens behind a URL.
+ * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+ */
 function wireOf(params: JsonObject): JsonObject {
   return params.mode === "url" ? { ...params, elicitationId: crypto.randomUUID() } : params;
 }
 
-/** undefined: it does not fit. Throws what the client refused with. */
+/** undefined: the answer is missing or does not fit. Throws where the client answered with an error. */
 function answerOf(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
   if (!response) return undefined;
   if ("error" in response) throw new Error(`the client refused "${name}": ${response.error.message}`);

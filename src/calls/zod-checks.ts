@@ -6,7 +6,7 @@ import type { $ZodCheck, $ZodChecks, $ZodTypes } from "zod/v4/core";
 type Keywords = Readonly<Record<string, unknown>>;
 type Check = $ZodChecks["_zod"]["def"];
 
-/** The checks of one kind. A format such as `z.email()` is its own first check. */
+/** The schema's checks of one kind. A schema of a format, such as `z.email()`, is a check itself: the first one. */
 function checksOf<Kind extends Check["check"]>(
   schema: $ZodTypes,
   kind: Kind,
@@ -20,7 +20,7 @@ function given(keywords: Keywords): Keywords {
   return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
 }
 
-/** How many characters or items there are. */
+/** The limits of how many characters or items there are. */
 export function sizesOf(schema: $ZodTypes, of: "Items" | "Length"): Keywords {
   const exact = checksOf(schema, "length_equals").map(({ length }) => length);
   const least = [...exact, ...checksOf(schema, "min_length").map(({ minimum }) => minimum)];
@@ -31,7 +31,10 @@ export function sizesOf(schema: $ZodTypes, of: "Items" | "Length"): Keywords {
   };
 }
 
-/** zod's names that are not JSON Schema's; null: a pattern says it. zod's times have no zone, JSON Schema's must. */
+/**
+ * JSON Schema's names for zod's formats, where they differ; null: no format, the pattern says it. `time` is one of
+ * these: JSON Schema's times must have a zone, and zod's have none.
+ */
 const FORMATS: Readonly<Record<string, string | null | undefined>> = {
   guid: "uuid",
   url: "uri",
@@ -45,7 +48,7 @@ type Format = ReturnType<typeof checksOf<"string_format">>[number];
 
 function formatOf(check: Format | undefined): string | undefined {
   if (check === undefined) return undefined;
-  // A moment without its zone or its seconds is more than the format of that name allows.
+  // JSON Schema's date-time needs a zone and seconds, which these options of zod leave out.
   if (("local" in check && check.local) || ("precision" in check && check.precision === -1)) return undefined;
   const name = FORMATS[check.format];
   return name === undefined ? check.format : (name ?? undefined);
@@ -76,7 +79,7 @@ interface Bound {
   readonly inclusive: boolean;
 }
 
-/** The narrowest; of two that are equal, the one that leaves its own value out. */
+/** The narrowest bound; of two with the same value, the exclusive one. `sign`: 1 for lower bounds, -1 for upper. */
 function narrowest(bounds: readonly Bound[], sign: 1 | -1): Bound | undefined {
   return bounds.toSorted((a, b) => (b.value - a.value) * sign || Number(a.inclusive) - Number(b.inclusive))[0];
 }

@@ -1,5 +1,6 @@
-// Owns zod schemas as JSON Schema, for those that cannot write themselves (zod/mini) and for the admin API's description.
-// Refuses, by member, what JSON cannot say. zod's own writer is the test's second opinion; decision 0019 says why not ours.
+// Owns zod schemas as JSON Schema, for those that cannot write themselves (zod/mini) and for the admin API's
+// description. Refuses, by member, what JSON cannot say. Decision 0019 says why zod's own writer, with which a test
+// compares this one, is not used.
 // https://zod.dev/library-authors
 
 import { globalRegistry, type $ZodType, type $ZodTypes } from "zod/v4/core";
@@ -8,13 +9,13 @@ import { numberKeywords, sizesOf, stringKeywords } from "./zod-checks.ts";
 
 type Json = Record<string, unknown>;
 
-/** "input": what may be sent; "output": what is answered, which has each member that has a default. */
+/** "input": what may be sent; "output": what is answered, in which members with a default are always there. */
 export type Direction = "input" | "output";
 
-/** What authors say of a schema beside it: title, description, id, any further keyword. */
+/** Where authors registered what else a schema says: title, description, id, any further keyword. */
 export type Metadata = { get(schema: $ZodType): Readonly<Record<string, unknown>> | undefined };
 
-/** Members of a schema with an id, and those that hold themselves, stand here by name. */
+/** `$defs` has, by name, the members that have an id and those that contain themselves. */
 export interface WrittenSchema extends Json {
   readonly $defs?: Readonly<Record<string, Json>>;
 }
@@ -31,9 +32,10 @@ type Member = readonly string[];
 class Writer {
   readonly defs: Record<string, Json> = {};
   readonly io: Direction;
-  /** How many members were passed over whose input is not their output. */
+  /** How many members were written so far whose input is not of their output's type. */
   transforms = 0;
   readonly #references = new Map<$ZodType, string>();
+  /** Schemas that are being written now: one that is met again within itself becomes a reference. */
   readonly #open = new Set<$ZodType>();
   readonly #root: $ZodType;
   readonly #metadata: Metadata;
@@ -87,7 +89,7 @@ type Body<Type> = (
   at: Member,
 ) => Json;
 
-/** What holds one other schema, and says nothing of its own. */
+/** The JSON of a schema that wraps another one and adds nothing of its own. */
 const innerOf = (
   schema: { readonly _zod: { readonly def: { readonly innerType: $ZodType } } },
   writer: Writer,
@@ -127,7 +129,7 @@ const bodies: { readonly [Type in TypeOf<$ZodTypes>]?: Body<Type> } = {
   default: (schema, writer, at) => {
     const before = writer.transforms;
     const inner = innerOf(schema, writer, at);
-    // A default is of the output's type; where the input has another, a caller could not send it.
+    // A default is of the output's type. Where the input has another type, no caller could send it, so it is left out.
     return writer.transforms > before ? inner : { ...inner, default: schema._zod.def.defaultValue };
   },
   prefault: (schema, writer, at) => {
@@ -155,7 +157,7 @@ function oneOfValues(values: readonly unknown[]): Json {
   return { ...(others.length === 0 ? { type } : {}), enum: values };
 }
 
-/** Alternatives that are types alone are one list of types, which clients show better. */
+/** Alternatives that only name a type become one list of types, which clients show better. */
 function anyOf(options: readonly Json[]): Json {
   const types = options.flatMap((option) => (Object.keys(option).length === 1 ? option.type : undefined));
   if (types.includes(undefined)) return { anyOf: options };
@@ -163,7 +165,10 @@ function anyOf(options: readonly Json[]): Json {
   return { type: distinct.length === 1 ? distinct[0] : distinct };
 }
 
-/** Objects that share no member are written as one, closed if both are: `allOf` would have each refuse the other's. */
+/**
+ * Objects that share no member are written as one, which is closed if both are: under `allOf` each closed one would
+ * refuse the other's members.
+ */
 function intersectionOf(...[{ _zod }, writer, at]: Parameters<Body<"intersection">>): Json {
   const sides = [writer.write(_zod.def.left, at), writer.write(_zod.def.right, at)];
   const [left = {}, right = {}] = sides.map(membersOf);
@@ -220,7 +225,7 @@ function objectOf(...[{ _zod }, writer, at]: Parameters<Body<"object">>): Json {
   };
 }
 
-/** What an object does not know it drops: a request may carry more, an answer never does. */
+/** zod drops members that an object does not name, so a request may carry more of them, and an answer has none. */
 function furtherMembers(catchall: $ZodType | undefined, writer: Writer, at: Member): Json {
   if (catchall === undefined) return writer.io === "output" ? { additionalProperties: false } : {};
   return { additionalProperties: catchall._zod.def.type === "never" ? false : writer.write(catchall, at) };
@@ -230,7 +235,7 @@ function recordOf(...[{ _zod }, writer, at]: Parameters<Body<"record">>): Json {
   const { keyType, valueType, mode, partial } = _zod.def;
   const names = writer.write(keyType, at);
   const additionalProperties = writer.write(valueType, at);
-  // A loose record lets keys of another form pass, with any value.
+  // A loose record lets keys of another form pass with any value, so nothing is said of its members.
   if (mode === "loose") return { type: "object" };
   const all = partial || (writer.io === "input" && mayLack(valueType, "input")) ? undefined : keyType._zod.values;
   return {
@@ -242,7 +247,10 @@ function recordOf(...[{ _zod }, writer, at]: Parameters<Body<"record">>): Json {
   };
 }
 
-/** For zod, what mends a wrong value may be absent as well; what a caller is told is the type before the mending. */
+/**
+ * Whether a member may be absent. For zod, one with `catch` or a preprocess may, because these mend an absent value
+ * too. Callers are told what holds of the schema under it.
+ */
 function mayLack(schema: $ZodType, io: Direction): boolean {
   if (io === "output") return schema._zod.optout !== undefined;
   const { def } = (schema as $ZodTypes)._zod;
