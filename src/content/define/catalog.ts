@@ -1,4 +1,4 @@
-// Owns what a Worker's author wrote in code, for all of its tenants.
+// Owns what a Worker's author wrote in code, for all of its tenants. Refuses to know which tenant has which part.
 
 import type { ServerInfo } from "../../protocol/definition.ts";
 import type { Prompt } from "./prompt.ts";

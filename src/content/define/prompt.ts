@@ -38,6 +38,7 @@ export function definePrompt(options: PromptOptions): Prompt {
   return defined(() => createPrompt(options));
 }
 
+/** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
 export function createPrompt(options: PromptOptions): Prompt {
   const { name, title, description, icons } = options;
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);

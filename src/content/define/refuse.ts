@@ -1,5 +1,5 @@
-// Owns what becomes of a mistake in a definition. In a deployment it throws, so that the deployment is refused. Under
-// `wrangler dev` a throw would end the process at every typo: there it is kept, and every request is answered with it.
+// Owns what becomes of a mistake in a definition. In a deployment it is thrown, so that the deployment is refused.
+// Under `wrangler dev` that would end the process at every typo: there it is kept, and answers every request.
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
@@ -10,7 +10,9 @@ export function isDeployed(): boolean {
   return modeOf() === "production";
 }
 
-/** wrangler writes this into the bundle; where nobody does, there is no `process`. */
+/**
+ * wrangler writes the value into the bundle in the place of `process.env.NODE_ENV`. Elsewhere `process` may be absent.
+ */
 function modeOf(): string | undefined {
   try {
     return process.env.NODE_ENV;
@@ -19,7 +21,7 @@ function modeOf(): string | undefined {
   }
 }
 
-/** What `make` makes; undefined when it threw and nothing may be served. */
+/** What `make` returns. Under `wrangler dev` undefined where it threw: then nothing is served that could meet it. */
 export function defined<T>(make: () => T): T {
   try {
     return make();
@@ -30,7 +32,7 @@ export function defined<T>(make: () => T): T {
   }
 }
 
-/** The mistakes of this isolate: while there is one, it serves nothing else. */
+/** The mistakes that were kept. While there is one, the Worker answers every request with it. */
 export function definitionFaults(): readonly Error[] {
   return faults;
 }

@@ -15,7 +15,7 @@ import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.
 import { defined } from "./refuse.ts";
 import { resourceContents } from "./results.ts";
 
-/** Stored URIs looked at for one completion. */
+/** How many stored URIs are looked at for one completion. */
 const MAX_STORED = 2000;
 
 export interface ResourceDescription {
@@ -31,7 +31,9 @@ type Body = string | Uint8Array;
 
 export interface ResourceOptions extends ResourceDescription {
   readonly uri: string;
-  /** One of these three. */
+  /**
+   * The content: `text`, `blob`, or what `read` gives. The first of `read`, `text` and `blob` that is given is used.
+   */
   readonly text?: string;
   readonly blob?: Uint8Array;
   readonly read?: (ctx: Context) => Body | Promise<Body>;
@@ -43,9 +45,9 @@ export interface Resource extends ServedResource<CallHost> {
 
 export interface TemplateOptions extends ResourceDescription {
   readonly uriTemplate: string;
-  /** By variable; without it, what is stored under the template completes. */
+  /** By variable. A variable without a completer is completed from the stored URIs that match the template. */
   readonly complete?: Readonly<Record<string, Completer>>;
-  /** undefined: there is no such resource. Without `read` the template describes stored resources. */
+  /** It returns undefined where there is no such resource. A template without `read` describes stored resources. */
   readonly read?: (variables: Record<string, string>, ctx: Context) => Body | undefined | Promise<Body | undefined>;
 }
 
@@ -159,7 +161,7 @@ async function storedValues(
   { name, value, known }: AskedValue,
   host: CallHost,
 ): Promise<readonly string[]> {
-  // Up to the first reserved character: a URI may hold that one as it is or escaped.
+  // What was typed up to the first reserved character: a URI may hold that one as it is or escaped.
   const [plain = ""] = /^[\w.~\-\u0080-\uffff]*/.exec(value.toWellFormed()) ?? [];
   const typed = template.leadingVariable === name ? encodeURIComponent(plain) : "";
   const uris = await host.resources().uris(template.literalPrefix + typed, MAX_STORED);

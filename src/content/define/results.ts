@@ -21,12 +21,13 @@ export interface PromptMessage {
   readonly content: ContentBlock;
 }
 
-/** A text is one message of the user. */
+/** A text becomes one message of the user. */
 export type PromptReturn =
   | string
   | readonly PromptMessage[]
   | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
+/** `broken`: no content that a client could read, or content that does not fit the `output` schema. */
 export async function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Promise<Finished> {
   if (typeof returned === "string") return checked(textContent(returned), output);
   if (isBlocks(returned)) return checked({ content: returned }, output);
@@ -52,7 +53,7 @@ function wholeResult({ content, structuredContent, isError, _meta }: CallToolRet
   };
 }
 
-/** Clients that do not know structured content read the same as text. */
+/** Structured content is given as text too where the handler gave no content, for clients that do not know it. */
 function contentBlocks(content: CallToolReturn["content"], structured: unknown): readonly unknown[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   if (Array.isArray(content)) return content;
@@ -80,6 +81,7 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ["resource_link", ["uri", "name"]],
 ]);
 
+/** What is wrong with a content block; undefined: nothing. */
 function blockFault(block: unknown): string | undefined {
   if (!isObject(block) || typeof block.type !== "string") return "a content block is an object with a type";
   if (block.type === "resource") {
@@ -117,7 +119,7 @@ function messagesOf(returned: string | Extract<PromptReturn, readonly unknown[]>
   return typeof returned === "string" ? [{ role: "user", content: { type: "text", text: returned } }] : returned;
 }
 
-/** `contents` of resources/read. `uri` as the client asked for it. */
+/** The result of resources/read; `uri` is as the client wrote it. */
 export function resourceContents(uri: string, mimeType: string | undefined, body: string | Uint8Array): JsonObject {
   const about = { uri, ...(mimeType === undefined ? {} : { mimeType }) };
   return { contents: [typeof body === "string" ? { ...about, text: body } : { ...about, blob: toBase64(body) }] };

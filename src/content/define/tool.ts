@@ -34,11 +34,11 @@ export interface ToolOptions<Input extends AnySchema> {
   /** zod 4, zod/mini or JSON Schema 2020-12 of type object; without it the tool takes no arguments. */
   readonly input?: Input;
   readonly output?: AnySchema;
-  /** 60 s by default. */
+  /** Milliseconds, one hour at most; 60000 by default. What the client takes to answer a question does not count. */
   readonly timeoutMs?: number;
   /**
-   * Its result outlives a lost connection, in revisions that can resume. Such a call may run more than once: what must
-   * happen at most once belongs into `ctx.once`.
+   * A client that lost its connection can come back for the result, in revisions that can resume. Such a call may run
+   * more than once: what must happen at most once belongs into `ctx.once`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /** A thrown error becomes a result with `isError`, without its stack. */
@@ -49,7 +49,7 @@ export interface Tool extends ServedTool<CallHost> {
   readonly kind: "tool";
 }
 
-/** What a call needs of its tool. */
+/** What a call needs to know of its tool. */
 interface Written {
   readonly name: string;
   readonly input: CompiledSchema;
@@ -62,7 +62,7 @@ const MAX_TIMEOUT_MS = 3_600_000;
 const RESUMABLE: Resumable = { closeAfterMs: 25_000, retryMs: 1000 };
 const MAX_RETRY_MS = 60_000;
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
-/** Values within one call's arguments: what a schema may cost grows faster than they do. */
+/** How many values the arguments of one call may hold: the time to validate them grows faster than their number. */
 const MAX_MEMBERS = 20_000;
 const TOO_MANY = {
   path: "",
@@ -93,7 +93,7 @@ function createTool<Input extends AnySchema>(options: ToolOptions<Input>): Tool 
     name,
     ...describe(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
-    // A handler runs again after each answer of era 2026 as well: what must not be done twice is in `ctx.once`.
+    // A handler of era 2026 runs again after each answer, so what must not be done twice is in `ctx.once` anyway.
     repeatable: true,
     call: (args, call, host) => callTool(written, args, call, host),
   };
@@ -135,7 +135,7 @@ function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Res
   throw new TypeError(`tool "${tool}": closeAfterMs is 0 or more, retryMs from 0 to ${MAX_RETRY_MS}`);
 }
 
-/** Written as JSON here and now: what cannot be must not be found by a request. */
+/** Writes the JSON Schema at definition, so that a schema that has none is refused there and not at a request. */
 function compileFor(what: string, schema: AnySchema): CompiledSchema {
   try {
     const compiled = compileSchema(schema);

@@ -1,4 +1,5 @@
-// Owns the `Backend` over a view: each thing is asked of the source that serves it, whichever that is.
+// Owns the `Backend` over a view: it asks each thing of the source that serves it.
+// Refuses to decide what is seen: the view did.
 
 import { beforeCall } from "../../calls/handle.ts";
 import type { CallHost } from "../../calls/call-host.ts";
@@ -51,7 +52,9 @@ export class ViewBackend implements Backend {
     return listChain(cursor, this.definitions, this.#host);
   }
 
-  /** What is held in memory first, then what is on a shelf, then what a template makes: each in the order of the sources. */
+  /**
+   * Looks in what is held in memory, then on the shelves, then under the templates, each in the order of the sources.
+   */
   async readResource(asked: AskedUri, call: Call): Promise<CallOutcome> {
     const view = this.definitions;
     const refused = await beforeCall(asked.uri, call, this.#host);

@@ -1,4 +1,4 @@
-// Owns what an author wrote in code as a source: the part of it that a tenant was given.
+// Owns the source of what an author wrote in code: the part of the catalog that a tenant was given.
 
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Source } from "../../protocol/source.ts";
@@ -10,7 +10,7 @@ import type { Catalog } from "../define/catalog.ts";
 /** A Worker's code is the same for as long as its isolate lives. */
 const DIGEST = "code";
 
-/** `replaced`: prompts that the tenant has under the same name, of its own. */
+/** `replaced`: names of the tenant's own prompts, which take the place of those in code. */
 export function codeSource(
   catalog: Catalog,
   { definition }: Tenant<NewResource>,

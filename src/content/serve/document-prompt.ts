@@ -1,4 +1,4 @@
-// Owns prompts that live in a tenant's document: templates with arguments, embedded resources and images.
+// Owns prompts that a tenant's document holds: templates with arguments, embedded resources and images.
 
 import type { ContentBlock } from "../../protocol/outcome.ts";
 import { toBase64 } from "../../auth/seal.ts";
@@ -35,7 +35,7 @@ async function contentOf(content: PromptContent, args: Record<string, string>, c
   }
 }
 
-/** An argument that was not given leaves nothing behind. */
+/** Puts arguments in the place of `{{name}}`; one that was not given becomes the empty text. */
 function fill(template: string, args: Readonly<Record<string, string>>): string {
   return template.replaceAll(/\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}/g, (_whole, name: string) =>
     Object.hasOwn(args, name) ? (args[name] ?? "") : "",

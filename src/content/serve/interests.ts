@@ -1,5 +1,5 @@
-// Owns telling sources what one stream listens for: when it begins, when it wants something else, when it is over, and when
-// the sources themselves are others.
+// Owns telling sources what one stream listens for: when it begins, when it wants something else, when it is over, and
+// when the sources themselves are others. Refuses to know what they do about it.
 
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Interest, Source } from "../../protocol/source.ts";
@@ -10,7 +10,7 @@ export class Interests {
   #wanted: Interest | undefined;
   #ends: (() => void)[] = [];
 
-  /** `host`: of whoever listens, as they were let in last. */
+  /** The sources from now on. `host`: whoever listens, as they were let in last. */
   at(sources: readonly Source<CallHost>[], host: CallHost): void {
     if (sources === this.#sources) return;
     this.#sources = sources;
@@ -28,7 +28,7 @@ export class Interests {
     this.#tell();
   }
 
-  /** What begins is told before what it takes the place of ends: a source that both concern goes on without a break. */
+  /** Begins the new interests before it ends the old ones, so that a source with both goes on without a break. */
   #tell(): void {
     const before = this.#ends;
     const [wanted, host] = [this.#wanted, this.#host];

@@ -1,5 +1,5 @@
 // Owns the names that a view gives to tools and prompts: renamed by a profile, retired with a successor, suspended.
-// A name in code is never another source's: which of two things has a name was decided before.
+// Refuses to decide which source a name belongs to: a view keeps the first source's of each name before it asks here.
 
 import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
@@ -9,7 +9,7 @@ import { isVisible, type Eyes } from "../../tenants/document/visibility.ts";
 
 type Wire = JsonObject & { readonly name: string };
 
-/** A tool or prompt under the name that a view gives it; `target`: under the name of its source. */
+/** A tool or prompt: `wire` has the name that the view gives it, `target` the name that its source gives it. */
 export interface Listed<T> {
   readonly wire: Wire;
   readonly target: T;
@@ -20,7 +20,7 @@ interface Named {
   readonly wire: Wire;
 }
 
-/** The wire form as a profile has it. */
+/** The wire form, with the name, title and description that a profile gives it. */
 export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undefined): Wire {
   const renaming = renamingOf(patterns, name);
   if (!renaming) return wire;
@@ -33,16 +33,21 @@ export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undef
   };
 }
 
-/** Code may have brought a name that a profile gave to another thing before: the profile's goes on, and nothing is listed twice. */
+/**
+ * Leaves out what has, unrenamed, a name that a profile gave to something else. Code may bring such a name later; the
+ * profile's stays, so that no name is listed twice.
+ */
 export function withoutGivenNames<L extends Listed<Named>>(listed: readonly L[]): readonly L[] {
   const given = new Set(listed.filter(({ wire, target }) => wire.name !== target.name).map(({ wire }) => wire.name));
   return listed.filter(({ wire, target }) => wire.name !== target.name || !given.has(target.name));
 }
 
+/** Whether the principal's scopes allow the name, whatever the tenant and the profile say. */
 export function isInScope({ scopes }: Eyes, kind: "tools" | "prompts", name: string): boolean {
   return isVisible({}, { profile: undefined, scopes }, kind, name);
 }
 
+/** The retired names of one profile (null: of no profile), by name. */
 export function retiredIn(
   { retired }: Policy,
   kind: RetiredName["kind"],
@@ -54,14 +59,19 @@ export function retiredIn(
 
 interface Names<T, L> {
   readonly what: "tool" | "prompt";
+  /** Everything that a retired name may lead to, by its source's name. */
   readonly targets: ReadonlyMap<string, T>;
   readonly retired: ReadonlyMap<string, RetiredName>;
-  /** Why a target is suspended, by its source's name. */
+  /** The note on each suspended target, by its source's name. */
   readonly notes: ReadonlyMap<string, string>;
+  /** How a target is described that is reached by a retired name. */
   readonly list: (target: T) => L;
 }
 
-/** A listed name, or one that is listed no more: callable while it retires, then told where it went. Never when blocked. */
+/**
+ * Looks up listed names and retired ones. A retired name can be called until its time is over; then a failure names its
+ * successor. What is suspended is a failure under either. `now`: milliseconds since the epoch.
+ */
 export function lookUpName<T extends Named, L extends Listed<T>>(
   listed: readonly L[],
   { what, targets, retired, notes, list }: Names<T, L>,
@@ -75,7 +85,7 @@ export function lookUpName<T extends Named, L extends Listed<T>>(
     const note = notes.get(entry.target.name);
     if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`);
     if (!left || now < left.until) return entry;
-    // As it is called by now: the name that followed this one may have been given up too.
+    // The name that the target has now: the one that followed this name may have been retired too.
     const successor = listed.find(({ target: { name: inCode } }) => inCode === left.target)?.wire.name;
     const next = successor === undefined ? "it was withdrawn" : `it is now called ${successor}`;
     return failure("invalidParams", `Unknown ${what}: ${name}; ${next}`);

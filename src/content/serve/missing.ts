@@ -1,4 +1,4 @@
-// Owns saying what a list lacks: which sources could not give all that they have, and why.
+// Owns saying in a list's `_meta` what it lacks: which sources could not give all that they have, and why.
 
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import type { Source } from "../../protocol/source.ts";
@@ -8,10 +8,10 @@ export interface Missing {
   readonly why: string;
 }
 
-/** The key in `_meta` of every list under which it stands: an array of `Missing`. */
+/** The key in a list's `_meta`; its value is an array of `Missing`. */
 export const MISSING_KEY = "tenantry/missing";
 
-/** What a source knew last is served as it was; that it may be old is said, too. */
+/** Sources that are degraded, and those that serve what they knew last, which may be old. */
 export function missingIn<Host>(sources: readonly Source<Host>[]): readonly Missing[] {
   return sources.flatMap(({ id, state }) => (state.kind === "fresh" ? [] : [{ source: id, why: state.why }]));
 }

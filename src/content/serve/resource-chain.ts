@@ -1,5 +1,5 @@
 // Owns one list of resources over all sources: first what they hold in memory, then their shelves one after the other,
-// with one cursor over the whole chain. The cursor is sealed: where a page ended may be the name of something hidden.
+// with one cursor over the whole chain. The cursor is sealed, because the place where a page ended may be a hidden URI.
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import type { CallHost } from "../../calls/call-host.ts";
@@ -16,7 +16,9 @@ const PAGE = 100;
 const MAX_CURSOR_CHARACTERS = 16_384;
 const PURPOSE = "resources";
 
-/** Where a page begins: in what is held in memory, or on the shelf of a source after its own cursor. */
+/**
+ * Where a page begins: at this index of what is held in memory, or on a source's shelf after the shelf's own cursor.
+ */
 type ChainPlace = { readonly held: number } | { readonly source: string; readonly after?: string };
 
 export async function listChain(cursor: string | undefined, view: View, host: CallHost): Promise<Page | Failure> {
@@ -32,6 +34,7 @@ export async function listChain(cursor: string | undefined, view: View, host: Ca
   };
 }
 
+/** A page while it is filled. */
 interface Filling {
   readonly items: JsonObject[];
   readonly missing: Missing[];
@@ -45,7 +48,7 @@ interface From {
   readonly host: CallHost;
 }
 
-/** Says where the next page begins; undefined: this is the last. */
+/** Fills a page; gives where the next one begins, undefined where this is the last. */
 async function fill(page: Filling, { place, at, view, host }: From): Promise<ChainPlace | undefined> {
   if ("held" in place) {
     const end = place.held + PAGE;
@@ -55,7 +58,7 @@ async function fill(page: Filling, { place, at, view, host }: From): Promise<Cha
   let after = "source" in place ? place.after : undefined;
   for (const shelf of view.shelves.slice(at)) {
     const room = PAGE - page.items.length;
-    // A full page is the last one only if nothing follows.
+    // On a full page one item is still asked for: only if there is none is the page the last.
     const found = await listShelf(shelf, { cursor: after, limit: Math.max(room, 1) }, { page, host });
     after = undefined;
     if (!found) continue;
@@ -63,7 +66,7 @@ async function fill(page: Filling, { place, at, view, host }: From): Promise<Cha
       if (found.items.length > 0 || found.next !== undefined) return { source: shelf.source };
       continue;
     }
-    // What is held in memory hides what is on a shelf under the same URI, here as in reading.
+    // What is held in memory hides what a shelf has under the same URI, as it does in reading.
     const shown = found.items.filter(({ uri }) => !view.resourcesByUri.has(uri) && view.sees(uri));
     page.items.push(...shown.map(({ wire }) => wire));
     if (found.next !== undefined) return { source: shelf.source, after: found.next };
@@ -71,7 +74,7 @@ async function fill(page: Filling, { place, at, view, host }: From): Promise<Cha
   return undefined;
 }
 
-/** undefined: the list goes without this shelf. */
+/** undefined: the shelf failed and the list leaves it out. Throws where a required shelf failed. */
 async function listShelf(
   { source, shelf, required }: ViewedShelf,
   ask: { readonly cursor: string | undefined; readonly limit: number },
@@ -89,7 +92,7 @@ async function listShelf(
   }
 }
 
-/** undefined: the source is gone. */
+/** The index of the first shelf to look on; undefined: the place is not in this view any more. */
 function shelfAt(place: ChainPlace, { resources, shelves }: View): number | undefined {
   if ("held" in place) return place.held <= resources.length ? 0 : undefined;
   const at = shelves.findIndex(({ source }) => source === place.source);

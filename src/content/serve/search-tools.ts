@@ -73,5 +73,5 @@ const fetchTool = defineTool({
   },
 });
 
-/** There only where the tenant or the profile switches search on. */
+/** Listed and callable only where the tenant or the profile switches search on. */
 export const searchTools: readonly Tool[] = [search, fetchTool].map((tool) => ({ ...tool, only: "search" }));

@@ -1,5 +1,5 @@
-// Owns which sources a tenant has, in the order in which they are listed and asked: of two things under one name the first
-// one's is served.
+// Owns which sources a tenant has, in the order in which they are listed and asked: of two things with one name, that
+// of the first source is served.
 
 import type { CallHost } from "../../calls/call-host.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
@@ -11,18 +11,18 @@ import type { Catalog } from "../define/catalog.ts";
 import { codeSource } from "./code-source.ts";
 import { storedSource } from "./stored-source.ts";
 
-/** A tenant as its policy has it now: what views are computed on. */
+/** Everything that a tenant offers under one version of its policy; views are computed from it. */
 export interface Offer {
   readonly catalog: Catalog;
   readonly tenant: Tenant<NewResource>;
   readonly policy: Policy;
-  /** Of the policy. */
+  /** The revision of the policy. */
   readonly version: number;
   readonly document: TenantDocument;
   readonly sources: readonly Source<CallHost>[];
 }
 
-/** The tenant's own document with everything under it. */
+/** The tenant's effective document over its declaration in code. */
 export function documentOf(tenant: Tenant<NewResource>, policy: Policy): TenantDocument {
   return mergeDocuments([tenant.base, policy.document]);
 }

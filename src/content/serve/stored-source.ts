@@ -1,5 +1,5 @@
-// Owns what a tenant's operators and tools stored as a source: prompts of its document, resources of its store, and the
-// built-in tools over them.
+// Owns the source of what a tenant's operators and tools stored: prompts of its document, resources of its store, and
+// the built-in tools over them.
 
 import type { CallHost } from "../../calls/call-host.ts";
 import { reportComplete } from "../../calls/handle.ts";
@@ -11,7 +11,7 @@ import { resourceContents } from "../define/results.ts";
 import { documentPrompt } from "./document-prompt.ts";
 import { searchTools } from "./search-tools.ts";
 
-/** `version`: of the policy that the document is part of. */
+/** `version`: the revision of the policy that has the document. */
 export function storedSource({ prompts = {} }: TenantDocument, version: number): Source<CallHost> {
   return {
     id: "stored",
@@ -26,7 +26,7 @@ export function storedSource({ prompts = {} }: TenantDocument, version: number):
   };
 }
 
-/** What a view hides is hidden by the store that the host has. */
+/** The host's store already hides what the view hides, so nothing is filtered here. */
 const shelf: Shelf<CallHost> = {
   list: async ({ cursor, limit }, host) => {
     const { items, cursor: next } = await host.resources().list({ limit, ...(cursor === undefined ? {} : { cursor }) });

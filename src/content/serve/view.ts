@@ -1,5 +1,5 @@
-// Owns a view: what one principal sees of a tenant in one profile, over all of the tenant's sources. Computed once for each
-// policy version, profile and set of scopes; then names are only looked up.
+// Owns a view: what one principal sees of a tenant in one profile, over all of the tenant's sources. Computed once for
+// each policy version, profile and set of scopes; then names are only looked up.
 
 import type { CallHost, Sight } from "../../calls/call-host.ts";
 import type { Definitions } from "../../protocol/backend.ts";
@@ -36,9 +36,10 @@ export interface View extends Definitions, Sight {
   prompt(name: string, now: number): ListedPrompt | Failure | undefined;
 }
 
+/** For whom a view is made. */
 export interface Seen {
   readonly profile: string | null;
-  /** Names of scopes; undefined: none apply. */
+  /** Names of the principal's scopes; undefined: nothing limits the principal. */
   readonly scopes: readonly string[] | undefined;
 }
 
@@ -70,7 +71,7 @@ interface Looking extends Omit<Offer, "profile"> {
   readonly profile: string | null;
 }
 
-/** Of one name, what the first source has. */
+/** The items by name; of two with the same name the first one. */
 function firstOfEach<T>(items: readonly T[], nameOf: (item: T) => string): ReadonlyMap<string, T> {
   const first = new Map<string, T>();
   for (const item of items) if (!first.has(nameOf(item))) first.set(nameOf(item), item);
@@ -93,7 +94,7 @@ function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<
     tools: listed.filter(({ target }) => !notes.has(target.name)),
     tool: lookUpName(listed, {
       what: "tool",
-      // What a retired name may lead to: also a tool that was switched off since, and never past the scopes.
+      // A retired name may lead to a tool that the document has switched off since, but never past the scopes.
       targets: new Map([...all].filter(([name]) => isInScope(eyes, "tools", name))),
       retired: retiredIn(policy, "tools", profile),
       notes,
@@ -160,7 +161,7 @@ function serverOf(server: ServerInfo, document: TenantDocument, profile: Profile
   };
 }
 
-/** The tenant's own come first; those of a source are about its tools. */
+/** The tenant's own instructions, then those of each source after the source's id. */
 function instructionsOf(own: string | undefined, sources: readonly Source<CallHost>[]): string | undefined {
   const all = [own, ...sources.map(({ id, instructions }) => instructions && `${id}: ${instructions}`)];
   const given = all.filter((text) => text !== undefined && text !== "");
@@ -169,7 +170,7 @@ function instructionsOf(own: string | undefined, sources: readonly Source<CallHo
 
 /** A list may be kept for as long as each part of it may. */
 function cacheOf({ document, tenant, sources }: Offer, { scopes }: Seen): CacheHint {
-  // Only an open tenant looks the same to everybody, apart from those whose key has scopes.
+  // Only an open tenant shows everybody the same, apart from callers whose key has scopes.
   const isSame = (document.mode ?? "open") === "open" && scopes === undefined;
   const hints = sources.flatMap(({ cache }) => cache ?? []);
   return {

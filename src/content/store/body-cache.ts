@@ -1,8 +1,8 @@
 // Owns a small memory of resource bodies per isolate. A body's key names its content, and only the authority says which
-// key a resource has now: what is remembered here can never be old. Bounded in bytes, oldest use first.
+// key a resource has now, so what is remembered can never be old. Bounded in bytes: the least recently used go first.
 
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Larger bodies would push out too much for one reader. */
+/** Larger bodies are not kept: one would push out many others. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 const remembered = new Map<string, ArrayBuffer>();

@@ -10,21 +10,21 @@ import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type
 export interface PutResource {
   readonly row: NewRow;
   readonly searchText: string;
-  /** The body itself when it is small. */
+  /** The body itself when it is small, to be read from here until KV shows it everywhere; else null. */
   readonly copy: ArrayBuffer | null;
   readonly ifAbsent: boolean;
   /** How many resources the tenant may have; null for no limit. */
   readonly maxResources: number | null;
-  /** What the answer "resend" said last, when the body was uploaded once more because of it. */
+  /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
   readonly resent: number | null;
-  /** An operator's write: conditional and audited. */
+  /** Set for an operator's write, which may have conditions and is audited. */
   readonly edit?: Edit;
 }
 
 export type PutResult =
   | { readonly state: "stored"; readonly lastModified: string; readonly revision: number; readonly created: boolean }
   | { readonly state: "present"; readonly row: ResourceRow }
-  /** The body was collected between its upload and now: upload again. */
+  /** The body was deleted from KV since its upload, or is being deleted: upload it again. */
   | { readonly state: "resend"; readonly collected: number }
   /** Nothing of the tenant may be kept: it is being deleted. */
   | { readonly state: "closed" }
@@ -35,13 +35,16 @@ export type PutResult =
 export interface ContentMethods extends QueryMethods {
   put(resource: PutResource): PutResult;
   get(uri: string): ResourceRow | undefined;
+  /** A small body that was stored minutes ago. */
   copy(hash: string): ArrayBuffer | undefined;
+  /** Whether there was such a resource. */
   remove(uri: string): boolean;
+  /** An operator's removal: conditional and audited. */
   removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
-  /** The body is in KV already. */
+  /** Whether KV has a body with this hash: in use, or waiting to be deleted. */
   holds(hash: string): boolean;
   usage(): { readonly resources: number; readonly bytes: number };
-  /** Part of the tenant's end. */
+  /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
   purge(limit: number): Promise<{ readonly done: boolean }>;
 }
 
@@ -119,6 +122,7 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
   return { state: "stored", lastModified, revision: after.revision, created: !before };
 }
 
+/** Why nothing is written; undefined: the write goes on. */
 function refuse(
   sql: SqlStorage,
   { edit, row, ifAbsent, maxResources }: PutResource,

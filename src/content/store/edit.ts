@@ -1,5 +1,5 @@
 // Owns what an operator's edit of a resource adds to a write: conditions, and the audit entry that is stored with it.
-// Refuses before anything is changed. Writes by tools have none of these.
+// An edit is refused before anything is changed. Writes by tools have neither conditions nor entries.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
@@ -7,11 +7,11 @@ import type { TableHost } from "../../tenants/authority/tables.ts";
 import { etagOf, type NewRow, type ResourceRow } from "./resource-row.ts";
 
 export interface Edit {
-  /** Who, for the audit log. */
+  /** The operator's name, for the audit log. */
   readonly actor: string;
   /** Entity tags, one of which must be current; "*" for any; null for no condition. */
   readonly ifMatch: readonly string[] | null;
-  /** Only where there is nothing yet. */
+  /** Writes only where there is no resource with this URI yet. */
   readonly ifAbsent: boolean;
 }
 
@@ -20,10 +20,12 @@ export type RemoveResult =
   | { readonly state: "absent" }
   | { readonly state: "conflict"; readonly etag: string | null };
 
+/** `same`: the edit would change nothing. */
 export type EditRefusal =
   | { readonly state: "same"; readonly row: ResourceRow }
   | { readonly state: "conflict"; readonly etag: string | null };
 
+/** Whether the entity tags of `If-Match` allow a change of this row; undefined: there is no row. */
 export function matches(ifMatch: readonly string[] | null, row: ResourceRow | undefined): boolean {
   if (ifMatch === null) return true;
   if (!row) return false;

@@ -1,18 +1,21 @@
-// Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end everything
-// is. A body that is wanted again while it is deleted is asked for again.
+// Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end
+// everything is. Whoever writes a body while it is being deleted is told to upload it again.
 
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey } from "./resource-row.ts";
 
 const MINUTE = 60_000;
-/** A replaced body stays readable this long for who still holds its key. */
+/** How long a body that no row names can still be read by whoever has its key. */
 export const GARBAGE_GRACE_MS = 10 * MINUTE;
 export const COPY_LIFETIME_MS = 5 * MINUTE;
 const BATCH = 200;
 /** In `collected.until`: the body is being deleted at this moment. */
 const DELETING = Number.MAX_SAFE_INTEGER;
 
-/** Only an upload that began after the deletion had ended counts, whoever else was told to send again. */
+/**
+ * The time to put into an answer "resend", or undefined where the body is in KV for certain: it was not deleted lately,
+ * or the writer uploaded it again after the deletion had ended, as `resent` proves by repeating that answer's time.
+ */
 export function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
   const [row] = sql.exec<{ until: number }>("SELECT until FROM collected WHERE hash = ?", hash).toArray();
   if (!row) return undefined;
@@ -21,7 +24,7 @@ export function collectedSince(sql: SqlStorage, hash: string, resent: number | n
   return undefined;
 }
 
-/** A body that no row names is deleted after the grace. */
+/** Has a body deleted after the grace, unless a row names it. */
 export function discard(host: TableHost, hash: string): void {
   const { sql } = host;
   if (sql.exec("SELECT 1 FROM resources WHERE hash = ? LIMIT 1", hash).toArray().length > 0) return;
@@ -30,12 +33,12 @@ export function discard(host: TableHost, hash: string): void {
   host.wakeAt(at);
 }
 
-/** Many writes share one alarm. */
+/** The time rounded up to a whole minute, so that many writes share one alarm. */
 export function onTheMinute(time: number): number {
   return Math.ceil(time / MINUTE) * MINUTE;
 }
 
-/** Deletes bodies that nobody needs any more, some at a time. */
+/** Deletes some of the bodies whose grace is over; gives when to go on, milliseconds since the epoch. */
 export async function collect(host: TableHost, now: number): Promise<number | undefined> {
   const { sql } = host;
   sql.exec("DELETE FROM copies WHERE until <= ?", now);
@@ -54,7 +57,7 @@ export async function collect(host: TableHost, now: number): Promise<number | un
     try {
       await BODIES.delete(bodyKey(host.tenant, hash));
     } catch {
-      // Not thrown: the runtime gives up an alarm after some failures, and with it everything that waits here.
+      // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
       return now + MINUTE;
     }
     sql.exec("DELETE FROM garbage WHERE hash = ? AND collect_at <= ?", hash, now);
@@ -69,13 +72,13 @@ export async function collect(host: TableHost, now: number): Promise<number | un
   return next ?? undefined;
 }
 
-/** KV serves six at once. */
+/** An invocation may have six connections open at once. */
 const LANES = 6;
 const INDEXES = ["resources", "garbage", "collected"] as const;
 
 /**
- * Deletes some of all bodies: first those that the index knows, then whatever an upload that was cut off left behind.
- * Run again until it says that nothing is left.
+ * Deletes at most `limit` bodies: first those that the index knows, then what an upload left behind that was cut off.
+ * The caller repeats it until it says `done`.
  */
 export async function purge(host: TableHost, limit: number): Promise<{ readonly done: boolean }> {
   const { BODIES } = host.env as { BODIES: KVNamespace };

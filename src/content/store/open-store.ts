@@ -1,6 +1,6 @@
 // Owns a tenant's stored resources as a Worker sees them: the index in the tenant's object, bodies in KV.
-// Order of a write: body, then index row. A body's key never changes its content, so a cached one is never old.
-// Refuses names that are no URIs and bodies over the limit, before anything is written.
+// A write stores the body, then the row of the index. The content under a body's key never changes, so a cached body is
+// never old. Refuses names that are no URIs and bodies over the limit, before anything is written.
 
 import { AppError } from "../../protocol/app-error.ts";
 import { parseUri } from "../../protocol/uri.ts";
@@ -12,7 +12,7 @@ import type { Edit } from "./edit.ts";
 import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
 import type { PutResource, PutResult, RemoteContent } from "./content-tables.ts";
 
-/** KV's own limit. */
+/** The largest value that KV stores. */
 export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
 const MAX_COPY_BYTES = 256 * 1024;
 const MAX_SEARCH_CHARACTERS = 256 * 1024;
@@ -20,14 +20,14 @@ const KV_CACHE_SECONDS = 86_400;
 const MISS_RETRY_MS = [50, 200, 500] as const;
 const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
-/** A page of the index crosses between isolates in one message: what describes a resource stays small. */
+/** Characters of a name or a title. These stay small, because a page of the index travels in one message. */
 const MAX_NAME = 256;
 const MAX_DESCRIPTION = 4096;
 const MAX_TAGS = 64;
 const PAGE = 100;
 const MAX_PAGE = 1000;
 
-/** `limits`: the tenant's own, which hold for what its tools write. */
+/** `limits`: the tenant's, for what its tools write through this store. */
 export function openStore(
   tenant: string,
   content: RemoteContent,
@@ -97,13 +97,16 @@ async function readBody(
   const bytes = recallBody(key) ?? (await fetchBody(key, row.hash, content, bodies));
   if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
   rememberBody(key, bytes);
-  // The reader's own bytes: what is remembered is everybody's. A byte order mark is part of what was stored.
+  // A copy, because others read the remembered bytes. A byte order mark is kept: it is part of what was stored.
   return row.binary
     ? { blob: new Uint8Array(bytes.slice(0)) }
     : { text: new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes) };
 }
 
-/** A new key may be missing far away for a minute: then the authority's copy, then KV again. */
+/**
+ * A new body may be missing from KV far away for a minute: then the authority's copy is read, then KV again. undefined:
+ * nobody has it.
+ */
 async function fetchBody(
   key: string,
   hash: string,
@@ -155,7 +158,10 @@ export interface StoredBody {
 
 export type StoreResult = Exclude<PutResult, { state: "resend" }>;
 
-/** An operator's edit does not send a body again that the tenant has: many files are alike, and KV counts writes. */
+/**
+ * Stores a body and its row, and uploads the body again while it is being deleted, some times; then throws `busy`. An
+ * operator's edit does not upload a body that the tenant has: many files are alike, and KV counts writes.
+ */
 export async function storeBody(
   to: WriteTo,
   { row, bytes, searchText }: StoredBody,
@@ -165,7 +171,7 @@ export async function storeBody(
   const put: Omit<PutResource, "resent"> = {
     row,
     searchText: searchText.slice(0, MAX_SEARCH_CHARACTERS),
-    // Not `bytes.slice()`: that of a Buffer shares its pool, and the pool holds other things.
+    // Not `bytes.slice().buffer`: for a Buffer that is its whole pool, which holds other things.
     copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
     ifAbsent: how.ifAbsent ?? false,
     maxResources: how.maxResources,
@@ -206,7 +212,7 @@ function isTime(text: string): boolean {
   return ISO_UTC.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** Each rule of what describes a resource, with the member that it is about. */
+/** The rules for what describes a resource. Each text names the member that its rule is about. */
 const RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
   [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && within(name, 1, MAX_NAME)],
   [`title: at most ${MAX_NAME} characters`, ({ title = "" }) => within(title, 0, MAX_NAME)],
@@ -224,19 +230,23 @@ function within(text: string, least: number, most: number): boolean {
   return text.length >= least && text.length <= most;
 }
 
-/** Throws a TypeError that names the member and its rule. */
+/** Throws a TypeError that names the member and the rule that it breaks. */
 function check(resource: NewResource, bytes: Uint8Array, maxBytes: number): void {
   if (bytes.byteLength > maxBytes) throw new TypeError(`resource body: at most ${maxBytes} bytes`);
   const broken = RULES.find(([, holds]) => !holds(resource));
   if (broken) throw new TypeError(`resource ${broken[0]}`);
 }
 
+/** SHA-256 in hexadecimal. */
 export async function digestOf(bytes: Uint8Array): Promise<string> {
   const hash = await crypto.subtle.digest("SHA-256", bytes);
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** All words first; where no text has all of them, any. */
+/**
+ * Looks for texts with all of the words; where there is none, for texts with any of them. A word also matches the
+ * beginning of a longer one.
+ */
 async function search(
   content: RemoteContent,
   query: string,

@@ -3,9 +3,11 @@
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 
 export interface QueryMethods {
-  /** In URI order, after `after`, each URI within [from, to). */
+  /** Rows whose URI begins with `prefix` and comes after `after`, in the order of URIs; `tag` null: with any tags. */
   list(range: { prefix: string; tag: string | null; after: string | null; limit: number }): readonly ResourceRow[];
+  /** `match` is an expression of SQLite's FTS5. The best match first, with the largest score. */
   search(query: { match: string; prefix: string; limit: number }): readonly (ResourceRow & { score: number })[];
+  /** The 1000 most used tags of resources whose URI begins with `prefix`. */
   tags(prefix: string): readonly { tag: string; count: number }[];
   uris(prefix: string, limit: number): readonly string[];
 }
@@ -49,7 +51,7 @@ export function createQueryMethods(sql: SqlStorage): QueryMethods {
   };
 }
 
-/** The end of the range of texts with this prefix: URIs are ASCII, so DEL sorts after all of them. */
+/** The end of the range of URIs with this prefix: they have only characters of ASCII that sort before DEL. */
 function afterPrefix(prefix: string): string {
   return `${prefix}\u007f`;
 }

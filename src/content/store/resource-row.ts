@@ -10,7 +10,7 @@ export interface ResourceRow {
   /** Bytes. */
   readonly size: number;
   readonly hash: string;
-  /** Grows with every write, and is not used again when the resource is deleted and written anew. */
+  /** Grows with every write. It is a time, so a resource that is deleted and written anew does not begin again. */
   readonly revision: number;
   /** ISO 8601. */
   readonly lastModified: string;
@@ -19,15 +19,17 @@ export interface ResourceRow {
   readonly tags: readonly string[];
 }
 
-/** As it is sent to be written. */
+/** A row as it is sent to be written: the store adds the revision, and the time where it is absent. */
 export type NewRow = Omit<ResourceRow, "lastModified" | "revision"> & { readonly lastModified?: string };
 
-/** The KV key of a body: per tenant and content, so that nothing about another tenant can be learnt or lost. */
+/**
+ * The KV key of a body. It names tenant and content: equal bodies of two tenants are stored apart, and deleted apart.
+ */
 export function bodyKey(tenant: string, hash: string): string {
   return `body/${tenant}/${hash}`;
 }
 
-/** Body and revision: a change of either is another tag, and a tag never comes back. */
+/** The entity tag of a resource: every write makes another one, and none comes back. */
 export function etagOf({ hash, revision }: Pick<ResourceRow, "hash" | "revision">): string {
   return `${hash}-${revision}`;
 }
@@ -68,7 +70,7 @@ export function fromStored(row: StoredRow): ResourceRow {
   };
 }
 
-/** Whether the list of resources reads differently; sizes and times do with every write, and are not told apart. */
+/** Whether the entry in the list of resources changed. Size and time do not count: they change with every write. */
 export function listsOtherwise(before: ResourceRow, after: ResourceRow): boolean {
   const shown = ({ name, title, description, mimeType, audience, priority }: ResourceRow) =>
     JSON.stringify([name, title, description, mimeType, audience, priority]);

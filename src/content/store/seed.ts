@@ -1,4 +1,4 @@
-// Owns storing the first content of a tenant that is declared in code: what is there already is never overwritten.
+// Owns storing the first content of a tenant that is declared in code. Refuses to overwrite what is there already.
 
 import type { NewResource } from "../../calls/resource-store.ts";
 import { authorityTables } from "../../tenants/authority/authority-tables.ts";

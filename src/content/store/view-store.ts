@@ -9,9 +9,9 @@ import { contentTables } from "./content-tables.ts";
 import { openStore } from "./open-store.ts";
 import type { ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
 
-/** Pages looked through for one page of visible rows; a view that hides nearly everything gets short or empty ones. */
+/** How many pages are looked through for one page of visible rows. Where a view hides nearly all, it may stay empty. */
 const MAX_PAGES = 5;
-/** Rows of each page after the first: where much is hidden, it is looked through in few calls. */
+/** Rows of each page after the first, so that few calls are needed where much is hidden. */
 const FURTHER = 1000;
 
 export function viewStore(store: ResourceStore, sees: (uri: string) => boolean): ResourceStore {
@@ -64,7 +64,7 @@ async function listVisible(
   return cursor === undefined ? { items } : { items, cursor };
 }
 
-/** Counted over what is visible; tags of hidden things must not show. */
+/** Counts what is visible, up to 1000 resources of a tag. A tag that only hidden resources have is left out. */
 async function tagsOf(
   store: ResourceStore,
   prefix: string,
