@@ -90,13 +90,15 @@ export class CallTables {
   }
 
   /** false: the session has no room for it. */
-  add({ key, request, record, fallback, said }: NewCall): boolean {
+  add({ key, request, record, fallback, said, repeatable }: NewCall): boolean {
     while (!this.#hasRoom(record.length)) if (!this.#dropOldest()) return false;
     this.#sql.exec(
-      "INSERT INTO calls (key, request, fallback, attempt, memos, over, said, seq, characters) VALUES (?, ?, ?, 1, '{}', NULL, ?, ?, ?)",
+      `INSERT INTO calls (key, request, fallback, repeatable, attempt, memos, over, said, seq, characters)
+       VALUES (?, ?, ?, ?, 1, '{}', NULL, ?, ?, ?)`,
       key,
       request,
       fallback,
+      repeatable ? 1 : 0,
       said,
       RECORD_SEQ,
       record.length,

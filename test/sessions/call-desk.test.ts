@@ -355,6 +355,17 @@ describe("a run", () => {
   });
 });
 
+it("that may not run twice is stored as such: when its run is lost it ends with the answer that was kept", async () => {
+  const session = freshSession();
+  const call = newCall("a", { repeatable: false, fallback: '{"lost":"for good"}' });
+  await session.ask(askOf("a", [questionOf("q-a-1.1")], { call }), later());
+  expect(await session.answer("q-a-1.1", '{"result":{}}')).toBe("taken");
+  await runDurableObjectAlarm(session);
+  expect(await rowsIn(session, "SELECT repeatable, attempt FROM calls")).toEqual([{ repeatable: 0, attempt: 1 }]);
+  const said = await rowsIn(session, "SELECT part FROM events WHERE seq > 0 ORDER BY seq");
+  expect(said.at(-1)).toEqual({ part: '{"lost":"for good"}' });
+});
+
 describe("a cancellation", () => {
   it("reaches who runs the call, ends what is stored of it, and leaves other calls alone", async () => {
     const session = freshSession();
