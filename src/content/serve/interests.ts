@@ -9,21 +9,25 @@ export class Interests {
   #host: CallHost | undefined;
   #wanted: Interest | undefined;
   #ends: (() => void)[] = [];
+  #isOver = false;
 
   /** The sources from now on. `host`: whoever listens, as they were let in last. */
   at(sources: readonly Source<CallHost>[], host: CallHost): void {
-    if (sources === this.#sources) return;
+    if (this.#isOver || sources === this.#sources) return;
     this.#sources = sources;
     this.#host = host;
     this.#tell();
   }
 
   want(wanted: Interest): void {
+    if (this.#isOver) return;
     this.#wanted = wanted;
     this.#tell();
   }
 
+  /** For good: a stream that learns late what it wanted must not begin again after it was left. */
   end(): void {
+    this.#isOver = true;
     this.#wanted = undefined;
     this.#tell();
   }

@@ -1,0 +1,50 @@
+// What sources are told of one stream: an interest for as long as it lasts, and none after it was left.
+
+import { expect, it } from "vitest";
+import { Interests } from "../../../src/content/serve/interests.ts";
+import type { CallHost } from "../../../src/calls/call-host.ts";
+import type { Source } from "../../../src/protocol/source.ts";
+
+const HOST = {} as CallHost;
+const WANTED = { tools: true, prompts: false, resources: false, uris: [] };
+
+function listening() {
+  const open = new Set<object>();
+  const source: Source<CallHost> = {
+    id: "s",
+    state: { kind: "fresh" },
+    digest: "1",
+    tools: [],
+    prompts: [],
+    resources: [],
+    templates: [],
+    interest: (wanted) => {
+      const mine = { wanted };
+      open.add(mine);
+      return () => open.delete(mine);
+    },
+  };
+  return { open, source };
+}
+
+it("begins with what a stream wants, follows what it wants next, and ends with it", () => {
+  const { open, source } = listening();
+  const interests = new Interests();
+  interests.at([source], HOST);
+  expect(open.size).toBe(0);
+  interests.want(WANTED);
+  interests.want({ ...WANTED, uris: ["a:b"] });
+  expect([...open]).toEqual([{ wanted: { ...WANTED, uris: ["a:b"] } }]);
+  interests.end();
+  expect(open.size).toBe(0);
+});
+
+it("begins nothing after its end, whoever learns late what the stream wanted", () => {
+  const { open, source } = listening();
+  const interests = new Interests();
+  interests.at([source], HOST);
+  interests.end();
+  interests.want(WANTED);
+  interests.at([{ ...source }], HOST);
+  expect(open.size).toBe(0);
+});
