@@ -102,7 +102,11 @@ export class CallRunner implements QuestionPort {
 
   /** Connects to the session's object, so that the call can be cancelled from anywhere. */
   watch(): Promise<unknown> {
-    this.#opening ??= this.#connect();
+    this.#opening ??= this.#connect().catch((error: unknown) => {
+      // The object may be back when the call needs it.
+      this.#opening = undefined;
+      throw error;
+    });
     return this.#opening;
   }
 

@@ -285,6 +285,20 @@ describe("a cancellation", () => {
   });
 });
 
+it("a call whose session was away when it began to be watched can ask its client later", async () => {
+  const { session, host } = running();
+  let isAway = true;
+  const away = { fetch: () => Promise.reject(new Error("the object was reset")) } as unknown as SessionStub;
+  const runner = new CallRunner({ ...host, object: () => (isAway ? away : session) }, "a");
+  await expect(runner.watch()).rejects.toThrow("reset");
+  isAway = false;
+  const answers = runner.ask([question("who")], {});
+  await expect.poll(async () => (await rowsIn(session, "SELECT id FROM questions").catch(() => [])).length).toBe(1);
+  await session.answer("q-a-1.1", answerTo("who"));
+  expect(await answers).toEqual(new Map([["digest of who", { result: { name: "who" } }]]));
+  runner.close();
+});
+
 describe("a run that goes on where an earlier one was lost", () => {
   it("has what that kept and was answered, and puts no question again", async () => {
     const { session, host } = running();

@@ -10,12 +10,9 @@ import type { SessionObject } from "../../../src/sessions/session-object.ts";
 import type { RunnerMessage, ViewerMessage } from "../../../src/streams/wire.ts";
 import { listening } from "./sockets.ts";
 
-let made = 0;
-
-/** A session that no other test of this file knows. */
+/** A session that no other test knows, in whichever file: several share a Worker. */
 export function freshSession(): SessionStub {
-  made += 1;
-  return env.SESSIONS.getByName(`tenant/nonce-${made}`);
+  return env.SESSIONS.getByName(`tenant/${crypto.randomUUID()}`);
 }
 
 /** When a session ends that is meant to outlive its test. */

@@ -8,18 +8,15 @@ import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/authority/tables.ts";
 
-let made = 0;
-
 export interface FreshTenant {
   readonly id: string;
   readonly object: DurableObjectStub<InstanceType<typeof TenantObject>>;
   readonly stub: TenantStub;
 }
 
-/** A tenant that no other test of this file knows; storage is kept apart per file. */
+/** A tenant that no other test knows, in whichever file: several share a Worker. */
 export function freshTenant(): FreshTenant {
-  made += 1;
-  const id = `tenant-${made}`;
+  const id = `t-${crypto.randomUUID()}`;
   const object = env.TENANTS.getByName(id);
   return { id, object, stub: object };
 }
