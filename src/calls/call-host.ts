@@ -4,6 +4,8 @@ import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import type { TenantStub } from "../tenants/authority/tables.ts";
+import type { Call } from "../protocol/call.ts";
+import type { Failure } from "../protocol/errors.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
@@ -53,6 +55,11 @@ export interface CallHost {
   resources(): ResourceStore;
   /** The tenant's own secret; undefined when it has none of this name. */
   secret(name: string): Promise<string | undefined>;
+  /**
+   * Whether what the call is for may still be had; asked again just before a handler runs, because hooks and validation may
+   * take as long as a lease. undefined: it may.
+   */
+  recheck(call: Call): Failure | undefined | Promise<Failure | undefined>;
   /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
   /** Keeps the invocation alive for work that outlives its answer. */

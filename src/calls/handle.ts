@@ -47,6 +47,9 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
       : new StreamInterview(call.capabilities, call.questions, claimBook(call, host));
   const opened = interview instanceof Promise ? await interview : interview;
   if (isFailure(opened)) return opened;
+  const rechecking = host.recheck(call);
+  const withdrawn = rechecking instanceof Promise ? await rechecking : rechecking;
+  if (withdrawn) return withdrawn;
   const ctx = new Context(call, host, opened, handling.name);
   let working: T | Promise<T> | undefined;
   const ended = await runHandler(() => (working = handling.work(ctx)), {

@@ -99,8 +99,13 @@ function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): str
   return mistake?.message ?? missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx);
 }
 
+/** From which on the platform tells a Worker of its own exports. */
+const OLDEST_DATE = "2025-11-17";
+
 function missingExport({ exports }: ExecutionContext): string | undefined {
-  if (exports === undefined || STORED_RUNS in exports) return undefined;
+  if (exports === undefined)
+    return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
+  if (STORED_RUNS in exports) return undefined;
   return `the Worker does not export ${STORED_RUNS}: export const { ${STORED_RUNS}, ... } = worker.exports`;
 }
 

@@ -7,15 +7,17 @@ import type { NewResource } from "../calls/resource-store.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf, type View } from "../content/serve/view.ts";
 import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
+import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { persistently } from "../streams/persistently.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { Entered } from "./entered.ts";
-import { holdSnapshot } from "./hold-snapshot.ts";
+import { holdSnapshot, isWorthKnown } from "./hold-snapshot.ts";
 import type { Visit } from "./visit.ts";
 
 const UNREACHABLE: Failure = {
@@ -34,11 +36,24 @@ export interface EnterHow {
 export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
-  if (held) return admit(visit, known, held);
+  // Others' keys may have taken the place of this one in the isolate's memory since: no answer is not a refusal.
+  if (held && isWorthKnown(held, visit.knock.credential)) return admit(visit, known, held);
   const taken = hold(visit, revision);
   return taken instanceof Promise
     ? taken.then((snapshot) => admitWith(visit, known, snapshot))
     : admitWith(visit, known, taken);
+}
+
+/**
+ * As `enter`, for who must not take an authority that is away for a moment for one that refuses: tries for about a
+ * second. Rejects when it is away for longer.
+ */
+export function enterPatiently(visit: Visit): Promise<Entered | Failure> {
+  return persistently(async () => {
+    const entered = await enter(visit);
+    if (isFailure(entered) && entered.error === "unavailable") throw new AppError("unavailable");
+    return entered;
+  });
 }
 
 /** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
@@ -91,11 +106,11 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const { scopes } = principal;
   const key = `${profile ?? ""} ${scopes?.join(" ") ?? "*"}`;
   const view = views.get(key);
-  if (view) return new Entered(visit, snapshot, principal, view);
+  if (view) return new Entered({ visit, snapshot, principal, view, enter });
   const show = (offer: Offer) => {
     const made = viewOf(offer, { profile, scopes });
     views.set(key, made);
-    return new Entered(visit, snapshot, principal, made);
+    return new Entered({ visit, snapshot, principal, view: made, enter });
   };
   const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
   return offer instanceof Promise ? offer.then(show) : show(offer);

@@ -9,12 +9,26 @@ import { ViewBackend } from "../content/serve/backend.ts";
 import type { View } from "../content/serve/view.ts";
 import { resourcesUnder } from "../content/store/view-store.ts";
 import type { Backend } from "../protocol/backend.ts";
+import type { Call } from "../protocol/call.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { parseUri } from "../protocol/uri.ts";
 import type { Doors } from "../sessions/doors.ts";
 import type { SessionCaller } from "../sessions/session-caller.ts";
 import type { TenantStub } from "../tenants/authority/tables.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import type { Visit } from "./visit.ts";
+
+export interface Admission {
+  readonly visit: Visit;
+  readonly snapshot: Snapshot;
+  readonly principal: Principal;
+  readonly view: View;
+  /** Lets the same visit in anew. */
+  readonly enter: (visit: Visit) => Entered | Failure | Promise<Entered | Failure>;
+}
 
 export class Entered implements CallHost, SessionCaller {
   readonly kind = "entered";
@@ -24,11 +38,14 @@ export class Entered implements CallHost, SessionCaller {
   readonly view: View;
   #backend: Backend | undefined;
 
-  constructor(visit: Visit, snapshot: Snapshot, principal: Principal, view: View) {
+  readonly #enter: Admission["enter"];
+
+  constructor({ visit, snapshot, principal, view, enter }: Admission) {
     this.visit = visit;
     this.snapshot = snapshot;
     this.principal = principal;
     this.view = view;
+    this.#enter = enter;
   }
 
   /** Whether the lease lasts: until it ends, nothing that was withdrawn since it began is acknowledged to anybody. */
@@ -36,10 +53,34 @@ export class Entered implements CallHost, SessionCaller {
     return Date.now() < this.snapshot.validUntil;
   }
 
+  /**
+   * Looked at where something was waited for just before a handler runs: a hook, a validation. Costs one comparison while
+   * the lease holds. A failure: what the call is for was withdrawn meanwhile.
+   */
+  recheck(call: Call): Failure | undefined | Promise<Failure | undefined> {
+    return this.holds ? undefined : this.#lookAgain(call);
+  }
+
+  async #lookAgain({ method, params }: Call): Promise<Failure | undefined> {
+    const again = await this.#enter(this.visit);
+    if (isFailure(again)) return again;
+    const { snapshot, backend, view } = again;
+    if (snapshot.created !== this.snapshot.created) return failure("unknownTenant");
+    if (snapshot.version === this.snapshot.version) return undefined;
+    if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
+    const name = String(params.name);
+    const found = method === "prompts/get" ? backend.prompt(name) : backend.tool(name);
+    if (found === undefined) return failure("invalidParams", `Unknown ${method.split("/")[0]?.slice(0, -1)}: ${name}`);
+    return isFailure(found) ? found : undefined;
+  }
+
   get backend(): Backend {
     return (this.#backend ??= new ViewBackend(this.view, this));
   }
 
+  get mount(): string {
+    return this.visit.deployment.path;
+  }
   get tenant(): string {
     return this.visit.tenant;
   }
@@ -87,4 +128,10 @@ export class Entered implements CallHost, SessionCaller {
   onError(error: unknown): void {
     this.visit.onError(error);
   }
+}
+
+/** As the view has it; what is no URI is under no pattern. */
+function uriOf({ uri }: JsonObject): string {
+  const parsed = parseUri(String(uri));
+  return "uri" in parsed ? parsed.uri : "";
 }

@@ -25,7 +25,8 @@ export async function findTenant(
   if (inCode) return { tenant: inCode };
   if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
   const last = lastSnapshot(id);
-  if (last) return { tenant: managedTenant(id, last.placement) };
+  // One that another deployment of this isolate declares in its code is none of this one's.
+  if (last && !last.inCode) return { tenant: managedTenant(id, last.placement) };
   const { entry, anyPrivate } = await lookUp(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
   // The directory knows nothing of tenants in code.

@@ -27,7 +27,7 @@ export function holdSnapshot(
 }
 
 /** Whether the authority was asked about this credential already, or need not be, because it cannot be a key. */
-function isWorthKnown({ keys }: Snapshot, credential: Credential): boolean {
+export function isWorthKnown({ keys }: Snapshot, credential: Credential): boolean {
   const memo = memoOf(credential);
   return memo === undefined || keys.has(memo);
 }

@@ -8,6 +8,8 @@ import type { EndedSessions } from "../tenants/isolate/ended-sessions.ts";
 import type { Doors } from "./doors.ts";
 
 export interface SessionCaller {
+  /** The path under which the Worker is mounted that was called; empty: at the root. */
+  readonly mount: string;
   readonly tenant: string;
   readonly profile: string | null;
   readonly principal: Principal;

@@ -17,6 +17,8 @@ const WATCHED_AFTER_MS = 500;
 
 /** Everything that is needed to run a call again, in any isolate. */
 export interface CallRecord {
+  /** Under which path the Worker is mounted that took the call; absent in what release 0.1.0 stored. */
+  readonly mount?: string;
   readonly tenant: string;
   readonly profile: string | null;
   /** The hash of the caller's key; null: none was brought. */
@@ -94,12 +96,13 @@ const LOST_FOR_GOOD =
   "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
 
 async function describe(
-  { tenant, profile, credential, principal }: SessionCaller,
+  { mount, tenant, profile, credential, principal }: SessionCaller,
   { call, session, repeatable }: SessionCall,
 ): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
   const { id, method, params } = call;
   const { unofficial, capabilities, nonce, expires } = session;
   const record: CallRecord = {
+    mount,
     tenant,
     profile,
     keyHash: await keyHashOf(credential),

@@ -1,6 +1,7 @@
 // Owns the `Backend` over a view: it asks each thing of the source that serves it.
 // Refuses to decide what is seen: the view did.
 
+import { AppError } from "../../protocol/app-error.ts";
 import { beforeCall } from "../../calls/handle.ts";
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Backend, CompletionRequest, FoundPrompt, FoundTool, Page } from "../../protocol/backend.ts";
@@ -9,9 +10,9 @@ import { failure, type Failure } from "../../protocol/errors.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
-import type { AskedUri } from "../../protocol/source.ts";
+import type { AskedUri, ServedTemplate } from "../../protocol/source.ts";
 import { listChain } from "./resource-chain.ts";
-import type { View } from "./view.ts";
+import type { View, ViewedShelf } from "./view.ts";
 
 export class ViewBackend implements Backend {
   readonly definitions: View;
@@ -30,7 +31,8 @@ export class ViewBackend implements Backend {
       definition,
       call: async (args, call) => {
         const refused = await beforeCall(target.name, call, this.#host);
-        return refused === undefined ? target.call(args, call, this.#host) : toolError(refused);
+        if (refused !== undefined) return toolError(refused);
+        return (await this.#host.recheck(call)) ?? target.call(args, call, this.#host);
       },
     };
   }
@@ -43,7 +45,8 @@ export class ViewBackend implements Backend {
       definition,
       get: async (args, call) => {
         const refused = await beforeCall(target.name, call, this.#host);
-        return refused === undefined ? target.get(args, call, this.#host) : failure("refused", refused);
+        if (refused !== undefined) return failure("refused", refused);
+        return (await this.#host.recheck(call)) ?? target.get(args, call, this.#host);
       },
     };
   }
@@ -59,15 +62,28 @@ export class ViewBackend implements Backend {
     const view = this.definitions;
     const refused = await beforeCall(asked.uri, call, this.#host);
     if (refused !== undefined) return failure("refused", refused);
+    const withdrawn = await this.#host.recheck(call);
+    if (withdrawn) return withdrawn;
     const held = view.resourcesByUri.get(asked.uri);
     if (held) return held.read(asked, call, this.#host);
-    if (view.sees(asked.uri)) {
-      for (const served of [...view.shelves.map(({ shelf }) => shelf), ...view.templates]) {
-        const outcome = await served.read(asked, call, this.#host);
+    return view.sees(asked.uri) ? this.#readFurther(asked, call) : notFound(asked);
+  }
+
+  /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */
+  async #readFurther(asked: AskedUri, call: Call): Promise<CallOutcome> {
+    const { shelves, templates } = this.definitions;
+    let failed: { readonly error: unknown } | undefined;
+    for (const { read, required } of [...shelves.map(readShelf), ...templates.map(readTemplate)]) {
+      try {
+        const outcome = await read(asked, call, this.#host);
         if (outcome) return outcome;
+      } catch (error) {
+        if (required || error instanceof AppError) throw error;
+        this.#host.hooks.onError?.(error, undefined);
+        failed ??= { error };
       }
     }
-    return failure("resourceNotFound", "Resource not found", { uri: asked.asked });
+    return failed ? failure("busy") : notFound(asked);
   }
 
   async complete({ ref, ...asked }: CompletionRequest, call: Call): Promise<readonly string[] | Failure> {
@@ -83,4 +99,22 @@ export class ViewBackend implements Backend {
     if (this.definitions.resourcesByUri.has(ref.uri)) return [];
     return failure("invalidParams", `Unknown resource template: ${ref.uri}`);
   }
+}
+
+interface Reading {
+  readonly read: ServedTemplate<CallHost>["read"];
+  readonly required: boolean;
+}
+
+const readShelf = ({ shelf, required }: ViewedShelf): Reading => ({
+  read: (asked, call, host) => shelf.read(asked, call, host),
+  required,
+});
+const readTemplate = (template: ServedTemplate<CallHost>): Reading => ({
+  read: (asked, call, host) => template.read(asked, call, host),
+  required: false,
+});
+
+function notFound({ asked }: AskedUri): Failure {
+  return failure("resourceNotFound", "Resource not found", { uri: asked });
 }

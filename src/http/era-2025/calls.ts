@@ -12,7 +12,7 @@ import type { Session } from "../../sessions/session-id.ts";
 import { createRunner, storeCall, watch, type SessionCall } from "../../sessions/stored-call.ts";
 import { answer } from "../answer.ts";
 import type { CallSink } from "../call-sink.ts";
-import { enter } from "../enter.ts";
+import { enterPatiently } from "../enter.ts";
 import type { Entered } from "../entered.ts";
 import { EventStream, SSE_HEADERS } from "../event-stream.ts";
 import { requestSink, RequestStream } from "../request-stream.ts";
@@ -30,7 +30,7 @@ export function toolOf({ backend }: Entered, { method, params }: Call): ToolDefi
 
 /** Whether a call that waited for its client may go on with the rights under which it was admitted. */
 export async function isUnchanged(entered: Entered, call: Call): Promise<boolean> {
-  const now = await enter(entered.visit);
+  const now = await enterPatiently(entered.visit);
   if (isFailure(now)) return false;
   const { version, created } = entered.snapshot;
   if (now.snapshot.version === version && now.snapshot.created === created) return true;
@@ -154,7 +154,17 @@ export async function showCall(
       clearTimeout(timer ?? null);
     },
   });
-  const refused = await viewer.start(after);
+  let refused: number | undefined;
+  try {
+    refused = await viewer.start(after);
+  } catch (error) {
+    // The call runs, whoever watches. Its client comes back for what it says, by the place that was primed.
+    caller.onError(error);
+    pause();
+    stream.end();
+    if (session.dialect.primes) return stream.respond();
+    throw error;
+  }
   if (refused === undefined) return stream.respond();
   clearTimeout(timer ?? null);
   stream.end();

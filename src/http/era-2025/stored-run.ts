@@ -18,7 +18,7 @@ import type { CallRecord } from "../../sessions/stored-call.ts";
 import { persistently } from "../../streams/persistently.ts";
 import { answer } from "../answer.ts";
 import { CallSink, SILENT } from "../call-sink.ts";
-import { enter } from "../enter.ts";
+import { enterPatiently } from "../enter.ts";
 import type { Entered } from "../entered.ts";
 import { findTenant } from "../find-tenant.ts";
 import { Visit, type Invocation } from "../visit.ts";
@@ -27,14 +27,20 @@ import { isUnchanged, toolOf } from "./calls.ts";
 /** How long such a run waits for a person. Longer would keep the object that started it awake for nothing. */
 const PARKS_AFTER_MS = 1000;
 
+/** The deployment that took a call, by where it is mounted; undefined: this script has none there any more. */
+export type MountedAt = (mount: string | undefined) => Deployment | undefined;
+
 /** Resolves when the call has ended, or when this run left it to another; rejects when the run was lost. */
-export async function runStored(deployment: Deployment, invocation: Invocation, order: RunOrder): Promise<void> {
+export async function runStored(mountedAt: MountedAt, invocation: Invocation, order: RunOrder): Promise<void> {
   const { key, attempt, session, jurisdiction } = order;
   const object = () => sessionStub(invocation.env, session, jurisdiction);
   const stored = await persistently<StoredRun | undefined>(async () => object().take(key, attempt));
   if (!stored) return;
   const record = JSON.parse(stored.record) as CallRecord;
-  const entered = await enter(await visitOf(deployment, invocation, record));
+  const deployment = mountedAt(record.mount);
+  const entered = deployment
+    ? await enterPatiently(await visitOf(deployment, invocation, record))
+    : failure("unknownTenant");
   if (isFailure(entered)) {
     const refused = encodeFailure(record.call.id, entered, "2025");
     await persistently(async () => object().finish(key, attempt, refused.json));

@@ -72,6 +72,7 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
     bytes: 0,
     // This snapshot is not held for other requests, so nobody finds the authority by its placement.
     placement: ANYWHERE,
+    inCode: false,
   });
 }
 

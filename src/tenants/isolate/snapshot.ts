@@ -39,6 +39,8 @@ export interface Snapshot {
   readonly bytes: number;
   /** Where its authority is: whoever holds this need not ask the directory. */
   readonly placement: Placement;
+  /** Whether it was asked for as a tenant that code declares: then the directory may know nothing of it. */
+  readonly inCode: boolean;
 }
 
 export interface SnapshotAsk {
@@ -99,7 +101,7 @@ function renewed(
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const { policy, sections, keys, derived, bytes } = kept;
   const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
-  const { placement } = ask;
+  const { placement, inCode } = ask;
   return {
     tenant,
     version,
@@ -114,6 +116,7 @@ function renewed(
     ended,
     bytes,
     placement,
+    inCode,
   };
 }
 
@@ -136,9 +139,15 @@ function sameKeys(a: KeyRing, b: KeyRing): boolean {
 
 function rememberKey(snapshot: Snapshot, memo: string, grant: KeyGrant | null): void {
   const { keys } = snapshot;
-  const [oldest] = keys.keys();
-  if (keys.size >= MAX_KEYS && !keys.has(memo) && oldest !== undefined) keys.delete(oldest);
+  if (keys.size >= MAX_KEYS && !keys.has(memo)) keys.delete(leastWorth(keys));
   keys.set(memo, grant);
+}
+
+/** Texts that are no keys go first: anybody can make as many of them as they like. */
+function leastWorth(keys: ReadonlyMap<string, KeyGrant | null>): string {
+  for (const [memo, grant] of keys) if (grant === null) return memo;
+  const [oldest = ""] = keys.keys();
+  return oldest;
 }
 
 function hold(snapshot: Snapshot): void {

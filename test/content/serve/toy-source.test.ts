@@ -168,3 +168,42 @@ describe("a source that a feature brings", () => {
     await waitOnExecutionContext(ctx);
   });
 });
+
+describe("a source whose shelf cannot be read", () => {
+  const away: Source<unknown> = {
+    ...toy,
+    id: "away",
+    tools: [],
+    templates: [],
+    shelf: {
+      list: async () => ({ items: [] }),
+      read: async ({ uri }) => {
+        if (uri.startsWith("toy:") || uri.startsWith("far:")) throw new Error("a secret of the far side");
+        return undefined;
+      },
+    },
+  };
+  const both = createWorker({
+    tenants: {},
+    features: [{ name: "both", sources: () => [away, toy] }],
+    hooks: { onError: () => {} },
+  });
+
+  async function read(id: string, uri: string) {
+    const ctx = createExecutionContext();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri } });
+    const headers = { "content-type": "application/json" };
+    const request = new Request(`https://mcp.example.com/mcp/${id}`, { method: "POST", headers, body });
+    const response = await both.fetch(request, env, ctx);
+    await waitOnExecutionContext(ctx);
+    return response.text();
+  }
+
+  it("leaves what others have whole, and does not say that there is nothing where it may have it", async () => {
+    const id = await made();
+    expect(await read(id, "toy:red")).toContain("a red toy");
+    expect(await read(id, "far:one")).toContain("try again");
+    expect(await read(id, "far:one")).not.toContain("secret");
+    expect(await read(id, "none:one")).toContain("Resource not found");
+  });
+});

@@ -1,0 +1,105 @@
+// Stored calls whose run meets an authority that is away for a moment: nothing of them is lost, and nothing is done twice.
+
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createWorker, defineTool, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
+import { freshSession, later, newCall, recordOf, rowsIn } from "../support/worker/session.ts";
+
+it("a run that finds the authority away is begun again, and brings the result", async () => {
+  const tenant = await servedTenant();
+  const session = freshSession();
+  const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
+  const away = await authorityAway(tenant);
+  const record = recordOf({ tenant: tenant.id, call } as never);
+  await session.start(newCall("aaaaaaaaaaaaaaaa", { record }), later());
+  await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThan(3);
+  away.back();
+  await expect
+    .poll(
+      async () => {
+        await runDurableObjectAlarm(session);
+        return (await rowsIn(session, "SELECT part FROM events WHERE seq > 0"))
+          .map(({ part }) => String(part))
+          .join("");
+      },
+      { timeout: 10_000 },
+    )
+    .toContain('"result"');
+});
+
+/** Pays once, after it asked. Its calls may not run twice. */
+function payFeature() {
+  let runs = 0;
+  const pay: ServedTool<unknown> = {
+    name: "pay",
+    wire: { name: "pay", inputSchema: { type: "object" } },
+    paramHeaders: [],
+    repeatable: false,
+    call: async (_args, call) => {
+      runs += 1;
+      const params = { message: "Pay?", requestedSchema: { type: "object", properties: {} } };
+      const said = await call.questions?.ask([{ name: "q", digest: "d", method: "elicitation/create", params }], {});
+      return { kind: "complete", result: { content: [{ type: "text", text: said === undefined ? "left" : "paid" }] } };
+    },
+  };
+  const nothing = { prompts: [], resources: [], templates: [] };
+  const feature: Feature = {
+    name: "pay",
+    sources: () => [{ id: "pay", state: { kind: "fresh" }, digest: "1", tools: [pay], ...nothing }],
+  };
+  return { feature, runs: () => runs };
+}
+
+it.each([
+  ["there", 0],
+  ["away for a moment", 2],
+])(
+  "an answer reaches the one run of a call that may not run twice, with the authority %s",
+  async (_where, failures) => {
+    const tenant = await servedTenant();
+    const { feature, runs } = payFeature();
+    const worker = createWorker({ tenants: {}, features: [feature], hooks: { onError: () => {} } });
+    const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+    const headers = await sessionAt(worker, tenant.id, { elicitation: {} });
+    const message = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "pay", arguments: {} } };
+    const stream = readerOf(await sendTo(worker, tenant.id, { message, headers }));
+    const asked = /q-[0-9a-f]{16}-1\.1/.exec(await stream.until("1.1"))?.[0] ?? "";
+    const [id] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
+    // A person takes longer to answer than a lease lasts.
+    dropSnapshot(tenant.id);
+    const away = failures > 0 ? await authorityAway(tenant) : undefined;
+    const object = env.SESSIONS.get(id as DurableObjectId);
+    await object.answer(asked, JSON.stringify({ result: { action: "accept", content: {} } }));
+    if (away) await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThanOrEqual(failures);
+    away?.back();
+    expect(await stream.until('"id":7')).toContain("paid");
+    expect(runs()).toBe(1);
+    await stream.cancel();
+  },
+);
+
+it("a call that is stored is answered with the place to resume it by, though its log cannot be shown yet", async () => {
+  const tenant = await servedTenant();
+  const slow = defineTool({ name: "slow", description: "Takes its time.", resumable: true, handler: () => "done" });
+  const worker = createWorker({ tenants: {}, tools: [slow], hooks: { onError: () => {} } });
+  const headers = await sessionAt(worker, tenant.id);
+  const known = new Set((await listDurableObjectIds(env.SESSIONS)).map(String));
+  const message = { jsonrpc: "2.0", id: 5, method: "tools/call", params: { name: "slow", arguments: {} } };
+  const reset = () => Promise.reject(new Error("Durable Object reset because its code was updated."));
+  /** The session's object with every socket to it failing. */
+  const socketless = (name: string) =>
+    new Proxy(env.SESSIONS.getByName(name), {
+      get: (target, member) => (member === "fetch" ? reset : (Reflect.get(target, member) as unknown)),
+    });
+  const at = { ...env, SESSIONS: { getByName: socketless } as unknown as typeof env.SESSIONS };
+  const text = await (await sendTo(worker, tenant.id, { message, headers, at })).text();
+  expect(text).toMatch(/^id: [0-9a-f]{16}-0$/m);
+  const [id] = (await listDurableObjectIds(env.SESSIONS)).filter((one) => !known.has(String(one)));
+  const rows = await runInDurableObject(env.SESSIONS.get(id as DurableObjectId), (_instance: unknown, { storage }) =>
+    storage.sql.exec("SELECT count(*) AS calls FROM calls").toArray(),
+  );
+  expect(rows).toEqual([{ calls: 1 }]);
+});

@@ -1,0 +1,101 @@
+// Owns a Worker of a test's own inside workerd: a tenant that it serves, requests to it, and a tenant's authority that
+// cannot be reached for a while. Refuses assertions.
+
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { createWorker, Env } from "../../../src/tenantry.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { freshTenant, type FreshTenant } from "./tenant.ts";
+
+/** One that was made by the admin API, as far as a Worker can tell. */
+export async function servedTenant(document: TenantDocument = { mode: "open" }): Promise<FreshTenant> {
+  const tenant = freshTenant();
+  await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
+  const actor = { name: "ann" };
+  await remote(tenant.stub, policyTables).create({ own: document, effective: document, actor, action: "create" });
+  return tenant;
+}
+
+export interface Sent {
+  readonly method?: "GET" | "POST";
+  readonly message?: object;
+  readonly body?: BodyInit;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly at?: Env;
+}
+
+type Worker = Pick<ReturnType<typeof createWorker>, "fetch">;
+
+/** In era 2025, accepting streams, unless the headers say otherwise. */
+export async function sendTo(worker: Worker, path: string, sent: Sent): Promise<Response> {
+  const { method = "POST", message, headers = {}, at = env } = sent;
+  const body = message === undefined ? sent.body : JSON.stringify(message);
+  const request = new Request(`https://mcp.example.com/mcp/${path}`, {
+    method,
+    headers: {
+      accept: method === "GET" ? "text/event-stream" : "application/json, text/event-stream",
+      "content-type": "application/json",
+      "mcp-protocol-version": "2025-11-25",
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body }),
+  });
+  return worker.fetch(request, at, createExecutionContext());
+}
+
+/** The headers of a new session of 2025-11-25. */
+export async function sessionAt(
+  worker: Worker,
+  path: string,
+  capabilities: object = {},
+): Promise<Record<string, string>> {
+  const params = { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "test", version: "1" } };
+  const begun = await sendTo(worker, path, { message: { jsonrpc: "2.0", id: 0, method: "initialize", params } });
+  await begun.body?.cancel();
+  return { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+}
+
+/** Text of a stream as it comes. */
+export function readerOf({ body }: Response) {
+  const reader = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  return {
+    /** Everything up to now, once this is in it; or all, when the stream ends before. */
+    until: async (wanted: string): Promise<string> => {
+      while (!text.includes(wanted)) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        text += value;
+      }
+      return text;
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
+type Run = (this: object, tables: string, method: string, args: readonly unknown[]) => unknown;
+
+/** The authority answers no lease until `back` is called, as in a deployment of it or where its place fails. */
+export async function authorityAway({ object }: FreshTenant): Promise<{ back: () => void; asked: () => number }> {
+  let asked = 0;
+  let isAway = true;
+  await runInDurableObject(object, (instance: object) => {
+    // A method of an object's own is none that can be called from elsewhere.
+    const shared = Object.getPrototypeOf(instance) as { run: Run };
+    const { run } = shared;
+    shared.run = function (this: object, ...call) {
+      if (this !== instance || !isAway || call[1] !== "lease") return run.apply(this, call);
+      asked += 1;
+      throw new Error("Network connection lost.");
+    };
+  });
+  return {
+    back: () => {
+      isAway = false;
+    },
+    asked: () => asked,
+  };
+}
