@@ -61,7 +61,9 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
   if (ended.kind === "cancelled" || ended.kind === "timedOut") host.waitUntil(Promise.resolve(working).catch(() => {}));
-  report(event, endOf(ended, outcome), host);
+  // A run of era 2025 that was left is not the end of its call: another run brings that.
+  const isLeft = ended.kind === "suspended" && outcome.kind !== "inputRequired";
+  if (!isLeft) report(event, endOf(ended, outcome), host);
   return outcome;
 }
 

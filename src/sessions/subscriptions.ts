@@ -1,8 +1,8 @@
 // Owns which resources a 2025 session subscribed to, as its object stores them.
 
 export const MAX_SUBSCRIPTIONS = 1000;
-/** Of all URIs of a session together: whoever holds its stream has them in memory. */
-const MAX_CHARACTERS = 131_072;
+/** Of all URIs of a session together, in both spellings: whoever holds its stream has them in memory. */
+const MAX_CHARACTERS = 262_144;
 
 export type Subscription = readonly [uri: string, asked: string];
 
@@ -23,8 +23,8 @@ export function createSubscriptions(sql: SqlStorage): Subscriptions {
     add: (uri, asked) => {
       sql.exec(
         `INSERT OR REPLACE INTO subscriptions (uri, asked) SELECT ?1, ?2 FROM
-           (SELECT count(*) AS many, total(length(uri)) AS characters FROM subscriptions WHERE uri <> ?1)
-           WHERE many < ?3 AND characters + length(?1) <= ?4`,
+           (SELECT count(*) AS many, total(length(uri) + length(asked)) AS characters FROM subscriptions WHERE uri <> ?1)
+           WHERE many < ?3 AND characters + length(?1) + length(?2) <= ?4`,
         uri,
         asked,
         MAX_SUBSCRIPTIONS,

@@ -4,7 +4,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import type { PutQuestion } from "../../src/protocol/call.ts";
-import { CallRunner, newCallKey } from "../../src/sessions/call-runner.ts";
+import { CallRunner, newCallKey, requestKey } from "../../src/sessions/call-runner.ts";
 import type { SessionStub } from "../../src/sessions/session-door.ts";
 import { askOf, freshSession, later, questionOf, recordOf, rowsIn, viewerOf } from "../support/worker/session.ts";
 
@@ -326,6 +326,12 @@ describe("a run that goes on where an earlier one was lost", () => {
     await runner.finish('{"result":true}');
     expect(await logOf(session)).toEqual([{ question: "q-a-1.1" }, { question: "q-a-1.2" }, { result: true }]);
   });
+});
+
+it("ids that begin alike and are as long are still told apart", () => {
+  const ids = ["a", "b"].map((middle) => `${"x".repeat(300)}${middle}${"y".repeat(300)}`);
+  expect(new Set(ids.map(requestKey)).size).toBe(2);
+  expect(requestKey(7)).toBe("7");
 });
 
 it("a call's key is short, and its own", () => {
