@@ -13,7 +13,7 @@ it("a run that finds the authority away is begun again, and brings the result", 
   const session = freshSession();
   const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
   const away = await authorityAway(tenant);
-  const record = recordOf({ tenant: tenant.id, call } as never);
+  const record = recordOf({ tenant: tenant.id, call: { ...call, params: call.params } });
   await session.start(newCall("aaaaaaaaaaaaaaaa", { record }), later());
   await expect.poll(away.asked, { timeout: 10_000 }).toBeGreaterThan(3);
   away.back();
