@@ -263,11 +263,16 @@ describe("explain", () => {
     await ask("PUT", `/tenants/${id}/document`, { json: { mode: "key", tools: { wipe: { enabled: false } } } });
     const { id: key } = await makeKey(id);
     expect((await explain("kind=tools&name=add")).reasons).toContain("tenant: takes a key");
-    const retired = await explain(`kind=tools&name=wipe&key=${key}`);
+    const denied = await explain(`kind=tools&name=wipe&key=${key}`);
+    expect([denied.visible, denied.callable]).toEqual([false, false]);
+    const rename = { add: { name: "sum" } };
+    await ask("PUT", `/tenants/${id}/document`, { json: { mode: "open", profiles: { p: {} } } });
+    await ask("PUT", `/tenants/${id}/document`, { json: { mode: "open", profiles: { p: { tools: { rename } } } } });
+    const retired = await explain("kind=tools&name=add&profile=p");
     expect([retired.visible, retired.callable, retired.reasons.join("\n")]).toEqual([
-      false,
       true,
-      expect.stringContaining("wipe: withdrawn, callable until"),
+      true,
+      expect.stringMatching(/add: .*sum.* callable until/),
     ]);
   });
 

@@ -146,8 +146,7 @@ function refusalText(answered: ReturnType<typeof callOf>, nothing: string): stri
 }
 
 function retiredText({ name, successor, until }: RetiredName): string {
-  const next = successor === null ? "withdrawn" : `now ${successor}`;
-  return `${name}: ${next}, callable until ${new Date(until).toISOString()}`;
+  return `${name}: now ${successor}, callable until ${new Date(until).toISOString()}`;
 }
 
 async function lookForResource(view: View, { content }: Managed, name: string): Promise<Found> {

@@ -5,7 +5,6 @@ import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import type { Policy, RetiredName } from "../../tenants/authority/policy-records.ts";
 import { renamingOf, type NamedPatterns } from "../../tenants/document/tenant-document.ts";
-import { isVisible, type Eyes } from "../../tenants/document/visibility.ts";
 
 type Wire = JsonObject & { readonly name: string };
 
@@ -40,11 +39,6 @@ export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undef
 export function withoutGivenNames<L extends Listed<Named>>(listed: readonly L[]): readonly L[] {
   const given = new Set(listed.filter(({ wire, target }) => wire.name !== target.name).map(({ wire }) => wire.name));
   return listed.filter(({ wire, target }) => wire.name !== target.name || !given.has(target.name));
-}
-
-/** Whether the principal's scopes allow the name, whatever the tenant and the profile say. */
-export function isInScope({ scopes }: Eyes, kind: "tools" | "prompts", name: string): boolean {
-  return isVisible({}, { profile: undefined, scopes }, kind, name);
 }
 
 /** The retired names of one profile (null: of no profile), by name. */
@@ -87,7 +81,8 @@ export function lookUpName<T extends Named, L extends Listed<T>>(
     if (!left || now < left.until) return entry;
     // The name that the target has now: the one that followed this name may have been retired too.
     const successor = listed.find(({ target: { name: inCode } }) => inCode === left.target)?.wire.name;
-    const next = successor === undefined ? "it was withdrawn" : `it is now called ${successor}`;
-    return failure("invalidParams", `Unknown ${what}: ${name}; ${next}`);
+    return successor === undefined
+      ? undefined
+      : failure("invalidParams", `Unknown ${what}: ${name}; it is now called ${successor}`);
   };
 }

@@ -9,7 +9,7 @@ import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
 import type { ProfileDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { isVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
-import { isInScope, listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
+import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
 import type { Offer } from "./sources.ts";
 
@@ -94,8 +94,8 @@ function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<
     tools: listed.filter(({ target }) => !notes.has(target.name)),
     tool: lookUpName(listed, {
       what: "tool",
-      // A retired name may lead to a tool that the document has switched off since, but never past the scopes.
-      targets: new Map([...all].filter(([name]) => isInScope(eyes, "tools", name))),
+      // A retired name leads to what this caller sees under another one, and to nothing that was taken away since.
+      targets: new Map(visible.map((tool) => [tool.name, tool])),
       retired: retiredIn(policy, "tools", profile),
       notes,
       list: (tool) => listTool(tool, tool.wire),
@@ -121,7 +121,7 @@ function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pic
     prompts: listed,
     prompt: lookUpName(listed, {
       what: "prompt",
-      targets: new Map([...all].filter(([name]) => isInScope(eyes, "prompts", name))),
+      targets: new Map(visible.map((prompt) => [prompt.name, prompt])),
       retired: retiredIn(policy, "prompts", profile),
       notes: new Map(),
       list: (target) => ({ wire: target.wire, target }),

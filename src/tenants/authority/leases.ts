@@ -45,8 +45,9 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
 /** Everything that was taken away: suspensions, blocks and retired names. */
 export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
   const rows = sql
-    .exec<{ kind: string; profile: string; name: string; target: string; successor: string | null; until: number }>(
-      "SELECT * FROM retired",
+    .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
+      // Release 0.1.0 stored names without a successor, too, which had been taken away.
+      "SELECT * FROM retired WHERE successor IS NOT NULL",
     )
     .toArray();
   const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));

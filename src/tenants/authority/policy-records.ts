@@ -28,8 +28,8 @@ export interface RetiredName {
   readonly name: string;
   /** The name under which its source has it. */
   readonly target: string;
-  /** The name under which the same thing was listed after the change; null: under none. */
-  readonly successor: string | null;
+  /** The name under which the same thing was listed after the change. */
+  readonly successor: string;
   /** Milliseconds since the epoch. */
   readonly until: number;
 }

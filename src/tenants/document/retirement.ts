@@ -1,5 +1,5 @@
-// Owns which names a change of a document takes off the lists, and until when they can still be called, because clients
-// keep the lists that they once read. Pure.
+// Owns which names a change of a document replaces by others, and until when they can still be called: clients keep the
+// list they once read. A name without a successor was taken away, and that is in force when it is acknowledged. Pure.
 
 import { DEFAULT_RETIREMENT_DAYS, renamingOf, type ProfileDocument, type TenantDocument } from "./tenant-document.ts";
 import type { RetiredName } from "../authority/policy-records.ts";
@@ -31,9 +31,10 @@ export function retiredNames(
       const was = listedNames(before, profile, kind, catalog);
       const is = listedNames(after, profile, kind, catalog);
       const successors = new Map([...is].map(([name, target]) => [target, name]));
-      return [...was]
-        .filter(([name]) => !is.has(name))
-        .map(([name, target]) => ({ kind, profile, name, target, successor: successors.get(target) ?? null, until }));
+      return [...was].flatMap(([name, target]) => {
+        const successor = is.has(name) ? undefined : successors.get(target);
+        return successor === undefined ? [] : [{ kind, profile, name, target, successor, until }];
+      });
     }),
   );
 }
