@@ -61,7 +61,9 @@ const toolOf = (view: View, name: string, now = NOW) => reached(view.tool(name, 
 const promptOf = (view: View, name: string, now = NOW) => reached(view.prompt(name, now));
 
 const retiredOf = (about: Partial<RetiredName>): Partial<Policy> => ({
-  retired: [{ kind: "tools", profile: null, name: "old", target: "add", successor: null, until: NOW + 1000, ...about }],
+  retired: [
+    { kind: "tools", profile: null, name: "old", target: "add", successor: "new", until: NOW + 1000, ...about },
+  ],
 });
 const suspensionOf = (name: string): Partial<Policy> => ({
   suspensions: [{ kind: "tool", name, note: "it burns", since: "2026-11-21T12:00:00.000Z" }],

@@ -198,7 +198,7 @@ describe("a lease", () => {
 
   it("tells suspensions, blocks and retired names, each as it is", async () => {
     const retired: RetiredName[] = [
-      { kind: "tools", profile: null, name: "old", target: "add", successor: null, until: 1e15 },
+      { kind: "tools", profile: null, name: "old", target: "add", successor: "plus", until: 1e15 },
       { kind: "prompts", profile: "p", name: "old", target: "hi", successor: "new", until: 1e15 },
     ];
     await made({}, ({ methods, clock }) => {
@@ -321,7 +321,7 @@ describe("retired names", () => {
     profile: null,
     name: "old",
     target: "add",
-    successor: null,
+    successor: "new",
     until: Date.UTC(2026, 11),
     ...about,
   });
