@@ -2,7 +2,7 @@
 // is checked where a document meets its bases and the Worker's tools.
 
 import * as z from "zod/mini";
-import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import { BINDABLE, type TenantDocument } from "../tenants/document/tenant-document.ts";
 
 /** Ids and descriptions of schemas, kept out of zod's global registry, which belongs to the author of the Worker. */
 export const described = z.registry<{
@@ -173,7 +173,9 @@ export const Document = z
 
 /** A document that many tenants extend: it lacks the members that only one tenant can have. */
 export const BaseDocument = z
-  .omit(Document, { extends: true, hostnames: true })
+  .extend(z.omit(Document, { extends: true, hostnames: true }), {
+    bind: z.optional(z.array(z.enum(BINDABLE)).check(z.refine(distinct, DISTINCT))),
+  })
   .register(described, { id: "BaseDocument" });
 
 /** The cast fails to compile when the schema and the type that the tenant's object knows have drifted far apart. */

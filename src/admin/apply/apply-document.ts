@@ -13,7 +13,7 @@ import { retiredNames, type CatalogNames } from "../../tenants/document/retireme
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables, type BasesFound } from "../platform/base-tables.ts";
 import { catalogNames } from "./tenant-offer.ts";
-import { brokenRules, tooLarge } from "./document-rules.ts";
+import { boundMembers, brokenRules, tooLarge } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
 import { untilInForce } from "./in-force.ts";
@@ -131,7 +131,7 @@ export interface Plan {
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
   const names = await catalogNames(desk, managed, record);
-  const { effective, whole } = await resolveDocument(desk, managed, { own, names }, intent);
+  const { effective, whole } = await resolveDocument(desk, managed, { own, names, before: record.own }, intent);
   const before = mergeDocuments([managed.tenant.base, record.effective]);
   const retired = retiredNames(before, whole, names, Date.now());
   const ownChanges = diffDocuments(record.own, own);
@@ -146,17 +146,25 @@ async function planApply(desk: Desk, managed: Managed, record: TenantRecord, int
   };
 }
 
+export interface Written {
+  readonly own: TenantDocument;
+  readonly names: CatalogNames;
+  /** What the tenant said until now; absent: it is only being made. */
+  readonly before?: TenantDocument;
+}
+
 export async function resolveDocument(
   desk: Desk,
   managed: Managed,
-  { own, names }: { readonly own: TenantDocument; readonly names: CatalogNames },
+  { own, names, before = {} }: Written,
   about: Pick<Intent, "dryRun" | "supposing">,
 ): Promise<{ readonly effective: TenantDocument; readonly whole: TenantDocument }> {
   const large = tooLarge(own);
   if (large.length > 0) throw new ProblemError("invalid-input", { errors: large });
-  const effective = mergeDocuments([...(await basesOf(desk, managed, own, about)), own]);
+  const bases = await basesOf(desk, managed, own, about);
+  const effective = mergeDocuments([...bases, own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);
-  const errors = brokenRules(whole, names);
+  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names)];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return { effective, whole };
 }

@@ -25,6 +25,17 @@ export function brokenRules(document: TenantDocument, catalog: CatalogNames): Fi
   ];
 }
 
+/** What a base binds lies under the tenant's own document without effect: writing it would be believed to have one. */
+export function boundMembers(
+  bases: readonly TenantDocument[],
+  before: TenantDocument,
+  own: TenantDocument,
+): FieldRule[] {
+  return [...new Set(bases.flatMap(({ bind = [] }) => bind))]
+    .filter((member) => own[member] !== undefined && JSON.stringify(own[member]) !== JSON.stringify(before[member]))
+    .map((member) => ({ field: member, rule: "is bound by a base document" }));
+}
+
 export function tooLarge(document: TenantDocument): FieldRule[] {
   const { byteLength } = new TextEncoder().encode(JSON.stringify(document));
   return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];

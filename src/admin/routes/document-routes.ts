@@ -8,7 +8,7 @@ import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName }
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
-import { notFound, ProblemError } from "../problem.ts";
+import { notFound, ProblemError, type FieldRule } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
@@ -156,10 +156,17 @@ function shown({ revision, changed, dryRun, effectiveAt, changes }: AppliedDocum
 /** Members that a tenant-admin must not change: what the customer pays for, and what could be another tenant's. */
 const OPERATORS_ONLY = ["extends", "limits", "hostnames"] as const;
 
+/** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
+const LONGEST_OF_A_TENANT = 10_000;
+
 function checkMembers({ caller }: Desk, before: TenantDocument, after: TenantDocument): void {
   if (caller.role !== "tenant-admin") return;
   const changed = OPERATORS_ONLY.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
-  if (changed.length === 0) return;
-  const errors = changed.map((field) => ({ field, rule: "only an operator may change it" }));
-  throw new ProblemError("forbidden", { errors });
+  const errors: FieldRule[] = changed.map((field) => ({ field, rule: "only an operator may change it" }));
+  const { maxStalenessMs = 0 } = after;
+  if (maxStalenessMs > LONGEST_OF_A_TENANT && maxStalenessMs > (before.maxStalenessMs ?? 0)) {
+    const rule = `only an operator may make leases longer than ${LONGEST_OF_A_TENANT} ms`;
+    errors.push({ field: "maxStalenessMs", rule });
+  }
+  if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }

@@ -2,7 +2,7 @@
 
 import * as z from "zod/mini";
 import { createKey } from "../../auth/api-key.ts";
-import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
@@ -47,10 +47,7 @@ export const keyRoutes: readonly Route[] = [
       const ends = expires === undefined ? null : Date.parse(expires);
       const key = { id, hash, name, scopes, profile, expires: ends };
       const done = await managed.policy.addKey(key, call.caller, most);
-      if (done.state === "full") {
-        const errors = [{ field: "limits.keys", rule: `the tenant has its ${most} keys` }];
-        throw new ProblemError("conflict", { errors });
-      }
+      if (done.state === "full") throw full(`the tenant has its ${most} keys`);
       return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
     },
   }),
@@ -69,8 +66,15 @@ export const keyRoutes: readonly Route[] = [
       const { key } = call.params;
       const { retires } = await findKey(managed, key);
       if (retires !== null) throw new ProblemError("conflict", { detail: `The key ${key} was rotated already` });
-      const done = await managed.policy.rotateKey(key, { id, hash }, overlapSeconds * 1000, call.caller);
+      const most = limitOf(await documentOf(managed));
+      const rotation = { old: key, key: { id, hash }, overlapMs: overlapSeconds * 1000, most };
+      const done = await managed.policy.rotateKey(rotation, call.caller);
       if (done.state === "absent") throw notFound(`key ${key}`);
+      if (done.state === "full") {
+        throw full(
+          `${most}, and one more in a rotation: others still overlap; overlapSeconds 0 ends the old key at once`,
+        );
+      }
       // With an overlap nothing is withdrawn now; without, the old key ends like a revoked one.
       if (overlapSeconds === 0) await untilInForce(await managed.policy.inForceAt());
       return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
@@ -101,13 +105,26 @@ export const keyRoutes: readonly Route[] = [
   }),
 ];
 
+function full(rule: string): ProblemError {
+  return new ProblemError("conflict", { errors: [{ field: "limits.keys", rule }] });
+}
+
+async function documentOf(managed: Managed): Promise<TenantDocument> {
+  const { effective } = await readRecord(managed);
+  return mergeDocuments([managed.tenant.base, effective]);
+}
+
+/** null: no limit. */
+function limitOf({ limits }: TenantDocument): number | null {
+  return limits?.keys ?? null;
+}
+
 /** Refuses scopes, profiles and times that cannot be. Returns how many keys the tenant may have; null for no limit. */
 async function check(
   managed: Managed,
   { scopes, profile, expires }: z.output<typeof NewApiKey>,
 ): Promise<number | null> {
-  const { effective } = await readRecord(managed);
-  const document = mergeDocuments([managed.tenant.base, effective]);
+  const document = await documentOf(managed);
   const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
   const errors = unknown.map((name) => [`scopes.${scopes?.indexOf(name)}`, `there is no scope ${name}`] as const);
   if (errors.length > 0) throw invalidFields(...errors);
@@ -115,7 +132,7 @@ async function check(
     throw invalidFields(["profile", `there is no profile ${profile}`]);
   }
   if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
-  return document.limits?.keys ?? null;
+  return limitOf(document);
 }
 
 async function findKey({ policy }: Managed, id: string): Promise<KeyRecord> {

@@ -5,6 +5,7 @@ import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
+import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
@@ -48,7 +49,7 @@ export const suspensionRoutes: readonly Route[] = [
       if (kind !== "tenant" && name === "") throw invalidFields(["name", `says which ${kind}`]);
       const managed = await findManaged(call, call.params.id);
       const of = await nameOf(call, managed, kind, name);
-      return acknowledge(managed, await managed.policy.suspend({ kind, name: of, note }, call.caller));
+      return acknowledge(managed, await managed.policy.suspend({ kind, name: of, note }, suspender(call)));
     },
   }),
   route({
@@ -116,7 +117,13 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
 async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<RouteAnswer> {
   const managed = await findManaged(desk, id);
   await readRecord(managed);
-  return acknowledge(managed, await managed.policy.resume(kind, name, desk.caller));
+  const done = await managed.policy.resume(kind, name, suspender(desk));
+  if (done.state === "forbidden") throw new ProblemError("forbidden", { detail: "An operator suspended this" });
+  return acknowledge(managed, done);
+}
+
+function suspender({ caller: { name, role } }: Desk): Suspender {
+  return { name, isTenantAdmin: role === "tenant-admin" };
 }
 
 async function acknowledge(managed: Managed, done: WriteResult): Promise<RouteAnswer> {

@@ -13,12 +13,23 @@ export interface KeyInsert {
   readonly expires: number | null;
 }
 
+export interface Rotation {
+  readonly old: string;
+  readonly key: Pick<KeyInsert, "id" | "hash">;
+  readonly overlapMs: number;
+  /** How many keys the tenant may have; null for no limit. */
+  readonly most: number | null;
+}
+
 export interface KeyMethods {
   keys(): readonly KeyRecord[];
   /** `most`: how many keys the tenant may have, retired ones included; null for no limit. */
   addKey(key: KeyInsert, actor: Actor, most?: number | null): WriteResult | { readonly state: "full" };
-  /** Adds a key that is like the old one otherwise; the old one works for another `overlapMs` milliseconds. */
-  rotateKey(old: string, key: Pick<KeyInsert, "id" | "hash">, overlapMs: number, actor: Actor): WriteResult;
+  /**
+   * The old key goes on working for `overlapMs`. "full": with it the tenant would have more than one key beyond its limit;
+   * one is what a rotation needs where every key is taken.
+   */
+  rotateKey(rotation: Rotation, actor: Actor): WriteResult | { readonly state: "full" };
   revokeKey(id: string, actor: Actor): WriteResult;
 }
 
@@ -69,8 +80,8 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
-        const { keys } = sql.exec<{ keys: number }>("SELECT count(*) AS keys FROM api_keys").one();
-        if (most !== null && keys >= most) return { state: "full" };
+        if (most !== null && workingKeys(host) >= most) return { state: "full" };
+        forgetEnded(host);
         insert(key);
         host.record(actor, "key.create", `key ${key.id}`, {
           before: null,
@@ -78,10 +89,13 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         });
         return { state: "written", revision: host.bump(), effectiveAt: host.now() };
       }),
-    rotateKey: (old, key, overlapMs, actor) =>
+    rotateKey: ({ old, key, overlapMs, most }, actor) =>
       host.transaction(() => {
         const row = find(old);
         if (!row) return { state: "absent" };
+        const more = overlapMs > 0 ? 1 : 0;
+        if (most !== null && workingKeys(host) + more > most + 1) return { state: "full" };
+        forgetEnded(host);
         insert({ ...recordOf(row), ...key });
         const retires = host.now() + overlapMs;
         sql.exec("UPDATE api_keys SET retires = ? WHERE id = ?", retires, old);
@@ -98,4 +112,19 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         return { state: "written", revision, effectiveAt: host.effectiveAt() };
       }),
   };
+}
+
+/** How long what a key was and when it was last used can still be looked up. */
+const KEPT_AFTER_END_MS = 30 * 86_400_000;
+/** When a key ends: NULL where it does not. */
+const ENDS = "coalesce(min(retires, expires), retires, expires)";
+
+/** Those that rotation left working for a while are among them. */
+function workingKeys({ sql, now }: TenantHost): number {
+  const query = `SELECT count(*) AS keys FROM api_keys WHERE ${ENDS} IS NULL OR ${ENDS} > ?`;
+  return sql.exec<{ keys: number }>(query, now()).one().keys;
+}
+
+function forgetEnded({ sql, now }: TenantHost): void {
+  sql.exec(`DELETE FROM api_keys WHERE ${ENDS} <= ?`, now() - KEPT_AFTER_END_MS);
 }

@@ -27,6 +27,8 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
     "CREATE TABLE leases (one INTEGER PRIMARY KEY CHECK (one = 1), longest INTEGER NOT NULL)",
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
     "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
+    // Who suspended before this was asked is not known: an operator, who alone may lift it then.
+    "ALTER TABLE suspensions ADD COLUMN by_operator INTEGER NOT NULL DEFAULT 1",
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };

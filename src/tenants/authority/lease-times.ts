@@ -14,24 +14,29 @@ export interface Leases {
 }
 
 /**
- * The end of the last lease is kept in memory alone, to write no row for each lease. A new instance of the object knows
- * only the longest lease that was ever given, and takes it that one such was given just now.
+ * What is in memory is lost with the object; then a lease may have been given just now, as long as any that may still run.
+ * A length that no lease has had for as long as it lasts is forgotten: nobody holds one any more.
  */
 export function trackLeases(host: TableHost): Leases {
   const { sql } = host;
   let longest = sql.exec<{ longest: number }>("SELECT longest FROM leases WHERE one = 1").toArray()[0]?.longest ?? 0;
-  let until = longest === 0 ? 0 : host.now() + longest;
+  /** When the last lease of that length ends, and the last of any length. */
+  let longestUntil = host.now() + longest;
+  let until = longest === 0 ? 0 : longestUntil;
+  const remember = (staleness: number) => {
+    longest = staleness;
+    sql.exec(
+      "INSERT INTO leases (one, longest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET longest = ?",
+      staleness,
+      staleness,
+    );
+  };
   return {
     note: (staleness) => {
-      if (staleness > longest) {
-        longest = staleness;
-        sql.exec(
-          "INSERT INTO leases (one, longest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET longest = ?",
-          longest,
-          longest,
-        );
-      }
-      until = Math.max(until, host.now() + staleness);
+      const now = host.now();
+      if (staleness > longest || (staleness < longest && now > longestUntil)) remember(staleness);
+      if (staleness === longest) longestUntil = now + staleness;
+      until = Math.max(until, now + staleness);
     },
     effectiveAt: () => Math.max(host.now(), until + CLOCK_SLACK_MS),
   };

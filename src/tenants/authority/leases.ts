@@ -38,7 +38,9 @@ export function grant(
 
 export function suspensionsOf(sql: SqlStorage): Suspension[] {
   return sql
-    .exec<{ kind: string; name: string; note: string; since: string }>("SELECT * FROM suspensions")
+    .exec<{ kind: string; name: string; note: string; since: string }>(
+      "SELECT kind, name, note, since FROM suspensions",
+    )
     .toArray() as Suspension[];
 }
 

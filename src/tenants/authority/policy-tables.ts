@@ -6,7 +6,7 @@ import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
-import { suspensionsOf, withdrawn } from "./leases.ts";
+import { withdrawn } from "./leases.ts";
 import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
@@ -26,13 +26,19 @@ export interface DocumentWrite {
   readonly action: string;
 }
 
+export interface Suspender extends Actor {
+  /** Answers for this tenant alone, and lifts nothing that an operator of the platform suspended. */
+  readonly isTenantAdmin?: boolean;
+}
+
 export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, SecretMethods {
   create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
   write(write: DocumentWrite): WriteResult;
   /** `inCode`: code declares the tenant, so it exists without having been created. */
   read(inCode: boolean): TenantRecord | undefined;
-  suspend(suspension: Omit<Suspension, "since">, actor: Actor): WriteResult;
-  resume(kind: Suspension["kind"], name: string, actor: Actor): WriteResult;
+  suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult;
+  /** "forbidden": an operator suspended it, and somebody else may not lift that. */
+  resume(kind: Suspension["kind"], name: string, by: Suspender): WriteResult | { readonly state: "forbidden" };
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
   /** When everything that was withdrawn so far is in force everywhere; milliseconds since the epoch. */
   inForceAt(): number;
@@ -77,13 +83,15 @@ function methodsOf(host: TenantHost): PolicyMethods {
       const found = inCode ? rows.ensure() : rows.find();
       return found && recordOf(host, found);
     },
-    suspend: (suspension, actor) => host.transaction(() => suspend(host, suspension, actor)),
-    resume: (kind, name, actor) =>
+    suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
+    resume: (kind, name, by) =>
       host.transaction(() => {
-        const [before] = suspensionsOf(sql).filter((entry) => entry.kind === kind && entry.name === name);
+        const before = suspensionOf(sql, kind, name);
         if (!before) return { state: "unchanged", revision: rows.find()?.revision ?? 0 };
+        if (before.by_operator === 1 && by.isTenantAdmin) return { state: "forbidden" };
         sql.exec("DELETE FROM suspensions WHERE kind = ? AND name = ?", kind, name);
-        host.record(actor, "resume", `${kind} ${name}`, { before, after: null });
+        const { note, since } = before;
+        host.record(by, "resume", `${kind} ${name}`, { before: { kind, name, note, since }, after: null });
         return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
       }),
     audit: (page) => host.audit(page),
@@ -139,19 +147,35 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
 }
 
-function suspend(host: TenantHost, suspension: Omit<Suspension, "since">, actor: Actor): WriteResult {
+interface SuspensionRow {
+  [column: string]: SqlStorageValue;
+  note: string;
+  since: string;
+  by_operator: number;
+}
+
+function suspensionOf(sql: SqlStorage, kind: string, name: string): SuspensionRow | undefined {
+  const query = "SELECT note, since, by_operator FROM suspensions WHERE kind = ? AND name = ?";
+  return sql.exec<SuspensionRow>(query, kind, name).toArray()[0];
+}
+
+function suspend(host: TenantHost, suspension: Omit<Suspension, "since">, by: Suspender): WriteResult {
   const { kind, name, note } = suspension;
-  if (host.revision() === 0) return { state: "absent" };
-  const before = suspensionsOf(host.sql).find((entry) => entry.kind === kind && entry.name === name) ?? null;
-  const since = new Date(host.now()).toISOString();
+  const revision = host.revision();
+  if (revision === 0) return { state: "absent" };
+  const found = suspensionOf(host.sql, kind, name);
+  // An operator's stays an operator's, with what they told callers.
+  if (found?.by_operator === 1 && by.isTenantAdmin) return { state: "unchanged", revision };
+  const before = found ? { kind, name, note: found.note, since: found.since } : null;
   host.sql.exec(
-    "INSERT OR REPLACE INTO suspensions (kind, name, note, since) VALUES (?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO suspensions (kind, name, note, since, by_operator) VALUES (?, ?, ?, ?, ?)",
     kind,
     name,
     note,
-    since,
+    new Date(host.now()).toISOString(),
+    by.isTenantAdmin ? 0 : 1,
   );
-  host.record(actor, "suspend", `${kind} ${name}`, { before, after: { note } });
+  host.record(by, "suspend", `${kind} ${name}`, { before, after: { note } });
   return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
 }
 

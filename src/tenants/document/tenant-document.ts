@@ -75,9 +75,25 @@ export interface Limits {
 
 export type Mode = "open" | "key";
 
+/** What a platform may decide for its customers. */
+export const BINDABLE = [
+  "mode",
+  "outage",
+  "maxStalenessMs",
+  "allowedOrigins",
+  "limits",
+  "search",
+  "tools",
+  "scopes",
+  "retirementDays",
+] as const;
+export type BindableMember = (typeof BINDABLE)[number];
+
 export interface TenantDocument {
-  /** Names of base documents. Later ones win over earlier ones, and the document's own members over all. */
+  /** Base documents, by name; later ones win over earlier ones, own members over all that these do not bind. */
   readonly extends?: readonly string[];
+  /** In a base: members that what lies over it cannot change. */
+  readonly bind?: readonly BindableMember[];
   readonly title?: string;
   readonly description?: string;
   readonly instructions?: string;
@@ -113,12 +129,15 @@ const MAPS = new Set(["tools", "scopes", "profiles", "prompts", "limits"]);
 /** Later layers win over earlier ones. `extends` is left out: what it names is a layer of its own. */
 export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {
   const merged: Record<string, unknown> = {};
+  const bound = new Set<string>();
   for (const layer of layers) {
     for (const [member, value] of Object.entries(layer)) {
-      if (member === "extends" || value === undefined) continue;
+      if (member === "extends" || member === "bind" || value === undefined || bound.has(member)) continue;
       const under = merged[member];
       merged[member] = MAPS.has(member) && isPlain(under) && isPlain(value) ? { ...under, ...value } : value;
     }
+    // As it is here: what comes later does not reach it.
+    for (const member of layer.bind ?? []) bound.add(member);
   }
   return merged;
 }

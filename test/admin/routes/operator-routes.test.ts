@@ -3,20 +3,11 @@
 import { describe, expect, it, vi } from "vitest";
 import type * as z from "zod/mini";
 import { keyIdOf } from "../../../src/auth/api-key.ts";
-import type { CreatedOperator, Role } from "../../../src/admin/contract.ts";
+import type { Role } from "../../../src/admin/contract.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
-import { appOf, adminEnv, ask, newTenant, ORIGIN, ROOT, rules, send } from "../../support/worker/admin.ts";
+import { appOf, adminEnv, ask, newTenant, operator, ORIGIN, ROOT, rules, send } from "../../support/worker/admin.ts";
 
-type Made = z.output<typeof CreatedOperator>;
 type RoleName = z.output<typeof Role>;
-
-let named = 0;
-async function operator(role: RoleName, more: Readonly<Record<string, unknown>> = {}): Promise<Made> {
-  named += 1;
-  const made = await ask("POST", "/operators", { json: { name: `op-${named}`, role, ...more } });
-  if (made.status !== 201) throw new Error(made.text);
-  return made.body;
-}
 
 /** A request that names everything, and would do nothing: what it names does not exist. */
 const sample = (path: string, tenant: string) =>

@@ -3,7 +3,7 @@
 
 import { env } from "cloudflare:workers";
 import type * as z from "zod/mini";
-import { Problem } from "../../../src/admin/contract.ts";
+import { Problem, type CreatedOperator, type Role } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
@@ -131,6 +131,19 @@ export async function newTenant(document: Readonly<Record<string, unknown>> = {}
   const { status, text } = await ask("POST", "/tenants", { json: { id, document: { mode: "open", ...document } } });
   if (status !== 201) throw new Error(text);
   return id;
+}
+
+let named = 0;
+
+/** Made with a name of its own. */
+export async function operator(
+  role: z.output<typeof Role>,
+  more: Readonly<Record<string, unknown>> = {},
+): Promise<z.output<typeof CreatedOperator>> {
+  named += 1;
+  const done = await ask("POST", "/operators", { json: { name: `op-${named}`, role, ...more } });
+  if (done.status !== 201) throw new Error(done.text);
+  return done.body;
 }
 
 /** What a problem says: its status, and each field with its rule. */

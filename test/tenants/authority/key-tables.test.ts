@@ -96,7 +96,7 @@ describe("a key", () => {
   it("never leaves its hash in a list or in the audit log", async () => {
     await made(({ methods }) => {
       methods.addKey(keyOf(), ANN);
-      methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 0, ANN);
+      methods.rotateKey({ old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null }, ANN);
       methods.revokeKey("k2", ANN);
       const shown = JSON.stringify([methods.keys(), methods.audit({ before: null, limit: 10 })]);
       expect(shown).not.toContain("hash of");
@@ -110,7 +110,10 @@ describe("rotation", () => {
       const kind = { name: "ci", scopes: ["a"], profile: "p" };
       methods.addKey(keyOf(kind), ANN);
       const retires = clock.now + 10_000;
-      const done = methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 10_000, ANN);
+      const done = methods.rotateKey(
+        { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, most: null },
+        ANN,
+      );
       expect(done).toEqual({ state: "written", revision: 3, effectiveAt: retires });
       expect(grantOf(methods, "hash of k2")).toEqual({ id: "k2", ...kind, expires: null });
       expect(grantOf(methods, "hash of k1")).toEqual({ id: "k1", ...kind, expires: retires });
@@ -124,7 +127,7 @@ describe("rotation", () => {
     await made(({ methods, clock }) => {
       const expires = clock.now + 500;
       methods.addKey(keyOf({ expires }), ANN);
-      methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 10_000, ANN);
+      methods.rotateKey({ old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, most: null }, ANN);
       expect(grantOf(methods, "hash of k1")).toMatchObject({ expires });
       expect(grantOf(methods, "hash of k2")).toMatchObject({ expires });
     });
@@ -134,7 +137,10 @@ describe("rotation", () => {
     await made(({ methods, clock }) => {
       methods.addKey(keyOf(), ANN);
       grantOf(methods, "hash of k1");
-      const done = methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 0, ANN);
+      const done = methods.rotateKey(
+        { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null },
+        ANN,
+      );
       expect(done).toMatchObject({ effectiveAt: clock.now + STALENESS_MS + SLACK_MS });
       expect(grantOf(methods, "hash of k1")).toBeNull();
     });
@@ -142,7 +148,9 @@ describe("rotation", () => {
 
   it("of a key that is not there makes none", async () => {
     await made(({ methods }) => {
-      expect(methods.rotateKey("k1", { id: "k2", hash: "h" }, 0, ANN)).toEqual({ state: "absent" });
+      expect(methods.rotateKey({ old: "k1", key: { id: "k2", hash: "h" }, overlapMs: 0, most: null }, ANN)).toEqual({
+        state: "absent",
+      });
       expect(methods.keys()).toEqual([]);
       expect(methods.audit({ before: null, limit: 10 })).toHaveLength(1);
     });
@@ -170,7 +178,10 @@ it("tells in the audit log who made, rotated and revoked which key", async () =>
     const at = new Date(clock.now).toISOString();
     const first = { id: "k1", name: "ci", scopes: ["a"], profile: null, expires: null, created: at, lastUsed: null };
     methods.addKey(keyOf({ scopes: ["a"] }), { name: "ann" });
-    methods.rotateKey("k1", { id: "k2", hash: "hash of k2" }, 1000, { name: "bob" });
+    methods.rotateKey(
+      { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 1000, most: null },
+      { name: "bob" },
+    );
     methods.revokeKey("k1", { name: "cid" });
     const retires = clock.now + 1000;
     expect(methods.audit({ before: null, limit: 3 })).toEqual([

@@ -104,6 +104,30 @@ describe("the lease rule", () => {
     });
   });
 
+  it("forgets a length when nobody can hold a lease of it any more", async () => {
+    const tenant = freshTenant();
+    const long = { maxStalenessMs: 60_000 };
+    await onBench(
+      policyTables,
+      ({ methods, clock, sql }) => {
+        methods.create({ own: long, effective: long, actor: ANN, action: "create" });
+        methods.lease(ask());
+        methods.write(writeOf({ maxStalenessMs: 50 }));
+        clock.now += 60_000;
+        methods.lease(ask());
+        expect(sql.exec("SELECT longest FROM leases").toArray()).toEqual([{ longest: 60_000 }]);
+        clock.now += 1;
+        methods.lease(ask());
+        expect(sql.exec("SELECT longest FROM leases").toArray()).toEqual([{ longest: 50 }]);
+        expect(dropOf(methods)).toBe(clock.now + 50 + SLACK_MS);
+      },
+      { tenant },
+    );
+    await onBench(policyTables, ({ methods, clock }) => expect(methods.inForceAt()).toBe(clock.now + 50 + SLACK_MS), {
+      tenant,
+    });
+  });
+
   it("asks nobody's lease of a tenant that is absent", async () => {
     await onBench(policyTables, ({ methods, clock }) => {
       expect(methods.lease(ask())).toEqual({ state: "absent" });
