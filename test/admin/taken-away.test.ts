@@ -87,7 +87,7 @@ const OPEN: TenantDocument = { mode: "open", maxStalenessMs: 300, profiles: { p:
 
 describe("access that is taken away", () => {
   it.each(WAYS)("is gone when acknowledged: $what", async ({ before, after, profile, asked: [method, params] }) => {
-    const id = await newTenant({ ...OPEN, ...before } as never);
+    const id = await newTenant({ ...OPEN, ...before });
     const path = profile === undefined ? id : `${id}/${profile}`;
     const arguments_ = method === "tools/call" ? { arguments: { query: "a" } } : {};
     expect(await had(path, method, { ...arguments_, ...params })).toBe(true);

@@ -120,11 +120,11 @@ const KEPT_AFTER_END_MS = 30 * 86_400_000;
 const ENDS = "coalesce(min(retires, expires), retires, expires)";
 
 /** Those that rotation left working for a while are among them. */
-function workingKeys({ sql, now }: TenantHost): number {
+function workingKeys(host: TenantHost): number {
   const query = `SELECT count(*) AS keys FROM api_keys WHERE ${ENDS} IS NULL OR ${ENDS} > ?`;
-  return sql.exec<{ keys: number }>(query, now()).one().keys;
+  return host.sql.exec<{ keys: number }>(query, host.now()).one().keys;
 }
 
-function forgetEnded({ sql, now }: TenantHost): void {
-  sql.exec(`DELETE FROM api_keys WHERE ${ENDS} <= ?`, now() - KEPT_AFTER_END_MS);
+function forgetEnded(host: TenantHost): void {
+  host.sql.exec(`DELETE FROM api_keys WHERE ${ENDS} <= ?`, host.now() - KEPT_AFTER_END_MS);
 }

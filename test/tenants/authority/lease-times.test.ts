@@ -1,0 +1,170 @@
+// The authority's half of the lease rule: from when on nothing that was leased contradicts a write.
+
+import { evictDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import type { LeaseAnswer, LeaseAsk } from "../../../src/tenants/authority/policy-records.ts";
+import { policyTables, type DocumentWrite, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, onBench, rowsOf, type Bench } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const SLACK_MS = 100;
+
+const ask = (about: Partial<LeaseAsk> = {}): LeaseAsk => ({
+  version: null,
+  maxStalenessMs: 1000,
+  inCode: false,
+  keyHash: null,
+  ...about,
+});
+
+const writeOf = (own: TenantDocument, about: Partial<DocumentWrite> = {}): DocumentWrite => ({
+  own,
+  effective: own,
+  retired: [],
+  ifRevision: null,
+  actor: ANN,
+  action: "apply",
+  ...about,
+});
+
+/** A tenant that was made with this document, on a bench. */
+function made(own: TenantDocument, work: (bench: Bench<PolicyMethods>) => void | Promise<void>): Promise<void> {
+  return onBench(policyTables, (bench) => {
+    bench.methods.create({ own, effective: own, actor: ANN, action: "create" });
+    return work(bench);
+  });
+}
+
+const dropOf = (methods: PolicyMethods) => {
+  const done = methods.suspend({ kind: "tenant", name: "", note: "n" }, ANN);
+  return done.state === "written" ? done.effectiveAt : done.state;
+};
+
+describe("the lease rule", () => {
+  it("waits for nothing where no lease was ever granted", async () => {
+    await made({}, ({ methods, clock }) => {
+      expect(methods.inForceAt()).toBe(clock.now);
+      expect(dropOf(methods)).toBe(clock.now);
+    });
+  });
+
+  it("waits for the last lease, its staleness and the slack", async () => {
+    await made({ maxStalenessMs: 700 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      clock.now += 200;
+      methods.lease(ask());
+      const last = clock.now;
+      clock.now += 500;
+      expect(dropOf(methods)).toBe(last + 700 + SLACK_MS);
+    });
+  });
+
+  it("goes by what the isolate says where the document says nothing", async () => {
+    await made({}, ({ methods, clock }) => {
+      methods.lease(ask({ maxStalenessMs: 1234 }));
+      expect(dropOf(methods)).toBe(clock.now + 1234 + SLACK_MS);
+    });
+  });
+
+  it("keeps the slack for a write that comes just after the end of the last lease", async () => {
+    await made({ maxStalenessMs: 700 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      const end = clock.now + 700;
+      clock.now = end + 1;
+      expect(methods.inForceAt()).toBe(end + SLACK_MS);
+      clock.now = end + SLACK_MS;
+      expect(methods.inForceAt()).toBe(clock.now);
+      clock.now += 1;
+      expect(methods.inForceAt()).toBe(clock.now);
+    });
+  });
+
+  it("waits as long as the longest lease that was given, when the staleness is lowered", async () => {
+    await made({ maxStalenessMs: 60_000 }, ({ methods, clock }) => {
+      methods.lease(ask());
+      const end = clock.now + 60_000;
+      methods.write(writeOf({ maxStalenessMs: 50 }));
+      clock.now += 100;
+      methods.lease(ask());
+      expect(dropOf(methods)).toBe(end + SLACK_MS);
+    });
+  });
+
+  it("forgets a length when nobody can hold a lease of it any more", async () => {
+    const tenant = freshTenant();
+    const long = { maxStalenessMs: 60_000 };
+    await onBench(
+      policyTables,
+      ({ methods, clock, sql }) => {
+        methods.create({ own: long, effective: long, actor: ANN, action: "create" });
+        methods.lease(ask());
+        methods.write(writeOf({ maxStalenessMs: 50 }));
+        clock.now += 60_000;
+        methods.lease(ask());
+        expect(sql.exec("SELECT longest FROM leases").toArray()).toEqual([{ longest: 60_000 }]);
+        clock.now += 1;
+        methods.lease(ask());
+        expect(sql.exec("SELECT longest FROM leases").toArray()).toEqual([{ longest: 50 }]);
+        expect(dropOf(methods)).toBe(clock.now + 50 + SLACK_MS);
+      },
+      { tenant },
+    );
+    await onBench(policyTables, ({ methods, clock }) => expect(methods.inForceAt()).toBe(clock.now + 50 + SLACK_MS), {
+      tenant,
+    });
+  });
+
+  it("asks nobody's lease of a tenant that is absent", async () => {
+    await onBench(policyTables, ({ methods, clock }) => {
+      expect(methods.lease(ask())).toEqual({ state: "absent" });
+      expect(methods.inForceAt()).toBe(clock.now);
+    });
+  });
+
+  it("takes a lease of the longest kind to have been granted just before a restart", async () => {
+    const tenant = freshTenant();
+    const first = ({ methods }: Bench<PolicyMethods>) => {
+      methods.create({
+        own: { maxStalenessMs: 2000 },
+        effective: { maxStalenessMs: 2000 },
+        actor: ANN,
+        action: "create",
+      });
+      methods.lease(ask());
+      methods.write(writeOf({ maxStalenessMs: 50 }));
+      methods.lease(ask());
+    };
+    await onBench(policyTables, first, { tenant });
+    await onBench(
+      policyTables,
+      ({ methods, clock }) => {
+        const started = clock.now;
+        expect(dropOf(methods)).toBe(started + 2000 + SLACK_MS);
+        clock.now += 5000;
+        expect(methods.inForceAt()).toBe(clock.now);
+      },
+      { tenant },
+    );
+  });
+
+  it("waits for nothing after a restart where no lease was ever granted", async () => {
+    const tenant = freshTenant();
+    const create = ({ methods }: Bench<PolicyMethods>) =>
+      methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    await onBench(policyTables, create, { tenant });
+    await onBench(policyTables, ({ methods, clock }) => expect(methods.inForceAt()).toBe(clock.now), { tenant });
+  });
+
+  it("holds in the real object, over an eviction", async () => {
+    const tenant = freshTenant();
+    const policy = remote(tenant.stub, policyTables);
+    await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+    await policy.lease(ask({ maxStalenessMs: 300_000 }));
+    await evictDurableObject(tenant.object);
+    const before = Date.now();
+    expect(await policy.inForceAt()).toBeGreaterThanOrEqual(before + 300_000 + SLACK_MS - 1000);
+    expect(await rowsOf(tenant, "SELECT longest FROM leases")).toEqual([{ longest: 300_000 }]);
+  });
+});
