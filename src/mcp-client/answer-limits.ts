@@ -10,10 +10,14 @@ export interface AnswerLimits {
   readonly totalMs: number;
   /** How long a stream that has answered is waited for, so that its connection can serve again; 0 closes it at once. */
   readonly lingerMs: number;
-  /** Of the body of one answer, as it is after decompression. */
+  /** Of the body of one answer, as it is after decompression, over all connections that it takes. */
   readonly responseBytes: number;
   /** Of one message: a JSON body, or the data of one event. */
   readonly messageBytes: number;
+  /** Of a stream, over all its connections. A line may be empty, and a few compressed bytes are millions of those. */
+  readonly lines: number;
+  /** How many more lines each second brings. */
+  readonly linesPerSecond: number;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -26,6 +30,8 @@ export const CALL_LIMITS: AnswerLimits = {
   lingerMs: 0,
   responseBytes: 32 * MEBIBYTE,
   messageBytes: 8 * MEBIBYTE,
+  lines: 400_000,
+  linesPerSecond: 0,
 };
 
 /** For streams that stand open. After five silent minutes the connection is taken for dead and opened again. */
@@ -33,4 +39,5 @@ export const STANDING_LIMITS: AnswerLimits = {
   ...CALL_LIMITS,
   totalMs: Infinity,
   responseBytes: Infinity,
+  linesPerSecond: 1000,
 };

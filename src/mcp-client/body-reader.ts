@@ -11,6 +11,17 @@ export interface SizeLimit {
   readonly bytes: number;
 }
 
+/** Is told the size of each piece, and throws where they are too many in all. */
+export type CountBytes = (bytes: number) => void;
+
+export function upTo(limit: SizeLimit): CountBytes {
+  let counted = 0;
+  return (bytes) => {
+    counted += bytes;
+    if (counted > limit.bytes) throw oversized(limit);
+  };
+}
+
 export function oversized(limit: SizeLimit): McpFault {
   return new McpFault({ kind: "tooLarge", what: limit.of, limitBytes: limit.bytes, sent: "yes" });
 }
@@ -18,14 +29,18 @@ export function oversized(limit: SizeLimit): McpFault {
 export class BodyReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #life: Lifetime;
-  readonly #limit: SizeLimit;
-  #bytes = 0;
+  readonly #count: CountBytes;
   #isOver = false;
 
-  constructor(body: ReadableStream<Uint8Array>, life: Lifetime, limit: SizeLimit) {
+  constructor(body: ReadableStream<Uint8Array>, life: Lifetime, count: CountBytes) {
     this.#reader = body.getReader();
     this.#life = life;
-    this.#limit = limit;
+    this.#count = count;
+  }
+
+  /** Aborts when the body is closed, and when its time is over. */
+  get signal(): AbortSignal {
+    return this.#life.signal;
   }
 
   /** The next piece; undefined at the end, and after `close`. */
@@ -33,10 +48,13 @@ export class BodyReader {
     if (this.#isOver) return undefined;
     const piece = await this.#next();
     if (piece === undefined) return undefined;
-    this.#bytes += piece.byteLength;
-    if (this.#bytes <= this.#limit.bytes) return piece;
-    this.close();
-    throw oversized(this.#limit);
+    try {
+      this.#count(piece.byteLength);
+      return piece;
+    } catch (error) {
+      this.close();
+      throw error;
+    }
   }
 
   async #next(): Promise<Uint8Array | undefined> {

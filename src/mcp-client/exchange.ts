@@ -1,6 +1,7 @@
 // Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
 // fault. Refuses to send anything twice: only the caller can judge whether that is safe.
 
+import { allowanceFor, type Allowance } from "./allowance.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";
 import { discardBody, readAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -19,19 +20,26 @@ export interface HttpRequest {
   readonly wantsNothing?: boolean;
 }
 
+export interface ExchangeOptions extends RequestOptions {
+  /** What earlier connections of the same stream have left of its limits. */
+  readonly allowance?: Partial<Allowance>;
+}
+
 export async function exchange(
   endpoint: RemoteEndpoint,
   request: HttpRequest,
-  options: RequestOptions = {},
+  options: ExchangeOptions = {},
 ): Promise<HttpAnswer> {
   const { clock, url } = endpoint;
   const limits = limitsOf(endpoint, options);
+  const allowance = allowanceFor(limits, clock, options.allowance);
   const life = new Lifetime(clock, limits, options.signal);
   const { lastEventId, wantsNothing = false } = request;
   const isInSession = "mcp-session-id" in request.headers;
   try {
     const response = await send(endpoint, request, life);
-    return await readAnswer(response, { url, isInSession, wantsNothing, lastEventId, clock, life, limits });
+    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, allowance };
+    return await readAnswer(response, context);
   } catch (error) {
     life.abandon();
     throw error;
@@ -42,7 +50,7 @@ export async function exchange(
 export async function openStream(
   endpoint: RemoteEndpoint,
   request: Pick<HttpRequest, "headers" | "lastEventId">,
-  options: RequestOptions = {},
+  options: ExchangeOptions = {},
 ): Promise<OpenStream> {
   const opened = await exchange(endpoint, { ...request, method: "GET" }, options);
   if (opened.kind === "stream") return opened;

@@ -38,7 +38,10 @@ interface Faults {
   readonly lost: { readonly stage: "headers" | "body"; readonly code: string | undefined };
   /** Which limit has passed: for the head of the answer, between two pieces of it, or for all of it. */
   readonly timeout: { readonly stage: "headers" | "silence" | "total"; readonly afterMs: number };
-  readonly tooLarge: { readonly what: "response" | "message"; readonly limitBytes: number };
+  readonly tooLarge:
+    | { readonly what: "response" | "message"; readonly limitBytes: number }
+    /** Of small lines, which cost much more than their bytes. */
+    | { readonly what: "stream"; readonly limitLines: number };
   /** It was not followed. `location` is absolute; undefined where the server gave none that can be read. */
   readonly redirect: { readonly http: HttpFacts; readonly location: string | undefined };
   /** An HTTP error without a JSON-RPC error in it. */
@@ -86,7 +89,10 @@ const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => st
       ? `the connection was lost before an answer (${code})`
       : `the connection was lost within the answer (${code})`,
   timeout: ({ stage, afterMs }) => `${TIMEOUTS[stage]} ${afterMs} ms`,
-  tooLarge: ({ what, limitBytes }) => `a ${what} is longer than ${limitBytes} bytes`,
+  tooLarge: (fault) =>
+    fault.what === "stream"
+      ? `a stream has more than ${fault.limitLines} lines`
+      : `a ${fault.what} is longer than ${fault.limitBytes} bytes`,
   redirect: ({ http }) => `the server sends us on to another URL (${http.status})`,
   status: ({ http }) => `the server answered ${answerOf(http)}`,
   notMcp: ({ http }) => `the server answered ${answerOf(http)}, not MCP`,

@@ -1,7 +1,8 @@
 // Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC
 // message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
-import { BodyReader, oversized } from "./body-reader.ts";
+import type { Allowance } from "./allowance.ts";
+import { BodyReader, oversized, upTo } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
 import { IncomingEvents } from "./incoming-events.ts";
@@ -45,6 +46,8 @@ export interface AnswerContext {
   readonly clock: Clock;
   readonly life: Lifetime;
   readonly limits: AnswerLimits;
+  /** What a stream may bring. */
+  readonly allowance: Allowance;
 }
 
 /** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
@@ -89,9 +92,10 @@ class ArrivingAnswer {
   }
 
   #stream(body: ReadableStream<Uint8Array>): OpenStream {
-    const { life, limits, clock, lastEventId } = this.#context;
-    const reader = new BodyReader(body, life, { of: "response", bytes: limits.responseBytes });
-    const events = new IncomingEvents(reader, { maxBytes: limits.messageBytes, clock, lastEventId });
+    const { life, limits, clock, lastEventId, allowance } = this.#context;
+    const reader = new BodyReader(body, life, allowance.bytes);
+    const { lines } = allowance;
+    const events = new IncomingEvents(reader, { maxBytes: limits.messageBytes, lines, clock, lastEventId });
     return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
   }
 
@@ -157,7 +161,7 @@ class ArrivingAnswer {
       this.#discard();
       throw oversized(limit);
     }
-    const reader = new BodyReader(body, life, limit);
+    const reader = new BodyReader(body, life, upTo(limit));
     const bytes = new ByteBuffer();
     for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
     return new TextDecoder().decode(bytes.take());
@@ -166,7 +170,7 @@ class ArrivingAnswer {
   async #isEmpty(): Promise<boolean> {
     const { life, limits } = this.#context;
     if (!this.#response.body) return true;
-    const reader = new BodyReader(this.#response.body, life, { of: "response", bytes: limits.responseBytes });
+    const reader = new BodyReader(this.#response.body, life, upTo({ of: "response", bytes: limits.responseBytes }));
     for (let piece = await reader.read(); piece; piece = await reader.read()) {
       if (piece.byteLength === 0) continue;
       reader.close();

@@ -1,8 +1,11 @@
 // Owns an open stream of events: reading the next one that has data, knowing where the stream stands, closing it.
-// Refuses to read ahead: a slow reader slows the server down.
+// Refuses to read ahead, so that a slow reader slows the server down, and to keep others from their turn: however much
+// has arrived at once, whoever else runs here is let in after each small part of it.
 
 import { oversized, type BodyReader } from "./body-reader.ts";
-import type { Clock } from "./clock.ts";
+import type { Budget } from "./budget.ts";
+import { pause, type Clock } from "./clock.ts";
+import { McpFault } from "./fault.ts";
 import { EventParser, type ServerSentEvent } from "./server-sent-events.ts";
 
 /** Where a stream stands, which is what another connection needs to continue it. */
@@ -14,10 +17,20 @@ export interface StreamPosition {
 export interface IncomingEventsOptions {
   /** The most that one event may have. */
   readonly maxBytes: number;
+  /** How many lines may still come. */
+  readonly lines: Budget;
   readonly clock: Clock;
   /** Where an earlier connection of this stream broke. */
   readonly lastEventId: string | undefined;
 }
+
+/** How much is parsed before its events are handed over. A piece from the platform may have megabytes. */
+const PART_BYTES = 16_384;
+/** After so many lines others get a turn. They cannot before, because reading what has arrived does not wait. */
+const TURN_LINES = 4096;
+/** To read a message of so many characters costs about as much as to find a line. */
+const CHARACTERS_PER_LINE = 64;
+const NOTHING = new Uint8Array(0);
 
 export class IncomingEvents {
   readonly #body: BodyReader;
@@ -25,7 +38,14 @@ export class IncomingEvents {
   readonly #options: IncomingEventsOptions;
   /** An event has come, even if it only says where the stream stands. */
   hasSpoken = false;
-  #waiting: ServerSentEvent[] = [];
+  /** What has arrived and is not parsed yet. */
+  #unparsed: Uint8Array = NOTHING;
+  #events: readonly ServerSentEvent[] = [];
+  /** How many of them have been handed over. */
+  #taken = 0;
+  /** The work since the last turn of others, in lines. */
+  #work = 0;
+  #fault: McpFault | undefined;
   #lastEventId: string | undefined;
   #stopLingering: () => void = () => {};
 
@@ -43,25 +63,56 @@ export class IncomingEvents {
 
   /** The next event with data; undefined when the stream has ended or was closed. */
   async next(): Promise<ServerSentEvent | undefined> {
-    for (;;) {
-      const event = this.#waiting.shift();
-      if (event) {
+    do {
+      for (let event = this.#events[this.#taken]; event; event = this.#events[this.#taken]) {
+        this.#taken += 1;
         this.#lastEventId = event.lastEventId;
         this.hasSpoken = true;
         if (event.data === "") continue;
+        this.#work += event.data.length / CHARACTERS_PER_LINE;
         return event;
       }
-      if (this.#parser.isTooLong) {
+      if (this.#fault) {
         this.close();
-        throw oversized({ of: "message", bytes: this.#options.maxBytes });
+        throw this.#fault;
       }
+    } while (await this.#readOn());
+    this.#stopLingering();
+    return undefined;
+  }
+
+  /** Parses a little more, once something has arrived. False at the end. */
+  async #readOn(): Promise<boolean> {
+    if (this.#unparsed.length === 0) {
       const piece = await this.#body.read();
-      if (piece === undefined) {
-        this.#stopLingering();
-        return undefined;
-      }
-      this.#waiting = this.#parser.push(piece);
+      if (piece === undefined) return false;
+      this.#unparsed = piece;
+      this.#work += 1;
     }
+    await this.#giveTurn();
+    const part = this.#unparsed.subarray(0, PART_BYTES);
+    this.#unparsed = this.#unparsed.subarray(part.length);
+    const before = this.#parser.lines;
+    this.#events = this.#parser.push(part);
+    this.#taken = 0;
+    this.#count(this.#parser.lines - before);
+    return true;
+  }
+
+  #count(lines: number): void {
+    this.#work += lines;
+    const { maxBytes, lines: left } = this.#options;
+    if (this.#parser.isTooLong) this.#fault = oversized({ of: "message", bytes: maxBytes });
+    else if (!left.take(lines)) {
+      this.#fault = new McpFault({ kind: "tooLarge", what: "stream", limitLines: left.most, sent: "yes" });
+    }
+  }
+
+  async #giveTurn(): Promise<void> {
+    if (this.#work < TURN_LINES) return;
+    this.#work = 0;
+    // Where the time is over or somebody has closed it meanwhile, the body says so when it is read next.
+    if (!(await pause(this.#options.clock, 0, this.#body.signal))) this.#unparsed = NOTHING;
   }
 
   /** Gives the server this long to end the stream itself, because then the connection can serve another request. */
@@ -73,7 +124,8 @@ export class IncomingEvents {
 
   close(): void {
     this.#stopLingering();
-    this.#waiting = [];
+    this.#unparsed = NOTHING;
+    this.#events = [];
     this.#body.close();
   }
 }

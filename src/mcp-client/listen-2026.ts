@@ -3,13 +3,15 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { isObject } from "../protocol/jsonrpc.ts";
+import { allowanceFor } from "./allowance.ts";
 import { Backoff } from "./backoff.ts";
+import type { Budget } from "./budget.ts";
 import { pause } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
 import { isPassing, McpFault, retryAfterMs, type Fault } from "./fault.ts";
 import { refusalIn, type HttpAnswer } from "./http-answer.ts";
-import { STANDING_LIMITS } from "./answer-limits.ts";
+import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import { paramsOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { answersIn, Answers, owned, violation } from "./mcp-reply.ts";
@@ -57,9 +59,11 @@ export function listen2026(
 class Listener {
   readonly #endpoint: RemoteEndpoint;
   readonly #request: Outgoing;
-  readonly #options: ListenOptions;
   readonly #stop: Stop;
   readonly #backoff: Backoff;
+  readonly #limits: AnswerLimits;
+  /** Of all connections: one that is broken off and opened again brings no new ones. */
+  readonly #lines: Budget;
   #current: HttpAnswer | undefined;
   #hasWorked: boolean;
   #hasBeenOpen = false;
@@ -69,9 +73,10 @@ class Listener {
   constructor(endpoint: RemoteEndpoint, request: Outgoing, options: ListenOptions) {
     this.#endpoint = endpoint;
     this.#request = request;
-    this.#options = options;
     this.#stop = new Stop(options.signal);
     this.#backoff = new Backoff(endpoint.clock);
+    this.#limits = { ...STANDING_LIMITS, ...options.limits };
+    this.#lines = allowanceFor(this.#limits, endpoint.clock).lines;
     this.#hasWorked = options.hasWorked === true;
   }
 
@@ -96,10 +101,10 @@ class Listener {
   /** One connection. Returns why it broke; undefined where there is no reason to try again. */
   async *#once(): AsyncGenerator<ListenEvent, Fault | undefined, void> {
     try {
-      const limits = { ...STANDING_LIMITS, ...this.#options.limits };
       const { headers, text } = this.#request;
       const posted = { method: "POST", headers, body: text } as const;
-      this.#current = await exchange(this.#endpoint, posted, { signal: this.#stop.signal, limits });
+      const options = { signal: this.#stop.signal, limits: this.#limits, allowance: { lines: this.#lines } };
+      this.#current = await exchange(this.#endpoint, posted, options);
       const refusal = refusalIn(this.#current);
       if (refusal) throw refusal;
       yield* this.#read(this.#current);

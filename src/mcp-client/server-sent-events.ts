@@ -24,6 +24,8 @@ export class EventParser {
   retryMs: number | undefined;
   /** An event has more bytes than it may: nothing that follows is read. */
   isTooLong = false;
+  /** How many lines have ended. Each costs something, even where it says nothing. */
+  lines = 0;
   readonly #maxBytes: number;
   readonly #decoder = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
   /** The line that has begun. */
@@ -42,14 +44,19 @@ export class EventParser {
     this.#id = lastEventId;
   }
 
-  /** The events that these bytes complete. */
+  /**
+   * The events that these bytes complete. Of several in a row without data only the last is there: each of them says
+   * no more than where the stream stands.
+   */
   push(bytes: Uint8Array): ServerSentEvent[] {
     const events: ServerSentEvent[] = [];
     for (const line of this.#lines(bytes)) {
       if (this.#dataBytes + line.length > this.#maxBytes) this.isTooLong = true;
       if (this.isTooLong) return events;
       const event = this.#take(line);
-      if (event) events.push(event);
+      if (event === undefined) continue;
+      if (event.data === "" && events.at(-1)?.data === "") events.pop();
+      events.push(event);
     }
     if (this.#dataBytes + this.#line.length > this.#maxBytes) this.isTooLong = true;
     return events;
@@ -72,6 +79,7 @@ export class EventParser {
 
   #endLine(): Uint8Array {
     const line = this.#line.take();
+    this.lines += 1;
     const isFirst = this.#isFirstLine;
     this.#isFirstLine = false;
     return isFirst ? withoutMark(line) : line;

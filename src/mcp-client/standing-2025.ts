@@ -2,13 +2,15 @@
 // as long as somebody reads. Refuses to insist where a server has no such stream.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
 
+import { allowanceFor } from "./allowance.ts";
 import { Backoff } from "./backoff.ts";
+import type { Budget } from "./budget.ts";
 import { pause } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { openStream } from "./exchange.ts";
 import { isPassing, McpFault, retryAfterMs, httpStatusOf, type Fault } from "./fault.ts";
 import type { OpenStream } from "./http-answer.ts";
-import { STANDING_LIMITS } from "./answer-limits.ts";
+import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import { readMessages, type NotificationMessage, type RequestMessage } from "./message.ts";
 import { owned } from "./mcp-reply.ts";
 import { sessionHeaders, type Session2025 } from "./session-2025.ts";
@@ -48,9 +50,11 @@ export function followStanding(
 class Follower {
   readonly #endpoint: RemoteEndpoint;
   readonly #session: Session2025;
-  readonly #options: StandingOptions;
   readonly #stop: Stop;
   readonly #backoff: Backoff;
+  readonly #limits: AnswerLimits;
+  /** Of all connections: one that is broken off and opened again brings no new ones. */
+  readonly #lines: Budget;
   #stream: OpenStream | undefined;
   #lastEventId: string | undefined;
   #retryMs: number | undefined;
@@ -59,9 +63,10 @@ class Follower {
   constructor(endpoint: RemoteEndpoint, session: Session2025, options: StandingOptions) {
     this.#endpoint = endpoint;
     this.#session = session;
-    this.#options = options;
     this.#stop = new Stop(options.signal);
     this.#backoff = new Backoff(endpoint.clock);
+    this.#limits = { ...STANDING_LIMITS, ...options.limits };
+    this.#lines = allowanceFor(this.#limits, endpoint.clock).lines;
     this.#lastEventId = options.lastEventId;
     this.#hasBeenOpen = options.lastEventId !== undefined;
   }
@@ -88,9 +93,9 @@ class Follower {
   async *#once(): AsyncGenerator<StandingEvent, Fault | undefined, void> {
     let openedAt: number | undefined;
     try {
-      const limits = { ...STANDING_LIMITS, ...this.#options.limits };
       const request = { headers: sessionHeaders(this.#session), lastEventId: this.#lastEventId };
-      this.#stream = await openStream(this.#endpoint, request, { signal: this.#stop.signal, limits });
+      const options = { signal: this.#stop.signal, limits: this.#limits, allowance: { lines: this.#lines } };
+      this.#stream = await openStream(this.#endpoint, request, options);
       this.#hasBeenOpen = true;
       openedAt = this.#endpoint.clock.now();
       yield { kind: "opened" };

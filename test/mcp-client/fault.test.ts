@@ -56,6 +56,12 @@ const FAULTS: readonly {
     says: "a message is longer than 9 bytes",
   },
   {
+    fault: { kind: "tooLarge", what: "stream", limitLines: 9, sent: "yes" },
+    mayRun: true,
+    passes: false,
+    says: "a stream has more than 9 lines",
+  },
+  {
     fault: { kind: "redirect", http: http(307), location: "https://x.example/?secret", sent: "yes" },
     mayRun: false,
     passes: false,

@@ -91,6 +91,17 @@ test("an event without data says only where the stream stands, and an empty id t
   ]);
 });
 
+test("of many events in a row without data only the last is there, because it alone says where the stream stands", () => {
+  const parser = new EventParser(MEBIBYTE);
+  const stream = `${"id: 1\n\n".repeat(100_000)}id: 2\n\ndata: x\n\nid: 3\n\nid: 4\n\n`;
+  expect(parser.push(Buffer.from(stream))).toEqual([
+    { name: "", data: "", lastEventId: "2" },
+    { name: "", data: "x", lastEventId: "2" },
+    { name: "", data: "", lastEventId: "4" },
+  ]);
+  expect(parser.lines).toBe(200_000 + 8);
+});
+
 test("a stream that is resumed stands where it stood until an event says otherwise", () => {
   const parser = new EventParser(MEBIBYTE, "before");
   expect(parse("data: x\n\nid: after\ndata: y\n\n", 100, parser).map(({ lastEventId }) => lastEventId)).toEqual([

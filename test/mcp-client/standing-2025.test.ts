@@ -147,6 +147,22 @@ test("an event that is no message is told, responses are nobody's, and what foll
   await events.return?.();
 });
 
+test("the lines that it may have go over all its connections", async () => {
+  const { endpoint, server, clock, options } = await bench();
+  const limits = { lines: 1000, linesPerSecond: 0 };
+  const events = followStanding(endpoint, SESSION, { ...options, limits });
+  const opened = events.next();
+  (await server.next("GET")).stream().raw("id: e-1\n\n".repeat(400)).end();
+  expect((await opened).value).toEqual({ kind: "opened" });
+  expect((await events.next()).value).toMatchObject({ kind: "dropped" });
+  const again = events.next();
+  await clock.untilWaitsFor(500);
+  clock.advance(500);
+  (await server.next("GET")).stream().raw("id: e-2\n\n".repeat(400));
+  expect((await again).value).toEqual({ kind: "opened" });
+  expect(await faultOf(events.next())).toMatchObject({ kind: "tooLarge", what: "stream", limitLines: 1000 });
+});
+
 test("the caller's signal ends it quietly, in a pause and in a read", async () => {
   for (const isOpen of [true, false]) {
     const { next, abort, server } = await following((one) => (isOpen ? one.stream() : one.refuse(503)));

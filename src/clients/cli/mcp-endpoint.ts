@@ -13,7 +13,7 @@ export interface McpEndpoint extends RemoteEndpoint {
 
 /** A person, or the program that started us, knows better than we how long is too long. */
 const PATIENCE = { headersMs: Infinity, silenceMs: Infinity, totalMs: Infinity };
-const SIZES = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024 };
+const SIZES = { responseBytes: Infinity, messageBytes: 64 * 1024 * 1024, lines: Infinity };
 
 export function mcpEndpoint(url: string, key: string | undefined): McpEndpoint {
   return {

@@ -1,0 +1,42 @@
+// How often something may be done: at once, and as time passes.
+
+import { expect, test } from "vitest";
+import { Budget } from "../../src/mcp-client/budget.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+
+test("what is taken comes back with time, and never more than there was", () => {
+  const clock = new ManualClock();
+  const budget = new Budget(clock, { most: 10, perSecond: 2 });
+  expect(budget.take(11)).toBe(false);
+  expect(budget.take(10)).toBe(true);
+  expect(budget.take()).toBe(false);
+  clock.advance(500);
+  expect([budget.take(), budget.take()]).toEqual([true, false]);
+  clock.advance(3_600_000);
+  expect([budget.take(10), budget.take()]).toEqual([true, false]);
+});
+
+test("parts of what comes back are not lost between two looks", () => {
+  const clock = new ManualClock();
+  const budget = new Budget(clock, { most: 1, perSecond: 1 });
+  expect(budget.take()).toBe(true);
+  for (let count = 0; count < 3; count += 1) {
+    clock.advance(250);
+    expect(budget.take()).toBe(false);
+  }
+  clock.advance(250);
+  expect(budget.take()).toBe(true);
+});
+
+test("a clock that is set back gives nothing and takes nothing", () => {
+  let now = 10_000;
+  const budget = new Budget({ now: () => now }, { most: 2, perSecond: 1 });
+  expect(budget.take()).toBe(true);
+  now = 0;
+  expect([budget.take(), budget.take()]).toEqual([true, false]);
+});
+
+test("a budget without end stays one", () => {
+  const budget = new Budget(new ManualClock(), { most: Infinity, perSecond: 0 });
+  expect([budget.take(1e300), budget.take()]).toEqual([true, true]);
+});
