@@ -4,15 +4,16 @@
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
 import type { JsonObject, RequestId } from "../protocol/jsonrpc.ts";
+import { allowanceFor } from "./allowance.ts";
 import { handshake, type Channel2025, type Opened2025 } from "./channel-2025.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { exchange, openStream } from "./exchange.ts";
 import { McpFault, httpStatusOf } from "./fault.ts";
-import { closeAnswer, refusalIn } from "./http-answer.ts";
+import { closeAnswer, refusalIn, type HttpAnswer } from "./http-answer.ts";
 import type { Outgoing } from "./outgoing.ts";
 import type { McpReply } from "./mcp-reply.ts";
 import { resumableReply } from "./resumed-reply.ts";
-import { sessionHeaders, type Session2025 } from "./session-2025.ts";
+import { sessionHeaders, sessionIdIn, type Session2025 } from "./session-2025.ts";
 
 /** Only `initialize` is sent without a session. */
 export async function send2025(
@@ -21,25 +22,37 @@ export async function send2025(
   { id, text }: Pick<Outgoing, "id" | "text">,
   options: RequestOptions = {},
 ): Promise<McpReply> {
-  const { totalMs } = limitsOf(endpoint, options);
+  const all = limitsOf(endpoint, options);
   const began = endpoint.clock.now();
   const headers = sessionHeaders(session);
   const posted = { method: "POST", headers, body: text } as const;
-  const first = await exchange(endpoint, posted, options);
+  const allowance = allowanceFor(all, endpoint.clock);
+  const first = await exchange(endpoint, posted, { ...options, allowance });
   // The answer to `initialize` may break off too. Its session has begun by then: its id is in the head of the answer.
-  const begun = session === undefined ? first.headers.get("mcp-session-id") : null;
-  const resumeHeaders = begun === null ? headers : { ...headers, "mcp-session-id": begun };
+  const begun = session === undefined ? idOfBegun(first) : undefined;
+  const resumeHeaders = begun === undefined ? headers : { ...headers, "mcp-session-id": begun };
   return resumableReply(first, {
     id,
     clock: endpoint.clock,
     signal: options.signal,
-    totalMs,
+    totalMs: all.totalMs,
     began,
     reopen: async (lastEventId, left) => {
       const limits = { ...options.limits, totalMs: left.totalMs };
-      return openStream(endpoint, { headers: resumeHeaders, lastEventId }, { signal: left.signal, limits });
+      const resumed = { headers: resumeHeaders, lastEventId };
+      return openStream(endpoint, resumed, { signal: left.signal, limits, allowance });
     },
   });
+}
+
+/** Judged before it goes back to the server in any header. */
+function idOfBegun(answer: HttpAnswer): string | undefined {
+  try {
+    return sessionIdIn(answer.headers);
+  } catch (error) {
+    closeAnswer(answer);
+    throw error;
+  }
 }
 
 /** A notification, or the answer to something that the server asked. */

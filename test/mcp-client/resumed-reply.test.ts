@@ -166,6 +166,27 @@ test("the time for the whole answer goes over all its connections", async () => 
   expect(await faultOf(reading)).toEqual({ kind: "timeout", stage: "total", afterMs: 10_000, sent: "yes" });
 });
 
+test("the size of the whole answer goes over all its connections", async () => {
+  const { reading, first, comesBack, server } = await calling({ responseBytes: 10_000 });
+  const note = progress("x".repeat(1000));
+  first.raw("retry: 5\n");
+  for (let count = 0; count < 5; count += 1) first.event(note, "e-1");
+  first.end();
+  const second = (await comesBack(5)).stream();
+  for (let count = 0; count < 5; count += 1) second.event(note, "e-2");
+  expect(await faultOf(reading)).toEqual({ kind: "tooLarge", what: "response", limitBytes: 10_000, sent: "yes" });
+  await second.closed;
+  expect(server.names).toEqual(["tools/call", "GET"]);
+});
+
+test("so do the lines that it may have", async () => {
+  const { reading, first, comesBack } = await calling({ lines: 1000 });
+  first.raw(`retry: 5\n${"id: e-1\n\n".repeat(400)}`).end();
+  const second = (await comesBack(5)).stream().raw("id: e-2\n\n".repeat(400));
+  expect(await faultOf(reading)).toEqual({ kind: "tooLarge", what: "stream", limitLines: 1000, sent: "yes" });
+  await second.closed;
+});
+
 test("nobody waits for longer than there is time", async () => {
   const { reading, first } = await calling({ totalMs: 10_000 });
   first.raw("retry: 10000\n").event("", "e-1").end();

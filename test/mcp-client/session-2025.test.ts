@@ -62,6 +62,16 @@ describe("the handshake", () => {
     });
   });
 
+  test("that breaks off is not resumed under what is no session id", async () => {
+    const { endpoint, server, options } = await bench();
+    const opening = faultOf(open2025(endpoint, HELLO, 1, options));
+    const headers = { "mcp-session-id": Buffer.from("s\u00e9 x").toString("latin1") };
+    const first = (await server.next("initialize")).stream(headers).raw("retry: 0\n").event("", "e-1");
+    expect(await opening).toMatchObject({ kind: "violation", rule: "badSessionId" });
+    await first.closed;
+    expect(server.names).toEqual(["initialize"]);
+  });
+
   test("that is refused is a fault with the server's error, and nothing follows", async () => {
     const { endpoint, server, options } = await bench((one) => one.error(-32600, "No", 200));
     expect(await faultOf(open2025(endpoint, HELLO, 1, options))).toMatchObject({
