@@ -57,9 +57,19 @@ async function postUrl({ url, clock }: RemoteEndpoint, { events }: OpenStream, w
     throw violation("noEndpoint", "the stream does not begin with the URL to post to");
   }
   const to = new URL(first.data, url);
-  // The credentials that every request carries are meant for this origin only.
-  if (to.origin !== new URL(url).origin) throw violation("foreignEndpoint", `messages are to go to ${to.origin}`);
+  if (!isPlainlyOf(new URL(url).origin, to)) {
+    throw violation("foreignEndpoint", `messages are to go to ${to.protocol}//${to.host}, or in a way of their own`);
+  }
   return to.href;
+}
+
+/**
+ * The credentials that every request carries are meant for one origin only. The origin alone does not say where a URL
+ * leads: that of a `blob:` is the origin inside of it, and a name and a password in a URL are no part of it.
+ */
+function isPlainlyOf(origin: string, { protocol, username, password, origin: its }: URL): boolean {
+  const isHttp = protocol === "https:" || protocol === "http:";
+  return isHttp && username === "" && password === "" && its === origin;
 }
 
 interface Waiting {

@@ -97,12 +97,28 @@ test.each([
   { what: "another origin", data: "https://elsewhere.example/post", rule: "foreignEndpoint" },
   { what: "another port", data: "http://127.0.0.1:1/post", rule: "foreignEndpoint" },
   { what: "a script", data: "javascript:alert(1)", rule: "foreignEndpoint" },
+  { what: "a file", data: "file:///etc/passwd", rule: "foreignEndpoint" },
   { what: "no URL", data: "http://", rule: "noEndpoint" },
 ])("a stream that wants messages at $what is left", async ({ data, rule }) => {
   const { endpoint, server, options } = await bench((one) => one.stream().raw(`event: endpoint\ndata: ${data}\n\n`));
   const opening = openHttpSse(endpoint, { ...options, take: () => {} });
   expect(await faultOf(opening)).toMatchObject({ kind: "violation", rule });
   await server.exchanges[0]?.closed;
+});
+
+test.each([
+  { what: "the blob of", to: (origin: string) => `blob:${origin}/uuid` },
+  { what: "somebody's name and password at", to: (origin: string) => origin.replace("//", "//x:y@") },
+  { what: "somebody's name at", to: (origin: string) => origin.replace("//", "//x@") },
+  { what: "a password at", to: (origin: string) => origin.replace("//", "//:y@") },
+])("a stream that wants messages at $what its own origin is left, and nothing is posted", async ({ to }) => {
+  const { endpoint, server, options } = await bench();
+  const opening = faultOf(openHttpSse(endpoint, { ...options, take: () => {} }));
+  const data = to(new URL(endpoint.url).origin);
+  const stream = (await server.next("GET")).stream().raw(`event: endpoint\ndata: ${data}\n\n`);
+  expect(await opening).toMatchObject({ kind: "violation", rule: "foreignEndpoint" });
+  await stream.closed;
+  expect(server.names).toEqual(["GET"]);
 });
 
 test.each([
