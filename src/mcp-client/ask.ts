@@ -9,7 +9,7 @@ import { tellUntilTaken, type Channel2025 } from "./channel-2025.ts";
 import type { Clock } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";
-import { memberText } from "./json-text.ts";
+import { membersNamed } from "./json-text.ts";
 import { resultOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
 import { request2026, type ClientAbout, type Outgoing } from "./outgoing.ts";
 import { MAX_QUESTIONS_AT_ONCE, Questions, type AnswerQuestion } from "./questions.ts";
@@ -112,8 +112,13 @@ export async function ask2026(
   throw violation("tooManyRounds", `the server asked back more than ${MAX_ROUNDS} times`);
 }
 
+const MEMBERS_THAT_ASK: ReadonlySet<string> = new Set(["resultType", "inputRequests", "requestState"]);
+
+/** Whoever reads the result after us must find the same in it, so none of what is read here may stand there twice. */
 function wantsInput({ result }: ResultMessage): boolean {
-  const type = memberText(result, "resultType");
+  const members = membersNamed(MEMBERS_THAT_ASK, result);
+  if (members === undefined) throw violation("notJsonRpc", "a member of the result stands there twice");
+  const type = members.get("resultType");
   return type !== undefined && JSON.parse(type) === "input_required";
 }
 
@@ -125,7 +130,8 @@ async function nextRound(
   const { inputRequests, requestState } = resultOf(message) ?? {};
   const stop = new Stop(caller);
   try {
-    const inputResponses: JsonObject = {};
+    // A name is the server's choice: as a member of a plain object, `__proto__` would be lost.
+    const given = new Map<string, JsonObject>();
     const questions = Object.entries(isObject(inputRequests) ? inputRequests : {});
     if (questions.length > MAX_QUESTIONS_AT_ONCE) {
       throw violation("tooManyQuestions", `the server asks ${questions.length} things at once`);
@@ -133,11 +139,11 @@ async function nextRound(
     for (const [name, asked] of questions) {
       if (!isObject(asked) || typeof asked.method !== "string") continue;
       const params = isObject(asked.params) ? asked.params : {};
-      const given = await answer({ method: asked.method, params, signal: stop.signal });
+      const result = await answer({ method: asked.method, params, signal: stop.signal });
       if (stop.signal.aborted) throw stop.fault();
-      if (given !== undefined) inputResponses[name] = given;
+      if (result !== undefined) given.set(name, result);
     }
-    return { inputResponses, ...(requestState === undefined ? {} : { requestState }) };
+    return { inputResponses: Object.fromEntries(given), ...(requestState === undefined ? {} : { requestState }) };
   } finally {
     stop.end();
   }

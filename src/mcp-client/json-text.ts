@@ -42,17 +42,18 @@ export function objectMembers(text: string, most: number): JsonMember[] | undefi
   return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) && scanner.isAtEnd() ? members : undefined;
 }
 
-/** The text of one member of what is known to be an object; looks no further than that. */
-export function memberText(text: string, wanted: string): string | undefined {
+/** The texts of some members of what is known to be an object; undefined where one of them stands there twice. */
+export function membersNamed(wanted: ReadonlySet<string>, text: string): ReadonlyMap<string, string> | undefined {
   const scanner = new Scanner(text);
-  let found: string | undefined;
-  scanner.list(OPEN_OBJECT, CLOSE_OBJECT, () => {
-    const isWanted = scanner.name() === wanted;
-    const value = scanner.slice();
-    if (isWanted) found = value;
-    return value !== undefined && !isWanted;
-  });
-  return found;
+  const found = new Map<string, string>();
+  const member = (): boolean => {
+    const name = scanner.name();
+    const value = name === undefined ? undefined : scanner.slice();
+    if (name === undefined || value === undefined || found.has(name)) return false;
+    if (wanted.has(name)) found.set(name, value);
+    return true;
+  };
+  return scanner.list(OPEN_OBJECT, CLOSE_OBJECT, member) ? found : undefined;
 }
 
 /** The elements as they stand in the text; undefined where it is not one JSON array, or has more than `most`. */

@@ -292,6 +292,27 @@ describe("a server of era 2026", () => {
     expect(await faultOf(askNew(made, { answer }))).toMatchObject({ kind: "violation", rule: "tooManyQuestions" });
   });
 
+  test("may name its questions as it likes", async () => {
+    const names = ["__proto__", "constructor", "toString"];
+    const asks = names.map((name) => `"${name}":{"method":"roots/list"}`).join(",");
+    const first = `{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{${asks}}}}`;
+    const made = await bench((one) => (made.server.exchanges.length === 1 ? one.json(first) : one.result(FINAL)));
+    await askNew(made, { answer: async () => ({ roots: [] }) });
+    const answers = names.map((name) => `"${name}":{"roots":[]}`).join(",");
+    expect(made.server.exchanges[1]?.body).toContain(`"inputResponses":{${answers}}`);
+  });
+
+  test.each([
+    { what: "resultType", twice: '"resultType":"complete","content":[],"resultType":"input_required"' },
+    { what: "inputRequests", twice: '"inputRequests":{},"resultType":"input_required","inputRequests":{}' },
+    { what: "resultType in another spelling", twice: '"resultType":"complete","result\\u0054ype":"input_required"' },
+  ])("that says $what twice means one thing to us and another to the next reader", async ({ twice }) => {
+    const made = await bench((one) => one.json(`{"jsonrpc":"2.0","id":1,"result":{${twice}}}`));
+    const answer = async () => Promise.reject(new Error("nobody is asked"));
+    expect(await faultOf(askNew(made, { answer }))).toMatchObject({ kind: "violation", rule: "notJsonRpc" });
+    expect(made.server.exchanges).toHaveLength(1);
+  });
+
   test("that only speaks of input_required inside of its result is content", async () => {
     const made = await bench((one) => one.result({ ...FINAL, structuredContent: { resultType: "input_required" } }));
     await askNew(made, { answer: async () => Promise.reject(new Error("nobody asked")) });

@@ -3,7 +3,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { arrayElements, memberText, objectMembers } from "../../src/mcp-client/json-text.ts";
+import { arrayElements, membersNamed, objectMembers } from "../../src/mcp-client/json-text.ts";
 
 const SEED = { seed: 20260728, numRuns: 500 };
 
@@ -92,10 +92,16 @@ describe("the members of an object", () => {
     expect(objectMembers(text, 1)?.[0]?.text).toHaveLength(text.length - 9);
   });
 
-  test("are found one at a time too", () => {
-    const text = '{"first":{"resultType":"inner"},"resultType":"complete","later":1}';
-    expect(memberText(text, "resultType")).toBe('"complete"');
-    expect(memberText(text, "missing")).toBeUndefined();
+  test("are found by name too, where each stands there once", () => {
+    const wanted = new Set(["resultType", "later", "missing"]);
+    const text = '{"first":{"resultType":"inner"},"resultType":"complete","first":2,"later":1}';
+    expect([...(membersNamed(wanted, text) ?? [])]).toEqual([
+      ["resultType", '"complete"'],
+      ["later", "1"],
+    ]);
+    expect(membersNamed(wanted, '{"later":1,"a":{"later":2},"later":3}')).toBeUndefined();
+    expect(membersNamed(wanted, '{"later":1,"lat\\u0065r":1}')).toBeUndefined();
+    expect(membersNamed(wanted, "{}")?.size).toBe(0);
   });
 });
 
