@@ -13,6 +13,7 @@ import { membersNamed } from "./json-text.ts";
 import { resultOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
 import { request2026, type ClientAbout, type Outgoing } from "./outgoing.ts";
 import { MAX_QUESTIONS_AT_ONCE, Questions, type AnswerQuestion } from "./questions.ts";
+import type { TellServer } from "./server-mail.ts";
 import { responseOf, violation, type McpReply } from "./mcp-reply.ts";
 import { send2026 } from "./stateless-2026.ts";
 import { Stop } from "./stop.ts";
@@ -39,9 +40,9 @@ export async function ask2025(
   { notified, answer = async () => undefined, ...options }: Asking = {},
 ): Promise<ResultMessage> {
   const stop = new Stop(undefined);
-  const questions = new Questions(answer, async (text) =>
-    tellUntilTaken(channel, text, { clock, signal: stop.signal, limits: options.limits }),
-  );
+  const tell: TellServer = async (text, mayRepeat) =>
+    tellUntilTaken(channel, text, { clock, mayRepeat, signal: stop.signal, limits: options.limits });
+  const questions = new Questions(answer, tell, clock);
   try {
     const reply = await channel.send(request, options);
     const response = await responseOf(reply, (message) => {

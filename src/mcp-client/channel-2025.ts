@@ -45,17 +45,23 @@ export async function handshake(
 
 const PAUSES_MS = [100, 500, 2000] as const;
 
+export interface Telling extends RequestOptions {
+  readonly clock: Clock;
+  /** Is asked before each repetition, so that a server which takes nothing does not cost four requests each time. */
+  readonly mayRepeat?: () => boolean;
+}
+
 /** Sends an answer that the server waits for, again if it may not have arrived: getting it twice does no harm. */
 export async function tellUntilTaken(
   channel: Pick<Channel2025, "tell">,
   text: string,
-  { clock, ...options }: RequestOptions & { readonly clock: Clock },
+  { clock, mayRepeat = () => true, ...options }: Telling,
 ): Promise<void> {
   for (const waitMs of PAUSES_MS) {
     try {
       return await channel.tell(text, options);
     } catch (error) {
-      const isWorthIt = error instanceof McpFault && isPassing(error.fault);
+      const isWorthIt = error instanceof McpFault && isPassing(error.fault) && mayRepeat();
       if (!isWorthIt || !(await pause(clock, waitMs, options.signal))) throw error;
     }
   }

@@ -4,7 +4,9 @@
 
 import { ERRORS } from "../protocol/errors.ts";
 import { errorResponse, resultResponse, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import type { Clock } from "./clock.ts";
 import { paramsOf, type NotificationMessage, type RequestMessage } from "./message.ts";
+import { ServerMail, type TellServer } from "./server-mail.ts";
 
 export interface ServerQuestion {
   /** `elicitation/create`, `sampling/createMessage`, `roots/list`. */
@@ -19,56 +21,65 @@ export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | 
 
 /** How many questions may be open at once. */
 export const MAX_QUESTIONS_AT_ONCE = 32;
-/** How many questions one piece of work may ask in all, because each answer is a request that we send. */
-const MAX_ANSWERS = 500;
 const CANCELLED = "notifications/cancelled";
 
 export class Questions {
   readonly #answer: AnswerQuestion;
-  readonly #tell: (text: string) => Promise<void>;
+  readonly #mail: ServerMail;
+  /** By their ids, those that are still wanted. */
   readonly #open = new Map<RequestId, AbortController>();
-  #taken = 0;
+  /** All that somebody works on, those too that the server has taken back: an id may be used again before that. */
+  readonly #working = new Set<AbortController>();
+  #isClosed = false;
 
-  /** `tell` sends an answer to the server. */
-  constructor(answer: AnswerQuestion, tell: (text: string) => Promise<void>) {
+  /** `tell` sends a text to the server. */
+  constructor(answer: AnswerQuestion, tell: TellServer, clock: Clock) {
     this.#answer = answer;
-    this.#tell = tell;
+    this.#mail = new ServerMail(tell, clock);
   }
 
   /** Returns before the question is answered, because other messages may come on the same stream meanwhile. */
   take(message: RequestMessage): void {
-    this.#taken += 1;
-    if (this.#taken > MAX_ANSWERS) return;
-    void this.#work(message).catch(() => undefined);
+    if (!this.#isClosed) void this.#work(message).catch(() => undefined);
   }
 
   /** True where the notification takes back a question that is open. */
   takeBack(message: NotificationMessage): boolean {
     if (message.method !== CANCELLED) return false;
-    const { requestId } = paramsOf(message);
-    const question = this.#open.get(requestId as RequestId);
+    const requestId = paramsOf(message).requestId as RequestId;
+    const question = this.#open.get(requestId);
     question?.abort();
-    return question !== undefined;
+    return this.#open.delete(requestId);
   }
 
   /** The work has ended: no answer is wanted any more. */
   close(): void {
-    for (const question of this.#open.values()) question.abort();
+    this.#isClosed = true;
+    this.#mail.close();
+    for (const question of this.#working) question.abort();
     this.#open.clear();
   }
 
   async #work(message: RequestMessage): Promise<void> {
     const { id, method } = message;
-    if (method === "ping") return this.#tell(resultResponse(id, "{}"));
-    if (this.#open.size >= MAX_QUESTIONS_AT_ONCE) {
-      return this.#tell(errorResponse(id, ERRORS.busy.code, "Too many questions at once"));
+    if (method === "ping") return this.#mail.mention(resultResponse(id, "{}"));
+    // One id has one answer. A server may say a question again where a stream is continued: nobody is asked twice.
+    if (this.#open.has(id)) return;
+    if (this.#working.size >= MAX_QUESTIONS_AT_ONCE) {
+      return this.#mail.mention(errorResponse(id, ERRORS.busy.code, "Too many questions at once"));
     }
+    if (!this.#mail.reserve()) return;
     const abort = new AbortController();
     this.#open.set(id, abort);
-    const answer = await this.#answerTo(message, abort.signal);
-    // Taken back or dropped meanwhile, or the server has asked something else under the same id.
-    if (this.#open.get(id) !== abort || abort.signal.aborted) return;
-    await this.#tell(answer).finally(() => this.#open.delete(id));
+    this.#working.add(abort);
+    try {
+      const answer = await this.#answerTo(message, abort.signal);
+      await this.#mail.answer(answer, () => !abort.signal.aborted);
+    } finally {
+      this.#working.delete(abort);
+      // Where it was taken back, the id may be that of another question by now.
+      if (this.#open.get(id) === abort) this.#open.delete(id);
+    }
   }
 
   async #answerTo(message: RequestMessage, signal: AbortSignal): Promise<string> {

@@ -100,7 +100,7 @@ async function clientHttpSse(tenant: string): Promise<Client> {
   return {
     request: async (method, params, asking = {}) => {
       ({ notified } = asking);
-      if (asking.answer) questions = new Questions(asking.answer, async (text) => connection.tell(text));
+      if (asking.answer) questions = new Questions(asking.answer, async (text) => connection.tell(text), SYSTEM_CLOCK);
       return request(method, params, asking);
     },
     watch: async (uri) => {

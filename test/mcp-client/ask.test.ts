@@ -4,6 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { ask2025, ask2026, type Asking, type ResultMessage } from "../../src/mcp-client/ask.ts";
 import type { ParamHeader } from "../../src/protocol/headers.ts";
+import type { RemoteEndpoint } from "../../src/mcp-client/remote-endpoint.ts";
 import { request2025 } from "../../src/mcp-client/outgoing.ts";
 import type { AnswerQuestion } from "../../src/mcp-client/questions.ts";
 import { streamable2025 } from "../../src/mcp-client/streamable-2025.ts";
@@ -220,6 +221,27 @@ describe("a server of era 2025", () => {
     expect(response.message).toMatchObject({ id: "q-32", error: { code: -32603 } });
     response.refuse(202);
     await finish(made);
+  });
+
+  test("that asks hundreds of things and takes no answer costs no request of ours for each", async () => {
+    const made = await bench();
+    let requests = 0;
+    const fetch: RemoteEndpoint["fetch"] = async (url, init) => {
+      requests += 1;
+      return made.endpoint.fetch(url, init);
+    };
+    const counted = { ...made, endpoint: { ...made.endpoint, fetch } };
+    const work = ask(counted, { answer: async () => new Promise(() => {}) });
+    const stream = (await made.server.next("tools/call")).stream();
+    made.server.script = (one) => one.refuse(503);
+    // All of it in one piece, as it arrives when the server writes it at once.
+    const events = Array.from({ length: 400 }, (_none, at) => {
+      return [question(`q-${at}`), question(`p-${at}`, "ping")].map((one) => `data: ${JSON.stringify(one)}\n\n`);
+    });
+    stream.raw(events.flat().join(""));
+    await finish({ stream, work });
+    expect(requests).toBeGreaterThan(32);
+    expect(requests - 1).toBeLessThanOrEqual(500);
   });
 
   test("gets an answer again that may not have arrived", async () => {
