@@ -12,7 +12,7 @@ _tenantry() {
   COMPREPLY=($(tenantry __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
   if [ "\${#COMPREPLY[@]}" -eq 0 ]; then compopt -o default 2>/dev/null; fi
 }
-completeWords -F _tenantry tenantry
+complete -F _tenantry tenantry
 `,
   zsh: `#compdef tenantry
 # eval "$(tenantry completion zsh)"
@@ -37,11 +37,11 @@ function __tenantry_complete
         __fish_complete_path "$current"
     end
 end
-completeWords -c tenantry -f -a '(__tenantry_complete)'
-completeWords -c tenantry -s f -l file -r -F
-completeWords -c tenantry -s o -l out -r -F
-completeWords -c tenantry -l state -r -F
-completeWords -c tenantry -l project -r -F
+complete -c tenantry -f -a '(__tenantry_complete)'
+complete -c tenantry -s f -l file -r -F
+complete -c tenantry -s o -l out -r -F
+complete -c tenantry -l state -r -F
+complete -c tenantry -l project -r -F
 `,
 };
 

@@ -57,6 +57,38 @@ test.each([
   expect((await cli.run(["completion", shell])).stdout).toContain(files);
 });
 
+test.each([
+  { shell: "bash", defines: ["complete -F _tenantry tenantry"] },
+  { shell: "zsh", defines: ["compdef _tenantry tenantry"] },
+  {
+    shell: "fish",
+    defines: [
+      "complete -c tenantry -f -a '(__tenantry_complete)'",
+      "complete -c tenantry -s f -l file -r -F",
+      "complete -c tenantry -s o -l out -r -F",
+      "complete -c tenantry -l state -r -F",
+      "complete -c tenantry -l project -r -F",
+    ],
+  },
+])("the script for $shell tells the shell what completes tenantry", async ({ shell, defines }) => {
+  const { cli } = await commandLine();
+  const { stdout } = await cli.run(["completion", shell]);
+  const commands = stdout.split("\n").filter((line) => /complet\w* -|compdef _/i.test(line) && !/^\s|^#/.test(line));
+  expect(commands.map((line) => line.replace(/^.* else (.*); fi$/, "$1"))).toEqual(defines);
+});
+
+test("a real bash knows what completes tenantry", async () => {
+  const { cli } = await commandLine();
+  const { stdout: script } = await cli.run(["completion", "bash"]);
+  const { stdout, stderr } = await promisify(execFile)("bash", [
+    "-c",
+    'eval "$1"; complete -p tenantry',
+    "bash",
+    script,
+  ]);
+  expect({ stdout, stderr }).toEqual({ stdout: "complete -F _tenantry tenantry\n", stderr: "" });
+});
+
 test("a real bash completes with it", async () => {
   const { admin, cli, folder } = await commandLine();
   admin.addTenant("acme");
