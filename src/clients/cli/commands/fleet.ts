@@ -49,7 +49,7 @@ document, then tenantry fleet resume RUN goes on with what is left.`,
     .command("status")
     .description("Show how far a run is.")
     .argument("<run>")
-    .addHelpText("after", "\nExamples:\n  tenantry fleet status 0f8c2a");
+    .addHelpText("after", "\nExamples:\n  tenantry fleet status run-7");
   act(status, terminal, async (context, [run]: readonly [string]) => {
     showRun(context, await context.api.json<Run>({ path: ["fleet", "runs", run] }));
   });
@@ -58,7 +58,7 @@ document, then tenantry fleet resume RUN goes on with what is left.`,
     .command("resume")
     .description("Go on with a run that stopped.")
     .argument("<run>")
-    .addHelpText("after", "\nExamples:\n  tenantry fleet resume 0f8c2a");
+    .addHelpText("after", "\nExamples:\n  tenantry fleet resume run-7");
   act(resume, terminal, async (context, [run]: readonly [string]) => {
     const begun = await context.api.json<Run>({ method: "POST", path: ["fleet", "runs", run, "resume"] });
     endRun(context, await follow(context, begun));

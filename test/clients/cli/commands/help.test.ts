@@ -60,6 +60,14 @@ function commandOf(words: readonly string[]): { unknown: string[] } {
   return command.parent === null || command.commands.length > 0 ? { unknown: [...words] } : { unknown };
 }
 
+test.each(["status", "resume"])("help fleet %s names a run as runs are named", async (verb) => {
+  const { cli } = await commandLine();
+  const [, examples = ""] = (await cli.run(["help", "fleet", verb])).stdout.split("\nExamples:\n");
+  const [, run] = new RegExp(`tenantry fleet ${verb} (\\S+)`).exec(examples) ?? [];
+  // As the admin API has it: test/admin/routes/fleet-routes.test.ts.
+  expect(run).toMatch(/^run-[1-9]\d*$/);
+});
+
 test("tenantry alone and tenantry --help show all commands in groups and the first steps", async () => {
   const { cli } = await commandLine();
   const alone = await cli.run([]);
