@@ -33,13 +33,14 @@ async function answer(params: JsonObject, terminal: Terminal): Promise<JsonObjec
   const fields = Object.entries(schema.properties ?? {});
   if (fields.length === 0) return { action: isYes(await ask(terminal, "[y/N] ")) ? "accept" : "decline", content: {} };
   terminal.stderr.write("(an empty answer leaves a field out or takes its default; ! declines)\n");
-  const content: JsonObject = {};
+  // A name is the server's choice: as a member of a plain object, `__proto__` would be lost.
+  const content = new Map<string, unknown>();
   for (const [key, field] of fields) {
     const reply = await askField(key, field, schema.required?.includes(key) === true, terminal);
     if (reply === DECLINED) return { action: "decline" };
-    if (reply !== undefined) content[key] = reply;
+    if (reply !== undefined) content.set(key, reply);
   }
-  return { action: "accept", content };
+  return { action: "accept", content: Object.fromEntries(content) };
 }
 
 const DECLINED = Symbol("declined");

@@ -263,6 +263,21 @@ test("a tool that asks is answered at the terminal, and goes on where it was", a
   });
 });
 
+test("a field may have any name, and so may a question", async () => {
+  const { params } = QUESTION.inputRequests.confirm;
+  // As JSON, because a literal would set the prototype.
+  const requestedSchema = '{"type":"object","properties":{"__proto__":{"type":"string"}}}';
+  const form = JSON.stringify({ ...params, requestedSchema: 0 }).replace('Schema":0', `Schema":${requestedSchema}`);
+  const question = `{"resultType":"input_required","inputRequests":{"__proto__":{"method":"elicitation/create","params":${form}}}}`;
+  const { call, sent } = await endpoint(({ params: given }) =>
+    "inputResponses" in given ? said("done") : (JSON.parse(question) as Json),
+  );
+  expect((await call(["demo", "note_write"], { tty: true, stdin: "mine\n" })).stdout).toBe("done\n");
+  expect(JSON.stringify(sent.at(-1)?.params["inputResponses"])).toBe(
+    '{"__proto__":{"action":"accept","content":{"__proto__":"mine"}}}',
+  );
+});
+
 test("an exclamation mark, or no answer where one is required, declines", async () => {
   const { call, sent } = await endpoint(({ params }) => ("requestState" in params ? said("kept") : QUESTION));
   for (const stdin of ["!\n", "\n", ""]) {
