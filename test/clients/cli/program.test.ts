@@ -98,6 +98,47 @@ test("a connection that breaks is tried again where that can do no harm", async 
 });
 
 test.each([
+  { args: ["tenant", "delete", "acme", "--yes"], says: "acme is deleted" },
+  { args: ["operator", "delete", "ci", "--yes"], says: "ci: deleted" },
+  { args: ["prompt", "delete", "acme", "greet"], says: "greet: deleted" },
+])("what $args has deleted when the connection breaks is not missing afterwards", async ({ args, says }) => {
+  const { admin, cli } = await commandLine();
+  const answers: string[] = [];
+  const server = createServer((request, response) => {
+    answers.push(`${request.method}`);
+    if (answers.length === 1) return void request.socket.destroy();
+    response.writeHead(404, { "content-type": "application/problem+json" });
+    response.end(JSON.stringify({ title: "There is no such thing" }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect(await cli.run([...args, "--url", url])).toMatchObject({ exit: 0, stdout: expect.stringContaining(says) });
+  expect(answers).toEqual(["DELETE", "DELETE"]);
+  // Without a broken connection before it, 404 says that the name is wrong.
+  admin.intercept = () => problem(404);
+  expect((await cli.run(args)).exit).toBe(3);
+});
+
+test("a key of a tenant that is not there is not revoked, whatever breaks", async () => {
+  const { cli } = await commandLine();
+  let attempts = 0;
+  const server = createServer((request, response) => {
+    attempts += 1;
+    if (attempts === 1) return void request.socket.destroy();
+    response.writeHead(404, { "content-type": "application/problem+json" });
+    response.end(JSON.stringify({ title: "There is no such tenant" }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  expect((await cli.run(["key", "revoke", "acmee", "k", "--yes", "--url", url])).exit).not.toBe(0);
+  expect(attempts).toBe(2);
+});
+
+test.each([
   {
     what: "HTML",
     answer: { status: 404, body: Buffer.from("<h1>"), headers: { "content-type": "text/html" } },

@@ -31,6 +31,11 @@ export interface AdminClient {
   json<T>(ask: Ask): Promise<T>;
   /** The answer itself; throws where it is a refusal. */
   answer(ask: Ask): Promise<Response>;
+  /**
+   * For routes that say 404 where there is nothing to delete. undefined for 204, and where an attempt whose answer was
+   * lost has deleted it: the next one finds nothing.
+   */
+  remove<T>(ask: Omit<Ask, "method">): Promise<T | undefined>;
   /** undefined where the server says 404. */
   find<T>(ask: Ask): Promise<T | undefined>;
   pages<T>(ask: Ask, limit?: number): AsyncGenerator<readonly T[]>;
@@ -56,6 +61,12 @@ export function createAdminClient(target: Target, signal: AbortSignal): AdminCli
     base: target.url,
     answer,
     json,
+    remove: async <T>(ask: Omit<Ask, "method">) => {
+      const response = await send(target, { ...ask, method: "DELETE" }, signal, isGone);
+      if (!isGone(response)) return readJson<T>(response);
+      await response.body?.cancel();
+      return undefined;
+    },
     find: async <T>(ask: Ask) => {
       try {
         return await json<T>(ask);
@@ -95,13 +106,24 @@ async function readJson<T>(response: Response): Promise<T> {
   }
 }
 
-async function send(target: Target, ask: Ask, signal: AbortSignal): Promise<Response> {
+const isGone = ({ status }: Response) => status === 404;
+
+/** `endsRepetition`: which refusal is none where an earlier attempt may have been carried out. */
+async function send(
+  target: Target,
+  ask: Ask,
+  signal: AbortSignal,
+  endsRepetition: (response: Response) => boolean = () => false,
+): Promise<Response> {
   let waited = 0;
   let breaks = 0;
   for (;;) {
     const outcome = await sendOnce(target, ask, signal);
     const pause = outcome instanceof Response ? busyPause(ask, outcome) : breakPause(ask, outcome, breaks++);
-    if (pause === undefined || waited + pause > MAX_WAIT_MS) return judge(outcome, target);
+    if (pause === undefined || waited + pause > MAX_WAIT_MS) {
+      const isDone = breaks > 0 && outcome instanceof Response && endsRepetition(outcome);
+      return isDone ? outcome : judge(outcome, target);
+    }
     if (outcome instanceof Response) await outcome.body?.cancel();
     await sleep(pause, signal);
     waited += pause;

@@ -37,8 +37,7 @@ export function storedResources(api: AdminClient, tenant: string): StoredResourc
       await response.body?.cancel();
     },
     remove: async (uri, headers) => {
-      const response = await api.answer({ method: "DELETE", path: content, query: { uri }, headers });
-      await response.body?.cancel();
+      await api.remove({ path: content, query: { uri }, headers });
     },
   };
 }

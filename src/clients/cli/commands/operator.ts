@@ -90,6 +90,6 @@ async function deleteOperator(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Delete operator ${name}`, yes);
-  const done = await context.api.json<unknown>({ method: "DELETE", path: ["operators", name] });
+  const done = await context.api.remove<unknown>({ path: ["operators", name] });
   context.show(done ?? { deleted: name }, () => `${name}: deleted`);
 }

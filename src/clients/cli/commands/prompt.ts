@@ -98,6 +98,6 @@ async function putPrompt(
 }
 
 async function deletePrompt(context: CommandContext, [tenant, name]: readonly [string, string]): Promise<void> {
-  const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, name) });
+  const done = await context.api.remove<Done>({ path: pathOf(tenant, name) });
   context.show(done ?? { deleted: name }, () => `${name}: deleted`);
 }

@@ -157,6 +157,6 @@ async function deleteTenant(
   // Looks for the tenant first, so that a mistyped name is found before anybody is asked to confirm.
   if (yes !== true) await context.api.json({ path });
   await confirm(context, `Delete ${id} with everything it has`, yes);
-  const done = await context.api.json<unknown>({ method: "DELETE", path });
+  const done = await context.api.remove<unknown>({ path });
   context.show(done ?? { deleted: id }, () => `${id} is deleted`);
 }
