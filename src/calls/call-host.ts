@@ -2,7 +2,7 @@
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { Limits } from "../tenants/document/tenant-document.ts";
+import type { Limits, Patterns } from "../tenants/document/tenant-document.ts";
 import type { TenantStub } from "../tenants/authority/tables.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -31,8 +31,8 @@ export interface Hooks {
 
 /** What handlers need to know of the view under which they run. */
 export interface Sight {
-  /** Whether the view hides no stored resource, so that `sees` need not be asked. */
-  readonly seesAll: boolean;
+  /** What of the stored resources it shows: what all of these let pass. Absent: everything. */
+  readonly only?: readonly Patterns[];
   sees(uri: string): boolean;
   /** Whether what is read through the view may be shared by clients of other principals. */
   readonly cacheScope: CacheHint["cacheScope"];

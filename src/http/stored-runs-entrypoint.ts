@@ -16,15 +16,12 @@ const mounted = new Map<string, Deployment>();
 /** One for all deployments of this script, whichever of them it is exported from. */
 export function createStoredRuns(deployment: Deployment): StoredRunsClass {
   mounted.set(deployment.path, deployment);
+  const deploymentAt = (mount = deployment.path) => (mount === deployment.path ? deployment : mounted.get(mount));
   return class StoredRuns extends WorkerEntrypoint<Env> {
     /** Resolves when the run is over; rejects when it was lost. */
     async run(order: RunOrder): Promise<void> {
       const request = new Request("https://tenantry.internal/run");
-      const running = runStored(
-        (mount = deployment.path) => mounted.get(mount),
-        { request, env: this.env, ctx: this.ctx },
-        order,
-      );
+      const running = runStored(deploymentAt, { request, env: this.env, ctx: this.ctx }, order);
       // The object that started the run may be reset meanwhile. The run goes on, and the object's next instance has its
       // socket.
       this.ctx.waitUntil(running);

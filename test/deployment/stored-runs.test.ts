@@ -28,7 +28,7 @@ it("a run that finds the authority away is begun again, and brings the result", 
       { timeout: 10_000 },
     )
     .toContain('"result"');
-});
+}, 30_000);
 
 /** Pays once, after it asked. Its calls may not run twice. */
 function payFeature() {
@@ -79,6 +79,7 @@ it.each([
     expect(runs()).toBe(1);
     await stream.cancel();
   },
+  30_000,
 );
 
 it("a call that is stored is answered with the place to resume it by, though its log cannot be shown yet", async () => {

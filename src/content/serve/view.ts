@@ -129,10 +129,12 @@ function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pic
   };
 }
 
-type SeenResources = Pick<View, "resources" | "resourcesByUri" | "templates" | "shelves" | "seesAll" | "sees">;
+type SeenResources = Pick<View, "resources" | "resourcesByUri" | "templates" | "shelves" | "only" | "sees">;
 
 function resourcesSeen({ sources, document, eyes }: Looking): SeenResources {
   const sees = (name: string) => isVisible(document, eyes, "resources", name);
+  const scoped = eyes.scopes && { allow: eyes.scopes.flatMap(({ resources = [] }) => resources) };
+  const only = [eyes.profile?.resources, scoped].filter((patterns) => patterns !== undefined);
   const byUri = firstOfEach(
     sources.flatMap(({ resources }) => resources).filter(({ uri }) => sees(uri)),
     ({ uri }) => uri,
@@ -146,7 +148,7 @@ function resourcesSeen({ sources, document, eyes }: Looking): SeenResources {
     resourcesByUri: byUri,
     templates: [...templates.values()],
     shelves: sources.flatMap(({ id, shelf, required = false }) => (shelf ? { source: id, shelf, required } : [])),
-    seesAll: eyes.profile?.resources === undefined && eyes.scopes === undefined,
+    ...(only.length === 0 ? {} : { only }),
     sees,
   };
 }

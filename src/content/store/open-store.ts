@@ -4,7 +4,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { Limits } from "../../tenants/document/tenant-document.ts";
+import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
 import type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
 import { recallBody, rememberBody } from "./body-cache.ts";
@@ -27,12 +27,18 @@ const MAX_TAGS = 64;
 const PAGE = 100;
 const MAX_PAGE = 1000;
 
-/** `limits`: the tenant's, for what its tools write through this store. */
+export interface Opening {
+  /** The tenant's, for what its tools write through this store. */
+  readonly limits?: Pick<Limits, "resources" | "resourceBytes">;
+  /** What alone has a part in searches and counts of tags; absent: everything. */
+  readonly only?: readonly Patterns[];
+}
+
 export function openStore(
   tenant: string,
   content: RemoteContent,
   bodies: KVNamespace,
-  limits: Pick<Limits, "resources" | "resourceBytes"> = {},
+  { limits = {}, only }: Opening = {},
 ): ResourceStore {
   return {
     list: (options = {}) => list(content, options),
@@ -47,8 +53,8 @@ export function openStore(
     write: (resource, options = {}) =>
       write({ tenant, content, bodies }, resource, { ifAbsent: false, ...options, limits }),
     delete: (uri) => content.remove(nameOf(uri)),
-    search: (query, options = {}) => search(content, query, options),
-    tags: async (options = {}) => [...(await content.tags(options.prefix ?? ""))],
+    search: (query, options = {}) => search(content, query, { ...options, only }),
+    tags: async (options = {}) => [...(await content.tags(options.prefix ?? "", only))],
     uris: (prefix, limit) => content.uris(prefix, limit),
   };
 }
@@ -243,25 +249,36 @@ export async function digestOf(bytes: Uint8Array): Promise<string> {
   return Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** A query is cut before anything looks at it: normalizing a megabyte takes seconds. */
+const MAX_QUERY_CHARACTERS = 1000;
+const MAX_WORDS = 16;
+
 /**
- * Looks for texts with all of the words; where there is none, for texts with any of them. A word also matches the
- * beginning of a longer one.
+ * Looks for texts with all of the words; where there is none, for texts with any of them. The last word, which may not be
+ * written to its end yet, also matches the beginning of a longer one.
  */
 async function search(
   content: RemoteContent,
   query: string,
-  options: { limit?: number; prefix?: string },
+  options: { limit?: number; prefix?: string; only: readonly Patterns[] | undefined },
 ): Promise<(ResourceMeta & { score: number })[]> {
   const words =
     query
+      .slice(0, MAX_QUERY_CHARACTERS)
       .normalize("NFKC")
       .match(/[\p{L}\p{N}]+/gu)
-      ?.slice(0, 32) ?? [];
+      ?.slice(0, MAX_WORDS) ?? [];
   if (words.length === 0) return [];
   const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), 100);
-  const terms = words.map((word) => `"${word}"*`);
-  const ask = (match: string) => content.search({ match, prefix: options.prefix ?? "", limit });
+  const terms = words.map((word, at) => (at === words.length - 1 && isBeginning(word) ? `"${word}"*` : `"${word}"`));
+  const { only, prefix = "" } = options;
+  const ask = (match: string) => content.search({ match, prefix, limit, ...(only === undefined ? {} : { only }) });
   const all = await ask(terms.join(" "));
   const rows = all.length > 0 || terms.length === 1 ? all : await ask(terms.join(" OR "));
   return rows.map((row) => ({ ...metaOf(row), score: row.score }));
+}
+
+/** One Latin letter begins too many words; one character of Chinese may be a word. */
+function isBeginning(word: string): boolean {
+  return word.length > 1 || word > "\u02af";
 }

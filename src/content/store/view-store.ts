@@ -29,12 +29,8 @@ export function viewStore(store: ResourceStore, sees: (uri: string) => boolean):
       return store.write(resource, options);
     },
     delete: async (uri) => visible(uri) && store.delete(uri),
-    search: async (query, options = {}) => {
-      const limit = options.limit ?? 10;
-      const found = await store.search(query, { ...options, limit: 100 });
-      return found.filter((match) => sees(match.uri)).slice(0, limit);
-    },
-    tags: (options) => tagsOf(store, options?.prefix ?? "", sees),
+    search: async (query, options) => (await store.search(query, options)).filter(({ uri }) => sees(uri)),
+    tags: (options) => store.tags(options),
     uris: async (prefix, limit) => (await store.uris(prefix, limit)).filter(sees),
   };
 }
@@ -64,26 +60,12 @@ async function listVisible(
   return cursor === undefined ? { items } : { items, cursor };
 }
 
-/** Counts what is visible, up to 1000 resources of a tag. A tag that only hidden resources have is left out. */
-async function tagsOf(
-  store: ResourceStore,
-  prefix: string,
-  sees: (uri: string) => boolean,
-): Promise<{ tag: string; count: number }[]> {
-  const counts = new Map<string, number>();
-  for (const { tag } of await store.tags({ prefix })) {
-    const { items } = await store.list({ prefix, tag, limit: 1000 });
-    const count = items.filter((item) => sees(item.uri)).length;
-    if (count > 0) counts.set(tag, count);
-  }
-  return [...counts].map(([tag, count]) => ({ tag, count }));
-}
-
 /** What `ctx.resources` is under a view. */
 export function resourcesUnder(
   { tenant, sight, bodies }: { readonly tenant: string; readonly sight: Sight; readonly bodies: KVNamespace },
   stub: TenantStub,
 ): ResourceStore {
-  const store = openStore(tenant, remote(stub, contentTables), bodies, sight.limits);
-  return sight.seesAll ? store : viewStore(store, (uri) => sight.sees(uri));
+  const { limits, only } = sight;
+  const store = openStore(tenant, remote(stub, contentTables), bodies, { limits, ...(only ? { only } : {}) });
+  return only ? viewStore(store, (uri) => sight.sees(uri)) : store;
 }

@@ -319,14 +319,14 @@ describe("resources", () => {
     expect(view.templates).toHaveLength(1);
     const uris = ["note:a", "note:secret", "note:secrets/1", "other:a"];
     expect(uris.map((uri) => view.sees(uri))).toEqual([true, false, false, false]);
-    expect(view.seesAll).toBe(false);
+    expect(view.only).toHaveLength(1);
     const scoped = look({ scopes: { a: { resources: ["code:///a"] } } }, { scopes: ["a"] });
-    expect([scoped.resources.length, scoped.templates.length, scoped.seesAll]).toEqual([1, 0, false]);
+    expect([scoped.resources.length, scoped.templates.length, scoped.only?.length]).toEqual([1, 0, 1]);
   });
 
   it("are all seen where nothing says otherwise, and of the code only what the tenant names", () => {
-    expect([look({}).seesAll, through({}).seesAll]).toEqual([true, true]);
-    expect(look({}, { scopes: [] }).seesAll).toBe(false);
+    expect([look({}).only, through({}).only]).toEqual([undefined, undefined]);
+    expect(look({}, { scopes: [] }).only).toEqual([{ allow: [] }]);
     const view = look({}, { definition: { resources: ["code:///b"] } });
     expect([...view.resourcesByUri.keys()]).toEqual(["code:///b"]);
     expect(view.templates).toEqual([]);

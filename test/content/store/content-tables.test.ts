@@ -253,7 +253,9 @@ it("reads no table whole, except to count all tags", async () => {
     for (const tag of [null, "x"]) listed(methods, { tag });
     found(methods, "apple");
     methods.uris("note:", 10);
-    const scans = () => [...statements].flatMap((statement) => scansOf(sql, statement));
+    // `found` is what a search looked at, which has a bound of its own.
+    const scans = () =>
+      [...statements].flatMap((statement) => scansOf(sql, statement)).filter((step) => step !== "SCAN found");
     expect(scans()).toEqual([]);
     methods.tags("note:");
     expect(scans()).toEqual(["SCAN resource_tags"]);

@@ -89,7 +89,18 @@ describe("search", () => {
 
   it("looks at the first words of an endless query", async () => {
     await found("word ".repeat(10_000));
-    expect(asked.map((match) => match.match(/"word"/g)?.length)).toEqual([32, 32]);
+    expect(asked.map((match) => match.match(/"word"/g)?.length)).toEqual([16, 16]);
+    await found(`${"\ufdfa".repeat(500_000)} word`);
+    expect(Math.max(...asked.map((match) => match.length))).toBeLessThan(20_000);
+  });
+
+  it("takes the last word alone for a beginning, and no single Latin letter", async () => {
+    expect(await found("banan apple")).toEqual(expect.arrayContaining(["note:apple", "note:both"]));
+    expect(asked[0]).toBe('"banan" "apple"*');
+    await found("a b");
+    expect(asked[0]).toBe('"a" "b"');
+    await found("\u8336");
+    expect(asked[0]).toBe('"\u8336"*');
   });
 
   it("forgets what was deleted", async () => {

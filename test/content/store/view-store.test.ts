@@ -7,7 +7,7 @@ import { defineResource } from "../../../src/content/define/resource.ts";
 import type { ResourceStore } from "../../../src/calls/resource-store.ts";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { viewStore } from "../../../src/content/store/view-store.ts";
+import { resourcesUnder } from "../../../src/content/store/view-store.ts";
 import { viewOf } from "../../../src/content/serve/view.ts";
 import { offerOf } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
@@ -18,17 +18,27 @@ import { putOf } from "../../support/worker/resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const storeOf = ({ id, stub }: FreshTenant) => openStore(id, remote(stub, contentTables), env.BODIES);
-const sees = (uri: string) => !uri.startsWith("note:hidden");
+const SIGHT = { cacheScope: "private", limits: {}, configOf: () => undefined } as const;
+const seenStore = ({ id, stub }: FreshTenant) =>
+  resourcesUnder(
+    {
+      tenant: id,
+      bodies: env.BODIES,
+      sight: { ...SIGHT, only: [{ deny: ["note:hidden*"] }], sees: (uri) => !uri.startsWith("note:hidden") },
+    },
+    stub,
+  );
 
 describe("what a view hides", () => {
   let store: ResourceStore;
   let whole: ResourceStore;
   beforeAll(async () => {
-    whole = storeOf(freshTenant());
+    const tenant = freshTenant();
+    whole = storeOf(tenant);
     for (const name of ["a", "hidden", "hidden/2", "z"]) {
       await whole.write({ uri: `note:${name}`, name, text: "apple", tags: [name.slice(0, 6)] });
     }
-    store = viewStore(whole, sees);
+    store = seenStore(tenant);
   });
 
   it("is neither listed nor found nor counted", async () => {
@@ -61,6 +71,53 @@ describe("what a view hides", () => {
     expect((await store.read("note:a"))?.text).toBe("apple");
     await store.write({ uri: "note:new", name: "new", text: "new" });
     expect(await store.delete("note:new")).toBe(true);
+  });
+});
+
+describe("search through a view", () => {
+  const WORDS = ["apple", "apples", "banana", "hunter", "hunter2", "z"];
+  const pick = (at: number, round: number) => WORDS[(at * 7 + round * 3) % WORDS.length] ?? "apple";
+
+  /** What is shown is the same in both; only the second tenant has hidden notes between. */
+  async function pair(): Promise<[ResourceStore, ResourceStore]> {
+    const tenants = [freshTenant(), freshTenant()] as const;
+    for (const [which, tenant] of tenants.entries()) {
+      const store = storeOf(tenant);
+      for (let at = 0; at < 12; at += 1) {
+        const text = `${pick(at, 1)} ${pick(at, 2)} ${at % 3 === 0 ? "common" : "rare"}`;
+        const hidden = {
+          uri: `note:hidden/${at}`,
+          name: "hunter2 apple",
+          text: "common rare hunter2xyz apple",
+          tags: ["h"],
+        };
+        if (which === 1) await store.write(hidden);
+        await store.write({ uri: `note:${at}`, name: pick(at, 3), text, tags: [pick(at, 4)] });
+      }
+    }
+    return [seenStore(tenants[0]), seenStore(tenants[1])];
+  }
+
+  it("answers the same, to scores and order, with and without hidden texts", async () => {
+    const [without, withHidden] = await pair();
+    const queries = WORDS.flatMap((one) => ["", ...WORDS, "common", "hunter2xyz"].map((two) => `${one} ${two}`));
+    for (const query of [...queries, "h", "hu", "hunter2x", "common rare", "nothing common"]) {
+      for (const limit of [1, 10]) {
+        const [a, b] = [await without.search(query, { limit }), await withHidden.search(query, { limit })];
+        expect(b.map(({ uri, score }) => [uri, score])).toEqual(a.map(({ uri, score }) => [uri, score]));
+      }
+    }
+    expect(await withHidden.tags()).toEqual(await without.tags());
+  }, 30_000);
+
+  it("puts what has the words in its title before what has them in its text", async () => {
+    const tenant = freshTenant();
+    const store = storeOf(tenant);
+    await store.write({ uri: "note:title", name: "apple", text: "x" });
+    await store.write({ uri: "note:tag", name: "y", text: "x", tags: ["apple"] });
+    await store.write({ uri: "note:text", name: "z", text: "apple" });
+    const found = await seenStore(tenant).search("apple");
+    expect(found.map(({ uri }) => uri)).toEqual(["note:title", "note:tag", "note:text"]);
   });
 });
 

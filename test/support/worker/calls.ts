@@ -47,7 +47,6 @@ export function callOf(about: Partial<Call> = {}): Call {
 
 export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
   const sight: Sight = about.sight ?? {
-    seesAll: true,
     cacheScope: "public",
     sees: () => true,
     limits: {},

@@ -3,6 +3,7 @@
 
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
+import { onTestFinished } from "vitest";
 import type { createWorker, Env } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -82,6 +83,9 @@ type Run = (this: object, tables: string, method: string, args: readonly unknown
 export async function authorityAway({ object }: FreshTenant): Promise<{ back: () => void; asked: () => number }> {
   let asked = 0;
   let isAway = true;
+  onTestFinished(() => {
+    isAway = false;
+  });
   await runInDurableObject(object, (instance: object) => {
     // A method of an object's own is none that can be called from elsewhere.
     const shared = Object.getPrototypeOf(instance) as { run: Run };
