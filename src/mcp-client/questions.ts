@@ -55,7 +55,6 @@ export class Questions {
   /** The work has ended: no answer is wanted any more. */
   close(): void {
     this.#isClosed = true;
-    this.#mail.close();
     for (const question of this.#working) question.abort();
     this.#open.clear();
   }

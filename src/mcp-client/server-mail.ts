@@ -18,7 +18,7 @@ export class ServerMail {
   readonly #budget: Budget;
   #underWay = 0;
   /** Answers that wait for a place. There are no more of them than questions may be open. */
-  #waiting: (() => void)[] = [];
+  readonly #waiting: (() => void)[] = [];
 
   constructor(tell: TellServer, clock: Clock) {
     this.#tell = tell;
@@ -48,11 +48,6 @@ export class ServerMail {
     if (this.#underWay >= MAX_AT_ONCE || !this.#budget.take()) return;
     this.#underWay += 1;
     await this.#send(async () => this.#tell(text, () => false));
-  }
-
-  /** Drops what waits. */
-  close(): void {
-    this.#waiting = [];
   }
 
   async #send(work: () => Promise<void>): Promise<void> {

@@ -244,6 +244,23 @@ describe("a server of era 2025", () => {
     expect(requests - 1).toBeLessThanOrEqual(500);
   });
 
+  test("that does not take a pong is not sent it again", async () => {
+    const made = await bench();
+    const posted: Promise<Response>[] = [];
+    const fetch: RemoteEndpoint["fetch"] = async (url, init) => {
+      posted.push(made.endpoint.fetch(url, init));
+      return posted.at(-1) as Promise<Response>;
+    };
+    const work = ask({ ...made, endpoint: { ...made.endpoint, fetch } }, {});
+    const stream = (await made.server.next("tools/call")).stream().event(question("p", "ping"));
+    (await made.server.next("response")).refuse(503);
+    await Promise.all(posted);
+    // The fault has been judged by then.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(made.clock.pending).not.toContain(100);
+    await finish({ stream, work });
+  });
+
   test("gets an answer again that may not have arrived", async () => {
     const made = await asked(accept, question("q"));
     (await made.server.next("response")).drop();

@@ -2,7 +2,7 @@
 // have been missed.
 
 import { expect, test } from "vitest";
-import { listen2026, missingFrom, type ListenEvent } from "../../src/mcp-client/listen-2026.ts";
+import { listen2026, missingFrom, type ListenEvent, type ListenOptions } from "../../src/mcp-client/listen-2026.ts";
 import { request2026 } from "../../src/mcp-client/outgoing.ts";
 import { ABOUT, bench, expectNothingLeft, faultOf } from "../support/mcp-bench.ts";
 import { expectOfficial } from "../support/official-schema.ts";
@@ -19,7 +19,7 @@ const acknowledged = (notifications: Json = FILTER) =>
 const changed = note("notifications/tools/list_changed");
 const ended = { jsonrpc: "2.0", id: "l", result: { resultType: "complete", _meta } };
 
-async function listening(options: { hasWorked?: boolean } = {}) {
+async function listening(options: Pick<ListenOptions, "hasWorked" | "limits"> = {}) {
   const made = await bench();
   const events = listen2026(made.endpoint, LISTEN, { ...made.options, ...options });
   const next = async (): Promise<ListenEvent | undefined> => {
@@ -52,6 +52,19 @@ test("it is a request like any other, and hears what the server agreed to", asyn
   exchange.raw(":\r\n\r\n").event(changed);
   expect(await next()).toMatchObject({ kind: "notification", message: { text: JSON.stringify(changed) } });
   await events.return?.();
+  await exchange.closed;
+});
+
+test("the lines that it may have go over all its connections", async () => {
+  const { events, next, asked, after } = await listening({ limits: { lines: 1000, linesPerSecond: 0 } });
+  const first = next();
+  (await asked()).stream().event(acknowledged()).raw(":\n".repeat(600)).end();
+  expect(await first).toMatchObject({ kind: "listening" });
+  expect(await next()).toMatchObject({ kind: "dropped" });
+  const { exchange, reading } = await after(500);
+  exchange.stream().event(acknowledged()).raw(":\n".repeat(600));
+  expect(await reading()).toMatchObject({ kind: "listening", isAgain: true });
+  expect(await faultOf(events.next())).toMatchObject({ kind: "tooLarge", what: "stream", limitLines: 1000 });
   await exchange.closed;
 });
 
