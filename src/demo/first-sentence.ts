@@ -3,9 +3,12 @@
 
 const NOT_PROSE = /^\s*(#|\||>|[-*+]\s|\d+[.)]\s|<|---|===)/;
 
+/** What is looked at of a text: a first sentence that begins later is none to describe it by. */
+const MAX_LOOKED_AT = 8192;
+
 /** The first sentence of the first paragraph, at most `limit` characters; "" where there is no prose. */
 export function firstSentence(markdown: string, limit: number): string {
-  const prose = plainText(firstParagraph(markdown));
+  const prose = plainText(firstParagraph(markdown.slice(0, MAX_LOOKED_AT)));
   const sentence = /^.*?[.!?](?=\s|$)/.exec(prose)?.[0] ?? prose;
   if (sentence.length <= limit) return sentence;
   const cut = sentence.slice(0, limit - 1);
@@ -32,9 +35,12 @@ function firstParagraph(markdown: string): string {
 }
 
 function plainText(inline: string): string {
-  return inline
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
-    .replace(/(\*\*|__|`)/g, "")
-    .replace(/\s+/g, " ")
-    .trim();
+  return (
+    inline
+      // Neither part may hold the bracket that it begins with: otherwise each of many would look through all that follows.
+      .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
+      .replace(/(\*\*|__|`)/g, "")
+      .replace(/\s+/g, " ")
+      .trim()
+  );
 }

@@ -1,5 +1,6 @@
 // Owns prompts that a tenant's document holds: templates with arguments, embedded resources and images.
 
+import { AppError } from "../../protocol/app-error.ts";
 import type { ContentBlock } from "../../protocol/outcome.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
@@ -13,8 +14,15 @@ export function documentPrompt(name: string, document: PromptDocument): Prompt {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     arguments: Object.fromEntries((document.arguments ?? []).map(({ name: argument, ...about }) => [argument, about])),
-    handler: (args, ctx) =>
-      Promise.all(messages.map(async ({ role, content }) => ({ role, content: await contentOf(content, args, ctx) }))),
+    handler: (args, ctx) => {
+      if (filledLength(messages, args) > MAX_CHARACTERS) {
+        const message = `With these arguments the prompt is larger than ${MAX_CHARACTERS} characters`;
+        throw new AppError("invalidParams", { message });
+      }
+      return Promise.all(
+        messages.map(async ({ role, content }) => ({ role, content: await contentOf(content, args, ctx) })),
+      );
+    },
   });
 }
 
@@ -35,9 +43,29 @@ async function contentOf(content: PromptContent, args: Record<string, string>, c
   }
 }
 
+const PLACEHOLDER = /\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}/g;
+/** Of all texts of a prompt, with its arguments in them: a short template may name a long argument many times. */
+const MAX_CHARACTERS = 4 * 1024 * 1024;
+
+/** Counted before anything is written. */
+function filledLength(messages: PromptDocument["messages"], args: Readonly<Record<string, string>>): number {
+  const texts = messages.map(({ content }) => {
+    if (content.type === "image") return "";
+    return content.type === "text" ? content.text : content.uri;
+  });
+  const filled = (text: string) =>
+    [...text.matchAll(PLACEHOLDER)].reduce(
+      (length, [whole, name = ""]) => length - whole.length + valueOf(args, name).length,
+      text.length,
+    );
+  return texts.reduce((sum, text) => sum + filled(text), 0);
+}
+
+function valueOf(args: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(args, name) ? (args[name] ?? "") : "";
+}
+
 /** Puts arguments in the place of `{{name}}`; one that was not given becomes the empty text. */
 function fill(template: string, args: Readonly<Record<string, string>>): string {
-  return template.replaceAll(/\{\{\s*([A-Za-z0-9_.-]+)\s*\}\}/g, (_whole, name: string) =>
-    Object.hasOwn(args, name) ? (args[name] ?? "") : "",
-  );
+  return template.replaceAll(PLACEHOLDER, (_whole, name: string) => valueOf(args, name));
 }

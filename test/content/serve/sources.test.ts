@@ -46,6 +46,21 @@ sourceContract("what is stored", async () => {
   return { make: () => storedSource({ prompts }, 3), host: hostOf(tenant), call: callOf };
 });
 
+it("a prompt of the document that its arguments would make too large is refused before it is written", async () => {
+  const text = "{{a}}".repeat(20_000);
+  const prompts = {
+    long: { arguments: [{ name: "a" }], messages: [{ role: "user", content: { type: "text", text } }] },
+  } as const;
+  const [prompt] = storedSource({ prompts }, 1).prompts;
+  const host = hostOf(freshTenant());
+  const get = (a: string) => prompt?.get({ a }, callOf({ method: "prompts/get" }), host);
+  expect(await get("x")).toMatchObject({ kind: "complete" });
+  await expect((async () => get("x".repeat(10_000)))()).resolves.toMatchObject({
+    kind: "failure",
+    error: "invalidParams",
+  });
+});
+
 describe("a tenant's offer", () => {
   it("has a prompt of its document in the place of one in code, and what features bring after its own", () => {
     const document = { prompts: { p: { messages: [] } } };
