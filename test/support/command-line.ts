@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { run } from "../../src/clients/cli/program.ts";
-import type { Terminal } from "../../src/clients/cli/terminal/terminal.ts";
+import type { Surroundings } from "../../src/clients/cli/terminal/terminal.ts";
 import { FakeAdmin, TOKEN } from "./fake-admin.ts";
 
 export interface Ended {
@@ -41,7 +41,7 @@ export class CommandLine {
     const errors: Buffer[] = [];
     const shape = { isTTY: around.tty ?? false, columns: around.columns ?? 100 };
     const stdin = Object.assign(Readable.from([Buffer.from(around.stdin ?? "")]), { isTTY: around.tty ?? false });
-    const terminal: Terminal = {
+    const terminal: Surroundings = {
       stdout: { ...shape, write: (chunk) => out.push(Buffer.from(chunk)) },
       stderr: {
         ...shape,

@@ -72,6 +72,8 @@ export class FakeAdmin {
   /** Looked at before anything else: an answer here is the answer. */
   intercept: (asked: Pick<Asked, "method" | "header"> & { readonly url: string }) => Answer | undefined = () =>
     undefined;
+  /** What an answer says instead of what it would. */
+  rewrite: (json: unknown) => unknown = (json) => json;
   /** Awaited before a body is stored, `stored`, and before its answer, `answer`. */
   gate: (moment: "store" | "answer", uri: string) => Promise<void> | void = () => {};
   #server: Server | undefined;
@@ -133,7 +135,7 @@ export class FakeAdmin {
     const { status = 200, json, body, headers = {} } = answer;
     const type = status >= 400 ? "application/problem+json" : "application/json";
     response.writeHead(status, { "content-type": type, ...headers });
-    response.end(body ?? (json === undefined ? undefined : JSON.stringify(json)));
+    response.end(body ?? (json === undefined ? undefined : JSON.stringify(this.rewrite(json))));
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {

@@ -2,7 +2,7 @@
 
 import { PassThrough } from "node:stream";
 import { run } from "../../src/clients/cli/program.ts";
-import type { Terminal } from "../../src/clients/cli/terminal/terminal.ts";
+import type { Surroundings } from "../../src/clients/cli/terminal/terminal.ts";
 import type { Json } from "./scripted-endpoint.ts";
 
 export class LocalClient {
@@ -14,7 +14,7 @@ export class LocalClient {
   stderr = "";
 
   constructor(args: readonly string[], env: Record<string, string> = {}) {
-    const terminal: Terminal = {
+    const terminal: Surroundings = {
       stdout: { write: (chunk) => this.#arrive(chunk.toString()) },
       stderr: {
         write: (chunk) => {

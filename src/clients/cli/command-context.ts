@@ -4,7 +4,9 @@
 import type { Command } from "commander";
 import { createAdminClient, type AdminClient } from "./admin/admin-client.ts";
 import { findTarget, isLoopback } from "./config.ts";
-import { ask, isInteractive, oneLine, type Terminal } from "./terminal/terminal.ts";
+import type { ShownLine } from "./terminal/output.ts";
+import { oneLine, printableJson } from "./terminal/printable.ts";
+import { ask, isInteractive, type Terminal } from "./terminal/terminal.ts";
 import { usageError } from "./exit.ts";
 
 export interface Globals {
@@ -22,7 +24,7 @@ export interface CommandContext {
   readonly namesServer: boolean;
   readonly api: AdminClient;
   /** To stdout: the value itself with --json, else what a person reads. */
-  show(value: unknown, human: () => string): void;
+  show(value: unknown, human: () => string | readonly ShownLine[]): void;
   /** To stderr, for a person only: what happened beside the result. */
   note(text: string): void;
   /** To stderr, whoever reads: what happens while a command goes on and on. */
@@ -63,8 +65,7 @@ async function openContext(terminal: Terminal, globals: Globals): Promise<Comman
     note,
     log,
     show: (value, human) => {
-      const text = json ? JSON.stringify(value, null, 2) : human();
-      if (text !== "") terminal.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+      terminal.stdout.lines([json ? printableJson(value, 2) : human()].flat());
     },
   };
 }

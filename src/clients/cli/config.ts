@@ -27,9 +27,9 @@ interface Config {
   readonly tokens?: Readonly<Record<string, string>>;
 }
 
-type Surroundings = Pick<Terminal, "env" | "cwd">;
+type Place = Pick<Terminal, "env" | "cwd">;
 
-export async function findTarget(flags: { url?: string; token?: string }, place: Surroundings): Promise<Target> {
+export async function findTarget(flags: { url?: string; token?: string }, place: Place): Promise<Target> {
   const config = await loadConfig(place);
   const url = parseUrl(flags.url ?? (place.env.TENANTRY_URL || undefined) ?? config.url ?? DEFAULT_URL);
   if (flags.token !== undefined) return { url, token: parseToken(flags.token), tokenFrom: "--token" };
@@ -72,12 +72,12 @@ async function developmentToken(url: string, cwd: string): Promise<string | unde
   }
 }
 
-export function configFile({ env }: Surroundings): string {
+export function configFile({ env }: Place): string {
   const folder = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config");
   return join(folder, "tenantry", "config.json");
 }
 
-async function loadConfig(place: Surroundings): Promise<Config> {
+async function loadConfig(place: Place): Promise<Config> {
   const file = configFile(place);
   let text: string;
   try {
@@ -96,13 +96,13 @@ async function loadConfig(place: Surroundings): Promise<Config> {
 }
 
 /** Keeps a server's token, and makes that server the default. */
-export async function keepToken(url: string, token: string, place: Surroundings): Promise<string> {
+export async function keepToken(url: string, token: string, place: Place): Promise<string> {
   const config = await loadConfig(place);
   return saveConfig({ ...config, url, tokens: { ...config.tokens, [url]: token } }, place);
 }
 
 /** False where no token was kept for this server. */
-export async function forgetToken(url: string, place: Surroundings): Promise<boolean> {
+export async function forgetToken(url: string, place: Place): Promise<boolean> {
   const { url: standard, tokens = {}, ...rest } = await loadConfig(place);
   if (!Object.hasOwn(tokens, url)) return false;
   const others = Object.fromEntries(Object.entries(tokens).filter(([of]) => of !== url));
@@ -111,7 +111,7 @@ export async function forgetToken(url: string, place: Surroundings): Promise<boo
 }
 
 /** Readable by its owner alone, and written to a file beside it first, so that it is never half-written. */
-async function saveConfig(config: Config, place: Surroundings): Promise<string> {
+async function saveConfig(config: Config, place: Place): Promise<string> {
   const file = configFile(place);
   const fresh = `${file}.${process.pid}`;
   try {

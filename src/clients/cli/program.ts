@@ -18,12 +18,14 @@ import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
-import { oneLine, type Terminal } from "./terminal/terminal.ts";
+import { oneLine } from "./terminal/printable.ts";
+import { openTerminal, type Surroundings, type Terminal } from "./terminal/terminal.ts";
 import { GETTING_STARTED, TOPICS } from "./commands/help-topics.ts";
 import { VERSION } from "./version.ts";
 
 /** Runs one command line to its end; never throws. */
-export async function run(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+export async function run(args: readonly string[], around: Surroundings): Promise<ExitCode> {
+  const terminal = openTerminal(around);
   try {
     const program = createProgram(terminal);
     if (args.length === 0) program.outputHelp();

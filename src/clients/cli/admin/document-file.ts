@@ -5,7 +5,8 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
-import { oneLine, readStdin, type Terminal } from "../terminal/terminal.ts";
+import { isPrintable, escapedJson, oneLine } from "../terminal/printable.ts";
+import { readStdin, type Terminal } from "../terminal/terminal.ts";
 
 export type Plain = Record<string, unknown>;
 
@@ -58,6 +59,13 @@ async function parseYaml(text: string, file: string): Promise<unknown> {
 }
 
 export async function toYaml(value: unknown): Promise<string> {
-  const { stringify } = await import("yaml");
-  return stringify(value, { lineWidth: 0 });
+  const { Document, visit } = await import("yaml");
+  const document = new Document(value);
+  visit(document, {
+    Scalar: (_key, node) => {
+      // In double quotes whatever a terminal must not see can be written as an escape, as in JSON.
+      if (typeof node.value === "string" && !isPrintable(node.value)) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  return escapedJson(document.toString({ lineWidth: 0 }));
 }

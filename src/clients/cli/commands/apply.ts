@@ -5,7 +5,8 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { appliedText, changeLines, inForce, marked, type ApplyOutcome } from "../terminal/changes.ts";
+import { appliedLines, changeLines, inForce, marked, type ApplyOutcome } from "../terminal/changes.ts";
+import type { ShownLine } from "../terminal/output.ts";
 import { readDocument, readTenantFile, type Plain, type TenantFile } from "../admin/document-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
@@ -88,8 +89,9 @@ async function applyPath(context: CommandContext, options: ApplyOptions): Promis
   const applied = await applyDocument(context, input, { ...options, unchecked: missing > 0 });
   const resources = sources && (await applyResources(context, { id, sources, applied }, options));
   const { report } = resources ?? {};
-  context.show({ tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) }, () =>
-    [applied.text, resources?.text].filter(Boolean).join("\n"),
+  context.show(
+    { tenant: id, created: applied.created, ...applied.outcome, ...(report && { resources: report }) },
+    () => [...applied.lines, ...(resources?.lines ?? [])],
   );
   endWith(context, report?.failed ?? []);
   return applied.created || applied.outcome.changes.length > 0 || resources?.changed === true;
@@ -118,7 +120,7 @@ async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Inp
 interface AppliedDocument {
   readonly created: boolean;
   readonly outcome: ApplyOutcome;
-  readonly text: string;
+  readonly lines: readonly ShownLine[];
 }
 
 interface DocumentOptions extends ApplyOptions {
@@ -141,7 +143,7 @@ async function applyDocument(
     headers: { "if-match": etag },
     json: file.document,
   });
-  return { created: false, outcome, text: appliedText(id, outcome, context.terminal) };
+  return { created: false, outcome, lines: appliedLines(id, outcome) };
 }
 
 async function currentEtag(context: CommandContext, path: readonly string[]): Promise<string | undefined> {
@@ -170,20 +172,20 @@ async function supposeFrom(
   const json = { id, document: file.document, ...file.birth };
   const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1 }, json } as const;
   const outcome = unchecked ? outcomeOf(file, true) : await context.api.json<ApplyOutcome>(ask);
-  const lines = changeLines(outcome.changes, context.terminal);
-  return { created: true, outcome, text: [`${id}: would be created`, ...lines].join("\n") };
+  const lines = changeLines(outcome.changes);
+  return { created: true, outcome, lines: [`${id}: would be created`, ...lines] };
 }
 
 async function createFrom(context: CommandContext, id: string, file: TenantFile): Promise<AppliedDocument> {
   const outcome = outcomeOf(file, false);
-  const lines = changeLines(outcome.changes, context.terminal);
+  const lines = changeLines(outcome.changes);
   const { revision, url } = await context.api.json<TenantAnswer>({
     method: "POST",
     path: ["tenants"],
     json: { id, document: file.document, ...file.birth },
   });
-  const text = [`${id}: created at ${url}`, ...lines, ...inForce(null)].join("\n");
-  return { created: true, outcome: { ...outcome, revision }, text };
+  const said = [`${id}: created at ${url}`, ...lines, ...inForce(null)];
+  return { created: true, outcome: { ...outcome, revision }, lines: said };
 }
 
 /**
@@ -223,25 +225,25 @@ async function applyResources(context: CommandContext, into: Into, options: Appl
   const wanted = new Set(sources.map(({ uri }) => uri));
   const extra = options.prune === true ? [...stored.keys()].filter((uri: string) => !wanted.has(uri)) : [];
   const changed = plan.uploads.length + extra.length > 0;
-  if (options.dryRun === true) return { ...plannedOnly(context.terminal, plan, extra), changed };
+  if (options.dryRun === true) return { ...plannedOnly(plan, extra), changed };
   const report = await runUpload(context, plan, resources, options.force);
   if (report.failed.length === 0) await removeAll(resources, extra);
   const pruned = extra.length === 0 ? "" : `, ${count(extra.length, "resource")} deleted`;
-  return { report: { ...report, deleted: extra.length }, text: `${reportText(report)}${pruned}`, changed };
+  return { report: { ...report, deleted: extra.length }, lines: [`${reportText(report)}${pruned}`], changed };
 }
 
 async function removeAll(resources: StoredResources, uris: readonly string[]): Promise<void> {
   await forEachOf(uris, AT_ONCE, (uri) => resources.remove(uri, {}));
 }
 
-function plannedOnly(terminal: Terminal, plan: UploadPlan, extra: readonly string[]) {
+function plannedOnly(plan: UploadPlan, extra: readonly string[]) {
   const lines = [
-    ...plan.uploads.map(({ source, stored }) => marked(stored ? "changed" : "added", source.uri, terminal)),
-    ...extra.map((uri) => marked("removed", uri, terminal)),
+    ...plan.uploads.map(({ source, stored }) => marked(stored ? "changed" : "added", source.uri)),
+    ...extra.map((uri) => marked("removed", uri)),
   ];
   const report = { uploaded: 0, unchanged: plan.unchanged, failed: plan.tooLarge, deleted: 0 };
   const wouldBe = { upload: plan.uploads.map(({ source }) => source.uri), delete: extra };
   const head =
     lines.length === 0 ? "Resources: nothing to change" : `Resources: ${count(lines.length, "change")}, not applied`;
-  return { report: { ...report, wouldBe }, text: [head, ...lines].join("\n") };
+  return { report: { ...report, wouldBe }, lines: [head, ...lines] };
 }

@@ -9,7 +9,8 @@ import { parseCount } from "./option-values.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
 import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
-import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { oneLine } from "../terminal/printable.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   const audit = program

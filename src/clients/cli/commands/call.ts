@@ -12,13 +12,15 @@ import { act, type CommandContext } from "../command-context.ts";
 import { answerAtTerminal } from "../terminal/elicit.ts";
 import { McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
 import { bytes, cut, table } from "../terminal/table.ts";
-import { isInteractive, oneLine, printable, type Terminal } from "../terminal/terminal.ts";
+import { oneLine, printableJson } from "../terminal/printable.ts";
+import { isInteractive, type Terminal } from "../terminal/terminal.ts";
 import { CLIENT_INFO } from "../version.ts";
 import { parseArguments, signatureOf, type ToolAbout } from "./tool-arguments.ts";
 
 interface CallOptions {
   readonly jsonArgs?: string;
   readonly key?: string;
+  readonly raw?: true;
 }
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
@@ -32,6 +34,7 @@ export function addCallCommand(program: Command, terminal: Terminal): void {
     .argument("[tool]")
     .argument("[arguments...]", "key=value by the tool's schema, or key:=JSON")
     .option("--json-args <json>", "all arguments as one JSON object")
+    .option("--raw", "write texts exactly as the tool says them, control characters too")
     .option("--key <token>", "an API key of the tenant; else TENANTRY_KEY")
     .addHelpText(
       "after",
@@ -42,7 +45,8 @@ Examples:
   tenantry call demo note_list limit=5 --json | jq .structuredContent
   tenantry call acme/public search --json-args '{"query":"holiday"}' --key tnt_...
 
-Ends with ${EXIT.refused} when the tool reports an error. A tool that asks something is answered at the terminal.`,
+Ends with ${EXIT.refused} when the tool reports an error. A tool that asks something is answered at the terminal. Characters that would
+steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and --json keep them, --json as escapes.`,
     );
   act(call, terminal, runCall);
 }
@@ -65,7 +69,8 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
     const hint = near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
     throw new CliError(EXIT.notFound, `${error.message} (${hint})`, { cause: error });
   }
-  context.show(result, () => resultText(result, context.terminal));
+  if (options.raw === true && !context.json) context.terminal.stdout.bytes(Buffer.from(`${resultText(result)}\n`));
+  else context.show(result, () => resultText(result));
   if (result.isError === true) throw new CliError(EXIT.refused, "");
 }
 
@@ -144,13 +149,11 @@ interface Block {
   readonly resource?: { readonly uri: string; readonly text?: string; readonly blob?: string };
 }
 
-function resultText(result: JsonObject, terminal: Terminal): string {
+function resultText(result: JsonObject): string {
   const blocks = (result.content ?? []) as Block[];
   const { structuredContent } = result;
-  if (blocks.length === 0 && structuredContent !== undefined) return JSON.stringify(structuredContent, null, 2);
-  // A pipe gets the text as it is; a terminal gets nothing that would steer it.
-  const clean = terminal.stdout.isTTY === true ? printable : (text: string) => text;
-  return blocks.map((block) => clean(blockText(block))).join("\n");
+  if (blocks.length === 0 && structuredContent !== undefined) return printableJson(structuredContent, 2);
+  return blocks.map(blockText).join("\n");
 }
 
 function blockText({ type, text = "", data, mimeType = type, uri = "", name = "", resource }: Block): string {

@@ -10,6 +10,7 @@ import type { Terminal } from "../terminal/terminal.ts";
 /** A shell that waits longer for a server feels broken. */
 const PATIENCE_MS = 1000;
 const MAX_TENANTS = 200;
+const TENANT_ID = /^[a-z0-9-]{1,40}$/;
 
 export function addCompletionCommands(program: Command, terminal: Terminal): void {
   program
@@ -43,7 +44,8 @@ async function tenantIds(terminal: Terminal): Promise<readonly string[]> {
     const api = createAdminClient(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
     const query = { limit: MAX_TENANTS };
     const { items } = await api.json<{ items: readonly { id: string }[] }>({ path: ["tenants"], query });
-    return items.map(({ id }) => id);
+    // A shell puts what is offered into the command line as it is, so what is no name of a tenant is not offered.
+    return items.map(({ id }) => id).filter((id) => TENANT_ID.test(id));
   } catch {
     return [];
   }

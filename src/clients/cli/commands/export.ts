@@ -9,6 +9,7 @@ import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { storedResources } from "../admin/stored-resources.ts";
+import { printableJson } from "../terminal/printable.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { TenantAnswer } from "./tenant.ts";
@@ -58,7 +59,7 @@ async function exportTenant(
     resources,
   );
   // Bodies first, then the index that names them, then tenant.yaml: without that one, apply refuses the folder.
-  const index = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+  const index = entries.map((entry) => `${printableJson(entry)}\n`).join("");
   await place.writeWhole(join(folder, place.INDEX_FILE), index);
   const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
   await place.writeWhole(join(folder, place.TENANT_FILE), HEADER + (await toYaml({ id, ...birth, ...document })));

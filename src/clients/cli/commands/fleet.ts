@@ -9,7 +9,8 @@ import { parseCount } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { count } from "../terminal/table.ts";
-import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { oneLine } from "../terminal/printable.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 
 type Run = z.infer<typeof FleetRun>;
 
@@ -105,7 +106,7 @@ function showRun(context: CommandContext, run: Run): void {
     const head = dryRun
       ? `${base}: tried on ${count(total, "tenant")}, not applied`
       : `Run ${id} of ${base}: ${state}, ${done} of ${count(total, "tenant")}`;
-    const changes = (run.changes ?? []).flatMap((one) => [one.tenant, ...changeLines(one.changes, context.terminal)]);
-    return [head, ...changes, ...run.failed.map((one) => oneLine(`failed: ${one.tenant}: ${one.error}`))].join("\n");
+    const changes = (run.changes ?? []).flatMap((one) => [one.tenant, ...changeLines(one.changes)]);
+    return [head, ...changes, ...run.failed.map((one) => oneLine(`failed: ${one.tenant}: ${one.error}`))];
   });
 }

@@ -29,6 +29,7 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
     .argument("[uri]")
     .option("-o, --out <path>", "the file, or with --prefix the folder, to write")
     .option("-p, --prefix <uri>", "every resource whose URI starts with this")
+    .option("--raw", "write its bytes to a terminal too exactly as they are")
     .addHelpText(
       "after",
       `
@@ -37,7 +38,8 @@ Examples:
   tenantry resource get acme file:///logo.png -o logo.png
   tenantry resource get acme --prefix file:///handbook/ -o handbook
 
-Downloading a prefix again loads only what changed.`,
+Files and pipes get the bytes exactly as they are stored. On a terminal, characters that would steer it are replaced by ones
+that can be seen, except with --raw. Downloading a prefix again loads only what changed.`,
     );
   act(get, terminal, getResource);
 
@@ -71,6 +73,7 @@ Examples:
 interface GetOptions {
   readonly out?: string;
   readonly prefix?: string;
+  readonly raw?: true;
 }
 
 async function getResource(
@@ -80,7 +83,7 @@ async function getResource(
 ): Promise<void> {
   const [tenant, uri] = args;
   if ((uri === undefined) === (options.prefix === undefined)) throw usageError("give one URI, or --prefix");
-  if (uri !== undefined) return getOne(context, { tenant, uri }, options.out);
+  if (uri !== undefined) return getOne(context, { tenant, uri }, options);
   if (options.out === undefined) throw usageError("--prefix needs -o FOLDER");
   const prefix = options.prefix ?? "";
   const folder = resolve(context.terminal.cwd, options.out);
@@ -97,7 +100,7 @@ async function getResource(
 async function getOne(
   context: CommandContext,
   of: { tenant: string; uri: string },
-  out: string | undefined,
+  { out, raw }: GetOptions,
 ): Promise<void> {
   const resources = storedResources(context.api, of.tenant);
   const response = await resources.get(of.uri);
@@ -109,10 +112,13 @@ async function getOne(
     await download(context, [{ stored, file }], once);
     return context.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);
   }
-  if (context.terminal.stdout.isTTY === true && !looksLikeText(body)) {
+  const { stdout } = context.terminal;
+  // What a pipe gets is data for the next program: a copy that differs from what is stored would be wrong.
+  if (!stdout.isTTY || raw === true) return stdout.bytes(body);
+  if (!looksLikeText(body)) {
     throw usageError(`${of.uri} is binary (${bytes(body.byteLength)}): write it to a file with -o FILE`);
   }
-  context.terminal.stdout.write(body);
+  stdout.write(new TextDecoder().decode(body));
 }
 
 interface ListOptions {

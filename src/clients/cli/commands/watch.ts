@@ -11,7 +11,8 @@ import { CliError, EXIT } from "../exit.ts";
 import { endpointUrl, keyFor, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, repeated, type CommandContext } from "../command-context.ts";
 import { dropReason, McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
-import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { oneLine, printableJson } from "../terminal/printable.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { CLIENT_INFO } from "../version.ts";
 
 interface WatchOptions {
@@ -124,7 +125,7 @@ function filterOf({ tools, prompts, resources, resource }: WatchOptions): Subscr
 }
 
 function print({ json, terminal }: CommandContext, message: NotificationMessage): void {
-  if (json) return void terminal.stdout.write(`${JSON.stringify(message.value())}\n`);
+  if (json) return void terminal.stdout.write(`${printableJson(message.value())}\n`);
   terminal.stdout.write(`${clock(new Date())}  ${oneLine(wordsOf(message))}\n`);
 }
 

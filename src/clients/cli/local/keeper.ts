@@ -38,8 +38,9 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const args = [...argumentsFor(state, port), ...developmentVariables(token, secretsKey)];
     const child = start(wrangler, args, project);
-    child.stdout?.on("data", (chunk: Buffer) => terminal.stderr.write(chunk));
-    child.stderr?.on("data", (chunk: Buffer) => terminal.stderr.write(chunk));
+    for (const said of [child.stdout, child.stderr]) {
+      said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
+    }
     await untilOver(child, terminal);
   } finally {
     await rm(developmentTokenFile(project, port), { force: true });

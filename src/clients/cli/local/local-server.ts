@@ -58,8 +58,8 @@ function spawnKeeper({ env, cwd }: Terminal, args: readonly string[]): ChildProc
 /** What the server says goes to stderr; its last words explain why it did not start. */
 function follow(keeper: ChildProcess, terminal: Terminal, quiet: boolean): () => string {
   let kept = "";
-  keeper.stderr?.on("data", (chunk: Buffer) => {
-    kept = (kept + chunk.toString()).slice(-OUTPUT_KEPT);
+  keeper.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
+    kept = (kept + chunk).slice(-OUTPUT_KEPT);
     if (!quiet) terminal.stderr.write(chunk);
   });
   keeper.stdin?.on("error", () => {});

@@ -4,7 +4,7 @@
 import { deferred } from "./deferred.ts";
 import type { ResponseMessage } from "../../../mcp-client/message.ts";
 import type { RequestId } from "../../../protocol/jsonrpc.ts";
-import { oneLine } from "../terminal/terminal.ts";
+import { oneLine } from "../terminal/printable.ts";
 import { errorText, responseText, type LocalRequest } from "./local-message.ts";
 
 const MAX_CALLS = 1000;

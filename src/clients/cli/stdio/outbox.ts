@@ -1,14 +1,16 @@
-// Owns stdout: one message a line, whole and in order, no faster than the client reads.
+// Owns stdout: one message a line, whole and in order, no faster than the client reads. What a terminal must not see is written
+// as an escape of JSON, which is the same message: a person may look at this stream too.
 
 import { deferred } from "./deferred.ts";
-import type { Output } from "../terminal/terminal.ts";
+import type { Output } from "../terminal/output.ts";
+import { escapedJson } from "../terminal/printable.ts";
 
 export class Outbox {
-  readonly #output: Output;
+  readonly #output: Pick<Output, "write" | "drained">;
   readonly #signal: AbortSignal;
   #tail: Promise<void> = Promise.resolve();
 
-  constructor(output: Output, signal: AbortSignal) {
+  constructor(output: Pick<Output, "write" | "drained">, signal: AbortSignal) {
     this.#output = output;
     this.#signal = signal;
   }
@@ -16,16 +18,16 @@ export class Outbox {
   /** Writes the text of one JSON value as a line; settles when the client has room for the next one. */
   async write(text: string): Promise<void> {
     // In JSON a line break can only stand between tokens, so a space means the same.
-    const line = `${text.replaceAll(/[\r\n]+/g, " ")}\n`;
+    const line = `${escapedJson(text.replaceAll(/[\r\n]+/g, " "))}\n`;
     this.#tail = this.#tail.then(() => this.#put(line));
     return this.#tail;
   }
 
   async #put(line: string): Promise<void> {
-    if (this.#signal.aborted || this.#output.write(line) !== false || !this.#output.once) return;
+    if (this.#signal.aborted || this.#output.write(line)) return;
     const { promise, resolve } = deferred();
     const abort = () => resolve();
-    this.#output.once("drain", abort);
+    this.#output.drained(abort);
     this.#signal.addEventListener("abort", abort, { once: true });
     await promise;
     this.#signal.removeEventListener("abort", abort);

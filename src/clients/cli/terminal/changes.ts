@@ -4,16 +4,17 @@ import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod/mini";
 import type { Applied } from "../../../admin/contract.ts";
 import { count, time, shortJson } from "./table.ts";
-import { hasColors, oneLine, type Terminal } from "./terminal.ts";
+import type { ShownLine } from "./output.ts";
+import { oneLine } from "./printable.ts";
 
 export type ApplyOutcome = z.infer<typeof Applied>;
 export type ShownChange = ApplyOutcome["changes"][number];
 
-export const MARKS = { added: ["+", 32], removed: ["-", 31], changed: ["~", 33] } as const;
+export const MARKS = { added: ["+", "green"], removed: ["-", "red"], changed: ["~", "yellow"] } as const;
 
-export function changeLines(changes: ApplyOutcome["changes"], terminal: Terminal): string[] {
+export function changeLines(changes: ApplyOutcome["changes"]): ShownLine[] {
   return changes.map((change) => {
-    return marked(kindOf(change), changeText(change), terminal);
+    return marked(kindOf(change), changeText(change));
   });
 }
 
@@ -41,18 +42,17 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export function marked(kind: keyof typeof MARKS, text: string, terminal: Terminal): string {
+export function marked(kind: keyof typeof MARKS, text: string): ShownLine {
   const [mark, color] = MARKS[kind];
-  const line = `${mark} ${text}`;
-  return `  ${hasColors(terminal.stdout, terminal.env) ? `\u001b[${color}m${line}\u001b[0m` : line}`;
+  return { color, text: `  ${mark} ${text}` };
 }
 
-export function appliedText(name: string, applied: ApplyOutcome, terminal: Terminal): string {
+export function appliedLines(name: string, applied: ApplyOutcome): ShownLine[] {
   const { changes, dryRun, revision } = applied;
-  if (changes.length === 0) return `${name}: nothing to change (revision ${revision})`;
+  if (changes.length === 0) return [`${name}: nothing to change (revision ${revision})`];
   const what = count(changes.length, "change");
   const head = dryRun ? `${name}: ${what}, not applied` : `${name}: ${what} applied (revision ${revision})`;
-  return [head, ...changeLines(changes, terminal), ...inForce(applied.effectiveAt)].join("\n");
+  return [head, ...changeLines(changes), ...inForce(applied.effectiveAt)];
 }
 
 /** The server answers most changes before they are in force everywhere, so it is worth saying when they are. */

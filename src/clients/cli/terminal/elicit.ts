@@ -4,7 +4,8 @@
 
 import type { ServerQuestion } from "../../../mcp-client/questions.ts";
 import type { JsonObject } from "../../../protocol/jsonrpc.ts";
-import { ask, oneLine, printable, type Terminal } from "./terminal.ts";
+import { oneLine } from "./printable.ts";
+import { ask, type Terminal } from "./terminal.ts";
 
 interface Field {
   readonly type?: string;
@@ -24,9 +25,9 @@ export async function answerAtTerminal(
 }
 
 async function answer(params: JsonObject, terminal: Terminal): Promise<JsonObject> {
-  terminal.stderr.write(`${printable(typeof params.message === "string" ? params.message : "")}\n`);
+  terminal.stderr.write(`${typeof params.message === "string" ? params.message : ""}\n`);
   if (params.mode === "url") {
-    const reply = await ask(terminal, `Open ${String(params.url)} and come back. Done? [y/N] `);
+    const reply = await ask(terminal, `Open ${oneLine(String(params.url))} and come back. Done? [y/N] `);
     return { action: isYes(reply) ? "accept" : "decline" };
   }
   const schema = (params.requestedSchema ?? {}) as { properties?: Record<string, Field>; required?: string[] };

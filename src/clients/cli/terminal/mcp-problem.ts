@@ -6,7 +6,7 @@ import { rpcErrorOf } from "../../../mcp-client/message.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
 import { ServerRefused, unreachable } from "./problem.ts";
-import { oneLine } from "./terminal.ts";
+import { oneLine } from "./printable.ts";
 
 /** The server answered with a JSON-RPC error: the method did not do what it was asked. */
 export class McpRefused extends ServerRefused {

@@ -4,7 +4,7 @@
 import type { Problem } from "../../../admin/contract.ts";
 import type * as z from "zod/mini";
 import { CliError, EXIT, type ExitCode } from "../exit.ts";
-import { oneLine } from "./terminal.ts";
+import { oneLine } from "./printable.ts";
 
 type ProblemDocument = Partial<z.infer<typeof Problem>>;
 

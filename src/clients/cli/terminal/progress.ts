@@ -1,7 +1,7 @@
 // Owns the progress line: on a terminal one line that redraws itself, elsewhere nothing.
 
 import { bytes, cut } from "./table.ts";
-import type { Output } from "./terminal.ts";
+import type { Output } from "./output.ts";
 
 const REDRAW_MS = 100;
 const BAR = 20;
@@ -18,16 +18,17 @@ export interface Work {
   readonly bytes: number;
 }
 
-export function createProgressLine(output: Output, work: Work, now: () => number = Date.now): ProgressLine {
+/** Without an output nothing is drawn. */
+export function createProgressLine(output: Output | undefined, work: Work, now: () => number = Date.now): ProgressLine {
   const began = now();
   let drawn = -Infinity;
   let files = 0;
   let sent = 0;
   const draw = (force: boolean) => {
-    if (output.isTTY !== true || (!force && now() - drawn < REDRAW_MS)) return;
+    if (output?.isTTY !== true || (!force && now() - drawn < REDRAW_MS)) return;
     drawn = now();
     const line = progressLine(work, { files, bytes: Math.min(sent, work.bytes) }, now() - began);
-    output.write(`\r\u001b[2K${cut(line, (output.columns || 80) - 1)}`);
+    output.redraw(cut(line, (output.columns || 80) - 1));
   };
   return {
     addBytes: (count) => {
@@ -39,7 +40,7 @@ export function createProgressLine(output: Output, work: Work, now: () => number
       draw(files === work.files);
     },
     end: () => {
-      if (drawn > -Infinity) output.write("\r\u001b[2K");
+      if (drawn > -Infinity) output?.redraw("");
     },
   };
 }

@@ -1,6 +1,7 @@
 // Owns how values look to a person: aligned columns, sizes, times, one-line values. Refuses colour and machine formats.
 
-import { oneLine, type Output } from "./terminal.ts";
+import type { Screen } from "./output.ts";
+import { oneLine } from "./printable.ts";
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -11,12 +12,12 @@ const WIDE =
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Columns as wide as their widest cell; on a terminal the last one is cut to the line. */
-export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], output: Output): string {
+export function table(titles: readonly string[], rows: readonly (readonly Cell[])[], screen: Screen): string {
   const numeric = titles.map((_, column) => rows.every((row) => typeof row[column] === "number"));
   const lines = [titles.map((title) => title.toUpperCase()), ...rows.map((row) => row.map(cellText))];
   const widths = titles.map((_, column) => Math.max(...widthsOf(lines, column)));
   const before = widths.slice(0, -1).reduce((sum, columns) => sum + columns + GAP.length, 0);
-  const last = output.isTTY === true ? Math.max(MIN_LAST_COLUMN, (output.columns || 80) - before) : Infinity;
+  const last = screen.isTTY ? Math.max(MIN_LAST_COLUMN, (screen.columns || 80) - before) : Infinity;
   return lines
     .map((cells) =>
       cells

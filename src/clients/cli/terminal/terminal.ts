@@ -3,18 +3,12 @@
 import { createInterface, type Interface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { CliError, EXIT } from "../exit.ts";
+import { createOutput, type ByteStream, type Output } from "./output.ts";
 
-export interface Output {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  /** False says that the buffer is full: write again after "drain". */
-  write(chunk: string | Uint8Array): unknown;
-  once?(event: "drain", listener: () => void): unknown;
-}
-
-export interface Terminal {
-  readonly stdout: Output;
-  readonly stderr: Output;
+/** What the process around it offers. */
+export interface Surroundings {
+  readonly stdout: ByteStream;
+  readonly stderr: ByteStream;
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -22,13 +16,19 @@ export interface Terminal {
   readonly signal: AbortSignal;
 }
 
-/** Whether a person sits there who can be asked. */
-export function isInteractive(terminal: Terminal): boolean {
-  return terminal.stdin.isTTY === true && terminal.stderr.isTTY === true;
+export interface Terminal extends Omit<Surroundings, "stdout" | "stderr"> {
+  readonly stdout: Output;
+  readonly stderr: Output;
 }
 
-export function hasColors(output: Output, env: Terminal["env"]): boolean {
-  return output.isTTY === true && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
+/** Behind it nobody reaches a stream but through an `Output`. */
+export function openTerminal({ stdout, stderr, ...rest }: Surroundings): Terminal {
+  return { ...rest, stdout: createOutput(stdout, rest.env), stderr: createOutput(stderr, rest.env) };
+}
+
+/** Whether a person sits there who can be asked. */
+export function isInteractive(terminal: Terminal): boolean {
+  return terminal.stdin.isTTY === true && terminal.stderr.isTTY;
 }
 
 /** All questions share one reader, so that lines typed ahead answer the questions that follow. */
@@ -36,7 +36,7 @@ const readers = new WeakMap<Terminal, AsyncIterator<string>>();
 
 /** Asks on stderr, so that stdout stays what the command prints. The end of the input is an empty answer. */
 export async function ask(terminal: Terminal, question: string): Promise<string> {
-  terminal.stderr.write(printable(question));
+  terminal.stderr.write(question);
   const reader = readers.get(terminal) ?? linesOf(createInterface({ input: terminal.stdin, terminal: false }));
   readers.set(terminal, reader);
   return nextLine(reader, terminal.signal);
@@ -44,7 +44,7 @@ export async function ask(terminal: Terminal, question: string): Promise<string>
 
 /** Like `ask`, but what is typed is not shown. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
-  terminal.stderr.write(printable(question));
+  terminal.stderr.write(question);
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: terminal.stdin, output: nowhere, terminal: true });
   // While input is hidden the terminal is in raw mode, in which Ctrl+C is no signal but a character.
@@ -86,17 +86,4 @@ export async function readStdin(terminal: Terminal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of terminal.stdin) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
-}
-
-/** Makes control characters visible, so that a text from a server cannot move the cursor or hide other output. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, (char) => {
-    const code = char.charCodeAt(0);
-    return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
-  });
-}
-
-/** `printable`, and in one line. */
-export function oneLine(text: string): string {
-  return printable(text.replaceAll(/\s*[\r\n]+\s*/g, " ").replaceAll("\t", " "));
 }

@@ -161,10 +161,11 @@ test("structured content is printed where there is no other, and --json prints t
   expect(JSON.parse((await call(["demo", "note_write", "--json"])).stdout)).toEqual(result);
 });
 
-test("what a tool says cannot steer the terminal, and reaches a pipe as it is", async () => {
+test("what a tool says cannot steer a terminal, at once or from a pipe, and is kept as it is by --raw", async () => {
   const { call } = await endpoint(() => said("a\u001b[2Jb\n\tc"));
   expect((await call(["demo", "note_write"], { tty: true })).stdout).toBe("a\u241b[2Jb\n\tc\n");
-  expect((await call(["demo", "note_write"])).stdout).toBe("a\u001b[2Jb\n\tc\n");
+  expect((await call(["demo", "note_write"])).stdout).toBe("a\u241b[2Jb\n\tc\n");
+  expect((await call(["demo", "note_write", "--raw"], { tty: true })).stdout).toBe("a\u001b[2Jb\n\tc\n");
 });
 
 test("a stream's progress goes to stderr, its result to stdout", async () => {

@@ -32,6 +32,12 @@ test("commands, subcommands, options, choices and tenants are offered where they
   expect(await offered(cli, "completion", "")).toEqual(["bash", "zsh", "fish"]);
 });
 
+test("what a server calls a tenant is offered only where it is a name of one", async () => {
+  const { admin, cli } = await commandLine();
+  for (const id of ["acme", "a;reboot", "$(reboot)", "*", "a b", "a\nb"]) admin.addTenant(id);
+  expect(await offered(cli, "tenant", "show", "")).toEqual(["acme"]);
+});
+
 test("without a server there are simply no tenants to offer", async () => {
   const { admin, cli } = await commandLine();
   await admin.stop();

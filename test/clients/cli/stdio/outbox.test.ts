@@ -7,9 +7,9 @@ import { Outbox } from "../../../../src/clients/cli/stdio/outbox.ts";
 test("nothing more is written until a full stdout is drained", async () => {
   const written: string[] = [];
   const drain = new EventEmitter();
-  const write = (chunk: string | Uint8Array) => written.push(chunk.toString()) !== 1;
+  const write = (chunk: string) => written.push(chunk) !== 1;
   const outbox = new Outbox(
-    { write, once: (event, listener) => drain.once(event, listener) },
+    { write, drained: (listener) => void drain.once("drain", listener) },
     new AbortController().signal,
   );
   const first = outbox.write("1");

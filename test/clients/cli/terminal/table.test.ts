@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest";
 import { bytes, cut, facts, shortJson, table, width } from "../../../../src/clients/cli/terminal/table.ts";
-import { oneLine, printable } from "../../../../src/clients/cli/terminal/terminal.ts";
+import { oneLine, printable } from "../../../../src/clients/cli/terminal/printable.ts";
 
-const pipe = { write: () => true };
-const terminal = { write: () => true, isTTY: true, columns: 40 };
+const pipe = { isTTY: false, columns: undefined };
+const terminal = { isTTY: true, columns: 40 };
 
 describe("a table", () => {
   test("aligns text left and numbers right, and shows nothing as a dash", () => {
