@@ -3,7 +3,7 @@
 
 import { Readable } from "node:stream";
 import type { Target } from "../config.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
 import { isTransient, serverRefusal, ServerRefused, unreachable } from "../terminal/problem.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -148,8 +148,9 @@ async function judge(outcome: Response | Error, target: Target): Promise<Respons
 }
 
 async function sendOnce(target: Target, ask: Ask, signal: AbortSignal): Promise<Response | Error> {
+  const url = urlOf(target.url, ask);
   try {
-    return await fetch(urlOf(target.url, ask), requestOf(target, ask, signal));
+    return await fetch(url, requestOf(target, ask, signal));
   } catch (error) {
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
     return error as Error;
@@ -178,6 +179,8 @@ function requestOf(target: Target, ask: Ask, signal: AbortSignal): RequestInit {
 }
 
 export function urlOf(base: string, { path, query = {} }: Pick<Ask, "path" | "query">): string {
+  // As a part of a path they would be another path: DELETE of the secret `..` would be one of the tenant.
+  if (path.some((one) => one === "." || one === "..")) throw usageError(`${path.join("/")}: names nothing`);
   const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;

@@ -2,15 +2,15 @@
 // body is not loaded again, and no file is ever seen half-written.
 
 import { createWriteStream } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import { dirname } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream as NodeReadableStream } from "node:stream/web";
 import { CliError, EXIT } from "../exit.ts";
 import { fileError, isFileError } from "./file-error.ts";
 import { forEachOf } from "./pool.ts";
+import { makeParents, partBeside } from "./target-folder.ts";
 import { unreachable } from "../terminal/problem.ts";
 import { createProgressLine, type ProgressLine } from "../terminal/progress.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -19,6 +19,8 @@ import { AT_ONCE } from "./upload.ts";
 
 export interface WantedFile {
   readonly stored: Pick<Stored, "uri" | "size" | "sha256">;
+  /** The folder that the file must be in. */
+  readonly root: string;
   readonly file: string;
 }
 
@@ -57,14 +59,14 @@ async function isThere({ stored, file }: WantedFile): Promise<boolean> {
 
 async function load(
   context: CommandContext,
-  { stored, file }: WantedFile,
+  { stored, root, file }: WantedFile,
   resources: StoredResources,
   progress: ProgressLine,
 ): Promise<void> {
-  const part = `${file}.part`;
+  const part = partBeside(file);
   const response = await resources.get(stored.uri);
   try {
-    await mkdir(dirname(file), { recursive: true });
+    await makeParents(root, file);
     const hash = await writeBody(response, part, progress, context.terminal.signal);
     if (hash !== stored.sha256) {
       throw new CliError(EXIT.conflict, `${stored.uri} changed while it was loaded: run the same command again`);
@@ -94,6 +96,8 @@ async function writeBody(
     },
   });
   const body = response.body as NodeReadableStream<Uint8Array> | null;
-  await pipeline(body ? Readable.fromWeb(body) : Readable.from([]), watch, createWriteStream(file), { signal });
+  await pipeline(body ? Readable.fromWeb(body) : Readable.from([]), watch, createWriteStream(file, { flags: "wx" }), {
+    signal,
+  });
   return hash.digest("hex");
 }

@@ -1,11 +1,12 @@
 // Owns a tenant as a folder: `tenant.yaml`, `bases/` (the documents it extends), `resources.ndjson` (one line a
 // resource) and the bodies under `resources/`. Refuses an index that points outside its folder.
 
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { extname, join, normalize } from "node:path";
-import { usageError } from "../exit.ts";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { CliError, usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
 import { fieldsOf, sha256, sha256OfFile, type Fields, type Stored } from "./stored-resources.ts";
+import { isPlainlyInside, makeParents, partBeside, unfitBecause } from "./target-folder.ts";
 import type { UploadSource } from "./upload.ts";
 
 export const TENANT_FILE = "tenant.yaml";
@@ -115,8 +116,8 @@ function parseJson(line: string, place: string): Partial<Entry> | null {
 }
 
 function isInside(file: string): boolean {
-  const path = normalize(file);
-  return file !== "" && !/^(?:[/\\]|[A-Za-z]:)/.test(file) && !/^\.\.(?:[/\\]|$)/.test(path);
+  // Somebody may have written the index by hand, so names with a dot in front are theirs.
+  return file.split("/").every((part) => unfitBecause(part, { hidden: true }) === undefined);
 }
 
 /** The files of an export, as uploads. A file that was edited since then does not keep its exported time. */
@@ -142,15 +143,24 @@ export async function readSources(folder: string): Promise<UploadSource[] | unde
   return sources;
 }
 
-/** Writes a file beside it and renames that at the end, so that nobody ever reads half of it. */
-export async function writeWhole(file: string, content: string | Uint8Array): Promise<void> {
-  const fresh = `${file}.part`;
+/** Through a file beside it that is renamed at the end, so that nobody ever reads half of it. */
+export async function writeWhole(root: string, file: string, content: string | Uint8Array): Promise<void> {
+  const fresh = partBeside(file);
   try {
-    await mkdir(join(file, ".."), { recursive: true });
-    await writeFile(fresh, content);
+    await makeParents(root, file);
+    await writeFile(fresh, content, { flag: "wx" });
     await rename(fresh, file);
   } catch (error) {
     await rm(fresh, { force: true });
-    throw fileError(error, file);
+    throw error instanceof CliError ? error : fileError(error, file);
+  }
+}
+
+/** Deletes files of an earlier export that are not in this one. Behind a link is nothing that an export wrote. */
+export async function removeStale(folder: string, before: readonly Entry[], now: readonly Entry[]): Promise<void> {
+  const kept = new Set(now.map(({ file }) => file));
+  for (const { file: relative } of before) {
+    const file = join(folder, ...relative.split("/"));
+    if (!kept.has(relative) && (await isPlainlyInside(folder, file))) await rm(file, { force: true });
   }
 }

@@ -1,10 +1,11 @@
-// Owns files on this machine as resources: which ones a folder holds, which URI each gets, and the way back.
-// Refuses to write outside the folder it was given, whatever a URI says.
+// Owns files on this machine as resources: which ones a folder holds, which URI each gets, and the way back, which goes through
+// a target folder.
 
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
-import { CliError, EXIT, usageError } from "../exit.ts";
+import { usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
+import type { TargetFolder } from "./target-folder.ts";
 
 export interface LocalFile {
   /** The path as the person wrote it, for messages. */
@@ -99,14 +100,9 @@ function refuseTwins(files: readonly LocalFile[]): void {
   throw usageError(`${files[twin - 1]?.shown} and ${files[twin]?.shown} would both become ${files[twin]?.uri}`);
 }
 
-/** The file under `folder` that a URI becomes; throws where it would be outside or cannot be a file name. */
-export function fileOf(folder: string, prefix: string, uri: string): string {
-  const path = decode(uri.slice(prefix.length)).replace(/^\/+/, "");
-  const unfit = path === "" || path.split("/").some((part) => part === "" || part === "." || part === "..");
-  if (unfit || /[\u0000\\]/.test(path)) {
-    throw new CliError(EXIT.refused, `${uri}: cannot be a file under ${folder}; get it alone with -o FILE`);
-  }
-  return join(folder, ...path.split("/"));
+/** The file that a URI becomes, where it can be one. */
+export function fileOf(target: TargetFolder, prefix: string, uri: string): string {
+  return target.fileFor(uri, decode(uri.slice(prefix.length)).replace(/^\/+/, "").split("/"));
 }
 
 function decode(text: string): string {

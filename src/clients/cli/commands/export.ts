@@ -1,6 +1,5 @@
 // Owns `tenantry export`: a tenant as a folder that `tenantry apply -f` takes.
 
-import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { download } from "../admin/download.ts";
@@ -8,6 +7,7 @@ import { toYaml, type Plain } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
 import { act, type CommandContext } from "../command-context.ts";
+import { TargetFolder } from "../admin/target-folder.ts";
 import { storedResources } from "../admin/stored-resources.ts";
 import { printableJson } from "../terminal/printable.ts";
 import { count } from "../terminal/table.ts";
@@ -45,31 +45,37 @@ async function exportTenant(
   const { region, jurisdiction, own: document } = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
   const before = (await place.readIndex(folder)) ?? [];
-  for (const base of document.extends ?? []) {
-    const layer = await context.api.json<Plain>({ path: ["bases", base] });
-    await place.writeWhole(join(folder, place.BASES_FOLDER, `${base}.yaml`), await toYaml(layer));
-  }
+  const target = new TargetFolder(folder);
+  // Every name is judged before anything is written.
+  const bases = (document.extends ?? []).map((base) => ({ base, file: baseFile(target, base) }));
   const resources = storedResources(context.api, id);
   const stored = [...(await resources.all("")).values()];
   const nameOf = place.createFileNames();
   const entries = stored.map((one) => place.entryOf(one, nameOf(one.uri)));
-  const loaded = await download(
-    context,
-    entries.map((entry) => ({ stored: entry, file: join(folder, ...entry.file.split("/")) })),
-    resources,
-  );
+  const wanted = entries.map((entry) => {
+    return { stored: entry, root: folder, file: target.fileFor(entry.uri, entry.file.split("/")) };
+  });
+  for (const { base, file } of bases) {
+    const layer = await context.api.json<Plain>({ path: ["bases", base] });
+    await place.writeWhole(folder, file, await toYaml(layer));
+  }
+  const loaded = await download(context, wanted, resources);
   // Bodies first, then the index that names them, then tenant.yaml: without that one, apply refuses the folder.
   const index = entries.map((entry) => `${printableJson(entry)}\n`).join("");
-  await place.writeWhole(join(folder, place.INDEX_FILE), index);
+  await place.writeWhole(folder, join(folder, place.INDEX_FILE), index);
   const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
-  await place.writeWhole(join(folder, place.TENANT_FILE), HEADER + (await toYaml({ id, ...birth, ...document })));
-  await removeStale(folder, before, entries);
+  await place.writeWhole(
+    folder,
+    join(folder, place.TENANT_FILE),
+    HEADER + (await toYaml({ id, ...birth, ...document })),
+  );
+  await place.removeStale(folder, before, entries);
   context.show({ tenant: id, folder, resources: entries.length, ...loaded }, () => {
     return `${id} is in ${folder}: ${count(entries.length, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
   });
 }
 
-async function removeStale(folder: string, before: readonly place.Entry[], now: readonly place.Entry[]): Promise<void> {
-  const kept = new Set(now.map(({ file }) => file));
-  for (const { file } of before) if (!kept.has(file)) await rm(join(folder, ...file.split("/")), { force: true });
+/** A base is one name: in a folder below, apply would not find it. */
+function baseFile(target: TargetFolder, base: string): string {
+  return target.fileFor(`the base ${base}`, [place.BASES_FOLDER, `${base}.yaml`]);
 }

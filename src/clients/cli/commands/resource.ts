@@ -1,12 +1,13 @@
 // Owns `tenantry resource`: the files and texts a tenant serves. What `put` does is in resource-put.ts.
 
 import { createHash } from "node:crypto";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { download } from "../admin/download.ts";
 import { parseCount } from "./option-values.ts";
 import { CliError, usageError } from "../exit.ts";
 import { fileOf } from "../admin/local-files.ts";
+import { TargetFolder } from "../admin/target-folder.ts";
 import { looksLikeText } from "../admin/media-type.ts";
 import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
@@ -29,6 +30,7 @@ export function addResourceCommands(program: Command, terminal: Terminal): void 
     .argument("[uri]")
     .option("-o, --out <path>", "the file, or with --prefix the folder, to write")
     .option("-p, --prefix <uri>", "every resource whose URI starts with this")
+    .option("--hidden", "with --prefix: also names that begin with a dot, such as .bashrc")
     .option("--raw", "write its bytes to a terminal too exactly as they are")
     .addHelpText(
       "after",
@@ -39,7 +41,9 @@ Examples:
   tenantry resource get acme --prefix file:///handbook/ -o handbook
 
 Files and pipes get the bytes exactly as they are stored. On a terminal, characters that would steer it are replaced by ones
-that can be seen, except with --raw. Downloading a prefix again loads only what changed.`,
+that can be seen, except with --raw. Downloading a prefix again loads
+only what changed. It writes nothing unless every URI under it can be a file of its own in the folder, on any system: names that
+lead elsewhere, that Windows takes for devices, or that differ only in case are refused.`,
     );
   act(get, terminal, getResource);
 
@@ -74,6 +78,7 @@ interface GetOptions {
   readonly out?: string;
   readonly prefix?: string;
   readonly raw?: true;
+  readonly hidden?: true;
 }
 
 async function getResource(
@@ -88,8 +93,9 @@ async function getResource(
   const prefix = options.prefix ?? "";
   const folder = resolve(context.terminal.cwd, options.out);
   const resources = storedResources(context.api, tenant);
+  const target = new TargetFolder(folder, { hidden: options.hidden === true });
   const wanted = [...(await resources.all(prefix)).values()].map((stored) => {
-    return { stored, file: fileOf(folder, prefix, stored.uri) };
+    return { stored, root: folder, file: fileOf(target, prefix, stored.uri) };
   });
   const done = await download(context, wanted, resources);
   context.show({ folder, ...done }, () => {
@@ -109,7 +115,7 @@ async function getOne(
     const stored = { uri: of.uri, size: body.byteLength, sha256: createHash("sha256").update(body).digest("hex") };
     const file = resolve(context.terminal.cwd, out);
     const once = { ...resources, get: async () => new Response(body) };
-    await download(context, [{ stored, file }], once);
+    await download(context, [{ stored, root: dirname(file), file }], once);
     return context.show({ file, size: body.byteLength }, () => `${out}: ${bytes(body.byteLength)}`);
   }
   const { stdout } = context.terminal;
