@@ -34,7 +34,7 @@ export async function findTarget(flags: { url?: string; token?: string }, place:
   const url = parseUrl(flags.url ?? (place.env.TENANTRY_URL || undefined) ?? config.url ?? DEFAULT_URL);
   if (flags.token !== undefined) return { url, token: parseToken(flags.token), tokenFrom: "--token" };
   const given = place.env.TENANTRY_TOKEN;
-  if (given) return { url, token: parseToken(given), tokenFrom: "TENANTRY_TOKEN" };
+  if (given) return { url, token: parseToken(given, "TENANTRY_TOKEN"), tokenFrom: "TENANTRY_TOKEN" };
   const kept = config.tokens?.[url];
   if (kept !== undefined) return { url, token: parseToken(kept), tokenFrom: configFile(place) };
   return { url, token: await developmentToken(url, place.cwd), tokenFrom: "npm start" };
@@ -51,9 +51,10 @@ export function parseUrl(text: string): string {
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-export function parseToken(text: string): string {
+/** `from` is what a person gave it with. */
+export function parseToken(text: string, from = "--token"): string {
   const token = text.trim();
-  if (!/^[\x21-\x7e]+$/.test(token)) throw usageError("--token: must be visible ASCII characters, without spaces");
+  if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${from}: must be visible ASCII characters, without spaces`);
   return token;
 }
 

@@ -3,9 +3,7 @@
 
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { SYSTEM_CLOCK } from "../../mcp-client/clock.ts";
-import { parseToken } from "./config.ts";
 import { usageError } from "./exit.ts";
-import type { Terminal } from "./terminal/terminal.ts";
 
 export interface McpEndpoint extends RemoteEndpoint {
   readonly hasKey: boolean;
@@ -24,12 +22,6 @@ export function mcpEndpoint(url: string, key: string | undefined): McpEndpoint {
     clock: SYSTEM_CLOCK,
     limits: { ...PATIENCE, ...SIZES },
   };
-}
-
-/** An option wins over the environment. */
-export function keyFor({ env }: Pick<Terminal, "env">, given: string | undefined): string | undefined {
-  const key = given ?? (env.TENANTRY_KEY || undefined);
-  return key === undefined ? undefined : parseToken(key);
 }
 
 /** `base` is the server; it may be a whole endpoint itself where nothing else names one. */

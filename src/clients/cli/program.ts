@@ -43,7 +43,10 @@ export function createProgram(terminal: Terminal): Command {
     .description("Run MCP endpoints for many tenants: what each one offers, who gets in, what it holds.")
     .usage("COMMAND [options]")
     .option("--url <url>", "the server; else TENANTRY_URL, else what login kept, else http://localhost:8787")
-    .option("--token <token>", "an operator's token; else TENANTRY_TOKEN, else what login kept")
+    .option(
+      "--token <token>",
+      "an operator's token, which other programs can read here; better TENANTRY_TOKEN or login",
+    )
     .option("--json", "print JSON instead of tables")
     .version(VERSION, "-V, --version", "print the version of this program")
     .option("-q, --quiet", "no notes on stderr, only errors")

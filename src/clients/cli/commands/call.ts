@@ -7,7 +7,7 @@ import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
 import type { JsonObject } from "../../../protocol/jsonrpc.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { endpointUrl, keyFor, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { endpointUrl, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { answerAtTerminal } from "../terminal/elicit.ts";
 import { McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
@@ -15,11 +15,11 @@ import { bytes, cut, table } from "../terminal/table.ts";
 import { oneLine, printableJson } from "../terminal/printable.ts";
 import { isInteractive, type Terminal } from "../terminal/terminal.ts";
 import { CLIENT_INFO } from "../version.ts";
+import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseArguments, signatureOf, type ToolAbout } from "./tool-arguments.ts";
 
-interface CallOptions {
+interface CallOptions extends KeyOptions {
   readonly jsonArgs?: string;
-  readonly key?: string;
   readonly raw?: true;
 }
 
@@ -27,15 +27,13 @@ const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
-  const call = program
-    .command("call")
+  const call = withKeyOptions(program.command("call"))
     .description("Call a tool and print its text; without a tool, list the tools.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
     .argument("[tool]")
     .argument("[arguments...]", "key=value by the tool's schema, or key:=JSON")
     .option("--json-args <json>", "all arguments as one JSON object")
     .option("--raw", "write texts exactly as the tool says them, control characters too")
-    .option("--key <token>", "an API key of the tenant; else TENANTRY_KEY")
     .addHelpText(
       "after",
       `
@@ -43,7 +41,7 @@ Examples:
   tenantry call demo                                                 which tools are there
   tenantry call demo note_write title=Hello text="My first note." tags=work,idea
   tenantry call demo note_list limit=5 --json | jq .structuredContent
-  tenantry call acme/public search --json-args '{"query":"holiday"}' --key tnt_...
+  tenantry call acme/public search --json-args '{"query":"holiday"}' --key-file key.txt
 
 Ends with ${EXIT.refused} when the tool reports an error. A tool that asks something is answered at the terminal. Characters that would
 steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and --json keep them, --json as escapes.`,
@@ -54,7 +52,7 @@ steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and
 type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonly string[]];
 
 async function runCall(context: CommandContext, [where, tool, pairs]: Args, options: CallOptions): Promise<void> {
-  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), keyFor(context.terminal, options.key));
+  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), await keyFor(context.terminal, options));
   const tools = await listTools(context, endpoint);
   if (tool === undefined) return showTools(context, tools);
   const about = tools.find(({ name }) => name === tool);

@@ -60,7 +60,9 @@ Look before you leap: tenantry diff -f tenant.yaml`,
   3. what tenantry login kept, in ~/.config/tenantry/config.json
   4. http://localhost:8787, with the development token of an npm start in this folder or one above
 
-A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key, or TENANTRY_KEY.
+A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key-file or --key,
+else TENANTRY_KEY. Arguments such as --token and --key are seen by other programs of this machine; files, stdin and the
+environment are not.
 
 Examples:
   tenantry login --url https://mcp.example.com
@@ -79,8 +81,8 @@ is tenantry stdio. In claude_desktop_config.json or .cursor/mcp.json:
     }
   }
 
-In .vscode/mcp.json the outer member is "servers". The key may stand in "args" as "--key", "tnt_...", where other programs of
-this machine can read it; in "env" they cannot.
+In .vscode/mcp.json the outer member is "servers". The key may be in a file too: "--key-file", "PATH" in "args". As "--key",
+"tnt_..." other programs of this machine can read it.
 
 Without a server, "args": ["-y", "tenantry", "stdio", "--local", "--project", "PATH"] runs the Worker in PATH for as long as
 the client runs. Its data is kept in PATH/.tenantry, for one client at a time; --state names another folder.

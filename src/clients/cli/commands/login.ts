@@ -16,10 +16,11 @@ export function addLoginCommands(program: Command, terminal: Terminal): void {
       "after",
       `
 Examples:
-  tenantry login --url https://mcp.example.com --token "$ADMIN_TOKEN"
+  tenantry login --url https://mcp.example.com
   tenantry login --url https://mcp.example.com < token.txt
+  pass show mcp/token | tenantry login --url https://mcp.example.com
 
-Without --token it is read from stdin. Several servers may be kept: the last login is the default, --url picks another.`,
+The token is asked for, or read from stdin. Other programs of this machine can read --token. Several servers may be kept: the last login is the default, --url picks another.`,
     );
   act(login, terminal, (context) => keep(context, login.optsWithGlobals<Globals>()));
 

@@ -3,7 +3,7 @@
 
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { endpointUrl, keyFor, mcpEndpoint } from "../mcp-endpoint.ts";
+import { endpointUrl, mcpEndpoint } from "../mcp-endpoint.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { Bridge } from "../stdio/bridge.ts";
@@ -12,23 +12,21 @@ import { readLines } from "../stdio/lines.ts";
 import { startLocalServer, type LocalServer } from "../local/local-server.ts";
 import { Outbox } from "../stdio/outbox.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 
-interface StdioOptions {
-  readonly key?: string;
+interface StdioOptions extends KeyOptions {
   readonly local?: true;
   readonly state?: string;
   readonly project?: string;
 }
 
 export function addStdioCommand(program: Command, terminal: Terminal): void {
-  const stdio = program
-    .command("stdio")
+  const stdio = withKeyOptions(program.command("stdio"), "taken")
     .description("Serve a tenant to a local MCP client over stdin and stdout.")
     .argument(
       "[endpoint]",
       "a tenant, tenant/profile, or the URL of any MCP endpoint; else the server's default tenant",
     )
-    .option("--key <token>", "an API key of the tenant; else TENANTRY_KEY")
     .option("--local", "start a server on this machine, for as long as the client runs")
     .option("--state <folder>", "with --local: where it keeps what is stored (default: .tenantry in the project)")
     .option("--project <folder>", "with --local: the Worker to run (default: the wrangler.toml here or above)")
@@ -37,7 +35,7 @@ export function addStdioCommand(program: Command, terminal: Terminal): void {
       `
 Examples:
   tenantry stdio demo                                       the tenant demo of the server you are logged in to
-  tenantry stdio acme/public --url https://mcp.example.com --key tnt_...
+  tenantry stdio acme/public --url https://mcp.example.com --key-file key.txt
   tenantry stdio https://mcp.example.com/mcp/acme           any MCP endpoint, by its URL
   tenantry stdio --local                                    no server needed: one starts and stops with the client
   tenantry stdio --local acme --project ./my-worker --state ./my-data
@@ -68,7 +66,7 @@ async function runStdio(
   options: StdioOptions,
 ): Promise<void> {
   const { terminal } = context;
-  const key = keyFor(terminal, options.key);
+  const key = await keyFor(terminal, options, "taken");
   const local = await localServer(context, options);
   const base = local?.url ?? context.api.base;
   const endpoint = mcpEndpoint(endpointUrl(base, where), key);

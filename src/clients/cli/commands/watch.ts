@@ -8,15 +8,15 @@ import { paramsOf, type NotificationMessage } from "../../../mcp-client/message.
 import { request2026 } from "../../../mcp-client/outgoing.ts";
 import { ERRORS } from "../../../protocol/errors.ts";
 import { CliError, EXIT } from "../exit.ts";
-import { endpointUrl, keyFor, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
+import { endpointUrl, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, repeated, type CommandContext } from "../command-context.ts";
 import { dropReason, McpRefused, mcpProblem } from "../terminal/mcp-problem.ts";
 import { oneLine, printableJson } from "../terminal/printable.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { CLIENT_INFO } from "../version.ts";
+import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 
-interface WatchOptions {
-  readonly key?: string;
+interface WatchOptions extends KeyOptions {
   readonly tools?: true;
   readonly prompts?: true;
   readonly resources?: true;
@@ -32,21 +32,19 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 export function addWatchCommand(program: Command, terminal: Terminal): void {
-  const watch = program
-    .command("watch")
+  const watch = withKeyOptions(program.command("watch"))
     .description("Print what a tenant announces, as it happens, until Ctrl+C.")
     .argument("<endpoint>", "a tenant, tenant/profile, or the URL of any MCP endpoint")
     .option("--tools", "when the list of tools changes")
     .option("--prompts", "when the list of prompts changes")
     .option("--resources", "when the list of resources changes")
     .option("--resource <uri>", "when the text of this resource changes; may be repeated", repeated)
-    .option("--key <token>", "an API key of the tenant; else TENANTRY_KEY")
     .addHelpText(
       "after",
       `
 Examples:
   tenantry watch demo                                        all three lists
-  tenantry watch acme/public --tools --key tnt_...
+  tenantry watch acme/public --tools --key-file key.txt
   tenantry watch acme --resource file:///handbook/holidays.md
   tenantry watch acme --json | jq --unbuffered .method       one JSON message a line
 
@@ -57,7 +55,7 @@ When the connection drops, it is made again, and stderr says so: what changed me
 
 async function runWatch(context: CommandContext, [where]: readonly [string], options: WatchOptions): Promise<void> {
   const { terminal } = context;
-  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), keyFor(terminal, options.key));
+  const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), await keyFor(terminal, options));
   const wanted = filterOf(options);
   for (let hasWorked = false; ; hasWorked = true) {
     const isGraceful = await listenOnce(context, endpoint, { wanted, hasWorked });

@@ -66,5 +66,5 @@ function isStream(fault: Fault): boolean {
 
 function hintOf(status: number | undefined, { hasKey }: About): string {
   if (status !== 401) return "";
-  return hasKey ? " (the key was refused)" : " (no key: set TENANTRY_KEY or give --key)";
+  return hasKey ? " (the key was refused)" : " (no key: set TENANTRY_KEY or give --key-file)";
 }

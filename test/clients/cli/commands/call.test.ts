@@ -1,8 +1,11 @@
 // Calling tools from the shell: what is sent is valid MCP 2026-07-28, and what comes back is readable or JSON.
 
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandLine, type Around, type Ended } from "../../../support/command-line.ts";
@@ -98,6 +101,35 @@ test("the operator's token never goes to an MCP endpoint, the tenant's key does"
   await call(["demo/public", "note_write", "title=a"], { env: { TENANTRY_KEY: "tnt_2" } });
   const tokens = sent.map(({ headers }) => headers.authorization);
   expect(tokens).toEqual([undefined, undefined, "Bearer tnt_1", "Bearer tnt_1", "Bearer tnt_2", "Bearer tnt_2"]);
+});
+
+test("a key comes from a file, from stdin or the environment, and an option wins", async () => {
+  const { call, sent } = await endpoint(() => said("x"));
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-key-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const file = join(folder, "key.txt");
+  await writeFile(file, "tnt_file\n");
+  const env = { TENANTRY_KEY: "tnt_env" };
+  await call(["demo", "--key-file", file], { env });
+  await call(["demo", "--key-file", "-"], { env, stdin: "tnt_stdin\n" });
+  await call(["demo"], { env });
+  expect(sent.map(({ headers }) => headers.authorization)).toEqual(
+    ["tnt_file", "tnt_stdin", "tnt_env"].map((key) => `Bearer ${key}`),
+  );
+});
+
+test.each([
+  { args: ["--key", "tnt_1", "--key-file", "key.txt"], says: "--key and --key-file: give one of them" },
+  { args: ["--key-file", "gone.txt"], says: "gone.txt: no such file" },
+  { args: ["--key-file", "-"], stdin: "two words", says: "--key-file: must be visible ASCII characters" },
+  { args: ["--key", "hush hush"], says: "--key: must be visible ASCII characters" },
+])("$args is a usage error, and no key is in it", async ({ args, stdin = "", says }) => {
+  const { call, sent } = await endpoint(() => said("x"));
+  const { exit, stderr } = await call(["demo", ...args], { stdin });
+  expect(exit).toBe(2);
+  expect(stderr).toContain(says);
+  expect(stderr).not.toMatch(/words|hush|tnt_1/);
+  expect(sent).toEqual([]);
 });
 
 test.each([
@@ -226,7 +258,7 @@ test("where a key is needed and there is none, or it is refused, the message say
   );
   expect(await call(["demo"])).toMatchObject({
     exit: 4,
-    stderr: "tenantry: No (no key: set TENANTRY_KEY or give --key)\n",
+    stderr: "tenantry: No (no key: set TENANTRY_KEY or give --key-file)\n",
   });
   expect((await call(["demo", "--key", "bad"])).stderr).toBe("tenantry: No (the key was refused)\n");
   expect((await call(["demo", "--key", "good"])).exit).toBe(0);

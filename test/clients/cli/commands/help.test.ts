@@ -126,3 +126,23 @@ test("the configuration that help and README show for a local client is JSON tha
     }
   }
 });
+
+test("whatever takes a key or token as an argument says in its help where else it can come from", async () => {
+  const { cli } = await commandLine();
+  for (const { path, command } of COMMANDS) {
+    if (!command.options.some(({ flags }) => /--(?:key|token) <token>/.test(flags))) continue;
+    const { stdout } = await cli.run(["help", ...path.split(" ")]);
+    for (const other of ["TENANTRY_KEY", "--key-file <file>"]) expect(stdout, path).toContain(other);
+    expect(stdout.split("\nExamples:")[1], path).not.toMatch(/--(?:key|token) \S/);
+  }
+  expect((await cli.run(["help"])).stdout.replaceAll(/\s+/g, " ")).toContain("better TENANTRY_TOKEN or login");
+});
+
+test("stdio does not read its key from the stdin that is its client's", async () => {
+  const { cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["stdio", "acme", "--key-file", "-"], { stdin: "tnt_1\n" });
+  expect({ exit, stderr }).toEqual({
+    exit: 2,
+    stderr: "tenantry: --key-file: stdin is the client's here; name a file\n",
+  });
+});

@@ -94,7 +94,7 @@ test("what the server does not announce is said", async () => {
 });
 
 test.each([
-  { status: 401, code: -32600, exit: 4, says: "(no key: set TENANTRY_KEY or give --key)" },
+  { status: 401, code: -32600, exit: 4, says: "(no key: set TENANTRY_KEY or give --key-file)" },
   { status: 404, code: -32601, exit: 1, says: "(this server announces nothing)" },
   { status: 404, code: -32600, exit: 3, says: "No" },
 ])("a refusal with $status and $code ends with $exit", async ({ status, code, exit, says }) => {

@@ -1,0 +1,35 @@
+// Owns with which API key a command comes to an MCP endpoint, and where it is read from. An argument is seen by every program of
+// the machine, so there is a file, stdin and the environment beside it.
+
+import type { Command } from "commander";
+import { readText } from "../admin/document-file.ts";
+import { parseToken } from "../config.ts";
+import { usageError } from "../exit.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+export interface KeyOptions {
+  readonly key?: string;
+  readonly keyFile?: string;
+}
+
+const WARNING = "an API key of the tenant, which other programs of this machine can read here; better TENANTRY_KEY";
+
+export function withKeyOptions(command: Command, stdin: "free" | "taken" = "free"): Command {
+  return command
+    .option("--key <token>", `${WARNING} or --key-file`)
+    .option("--key-file <file>", `read the API key from this file${stdin === "free" ? ", or - for stdin" : ""}`);
+}
+
+/** An option wins over the environment. */
+export async function keyFor(
+  terminal: Terminal,
+  { key, keyFile }: KeyOptions,
+  stdin: "free" | "taken" = "free",
+): Promise<string | undefined> {
+  if (key !== undefined && keyFile !== undefined) throw usageError("--key and --key-file: give one of them");
+  if (key !== undefined) return parseToken(key, "--key");
+  if (keyFile === "-" && stdin === "taken") throw usageError("--key-file: stdin is the client's here; name a file");
+  if (keyFile !== undefined) return parseToken(await readText(keyFile, terminal), "--key-file");
+  const kept = terminal.env.TENANTRY_KEY || undefined;
+  return kept === undefined ? undefined : parseToken(kept, "TENANTRY_KEY");
+}
