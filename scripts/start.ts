@@ -8,10 +8,10 @@ import { parseArgs } from "node:util";
 import {
   developmentOptions,
   developmentVariables,
+  ENVIRONMENT,
   isReady,
   keepDevelopmentToken,
   keepSecretsKey,
-  OFFLINE,
 } from "../src/clients/cli/local/development.ts";
 
 const DEFAULT_PORT = "8787";
@@ -42,7 +42,7 @@ const child = spawn(
   ],
   {
     stdio: "inherit",
-    env: { ...process.env, ...OFFLINE },
+    env: { ...process.env, ...ENVIRONMENT },
   },
 );
 process.on("exit", () => child.kill());

@@ -5,8 +5,16 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** Without these wrangler asks the network for a location that it can pretend to be in, and waits for the answer. */
-export const OFFLINE = { WRANGLER_SEND_METRICS: "false", CLOUDFLARE_CF_FETCH_ENABLED: "false" };
+/** What wrangler is told by its environment, whatever a person's own says. */
+export const ENVIRONMENT = {
+  // Without these wrangler asks the network for a place to pretend to be at, and waits for it.
+  WRANGLER_SEND_METRICS: "false",
+  CLOUDFLARE_CF_FETCH_ENABLED: "false",
+  // The explorer reads and writes all that is stored, without a token, for every page of this machine. What is traced is
+  // shown by it alone.
+  X_LOCAL_EXPLORER: "false",
+  X_LOCAL_OBSERVABILITY: "false",
+};
 
 /** Options of `wrangler dev` that a person may override on the command line. */
 export function developmentOptions(port: string, state: string): Record<string, string> {

@@ -12,9 +12,9 @@ import {
   developmentOptions,
   developmentTokenFile,
   developmentVariables,
+  ENVIRONMENT,
   keepDevelopmentToken,
   keepSecretsKey,
-  OFFLINE,
 } from "./development.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
@@ -55,7 +55,7 @@ function argumentsFor(state: string, port: string): string[] {
 
 /** In a process group of its own: wrangler starts other processes, and all of them must be ended together. */
 function start(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
-  const env = { ...process.env, ...OFFLINE };
+  const env = { ...process.env, ...ENVIRONMENT };
   const detached = process.platform !== "win32";
   return spawn(process.execPath, [wrangler, ...args], { cwd, env, detached, stdio: ["ignore", "pipe", "pipe"] });
 }
