@@ -4,15 +4,18 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
+import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import {
   developmentOptions,
-  developmentVariables,
+  developmentSecrets,
   ENVIRONMENT,
+  HOSTS,
   isReady,
   keepDevelopmentToken,
   keepSecretsKey,
 } from "../src/clients/cli/local/development.ts";
+import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 
 const DEFAULT_PORT = "8787";
 const STATE = ".wrangler/state";
@@ -21,8 +24,17 @@ const LOOK_EVERY_MS = 250;
 
 const args = process.argv.slice(2);
 // Not strict: what wrangler knows and we do not is wrangler's to judge.
-const { values: given } = parseArgs({ args, strict: false, options: { port: { type: "string" } } });
-const port = typeof given["port"] === "string" ? given["port"] : DEFAULT_PORT;
+const { values: given } = parseArgs({
+  args,
+  strict: false,
+  options: {
+    port: { type: "string" },
+    config: { type: "string", short: "c" },
+    env: { type: "string", short: "e" },
+    "env-file": { type: "string" },
+  },
+});
+const port = textOf("port") ?? DEFAULT_PORT;
 const url = `http://localhost:${port}/mcp/demo`;
 
 // Looked at before wrangler is started, because afterwards the other server would answer in our place.
@@ -30,6 +42,13 @@ if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm 
 
 const adminToken = await keepDevelopmentToken(".", port);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
+const envFile = {
+  project: dirname(textOf("config") ?? "wrangler.toml"),
+  port,
+  environment: textOf("env"),
+  isNamed: given["env-file"] !== undefined,
+};
+const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
 const child = spawn(
   "wrangler",
   [
@@ -37,15 +56,19 @@ const child = spawn(
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),
-    ...developmentVariables(adminToken, secretsKey),
+    HOSTS,
     ...args,
+    ...envFiles,
   ],
   {
     stdio: "inherit",
     env: { ...process.env, ...ENVIRONMENT },
   },
 );
-process.on("exit", () => child.kill());
+process.on("exit", () => {
+  child.kill();
+  dropEnvFile(envFile);
+});
 child.on("exit", (code) => process.exit(code ?? 0));
 child.on("error", (error) => fail(`wrangler could not be started (${error.message}); run npm ci first`));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
@@ -59,6 +82,11 @@ while (!(await isReady(url))) {
 console.log(
   `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run tenantry -- help\n  Stop           Ctrl+C\n`,
 );
+
+function textOf(name: string): string | undefined {
+  const value = given[name];
+  return typeof value === "string" ? value : undefined;
+}
 
 /** npm passes SIGTERM to the shell between us and itself, which ends without telling us. */
 function stopWithNpm(): void {

@@ -1,12 +1,14 @@
 // What `npm start` keeps from others on the same machine: pages that a browser shows, and people who list processes.
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Application, startApplication } from "../support/application.ts";
 
-const MODULES = join(import.meta.dirname, "../../node_modules");
+const ROOT = join(import.meta.dirname, "../..");
+const MODULES = join(ROOT, "node_modules");
 
 let folder: string;
 let application: Application;
@@ -63,5 +65,36 @@ describe("of the paths that wrangler serves beside the Worker", () => {
       status: 404,
       text: expect.stringContaining("Not found: MCP endpoints are at"),
     });
+  });
+});
+
+describe("what the Worker is told in secret", () => {
+  const ownFile = (name: string) => join(ROOT, ".wrangler", name);
+  const port = () => new URL(application.origin).port;
+
+  test("is in no argument of any process", () => {
+    const { stdout } = spawnSync("ps", ["-A", "-ww", "-o", "args="], { encoding: "utf8", maxBuffer: 2 ** 26 });
+    expect(stdout).toContain(`--port ${port()}`);
+    for (const secret of [application.adminToken, readFileSync(ownFile("development-secrets-key"), "utf8")]) {
+      expect(secret).toMatch(/^[A-Za-z0-9_-]{32,}$/);
+      expect(stdout.includes(secret)).toBe(false);
+    }
+  });
+
+  test("is in force: the token is an owner's, and a secret can be sealed", async () => {
+    const headers = { authorization: `Bearer ${application.adminToken}`, "content-type": "application/json" };
+    const url = `${application.origin}/admin/v1/tenants/demo/secrets/API_TOKEN`;
+    const answer = await fetch(url, { method: "PUT", headers, body: JSON.stringify({ value: "x" }) });
+    expect({ status: answer.status, text: await answer.text() }).toMatchObject({
+      status: expect.toBeOneOf([200, 201]),
+    });
+  });
+
+  test("is in files that only their owner may read", () => {
+    const files = ["development-secrets-key", `development-token-${port()}`, `development-vars-${port()}`];
+    for (const file of files) {
+      expect(existsSync(ownFile(file)), file).toBe(true);
+      expect([file, (statSync(ownFile(file)).mode & 0o777).toString(8)]).toEqual([file, "600"]);
+    }
   });
 });

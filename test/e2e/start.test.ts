@@ -1,13 +1,13 @@
 // `npm start` and what the README says of it, taken from the README: a person must be able to type what it shows.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { once } from "node:events";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Application, shellEnvironment, startApplication } from "../support/application.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -40,9 +40,58 @@ test("without arguments wrangler dev gets the documented port and a folder for w
 });
 
 test("every start seals tenants' secrets under the same key", () => {
-  const keyOf = () => argumentsOfWrangler([]).find((argument) => argument.startsWith("--var=SECRETS_KEY:"));
-  expect(keyOf()).toMatch(/^--var=SECRETS_KEY:[A-Za-z0-9_-]{43}$/);
+  const keyOf = () => /^SECRETS_KEY=(.+)$/m.exec(secretsOfWrangler([]))?.[1];
+  expect(keyOf()).toMatch(/^[A-Za-z0-9_-]{43}$/);
   expect(keyOf()).toBe(keyOf());
+});
+
+test("a start tells the Worker an admin token of its own", () => {
+  const tokenOf = () => /^DEV_ADMIN_TOKEN=(.+)$/m.exec(secretsOfWrangler([]))?.[1];
+  expect(tokenOf()).toMatch(/^[A-Za-z0-9_-]{32}$/);
+  expect(tokenOf()).not.toBe(tokenOf());
+});
+
+describe("what a Worker is told beside that", () => {
+  let project: string;
+  const told = (given: string[]) => secretsOfWrangler(given, project).replaceAll(/^(?:DEV_ADMIN|SECRETS)_.*\n/gm, "");
+  const filesOf = (given: string[]) =>
+    argumentsOfWrangler(given, project)
+      .filter((argument) => /^--env-?file=/i.test(argument))
+      .map((argument) => basename(argument));
+
+  beforeEach(() => {
+    project = mkdtempSync(join(folder, "project-"));
+  });
+
+  test("is .dev.vars, where there is one", () => {
+    writeFileSync(join(project, ".dev.vars"), "A = 'one two' # said\nexport B=$A\nSECRETS_KEY=mine\n");
+    expect(told([])).toBe("A='one two'\nB='\\$A'\n");
+    expect(filesOf([])).toEqual(["development-vars-8787"]);
+  });
+
+  test("is .dev.vars of the environment, and of the configuration's folder", () => {
+    writeFileSync(join(project, ".dev.vars"), "A=one\n");
+    writeFileSync(join(project, ".dev.vars.staging"), "A=two\n");
+    expect(told(["--env", "staging"])).toBe("A=two\n");
+    mkdirSync(join(project, "inner"));
+    writeFileSync(join(project, "inner/.dev.vars"), "A=three\n");
+    expect(told(["--config=inner/wrangler.toml"])).toBe("A=three\n");
+  });
+
+  test("is .env and its kin without one, and a file that somebody names in their place", () => {
+    expect(filesOf(["-e", "staging"])).toEqual([
+      ".env",
+      ".env.local",
+      ".env.staging",
+      ".env.staging.local",
+      "development-vars-8787",
+    ]);
+    writeFileSync(join(project, "mine"), "");
+    expect(filesOf(["--env-file=mine"])).toEqual(["--env-file=mine", "development-vars-8787"]);
+    writeFileSync(join(project, ".dev.vars"), "A=one\n");
+    expect(filesOf(["--env-file=mine"])).toEqual(["--env-file=mine", "development-vars-8787"]);
+    expect(told(["--env-file=mine"])).toBe("");
+  });
 });
 
 test.each([
@@ -53,7 +102,7 @@ test.each([
 ])("$given takes the place of $replaced", ({ given, replaced }) => {
   const args = argumentsOfWrangler(given.split(" "));
   expect(args).not.toContain(replaced);
-  expect(args.join(" ")).toMatch(new RegExp(`${given}$`));
+  expect(args.filter((argument) => !/^--env-?file=/i.test(argument)).join(" ")).toMatch(new RegExp(`${given}$`));
 });
 
 test("it prints the URL that answers, once the Worker answers", async () => {
@@ -102,17 +151,30 @@ test("a port that somebody else answers on is refused, and nothing claims to ser
 });
 
 /** The arguments that a wrangler, first in the path, is started with. */
-function argumentsOfWrangler(given: string[]): string[] {
-  const wrangler = join(folder, "wrangler");
-  writeFileSync(wrangler, `#!/bin/sh\nprintf '%s\\n' "$@"\n`);
-  chmodSync(wrangler, 0o755);
-  const { stdout } = runStart(given, `${folder}${delimiter}${process.env["PATH"] ?? ""}`);
-  return stdout.trim().split("\n");
+function argumentsOfWrangler(given: string[], cwd = ROOT): string[] {
+  return startWith("printf '%s\\n' \"$@\"", given, cwd).trim().split("\n");
 }
 
-function runStart(given: string[], path: string): { status: number | null; stdout: string; stderr: string } {
+/** The last of the files that it is given. */
+function secretsOfWrangler(given: string[], cwd = ROOT): string {
+  return startWith('for last; do :; done; cat "${last#--envFile=}"', given, cwd);
+}
+
+/** What a wrangler that does this prints. */
+function startWith(script: string, given: string[], cwd: string): string {
+  const wrangler = join(folder, "wrangler");
+  writeFileSync(wrangler, `#!/bin/sh\n${script}\n`);
+  chmodSync(wrangler, 0o755);
+  return runStart(given, `${folder}${delimiter}${process.env["PATH"] ?? ""}`, cwd).stdout;
+}
+
+function runStart(
+  given: string[],
+  path: string,
+  cwd = ROOT,
+): { status: number | null; stdout: string; stderr: string } {
   return spawnSync(process.execPath, [join(ROOT, "scripts/start.ts"), ...given], {
-    cwd: ROOT,
+    cwd,
     encoding: "utf8",
     env: { ...shellEnvironment(), PATH: path },
     timeout: 60_000,

@@ -2,8 +2,9 @@
 // told, the token of one start, when it is ready. Refuses to need the network.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { writePrivate } from "./private-file.ts";
 
 /** What wrangler is told by its environment, whatever a person's own says. */
 export const ENVIRONMENT = {
@@ -27,15 +28,15 @@ export function developmentOptions(port: string, state: string): Record<string, 
   };
 }
 
-/** Variables of the Worker that nobody may override. */
-export function developmentVariables(adminToken: string, secretsKey: string): string[] {
-  return [
-    // Other hostnames are refused, so that a web page cannot reach the Worker by pointing its own name at this machine.
-    "--var=HOSTS:localhost,127.0.0.1,[::1]",
-    // Valid for this start only. A deployed Worker has no such token unless somebody sets one.
-    `--var=DEV_ADMIN_TOKEN:${adminToken}`,
-    `--var=SECRETS_KEY:${secretsKey}`,
-  ];
+/**
+ * A variable of the Worker that nobody may override: other hostnames are refused, so that a web page cannot reach the
+ * Worker by pointing its own name at this machine.
+ */
+export const HOSTS = "--var=HOSTS:localhost,127.0.0.1,[::1]";
+
+/** What a local Worker is told in a file. The token is valid for this start only: a deployed Worker has none like it. */
+export function developmentSecrets(adminToken: string, secretsKey: string): Record<string, string> {
+  return { DEV_ADMIN_TOKEN: adminToken, SECRETS_KEY: secretsKey };
 }
 
 export function developmentTokenFile(folder: string, port: string): string {
@@ -45,9 +46,7 @@ export function developmentTokenFile(folder: string, port: string): string {
 /** Written where the command line looks when it is run in this folder; only its owner may read it. */
 export async function keepDevelopmentToken(folder: string, port: string): Promise<string> {
   const token = randomBytes(24).toString("base64url");
-  const file = developmentTokenFile(folder, port);
-  await mkdir(dirname(file), { recursive: true });
-  await writeFile(file, token, { mode: 0o600 });
+  await writePrivate(developmentTokenFile(folder, port), token);
   return token;
 }
 
@@ -57,7 +56,7 @@ export async function keepSecretsKey(file: string): Promise<string> {
     return (await readFile(file, "utf8")).trim();
   } catch {
     const key = randomBytes(32).toString("base64url");
-    await writeFile(file, key, { mode: 0o600 });
+    await writePrivate(file, key);
     return key;
   }
 }

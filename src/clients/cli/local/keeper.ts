@@ -10,12 +10,14 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import {
   developmentOptions,
+  developmentSecrets,
   developmentTokenFile,
-  developmentVariables,
   ENVIRONMENT,
+  HOSTS,
   keepDevelopmentToken,
   keepSecretsKey,
 } from "./development.ts";
+import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -36,7 +38,8 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
   try {
     const token = await keepDevelopmentToken(project, port);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
-    const args = [...argumentsFor(state, port), ...developmentVariables(token, secretsKey)];
+    const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
+    const args = [...argumentsFor(state, port), HOSTS, ...files];
     const child = start(wrangler, args, project);
     for (const said of [child.stdout, child.stderr]) {
       said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
@@ -44,6 +47,7 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     await untilOver(child, terminal);
   } finally {
     await rm(developmentTokenFile(project, port), { force: true });
+    dropEnvFile({ project, port });
     await release();
   }
 }
