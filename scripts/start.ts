@@ -16,6 +16,7 @@ import {
   keepSecretsKey,
 } from "../src/clients/cli/local/development.ts";
 import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
+import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
 
 const DEFAULT_PORT = "8787";
 const STATE = ".wrangler/state";
@@ -32,22 +33,29 @@ const { values: given } = parseArgs({
     config: { type: "string", short: "c" },
     env: { type: "string", short: "e" },
     "env-file": { type: "string" },
+    "persist-to": { type: "string" },
   },
 });
 const port = textOf("port") ?? DEFAULT_PORT;
 const url = `http://localhost:${port}/mcp/demo`;
 
-// Looked at before wrangler is started, because afterwards the other server would answer in our place.
-if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
-
-const adminToken = await keepDevelopmentToken(".", port);
-const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFile = {
   project: dirname(textOf("config") ?? "wrangler.toml"),
   port,
   environment: textOf("env"),
   isNamed: given["env-file"] !== undefined,
 };
+const lock = lockOrFail(textOf("persist-to") ?? STATE);
+let isStarted = false;
+process.on("exit", () => {
+  if (!isStarted) lock.release();
+});
+
+// Looked at before wrangler is started, because afterwards the other server would answer in our place.
+if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
+
+const adminToken = await keepDevelopmentToken(".", port);
+const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
 const child = spawn(
   "wrangler",
@@ -65,9 +73,13 @@ const child = spawn(
     env: { ...process.env, ...ENVIRONMENT },
   },
 );
+isStarted = true;
+if (child.pid !== undefined) lock.share(child.pid);
 process.on("exit", () => {
-  child.kill();
   dropEnvFile(envFile);
+  // What still runs still writes, and the lock is nobody's as soon as it has ended.
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) lock.release();
+  else child.kill();
 });
 child.on("exit", (code) => process.exit(code ?? 0));
 child.on("error", (error) => fail(`wrangler could not be started (${error.message}); run npm ci first`));
@@ -95,6 +107,14 @@ function stopWithNpm(): void {
   setInterval(() => {
     if (process.ppid !== parent) child.kill("SIGTERM");
   }, LOOK_EVERY_MS).unref();
+}
+
+function lockOrFail(folder: string): FolderLock {
+  try {
+    return lockFolder(folder, { port, option: "--persist-to" });
+  } catch (error) {
+    return fail((error as Error).message);
+  }
 }
 
 async function isTaken(wanted: number): Promise<boolean> {

@@ -1,11 +1,11 @@
 // What `npm start` keeps from others on the same machine: pages that a browser shows, and people who list processes.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Application, startApplication } from "../support/application.ts";
+import { type Application, shellEnvironment, startApplication } from "../support/application.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
@@ -97,4 +97,32 @@ describe("what the Worker is told in secret", () => {
       expect([file, (statSync(ownFile(file)).mode & 0o777).toString(8)]).toEqual([file, "600"]);
     }
   });
+});
+
+describe("the folder of what is stored", () => {
+  test("is refused to a second start, which says who has it", () => {
+    const other = startIn(join(folder, "state"));
+    expect({ status: other.status, stdout: other.stdout }).toEqual({ status: 1, stdout: "" });
+    const said = /is in use by process (\d+), a server at port (\d+); end that, or give --persist-to another folder\n$/;
+    const [, pid, port] = said.exec(other.stderr) ?? [];
+    expect(other.stderr).toContain(join(folder, "state"));
+    expect(port).toBe(new URL(application.origin).port);
+    const { stdout } = spawnSync("ps", ["-ww", "-o", "args=", "-p", pid ?? ""], { encoding: "utf8" });
+    expect(stdout).toContain(`start.ts --port ${port}`);
+  });
+
+  test("is free when its server is stopped, and when all of it is killed", async () => {
+    const storage = join(folder, "again");
+    const first = await startApplication(storage);
+    await first.kill();
+    const second = await startApplication(storage);
+    expect(startIn(storage).stderr).toContain("is in use");
+    await second.stop();
+    expect(readdirSync(storage)).not.toContain("server.pid");
+  });
+
+  function startIn(storage: string) {
+    const args = [join(ROOT, "scripts/start.ts"), "--port", "1", "--persist-to", storage];
+    return spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", env: shellEnvironment(), timeout: 60_000 });
+  }
 });

@@ -81,7 +81,7 @@ describe("with --local", () => {
     const first = await startV1(args);
     const note = { title: "Kept", text: "By the local server." };
     await first.client.callTool({ name: "note_write", arguments: note });
-    const keeper = Number(await readFile(join(state, "server.pid"), "utf8"));
+    const keeper = await keeperOf(state);
     expect(isRunning(keeper)).toBe(true);
     const other = spawnSync(process.execPath, [MAIN, "stdio", ...args], { input: "", encoding: "utf8" });
     expect({ status: other.status, stdout: other.stdout }).toEqual({ status: 6, stdout: "" });
@@ -113,12 +113,18 @@ describe("with --local", () => {
     bridge.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     const [line] = (await once(createInterface({ input: bridge.stdout }), "line")) as [string];
     expect(JSON.parse(line)).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
-    const keeper = Number(await readFile(join(state, "server.pid"), "utf8"));
+    const keeper = await keeperOf(state);
     bridge.kill("SIGKILL");
     await gone(keeper);
     expect(processesOf(state)).toEqual([]);
   });
 });
+
+/** The first of those that hold the folder. */
+async function keeperOf(state: string): Promise<number> {
+  const { runs } = JSON.parse(await readFile(join(state, "server.pid"), "utf8")) as { runs: { pid: number }[] };
+  return runs[0]?.pid ?? 0;
+}
 
 /** A process that is not our child can only be looked at. */
 async function gone(pid: number): Promise<void> {

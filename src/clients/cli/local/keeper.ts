@@ -4,7 +4,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,8 +18,8 @@ import {
   keepSecretsKey,
 } from "./development.ts";
 import { dropEnvFile, keepEnvFile } from "./env-file.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
-import { fileError } from "../admin/file-error.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const CONFIGS = ["wrangler.toml", "wrangler.jsonc", "wrangler.json"];
@@ -34,13 +34,14 @@ export interface KeptServer {
 /** Runs the server until stdin ends, which is when the bridge is gone. */
 export async function keepServer(terminal: Terminal, { project, state, port }: KeptServer): Promise<void> {
   const wrangler = findWrangler(project);
-  const release = await lock(state);
+  const lock = lockFolder(state, { port, option: "--state" });
   try {
     const token = await keepDevelopmentToken(project, port);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
     const args = [...argumentsFor(state, port), HOSTS, ...files];
     const child = start(wrangler, args, project);
+    if (child.pid !== undefined) lock.share(child.pid);
     for (const said of [child.stdout, child.stderr]) {
       said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
     }
@@ -48,7 +49,7 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
   } finally {
     await rm(developmentTokenFile(project, port), { force: true });
     dropEnvFile({ project, port });
-    await release();
+    lock.release();
   }
 }
 
@@ -85,45 +86,6 @@ function endGroup(child: ChildProcess): void {
     else process.kill(-child.pid, "SIGKILL");
   } catch {
     // Nobody is left in the group, which is what was wanted.
-  }
-}
-
-/** Takes the folder until the returned function is called: two servers on the same files would destroy them. */
-async function lock(state: string): Promise<() => Promise<void>> {
-  const file = join(state, "server.pid");
-  try {
-    await mkdir(state, { recursive: true });
-    if (!(await take(file))) {
-      const owner = Number(await readFile(file, "utf8").catch(() => "0"));
-      // The file may be left from a process that is gone, for instance when the machine was switched off.
-      if (!isAlive(owner)) await rm(file, { force: true });
-      if (isAlive(owner) || !(await take(file))) {
-        throw usageError(`${state} is in use by process ${owner}; end that, or give --state another folder`);
-      }
-    }
-  } catch (error) {
-    throw error instanceof CliError ? error : fileError(error, state);
-  }
-  return async () => rm(file, { force: true });
-}
-
-/** Writes our process id into the file. False where it exists already. */
-async function take(file: string): Promise<boolean> {
-  try {
-    await writeFile(file, String(process.pid), { flag: "wx" });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

@@ -1,0 +1,130 @@
+// Owns that a folder of stored data is one local server's at a time: two on the same files destroy them. Refuses to believe
+// a lock whose processes have ended, however they did.
+
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { CliError, usageError } from "../exit.ts";
+import { fileError } from "../admin/file-error.ts";
+
+/** Numbers of processes are used again: with when it began, it is this one and no other. */
+interface Run {
+  readonly pid: number;
+  readonly began: string;
+}
+
+interface Lock {
+  readonly port: string;
+  readonly runs: readonly Run[];
+}
+
+export interface LockOptions {
+  readonly port: string;
+  /** How a person gives another folder. */
+  readonly option: string;
+}
+
+export interface FolderLock {
+  /** Another process works on the folder: as long as it runs the folder is not free, even when we are gone. */
+  share(pid: number): void;
+  release(): void;
+}
+
+export function lockFolder(folder: string, { port, option }: LockOptions): FolderLock {
+  const file = join(folder, "server.pid");
+  const draft = `${file}.${process.pid}`;
+  const write = (pids: readonly number[]) => {
+    writeFileSync(draft, JSON.stringify({ port, runs: pids.map((pid) => ({ pid, began: beginOf(pid) })) }));
+  };
+  try {
+    mkdirSync(folder, { recursive: true });
+    write([process.pid]);
+    while (!isTaken(draft, file)) {
+      const { held, lock } = readLock(file);
+      if (held) throw inUse(folder, lock, held, option);
+      setAside(file, `${draft}.old`);
+    }
+  } catch (error) {
+    throw error instanceof CliError ? error : fileError(error, folder);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return {
+    share: (pid) => {
+      write([process.pid, pid]);
+      renameSync(draft, file);
+    },
+    release: () => rmSync(file, { force: true }),
+  };
+}
+
+function inUse(folder: string, { port }: Lock, { pid }: Run, option: string): CliError {
+  const at = port === "" ? "" : `, a server at port ${port}`;
+  return usageError(`${folder} is in use by process ${pid}${at}; end that, or give ${option} another folder`);
+}
+
+/** A link is there with everything in it or not at all, and only one can be the first. */
+function isTaken(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Somebody else may have done so, and have taken the folder: what was moved is looked at once more. */
+function setAside(file: string, aside: string): void {
+  try {
+    renameSync(file, aside);
+    if (readLock(aside).held) linkSync(aside, file);
+    rmSync(aside, { force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+function readLock(file: string): { readonly lock: Lock; readonly held: Run | undefined } {
+  const lock = lockIn(file);
+  return { lock, held: lock.runs.find(isRunning) };
+}
+
+function lockIn(file: string): Lock {
+  try {
+    const lock = JSON.parse(readFileSync(file, "utf8")) as Partial<Lock> | number;
+    // A release before this one wrote the process alone.
+    if (typeof lock === "number") return { port: "", runs: [{ pid: lock, began: beginOf(lock) }] };
+    return { port: lock.port ?? "", runs: lock.runs ?? [] };
+  } catch {
+    // It is gone, or nothing that any release has written.
+    return { port: "", runs: [] };
+  }
+}
+
+function isRunning({ pid, began }: Run): boolean {
+  const now = beginOf(pid);
+  return now === began && now !== ENDED && isAlive(pid);
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+const ENDED = "ended";
+
+/** Where the system tells it: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the field starttime. */
+function beginOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    // It has ended, and nobody has asked how: in a container often nobody ever does.
+    return state === "Z" || state === "X" ? ENDED : (fields[18] ?? "");
+  } catch {
+    return "";
+  }
+}
