@@ -12,11 +12,11 @@ import {
   ENVIRONMENT,
   HOSTS,
   isReady,
-  keepDevelopmentToken,
   keepSecretsKey,
 } from "../src/clients/cli/local/development.ts";
 import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
+import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
 const DEFAULT_PORT = "8787";
 const STATE = ".wrangler/state";
@@ -54,7 +54,7 @@ process.on("exit", () => {
 // Looked at before wrangler is started, because afterwards the other server would answer in our place.
 if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm start -- --port 9000`);
 
-const adminToken = await keepDevelopmentToken(".", port);
+const adminToken = await keepDevelopmentToken(".", port, true);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
 const child = spawn(
@@ -77,6 +77,7 @@ isStarted = true;
 if (child.pid !== undefined) lock.share(child.pid);
 process.on("exit", () => {
   dropEnvFile(envFile);
+  dropDevelopmentToken(".", port);
   // What still runs still writes, and the lock is nobody's as soon as it has ended.
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) lock.release();
   else child.kill();

@@ -1,10 +1,13 @@
 // What `npm start` keeps from others on the same machine: pages that a browser shows, and people who list processes.
 
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { delimiter, join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { freePort } from "../../scripts/fixture-server.ts";
 import { type Application, shellEnvironment, startApplication } from "../support/application.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -125,4 +128,38 @@ describe("the folder of what is stored", () => {
     const args = [join(ROOT, "scripts/start.ts"), "--port", "1", "--persist-to", storage];
     return spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", env: shellEnvironment(), timeout: 60_000 });
   }
+});
+
+test("the command line finds a server at another port by the folder that it was started in", async () => {
+  const project = join(folder, "project");
+  mkdirSync(project);
+  const port = await freePort();
+  const args = [
+    "--config",
+    join(ROOT, "wrangler.toml"),
+    "--port",
+    String(port),
+    "--persist-to",
+    join(project, "state"),
+  ];
+  const child = spawn(process.execPath, [join(ROOT, "scripts/start.ts"), ...args], {
+    cwd: project,
+    env: { ...shellEnvironment(), PATH: `${join(MODULES, ".bin")}${delimiter}${process.env["PATH"] ?? ""}` },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const ended = once(child, "exit");
+  onTestFinished(() => void child.kill());
+  for await (const line of createInterface({ input: child.stdout })) if (line.includes("Ctrl+C")) break;
+  const list = () =>
+    spawnSync(process.execPath, [join(ROOT, "src/clients/cli/main.ts"), "tenant", "list", "--json"], {
+      cwd: project,
+      encoding: "utf8",
+      env: { ...shellEnvironment(), XDG_CONFIG_HOME: project },
+    });
+  const { status, stdout, stderr } = list();
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout).toContain('"demo"');
+  child.kill();
+  await ended;
+  expect(readdirSync(join(project, ".wrangler"))).toEqual(["development-secrets-key"]);
 });

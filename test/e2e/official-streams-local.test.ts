@@ -2,12 +2,12 @@
 // demo asks for nothing but a form (stdio.test.ts) and has no call that takes long. Nothing can be cut: the bridge and its
 // server are on one machine, and end together.
 
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type PriorDiscovery, StreamableHTTPClientTransport as HttpV2 } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { developmentTokenFile } from "../../src/clients/cli/local/development.ts";
+import { developmentToken } from "../../src/clients/cli/local/token-file.ts";
 import { storeText } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { client2026 } from "../support/mcp.ts";
@@ -45,8 +45,8 @@ describe.each(WAYS)("$title", (way) => {
     const { call, read, tools, watch, said, ...connected } = await way.connect(place, person);
     const { heard, received, faults } = connected;
     const origin = await said(/serving (http:\S+)\/mcp\/lab on stdin/);
-    const token = await readFile(developmentTokenFile(FIXTURES, new URL(origin).port), "utf8");
-    const operator = operatorOf(origin, token);
+    const token = await developmentToken(FIXTURES, new URL(origin).port);
+    const operator = operatorOf(origin, token ?? "");
 
     await watch(URI);
     const other = client2026(`${origin}/mcp/lab`);

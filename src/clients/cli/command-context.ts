@@ -14,6 +14,8 @@ export interface Globals {
   readonly token?: string;
   readonly json?: true;
   readonly quiet?: true;
+  /** Of `stdio` alone. */
+  readonly local?: true;
 }
 
 export interface CommandContext {

@@ -6,11 +6,10 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { usageError } from "./exit.ts";
 import { fileError } from "./admin/file-error.ts";
+import { developmentToken, runningPorts } from "./local/token-file.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 export const DEFAULT_URL = "http://localhost:8787";
-/** Written by `npm start`, one file for each port; the token in it is valid as long as that server runs. */
-const DEVELOPMENT_TOKEN_FILE = ".wrangler/development-token-";
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 export interface Target {
@@ -29,15 +28,23 @@ interface Config {
 
 type Place = Pick<Terminal, "env" | "cwd">;
 
-export async function findTarget(flags: { url?: string; token?: string }, place: Place): Promise<Target> {
+interface Flags {
+  readonly url?: string;
+  readonly token?: string;
+  /** The command starts a server of its own: which others run is nothing to it. */
+  readonly local?: true;
+}
+
+export async function findTarget(flags: Flags, place: Place): Promise<Target> {
   const config = await loadConfig(place);
-  const url = parseUrl(flags.url ?? (place.env.TENANTRY_URL || undefined) ?? config.url ?? DEFAULT_URL);
+  const named = flags.url ?? (place.env.TENANTRY_URL || undefined) ?? config.url;
+  const url = parseUrl(named ?? (flags.local === true ? DEFAULT_URL : await startedUrl(place.cwd)));
   if (flags.token !== undefined) return { url, token: parseToken(flags.token), tokenFrom: "--token" };
   const given = place.env.TENANTRY_TOKEN;
   if (given) return { url, token: parseToken(given, "TENANTRY_TOKEN"), tokenFrom: "TENANTRY_TOKEN" };
   const kept = config.tokens?.[url];
   if (kept !== undefined) return { url, token: parseToken(kept), tokenFrom: configFile(place) };
-  return { url, token: await developmentToken(url, place.cwd), tokenFrom: "npm start" };
+  return { url, token: await localToken(url, place.cwd), tokenFrom: "npm start" };
 }
 
 /** Origin and path; without a scheme it is https, or http on this machine. */
@@ -62,15 +69,20 @@ export function isLoopback(url: string): boolean {
   return LOOPBACK.has(new URL(url).hostname);
 }
 
-/** `npm start` leaves its token in the project it runs in, this folder or one above. */
-async function developmentToken(url: string, cwd: string): Promise<string | undefined> {
-  if (!isLoopback(url)) return undefined;
-  const file = DEVELOPMENT_TOKEN_FILE + (new URL(url).port || "80");
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const found = await readFile(join(folder, file), "utf8").catch(() => undefined);
-    if (found !== undefined) return parseToken(found);
-    if (dirname(folder) === folder) return undefined;
+/** Where `npm start` runs, in this folder or one above; the documented port where nothing does. */
+async function startedUrl(cwd: string): Promise<string> {
+  const { port: usual } = new URL(DEFAULT_URL);
+  const ports = await runningPorts(cwd);
+  if (ports.length > 1 && !ports.includes(usual)) {
+    throw usageError(`npm start runs at the ports ${ports.join(" and ")}: say which, --url http://localhost:PORT`);
   }
+  return ports.length === 1 ? `http://localhost:${ports[0]}` : DEFAULT_URL;
+}
+
+async function localToken(url: string, cwd: string): Promise<string | undefined> {
+  if (!isLoopback(url)) return undefined;
+  const token = await developmentToken(cwd, new URL(url).port || "80");
+  return token === undefined ? undefined : parseToken(token);
 }
 
 export function configFile({ env }: Place): string {

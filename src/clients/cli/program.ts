@@ -42,7 +42,7 @@ export function createProgram(terminal: Terminal): Command {
   const program = new Command("tenantry")
     .description("Run MCP endpoints for many tenants: what each one offers, who gets in, what it holds.")
     .usage("COMMAND [options]")
-    .option("--url <url>", "the server; else TENANTRY_URL, else what login kept, else http://localhost:8787")
+    .option("--url <url>", "the server; else TENANTRY_URL, else what login kept, else npm start in this folder")
     .option(
       "--token <token>",
       "an operator's token, which other programs can read here; better TENANTRY_TOKEN or login",

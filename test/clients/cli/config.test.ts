@@ -2,7 +2,10 @@
 
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { spawnSync } from "node:child_process";
+import { describe, expect, test } from "vitest";
+import { findTarget } from "../../../src/clients/cli/config.ts";
+import { runOf, type Run } from "../../../src/clients/cli/local/run.ts";
 import { commandLine, CommandLine } from "../../support/command-line.ts";
 import { TOKEN } from "../../support/fake-admin.ts";
 
@@ -86,6 +89,67 @@ test("the development token of an npm start in this folder or above is used, on 
   await writeFile(join(folder, ".wrangler/development-token-80"), `${TOKEN}\n`);
   const elsewhere = await cli.run(["tenant", "list", "--url", "http://mcp.invalid"]);
   expect(elsewhere.stderr).not.toContain("the token goes to");
+});
+
+describe("without a server that is named", () => {
+  interface Started {
+    readonly port: string;
+    readonly run?: Run;
+    readonly token?: string;
+  }
+
+  /** As `npm start` leaves it. */
+  async function started(folder: string, { port, run = runOf(process.pid), token = TOKEN }: Started): Promise<void> {
+    await mkdir(join(folder, ".wrangler"), { recursive: true });
+    await writeFile(join(folder, ".wrangler", `development-token-${port}`), `${token}\n${run.pid}\n${run.began}\n`);
+  }
+
+  test("the one that npm start runs is spoken to, at whichever port, from the folder and below", async () => {
+    const { admin, cli, folder } = await bare();
+    const { port } = new URL(admin.url);
+    const ended = spawnSync(process.execPath, ["-e", ""]).pid;
+    await started(folder, { port: "1", run: { pid: ended, began: "" }, token: "ended" });
+    await started(folder, { port: "2", run: { pid: process.pid, began: "before" }, token: "of-another-process" });
+    await started(folder, { port });
+    await mkdir(join(folder, "deep"));
+    admin.addTenant("here");
+    for (const cwd of [folder, join(folder, "deep")]) {
+      const { exit, stdout, stderr } = await new CommandLine(cwd, cli.env).run(["tenant", "list"]);
+      expect({ exit, stderr }).toEqual({ exit: 0, stderr: "" });
+      expect(stdout).toContain("here");
+    }
+  });
+
+  test("the nearest folder decides", async () => {
+    const { admin, cli, folder } = await bare();
+    await started(folder, { port: "1" });
+    const near = join(folder, "near");
+    await started(near, { port: new URL(admin.url).port });
+    expect((await new CommandLine(near, cli.env).run(["tenant", "list"])).exit).toBe(0);
+  });
+
+  test("of several none is guessed, unless one has the usual port", async () => {
+    const { cli, folder } = await bare();
+    await started(folder, { port: "9700" });
+    await started(folder, { port: "9600" });
+    const { exit, stderr } = await cli.run(["tenant", "list"]);
+    expect({ exit, stderr }).toEqual({
+      exit: 2,
+      stderr: "tenantry: npm start runs at the ports 9600 and 9700: say which, --url http://localhost:PORT\n",
+    });
+    await started(folder, { port: "8787" });
+    expect(await findTarget({}, { cwd: folder, env: cli.env })).toMatchObject({ url: "http://localhost:8787" });
+  });
+
+  test("what login kept comes first, and so does a server that the command starts itself", async () => {
+    const { admin, cli, folder } = await bare();
+    await started(folder, { port: "9700" });
+    await started(folder, { port: "9600" });
+    const place = { cwd: folder, env: cli.env };
+    expect(await findTarget({ local: true }, place)).toMatchObject({ url: "http://localhost:8787" });
+    await cli.run(["login", "--url", admin.url, "--token", TOKEN]);
+    expect(await findTarget({}, place)).toMatchObject({ url: admin.url });
+  });
 });
 
 test("a token that would travel unencrypted is warned of", async () => {

@@ -3,7 +3,6 @@
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { writePrivate } from "./private-file.ts";
 
 /** What wrangler is told by its environment, whatever a person's own says. */
@@ -37,17 +36,6 @@ export const HOSTS = "--var=HOSTS:localhost,127.0.0.1,[::1]";
 /** What a local Worker is told in a file. The token is valid for this start only: a deployed Worker has none like it. */
 export function developmentSecrets(adminToken: string, secretsKey: string): Record<string, string> {
   return { DEV_ADMIN_TOKEN: adminToken, SECRETS_KEY: secretsKey };
-}
-
-export function developmentTokenFile(folder: string, port: string): string {
-  return join(folder, ".wrangler", `development-token-${port}`);
-}
-
-/** Written where the command line looks when it is run in this folder; only its owner may read it. */
-export async function keepDevelopmentToken(folder: string, port: string): Promise<string> {
-  const token = randomBytes(24).toString("base64url");
-  await writePrivate(developmentTokenFile(folder, port), token);
-  return token;
 }
 
 /** The key is kept, because what was sealed with it is kept too and must stay readable. */

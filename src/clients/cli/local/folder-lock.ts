@@ -5,12 +5,7 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "../admin/file-error.ts";
-
-/** Numbers of processes are used again: with when it began, it is this one and no other. */
-interface Run {
-  readonly pid: number;
-  readonly began: string;
-}
+import { isRunning, runOf, type Run } from "./run.ts";
 
 interface Lock {
   readonly port: string;
@@ -33,7 +28,7 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
   const file = join(folder, "server.pid");
   const draft = `${file}.${process.pid}`;
   const write = (pids: readonly number[]) => {
-    writeFileSync(draft, JSON.stringify({ port, runs: pids.map((pid) => ({ pid, began: beginOf(pid) })) }));
+    writeFileSync(draft, JSON.stringify({ port, runs: pids.map(runOf) }));
   };
   try {
     mkdirSync(folder, { recursive: true });
@@ -93,38 +88,10 @@ function lockIn(file: string): Lock {
   try {
     const lock = JSON.parse(readFileSync(file, "utf8")) as Partial<Lock> | number;
     // A release before this one wrote the process alone.
-    if (typeof lock === "number") return { port: "", runs: [{ pid: lock, began: beginOf(lock) }] };
+    if (typeof lock === "number") return { port: "", runs: [runOf(lock)] };
     return { port: lock.port ?? "", runs: lock.runs ?? [] };
   } catch {
     // It is gone, or nothing that any release has written.
     return { port: "", runs: [] };
-  }
-}
-
-function isRunning({ pid, began }: Run): boolean {
-  const now = beginOf(pid);
-  return now === began && now !== ENDED && isAlive(pid);
-}
-
-function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-const ENDED = "ended";
-
-/** Where the system tells it: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html, the field starttime. */
-function beginOf(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // It has ended, and nobody has asked how: in a container often nobody ever does.
-    return state === "Z" || state === "X" ? ENDED : (fields[18] ?? "");
-  } catch {
-    return "";
   }
 }

@@ -4,21 +4,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  developmentOptions,
-  developmentSecrets,
-  developmentTokenFile,
-  ENVIRONMENT,
-  HOSTS,
-  keepDevelopmentToken,
-  keepSecretsKey,
-} from "./development.ts";
+import { developmentOptions, developmentSecrets, ENVIRONMENT, HOSTS, keepSecretsKey } from "./development.ts";
 import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
+import { dropDevelopmentToken, keepDevelopmentToken } from "./token-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -36,7 +28,8 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
   const wrangler = findWrangler(project);
   const lock = lockFolder(state, { port, option: "--state" });
   try {
-    const token = await keepDevelopmentToken(project, port);
+    // A person who types a command does not mean the server that a client has to itself.
+    const token = await keepDevelopmentToken(project, port, false);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
     const args = [...argumentsFor(state, port), HOSTS, ...files];
@@ -47,7 +40,7 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     }
     await untilOver(child, terminal);
   } finally {
-    await rm(developmentTokenFile(project, port), { force: true });
+    dropDevelopmentToken(project, port);
     dropEnvFile({ project, port });
     lock.release();
   }

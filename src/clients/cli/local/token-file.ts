@@ -1,0 +1,61 @@
+// Owns how the command line finds a local server and its token: a file for each port, in the folder that the server was
+// started in. The token in it is valid as long as that server runs.
+
+import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { writePrivate } from "./private-file.ts";
+import { isRunning, runOf } from "./run.ts";
+
+const FOLDER = ".wrangler";
+const PREFIX = "development-token-";
+
+/** `isFound`: a command that names no server means this one. */
+export async function keepDevelopmentToken(folder: string, port: string, isFound: boolean): Promise<string> {
+  const token = randomBytes(24).toString("base64url");
+  const { pid, began } = runOf(process.pid);
+  await writePrivate(fileOf(folder, port), isFound ? `${token}\n${pid}\n${began}\n` : `${token}\n`);
+  return token;
+}
+
+/** At once, because a process that ends waits for nothing. */
+export function dropDevelopmentToken(folder: string, port: string): void {
+  rmSync(fileOf(folder, port), { force: true });
+}
+
+/** Of the server at this port that was started in this folder or one above. */
+export async function developmentToken(cwd: string, port: string): Promise<string | undefined> {
+  for (const folder of upwards(cwd)) {
+    const text = await readFile(fileOf(folder, port), "utf8").catch(() => undefined);
+    if (text !== undefined) return text.split("\n")[0];
+  }
+  return undefined;
+}
+
+/** The ports of the servers that run, of the nearest folder that has any. */
+export async function runningPorts(cwd: string): Promise<readonly string[]> {
+  for (const folder of upwards(cwd)) {
+    const names = await readdir(join(folder, FOLDER)).catch(() => []);
+    const ports = names.filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
+    const running = await Promise.all(ports.map((port) => isServed(fileOf(folder, port))));
+    const found = ports.filter((port, at) => running[at] === true && /^\d+$/.test(port));
+    if (found.length > 0) return found.toSorted((a, b) => Number(a) - Number(b));
+  }
+  return [];
+}
+
+async function isServed(file: string): Promise<boolean> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const [, pid = "", began = ""] = text.split("\n");
+  return isRunning({ pid: Number(pid), began });
+}
+
+function fileOf(folder: string, port: string): string {
+  return join(folder, FOLDER, PREFIX + port);
+}
+
+function upwards(cwd: string): readonly string[] {
+  const above = dirname(cwd);
+  return above === cwd ? [cwd] : [cwd, ...upwards(above)];
+}
