@@ -18,7 +18,7 @@ export const TEXT_URI = "bench://text";
 export const TEXT_LENGTH = 2048;
 export const TOOL_COUNT = 20;
 /** Of the admin API of the Worker under measurement. */
-export const ADMIN_TOKEN = "admin-token-of-the-bench";
+export const ADMIN_TOKEN = "admin-token-of-the-bench-0123456789";
 
 const client = { name: "bench", version: "1.0.0" };
 const meta2026 = {

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
 /** What the fixture Worker takes from whoever manages tenants; it is reached on the loopback interface only. */
-export const ADMIN_TOKEN = "admin-token-of-the-fixtures";
+export const ADMIN_TOKEN = "admin-token-of-the-fixtures-0123456789";
 /** `{tenant}.mcp.test` is that tenant's. */
 export const TENANT_HOST = "mcp.test";
 const READY_WITHIN_MS = 90_000;

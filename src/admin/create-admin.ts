@@ -5,6 +5,7 @@ import { Hono } from "hono/tiny";
 import { pathBelow } from "../deployment/mount.ts";
 import { authenticate, authorize } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
+import { weakTokenTeller } from "./owner-tokens.ts";
 import { notFound, ProblemError, respondProblem } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 import { ROUTES } from "./routes/all-routes.ts";
@@ -17,6 +18,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   const { path = "" } = options;
   const below = path === "" ? {} : { getPath: (request: Request) => pathBelow(path, new URL(request.url).pathname) };
   const app = new Hono<Bindings>(below).basePath("/admin");
+  const tellWeak = weakTokenTeller(options.onError);
   let description: string | undefined;
   app.onError((error, c) => {
     const response = respondProblem(error, c.req.raw, (unknown) => options.onError?.(unknown));
@@ -24,6 +26,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   });
   // 1. Origins, before anything is looked at.
   app.use(async (c, next) => {
+    tellWeak(c.env);
     if (originOf(options, c) === false) throw new ProblemError("forbidden-origin");
     if (c.req.method === "OPTIONS") return withHeaders(options, c, new Response(null, { status: 204, headers: CORS }));
     await next();

@@ -5,22 +5,21 @@ import { hashToken, keyIdOf } from "../auth/api-key.ts";
 import { bearerOf } from "../auth/principal.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { operatorTables } from "./platform/operator-tables.ts";
+import { OWNER_TOKENS, weakToken, weaknessOf } from "./owner-tokens.ts";
 import { platformOf } from "./platform/platform-object.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, Caller, Route } from "./route.ts";
 
-const ROOT: Caller = { name: "root", role: "owner", tenants: null };
-const DEVELOPMENT: Caller = { name: "development", role: "owner", tenants: null };
 /** Names that the audit log uses for callers without an operator's record: no operator may have one. */
-export const RESERVED_NAMES: readonly string[] = [ROOT.name, DEVELOPMENT.name, "code"];
+export const RESERVED_NAMES: readonly string[] = [...OWNER_TOKENS.map(({ caller }) => caller.name), "code"];
 
 /** Throws `unauthorized` for a token that is missing, unknown or expired. */
 export async function authenticate(request: Request, env: AdminEnv): Promise<Caller> {
   const token = bearerOf(request.headers.get("authorization"));
   if (token === null) throw refused("Authorization: Bearer TOKEN is missing");
   const hash = await hashToken(token);
-  if (await isSecret(hash, env.ADMIN_TOKEN)) return ROOT;
-  if (await isSecret(hash, env.DEV_ADMIN_TOKEN)) return DEVELOPMENT;
+  const owner = await ownerOf(hash, env);
+  if (owner) return owner;
   const operator =
     keyIdOf(token, "operator") === undefined
       ? null
@@ -32,6 +31,18 @@ export async function authenticate(request: Request, env: AdminEnv): Promise<Cal
     role: operator.role,
     tenants: operator.role === "tenant-admin" ? (operator.tenants ?? []) : null,
   };
+}
+
+/** Only who has a weak token is told that it is one. */
+async function ownerOf(hash: string, env: AdminEnv): Promise<Caller | undefined> {
+  for (const owner of OWNER_TOKENS) {
+    const token = env[owner.variable];
+    if (!(await isSecret(hash, token))) continue;
+    const weakness = weaknessOf(token ?? "");
+    if (weakness !== undefined) throw refused(weakToken(owner, weakness));
+    return owner.caller;
+  }
+  return undefined;
 }
 
 /** Compares hashes, so that the time it takes tells nothing about the secret. */

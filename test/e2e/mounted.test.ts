@@ -7,7 +7,7 @@ import { FollowedCall } from "../support/followed-call.ts";
 import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
-const ADMIN_TOKEN = "admin-token-of-a-mounted-worker";
+const ADMIN_TOKEN = "admin-token-of-a-mounted-worker-0123456789";
 
 let worker: OneWorker;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import type { Json } from "./mcp.ts";
 import { bundleWorker, compatibilityDate, OBJECTS } from "./worker-bundle.ts";
 
-export const ADMIN_TOKEN = "admin-token-of-two-workers";
+export const ADMIN_TOKEN = "admin-token-of-two-workers-0123456789";
 type Binding = keyof typeof OBJECTS;
 const NAMES = ["one", "two"] as const;
 

@@ -11,7 +11,7 @@ import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 
-export const ROOT = "root-token-of-the-tests";
+export const ROOT = "root-token-of-the-tests-0123456789";
 export const ORIGIN = "https://mcp.example.com";
 
 export const adminOptions: AdminOptions = {

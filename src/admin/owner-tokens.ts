@@ -1,0 +1,49 @@
+// Owns the owners' tokens that a Worker is told by its variables. Refuses one that could be guessed: whoever has it has
+// every tenant.
+
+import type { AdminEnv, Caller } from "./route.ts";
+
+const MIN_CHARACTERS = 32;
+/** Of 32 random hexadecimal digits, fewer are different less than once in a million times. */
+const MIN_DIFFERENT = 8;
+
+interface OwnerToken {
+  readonly variable: "ADMIN_TOKEN" | "DEV_ADMIN_TOKEN";
+  readonly caller: Caller;
+}
+
+export const OWNER_TOKENS: readonly OwnerToken[] = [
+  { variable: "ADMIN_TOKEN", caller: { name: "root", role: "owner", tenants: null } },
+  { variable: "DEV_ADMIN_TOKEN", caller: { name: "development", role: "owner", tenants: null } },
+];
+
+/** Why a token is not accepted, without a word of it; undefined: it is. */
+export function weaknessOf(token: string): string | undefined {
+  if (token.length < MIN_CHARACTERS) return `it has fewer than ${MIN_CHARACTERS} characters`;
+  if (new Set(token).size < MIN_DIFFERENT) return `it has fewer than ${MIN_DIFFERENT} different characters`;
+  return isRepeated(token) ? "it is a shorter text, repeated" : undefined;
+}
+
+/** A text that is found in itself, moved by less than its length, is made of equal parts. */
+function isRepeated(text: string): boolean {
+  return (text + text).indexOf(text, 1) < text.length;
+}
+
+export function weakToken({ variable }: OwnerToken, weakness: string): string {
+  return `The Worker's ${variable} is not accepted: ${weakness}. Make one with openssl rand -base64 32`;
+}
+
+/** Who set a weak token finds it in the log of each isolate, once and before they try it. */
+export function weakTokenTeller(onError: ((error: unknown) => void) | undefined): (env: AdminEnv) => void {
+  const told = new Set<string>();
+  return (env) => {
+    for (const owner of OWNER_TOKENS) {
+      const token = env[owner.variable];
+      if (token === undefined || token === "" || told.has(owner.variable)) continue;
+      const weakness = weaknessOf(token);
+      if (weakness === undefined) continue;
+      told.add(owner.variable);
+      onError?.(new Error(weakToken(owner, weakness)));
+    }
+  };
+}

@@ -1,0 +1,58 @@
+// Owners' tokens in the Worker's variables: one that could be guessed opens nothing, and whoever set it is told why.
+
+import { describe, expect, it } from "vitest";
+import { weaknessOf } from "../../src/admin/owner-tokens.ts";
+import { adminEnv, adminOptions, appOf, ask, ORIGIN, operator } from "../support/worker/admin.ts";
+
+const WEAK = [
+  ["secret", "it has fewer than 32 characters"],
+  ["correct-horse-battery-staple-42", "it has fewer than 32 characters"],
+  ["a".repeat(64), "it has fewer than 8 different characters"],
+  ["passwordpasswordpasswordpassword", "it has fewer than 8 different characters"],
+  ["admin12345admin12345admin12345admin12345", "it is a shorter text, repeated"],
+] as const;
+
+const VARIABLES = ["ADMIN_TOKEN", "DEV_ADMIN_TOKEN"] as const;
+
+describe.each(VARIABLES)("%s", (variable) => {
+  it.each(WEAK)("%s is refused to who has it, with the reason: %s", async (token, reason) => {
+    const refused = await ask("GET", "/tenants", { token, env: { [variable]: token } });
+    expect([refused.status, refused.body]).toMatchObject([
+      401,
+      { detail: `The Worker's ${variable} is not accepted: ${reason}. Make one with openssl rand -base64 32` },
+    ]);
+    expect(refused.text).not.toContain(token);
+  });
+
+  it("that is weak is nobody else's to hear of, and shuts nobody out", async () => {
+    const env = { [variable]: "weak" };
+    const other = await ask("GET", "/tenants", { token: "another", env });
+    expect([other.status, other.body]).toMatchObject([401, { detail: "The token is not known" }]);
+    const { token } = await operator("owner");
+    expect((await ask("GET", "/tenants", { token, env })).status).toBe(200);
+  });
+});
+
+it("a weak one is in the log of an isolate once, without itself, whoever asks first", async () => {
+  const logged: unknown[] = [];
+  const app = appOf({ ...adminOptions, onError: (error) => logged.push(error) });
+  const env = { ...adminEnv, ADMIN_TOKEN: "hunter2" };
+  for (const path of ["/admin/openapi.json", "/admin/v1/tenants"]) await app.fetch(new Request(ORIGIN + path), env);
+  expect(logged.map((error) => (error as Error).message)).toEqual([
+    "The Worker's ADMIN_TOKEN is not accepted: it has fewer than 32 characters. Make one with openssl rand -base64 32",
+  ]);
+});
+
+it("what the README and npm start make passes, and so do 32 random hexadecimal digits", async () => {
+  const bytes = (many: number) => [...crypto.getRandomValues(new Uint8Array(many))];
+  const base64 = (many: number) => btoa(String.fromCharCode(...bytes(many)));
+  const hexadecimal = () => bytes(16).map((byte) => byte.toString(16).padStart(2, "0"));
+  for (let round = 0; round < 200; round += 1) {
+    for (const token of [base64(32), base64(24), hexadecimal().join("")]) {
+      expect([token, weaknessOf(token)]).toEqual([token, undefined]);
+    }
+  }
+  const token = base64(32);
+  const request = new Request(`${ORIGIN}/admin/v1/tenants`, { headers: { authorization: `Bearer ${token}` } });
+  expect((await appOf().fetch(request, { ...adminEnv, ADMIN_TOKEN: token })).status).toBe(200);
+});
