@@ -9,6 +9,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
+import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { readJson } from "./json-body.ts";
 import type { OperatorRole } from "./platform/operator-tables.ts";
@@ -16,7 +17,7 @@ import type { PlatformEnv } from "./platform/platform-object.ts";
 import { ProblemError, rulesOf, type FieldRule } from "./problem.ts";
 
 /** What the admin API needs of a Worker's bindings. */
-export interface AdminEnv extends DirectoryEnv, PlatformEnv, SecretsKeyEnv, SessionEnv {
+export interface AdminEnv extends DirectoryEnv, HostVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** The first owner's token: a Worker secret. */

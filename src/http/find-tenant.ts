@@ -4,12 +4,10 @@
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
+import { hostnameOf, idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 
-export interface HostEnv extends DirectoryEnv {
-  /** The domain under which each tenant has a hostname, such as `mcp.example.com`; unset: none do. */
-  readonly TENANT_HOST?: string;
-}
+export interface HostEnv extends DirectoryEnv, HostVars {}
 
 /** undefined: no such tenant. `anyPrivate`: whether an unknown name must look like a protected one. */
 export type FoundTenant =
@@ -36,10 +34,9 @@ export async function findTenant(
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
 export async function tenantOfHost(env: HostEnv, host: string | null): Promise<string | null> {
   if (!env.TENANT_HOST || host === null) return null;
-  // A name may end in the dot of the root.
-  const hostname = host.toLowerCase().replace(/\.?(?::\d+)?$/, "");
-  if (hostname === env.TENANT_HOST) return null;
-  const suffix = `.${env.TENANT_HOST}`;
-  if (hostname.endsWith(suffix)) return hostname.slice(0, -suffix.length);
-  return tenantOfHostname(env, hostname);
+  const hostname = hostnameOf(host);
+  const id = idInHostname(hostname, env);
+  if (id !== undefined) return id;
+  // Not asked of the directory: an earlier release let tenants have these.
+  return isWorkersOwn(hostname, env) ? null : tenantOfHostname(env, hostname);
 }

@@ -111,7 +111,7 @@ describe("on a tenant's hostname", () => {
   });
 
   test("the admin API is at the Worker's own", async () => {
-    for (const host of [TENANT_HOST, "unclaimed.example"]) {
+    for (const host of [TENANT_HOST, "unclaimed.example", "tenantry.acme.workers.dev", "mcp.localhost", "127.0.0.1"]) {
       expect((await get(host, "/admin/v1/tenants", { authorization: `Bearer ${ADMIN_TOKEN}` })).status).toBe(200);
       expect((await get(host, "/admin/v1/tenants")).status).toBe(401);
     }

@@ -3,18 +3,34 @@
 
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { directoryOf, forgetName, UNKNOWN_FOR_MS } from "../../tenants/directory/directory.ts";
-import { ProblemError } from "../problem.ts";
+import { hostnameOf, idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
+import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";
 
 type Subject = Pick<Managed, "id" | "entry">;
 
-/** Throws `conflict` for a hostname of another tenant. `whole`: the effective document over the tenant's code. */
-export async function checkNames({ env }: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
+/**
+ * Throws `conflict` for a hostname of another tenant, and refuses those that are the Worker's. `whole`: the effective document
+ * over the tenant's code. What is the tenant's already was let pass when it was claimed.
+ */
+export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const owner = await directoryOf(env).hostname(hostname);
-    if (owner !== null && owner !== id) throw taken(hostname, at);
+    const owner = await directoryOf(desk.env).hostname(hostname);
+    if (owner === id) continue;
+    const rule = unfitting(desk, hostname);
+    if (rule !== undefined) throw invalidFields([`hostnames.${at}`, rule]);
+    if (owner !== null) throw taken(hostname, at);
   }
+}
+
+/** Why no tenant can have it. By whichever name an operator comes, they cannot give that one away. */
+function unfitting({ env, request }: Desk, hostname: string): string | undefined {
+  if (idInHostname(hostname, env) !== undefined) {
+    return `under ${env.TENANT_HOST} each tenant has the hostname that begins with its id`;
+  }
+  const asked = [request.headers.get("host") ?? "", new URL(request.url).host].map(hostnameOf);
+  return isWorkersOwn(hostname, env) || asked.includes(hostname) ? `${hostname} is the Worker's own` : undefined;
 }
 
 /** Claims all hostnames or none. Returns those that were not the tenant's before. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { ask, newTenant, rules } from "../../support/worker/admin.ts";
+import { ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
 
 const policyOf = (id: string) => remote(env.TENANTS.getByName(id), policyTables);
 const apply = (id: string, json: unknown, query = "", headers: Readonly<Record<string, string>> = {}) =>
@@ -271,6 +271,42 @@ describe("hostnames", () => {
     await apply(first, { mode: "open", hostnames: ["one.example"] });
     expect((await apply(second, { mode: "open", hostnames: ["two.example"] })).status).toBe(200);
     expect(await directoryOf(env).hostname("two.example")).toBe(second);
+  });
+
+  const OWN = "is the Worker's own";
+  it.each([
+    ["the one that is asked at", new URL(ORIGIN).hostname, {}, OWN],
+    ["the one that a proxy was asked at", "edge.example", { headers: { host: "Edge.example.:8443" } }, OWN],
+    ["the tenants' domain", "mcp.test", {}, OWN],
+    ["a name under it", "acme.mcp.test", {}, "under mcp.test each tenant has the hostname that begins with its id"],
+    ["a Worker's at Cloudflare", "tenantry.acme.workers.dev", {}, OWN],
+    ["this machine", "localhost.localdomain", {}, OWN],
+    ["another of this machine", "mcp.localhost", {}, OWN],
+    ["an address", "127.0.0.1", {}, OWN],
+  ])("are not %s: %s", async (_what, hostname, asking, rule) => {
+    const id = await newTenant();
+    const json = { mode: "open", hostnames: ["fit.example", hostname] };
+    const more = { json, env: { TENANT_HOST: "mcp.test" }, ...asking };
+    for (const query of ["?dryRun=1", ""]) {
+      const refused = await ask("PUT", `/tenants/${id}/document${query}`, more);
+      expect(rules(refused)).toEqual([422, ["hostnames.1", expect.stringContaining(rule)]]);
+    }
+    const made = await ask("POST", "/tenants", { ...more, json: { id: `${id}-new`, document: json } });
+    expect(rules(made)).toEqual([422, ["hostnames.1", expect.stringContaining(rule)]]);
+    for (const name of json.hostnames) expect(await directoryOf(env).hostname(name)).toBeNull();
+    expect((await ask("GET", `/tenants/${id}-new`)).status).toBe(404);
+  });
+
+  it("that an earlier release let pass stay, until they are taken away", async () => {
+    const hostname = `${crypto.randomUUID()}.workers.dev`;
+    const id = await newTenant();
+    await directoryOf(env).claimHostname(hostname, id);
+    expect((await apply(id, { mode: "open", title: "T", hostnames: [hostname] })).status).toBe(200);
+    expect((await apply(id, { mode: "open" })).status).toBe(200);
+    expect(rules(await apply(id, { mode: "open", hostnames: [hostname] }))).toEqual([
+      422,
+      ["hostnames.0", `${hostname} is the Worker's own`],
+    ]);
   });
 
   it("are not claimed by a dry run or by what is refused", async () => {

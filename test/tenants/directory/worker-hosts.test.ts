@@ -1,0 +1,42 @@
+// Whose a hostname is: the Worker's own stay so, whatever the directory says of them.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { tenantOfHost } from "../../../src/http/find-tenant.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+
+const ownerOf = (host: string, TENANT_HOST?: string) =>
+  tenantOfHost({ DIRECTORY: env.DIRECTORY, ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }) }, host);
+
+describe("a hostname that the directory gives to a tenant", () => {
+  it("is the tenant's, where tenants have hostnames at all", async () => {
+    await directoryOf(env).claimHostname("customer.example", "acme");
+    for (const host of ["customer.example", "Customer.Example.:443"]) {
+      expect([host, await ownerOf(host, "mcp.test"), await ownerOf(host)]).toEqual([host, "acme", null]);
+    }
+  });
+
+  it.each([
+    "mcp.test",
+    "tenantry.acme.workers.dev",
+    "Tenantry.Acme.Workers.Dev.",
+    "localhost",
+    "mcp.localhost:8787",
+    "localhost.localdomain",
+    "127.0.0.1:8787",
+    "[::1]:8787",
+  ])("is the Worker's all the same: %s", async (host) => {
+    await directoryOf(env).claimHostname(host.toLowerCase().replace(/\.?(?::\d+)?$/, ""), "acme");
+    expect(await ownerOf(host, "mcp.test")).toBeNull();
+  });
+
+  it.each([
+    ["acme.mcp.localhost", "mcp.localhost", "acme"],
+    ["a.b.mcp.test", "mcp.test", "a.b"],
+    ["notworkers.dev", "mcp.test", "other"],
+    ["1.example", "mcp.test", "other"],
+  ])("%s under %s is %s's", async (host, domain, owner) => {
+    await directoryOf(env).claimHostname(host, "other");
+    expect(await ownerOf(host, domain)).toBe(owner);
+  });
+});
