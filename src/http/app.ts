@@ -19,7 +19,7 @@ import { handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { requestIdOf } from "./on-error.ts";
 import { preflight, withOrigin } from "./cors.ts";
-import { eraOf, respondFailure } from "./respond.ts";
+import { eraOf, NO_STORE, respondFailure } from "./respond.ts";
 import { Visit, type Address, type Env, type Invocation } from "./visit.ts";
 
 interface AppEnv {
@@ -42,15 +42,16 @@ export function createApp(deployment: Deployment): App {
     const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
     return respondFailure(eraOf(c.req.raw), undefined, unavailable);
   });
-  app.get("/healthz", (c) => c.json({ status: "ok", name: catalog.server.name, version: catalog.server.version }));
+  const { name, version } = catalog.server;
+  app.get("/healthz", (c) => c.json({ status: "ok", name, version }, 200, NO_STORE));
   app.get("/readyz", async (c) => {
     try {
       await c.env.BODIES.get("readyz");
     } catch (error) {
       hooks.onError?.(error, undefined);
-      return c.json({ status: "unavailable" }, 503);
+      return c.json({ status: "unavailable" }, 503, NO_STORE);
     }
-    return c.json({ status: "ready" });
+    return c.json({ status: "ready" }, 200, NO_STORE);
   });
   for (const { routes } of deployment.features) if (routes) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {

@@ -1,6 +1,7 @@
 // Owns the page that a person sees at an MCP URL: what it is, and how to connect a client to it.
 
 import { html } from "hono/html";
+import { NO_STORE } from "./respond.ts";
 
 interface PageAbout {
   readonly id: string;
@@ -84,6 +85,6 @@ export async function connectPage(request: Request, about: PageAbout, lists: Pag
       </body>
     </html>`;
   return new Response(await page, {
-    headers: { "content-type": "text/html; charset=utf-8", "cache-control": "no-store", vary: "Accept", ...SECURITY },
+    headers: { "content-type": "text/html; charset=utf-8", vary: "Accept", ...NO_STORE, ...SECURITY },
   });
 }

@@ -1,12 +1,15 @@
 // Owns what a browser's page must be told so that it may read an answer.
 // https://fetch.spec.whatwg.org/#http-cors-protocol
 
+import { NO_STORE } from "./respond.ts";
+
 const CORS = {
   "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
   "access-control-allow-headers":
     "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
   "access-control-expose-headers": "mcp-session-id, www-authenticate, retry-after",
   "access-control-max-age": "86400",
+  ...NO_STORE,
 };
 
 export function preflight(origin: string | null, requested: string | null): Response {

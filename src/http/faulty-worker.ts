@@ -4,11 +4,13 @@
 import { failure } from "../protocol/errors.ts";
 import { DEFAULT_MAX_BODY_BYTES, readBody } from "./body.ts";
 import { respondEach } from "./respond-each.ts";
+import { NO_STORE } from "./respond.ts";
 
 /** `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
 export async function respondFaulty(request: Request, why: string): Promise<Response> {
   if (request.method !== "POST") {
-    return new Response(`${why}\n`, { status: 500, headers: { "content-type": "text/plain; charset=utf-8" } });
+    const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
+    return new Response(`${why}\n`, { status: 500, headers });
   }
   return respondEach(request, await readBody(request, DEFAULT_MAX_BODY_BYTES), failure("internal", why));
 }

@@ -15,8 +15,12 @@ const STREAM_AFTER_MS = 2000;
 /** For how many turns of the microtask queue an answer counts as one that is there at once. */
 const QUICK_TURNS = 40;
 
-const JSON_HEADERS = { "content-type": "application/json" };
+/** What is answered is for who asked, now. Objects that are always the same, because every answer takes one. */
+export const NO_STORE = { "cache-control": "no-store" };
+const JSON_HEADERS = { "content-type": "application/json", ...NO_STORE };
 const JSON_INIT = { status: 200, headers: JSON_HEADERS };
+const ACCEPTED_INIT = { status: 202, headers: NO_STORE };
+const NOTHING_INIT = { status: 204, headers: NO_STORE };
 /** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
 const CHALLENGE = { "www-authenticate": 'Bearer realm="tenantry"' };
 
@@ -40,7 +44,11 @@ export function respondFailure(era: Era, id: EchoId, failure: Failure): Response
 }
 
 export function respondAccepted(): Response {
-  return new Response(null, { status: 202 });
+  return new Response(null, ACCEPTED_INIT);
+}
+
+export function respondNothing(): Response {
+  return new Response(null, NOTHING_INIT);
 }
 
 /** For a client that accepts streams alone: the same answer as the one event of a stream. */

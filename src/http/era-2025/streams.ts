@@ -10,7 +10,7 @@ import type { Session } from "../../sessions/session-id.ts";
 import { parseAccept } from "../body.ts";
 import type { Entered } from "../entered.ts";
 import { answerStandalone, stateOf } from "../notifications.ts";
-import { respondFailure } from "../respond.ts";
+import { respondFailure, respondNothing } from "../respond.ts";
 import { DEFAULT_RESUMABLE, showCall } from "./calls.ts";
 import { holdStream } from "./http-sse.ts";
 
@@ -19,7 +19,7 @@ export async function answerStreams(entered: Entered, era: Era): Promise<Respons
   const id = headers.get("mcp-session-id");
   if (method === "DELETE" && id !== null && era === "2025") {
     const refused = await endSession(entered, id);
-    return refused ? respondFailure(era, undefined, refused) : new Response(null, { status: 204 });
+    return refused ? respondFailure(era, undefined, refused) : respondNothing();
   }
   const opened = method === "GET" ? await answerGet(entered, id) : undefined;
   if (opened) return isFailure(opened) ? respondFailure("2025", undefined, opened) : opened;
@@ -44,7 +44,7 @@ async function openStream(entered: Entered, session: Session): Promise<Response 
   const place = { key: key ?? "", after: Number(seq), resumable: DEFAULT_RESUMABLE };
   const shown = key === undefined ? 404 : await showCall(entered, session, place);
   if (typeof shown !== "number") return shown;
-  // Everything was shown already. A 204 makes a browser's EventSource stop coming back.
-  if (shown === 410) return new Response(null, { status: 204 });
+  // Everything was shown already: a browser's EventSource stops asking.
+  if (shown === 410) return respondNothing();
   return failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this session");
 }

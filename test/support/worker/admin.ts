@@ -81,6 +81,8 @@ export async function ask(method: Method, path: string, asking: Asking = {}): Pr
   const text = new TextDecoder().decode(await response.arrayBuffer());
   const type = response.headers.get("content-type") ?? "";
   const body = /^application\/(?:problem\+)?json$/.test(type) ? (JSON.parse(text) as never) : (undefined as never);
+  // What is said here is for who asked, now; each test of the admin API holds it.
+  if (response.headers.get("cache-control") !== "no-store") throw new Error(`${method} ${path} may be stored`);
   if (!response.ok && response.status !== 304) hold(Problem, body);
   else holdAgainst(routeOf(method, path), response.status, body);
   return { status: response.status, headers: response.headers, text, body };
