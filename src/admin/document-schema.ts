@@ -2,7 +2,7 @@
 // is checked where a document meets its bases and the Worker's tools.
 
 import * as z from "zod/mini";
-import { BINDABLE, type TenantDocument } from "../tenants/document/tenant-document.ts";
+import { BINDABLE, MAX_STALENESS_MS, type TenantDocument } from "../tenants/document/tenant-document.ts";
 
 /** Ids and descriptions of schemas, kept out of zod's global registry, which belongs to the author of the Worker. */
 export const described = z.registry<{
@@ -143,7 +143,7 @@ export const Document = z
     instructions: z.optional(LongText),
     mode: z.optional(z.enum(["open", "key"])),
     outage: z.optional(z.enum(["closed", "stale"])),
-    maxStalenessMs: z.optional(z.int().check(z.minimum(50), z.maximum(300_000))),
+    maxStalenessMs: z.optional(z.int().check(z.minimum(50), z.maximum(MAX_STALENESS_MS))),
     allowedOrigins: z.optional(
       z
         .array(z.string().check(z.refine(isOrigin, "an origin such as https://app.example.com, without a path")))

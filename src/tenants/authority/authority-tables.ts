@@ -2,14 +2,18 @@
 // content was stored.
 
 import type { KeyRing } from "../../auth/seal.ts";
+import { MAX_STALENESS_MS } from "../document/tenant-document.ts";
 import type { TableHost, Tables } from "./tables.ts";
 
 const DAY = 86_400_000;
 /** A key seals for this long, and opens for as long again: as long as a session id, the longest-lived sealed text. */
 export const KEY_LIFETIME_MS = 7 * DAY;
 const KEYS_KEPT = 2;
-/** A new key opens for this long before it seals, because isolates with an older lease do not have it yet. */
-export const KEY_SETTLING_MS = 60_000;
+/**
+ * A new key opens for this long before it seals, because isolates with an older lease do not have it yet: as long as any
+ * lease lasts, and a minute for clocks that differ.
+ */
+export const KEY_SETTLING_MS = MAX_STALENESS_MS + 60_000;
 
 /** `unknown`: it was claimed before, and nobody said what came of it. */
 export type Claim =

@@ -1,6 +1,6 @@
 // Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
 
-import type { TenantDocument } from "./tenant-document.ts";
+import { MAX_STALENESS_MS, type TenantDocument } from "./tenant-document.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -51,8 +51,8 @@ export function defineTenants<Seed>(
       throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
     }
     const maxStalenessMs = definition.maxStalenessMs ?? DEFAULT_MAX_STALENESS_MS;
-    if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > 300_000) {
-      throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to 300000`);
+    if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
+      throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
     }
     tenants.set(id, { id, definition, base: documentOf(definition), maxStalenessMs, placement: ANYWHERE });
   }

@@ -88,6 +88,8 @@ export const BINDABLE = [
   "retirementDays",
 ] as const;
 export type BindableMember = (typeof BINDABLE)[number];
+/** The longest that a lease on the policy may last, milliseconds. */
+export const MAX_STALENESS_MS = 300_000;
 
 export interface TenantDocument {
   /** Base documents, by name; later ones win over earlier ones, own members over all that these do not bind. */

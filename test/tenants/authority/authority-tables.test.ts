@@ -4,6 +4,7 @@ import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { seal, unseal } from "../../../src/auth/seal.ts";
 import { authorityTables, KEY_LIFETIME_MS, KEY_SETTLING_MS } from "../../../src/tenants/authority/authority-tables.ts";
+import { MAX_STALENESS_MS } from "../../../src/tenants/document/tenant-document.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { freshTenant, inside, onBench, rowsOf, scansOf } from "../../support/worker/tenant.ts";
 
@@ -40,6 +41,20 @@ describe("the key ring", () => {
       expect(settling[0]?.id).toBe(old?.id);
       clock.now += KEY_SETTLING_MS;
       expect(methods.state().ring).toEqual(settling.toReversed());
+    });
+  });
+
+  it("seals with a new key only when no lease from before it can last any more", async () => {
+    await onBench(authorityTables, async ({ methods, clock }) => {
+      methods.state();
+      clock.now += KEY_LIFETIME_MS;
+      // An isolate whose tenant has the longest lease there is.
+      const { ring: leased } = methods.state();
+      clock.now += 1;
+      methods.state();
+      clock.now += MAX_STALENESS_MS - 2;
+      const sealed = await seal(methods.state().ring, "test", "text");
+      expect(await unseal(leased, "test", sealed)).toBe("text");
     });
   });
 
