@@ -7,6 +7,9 @@ import { createClosure, type Closure } from "./closure.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { createWake, type Wake } from "./wake.ts";
 
+/** When a domain whose alarm failed is rung again. */
+const RETRY_MS = 60_000;
+
 type Method = (...args: unknown[]) => unknown;
 
 export interface TablesObject {
@@ -44,14 +47,7 @@ export function createTablesObject<Env, Host extends TableHost>(
       const erased = this.#closure.erasedUntil();
       if (erased !== undefined && now >= erased) await this.#empty(() => this.#closure.forget());
       else if (erased !== undefined) this.#wake.at(erased);
-      else await this.#ring(now);
-    }
-
-    async #ring(now: number): Promise<void> {
-      for (const entry of this.#open().values()) {
-        const next = await entry.alarm?.(now);
-        if (next !== undefined) this.#wake.at(next);
-      }
+      else await ringAll(this.#open(), now, this.#wake);
     }
 
     /** An object that was erased has no tables: they are made again when a late call needs them. */
@@ -78,6 +74,29 @@ export function createTablesObject<Env, Host extends TableHost>(
       return work();
     }
   };
+}
+
+/**
+ * One domain's failure is no other's: it is rung again later. Nothing is thrown, because the runtime gives up an alarm
+ * that fails too often, and with it everything that waits here.
+ */
+async function ringAll(opened: ReadonlyMap<string, OpenTables<object>>, now: number, wake: Wake): Promise<void> {
+  for (const [name, entry] of opened) {
+    let next: number | undefined;
+    try {
+      next = await entry.alarm?.(now);
+    } catch (error) {
+      logFailure(name, error);
+      next = now + RETRY_MS;
+    }
+    if (next !== undefined) wake.at(next);
+  }
+}
+
+/** No author's hook is known here, so what failed is found in the Worker's logs. */
+function logFailure(tables: string, error: unknown): void {
+  // oxlint-disable-next-line no-console
+  console.error(`the alarm of ${tables} failed and rings again`, error);
 }
 
 function hostOn({ id, storage }: DurableObjectState, wake: Wake) {

@@ -2,10 +2,11 @@
 
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { createTenantObject } from "../../../src/tenants/authority/tenant-object.ts";
+import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { failureOf, freshTenant, inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 
 function storeOf({ id, stub }: FreshTenant) {
@@ -78,4 +79,31 @@ it("sets the next alarm after one, until nothing is left to do", async () => {
   expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
   expect(await alarmOf(tenant)).toBeNull();
   expect(await runDurableObjectAlarm(tenant.object)).toBe(false);
+});
+
+it("rings every domain though one fails, and that one again later", async () => {
+  const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+  const rung: string[] = [];
+  const domain = (name: string, fails: boolean): Tables => ({
+    name,
+    migrations: [],
+    open: () => ({
+      methods: {},
+      alarm: async () => {
+        rung.push(name);
+        if (fails) throw new Error("a feature's alarm");
+        return undefined;
+      },
+    }),
+  });
+  const tenant = freshTenant();
+  await inside(tenant, async (state) => {
+    const object = new (createTenantObject<unknown>([domain("bad", true), domain("good", false)]))(state, env);
+    const before = Date.now();
+    await object.alarm?.();
+    expect(rung).toEqual(["bad", "good"]);
+    await vi.waitFor(async () => expect((await state.storage.getAlarm()) ?? 0).toBeGreaterThanOrEqual(before + 60_000));
+  });
+  expect(logged).toHaveBeenCalledOnce();
+  logged.mockRestore();
 });
