@@ -26,6 +26,8 @@ export function createClosure(storage: DurableObjectStorage): Closure {
     if (next) storage.kv.put(KEY, next);
     else storage.kv.delete(KEY);
   };
+  // Release 0.1.0 made the row of a tenant in code and left the closure: its alarm must not delete what was kept since.
+  if (closure?.state === "erased" && isTaken(storage.sql)) set(undefined);
   return {
     isClosed: () => closure !== undefined,
     setClosed: (closed) => {
@@ -43,4 +45,10 @@ export function createClosure(storage: DurableObjectStorage): Closure {
       closure = undefined;
     },
   };
+}
+
+/** Whether a tenant has the name now. */
+function isTaken(sql: SqlStorage): boolean {
+  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tenant'").toArray().length > 0;
+  return made && sql.exec("SELECT 1 FROM tenant").toArray().length > 0;
 }

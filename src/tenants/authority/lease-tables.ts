@@ -53,7 +53,10 @@ export interface TenantRow {
 export interface TenantRows {
   find(): TenantRow | undefined;
   insert(own: TenantDocument, effective: TenantDocument): void;
-  /** A tenant in code exists without a row until it is first asked for. */
+  /**
+   * A tenant in code exists without a row until it is first asked for. Where one of this name was deleted before, that
+   * one's end is over with it: what is written from now on stays.
+   */
   ensure(): TenantRow;
 }
 
@@ -72,8 +75,13 @@ export function tenantRows(host: TableHost): TenantRows {
     find,
     insert,
     ensure: () => {
-      if (!find()) insert({}, {});
-      return find() as TenantRow;
+      const found = find();
+      if (found && !host.closure.isClosed()) return found;
+      return host.transaction(() => {
+        if (!found) insert({}, {});
+        host.closure.setClosed(false);
+        return find() as TenantRow;
+      });
     },
   };
 }

@@ -47,7 +47,7 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
    * serves it, milliseconds since the epoch.
    */
   close(): number;
-  /** Deletes everything that the object stores. */
+  /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
   erase(): Promise<void>;
 }
 
@@ -106,7 +106,9 @@ function methodsOf(host: TenantHost): PolicyMethods {
       host.changes.policy(Number.MAX_SAFE_INTEGER, host.effectiveAt(), {});
       return host.effectiveAt();
     },
-    erase: () => host.erase(),
+    erase: async () => {
+      if (!rows.find()) await host.erase();
+    },
   };
 }
 

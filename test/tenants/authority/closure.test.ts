@@ -1,8 +1,15 @@
 // The end of an object: closed, erased, remembered for a while, and then nothing at all.
 
-import { expect, it } from "vitest";
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { afterEach, expect, it, vi } from "vitest";
 import { CLOSED_FOR_MS, createClosure } from "../../../src/tenants/authority/closure.ts";
-import { freshTenant, inside } from "../../support/worker/tenant.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
@@ -52,4 +59,59 @@ it("forgets even itself", async () => {
     await closure.forget();
     expect([closure.isClosed(), again().isClosed(), [...storage.kv.list()]]).toEqual([false, false, []]);
   });
+});
+
+const ANN = { name: "ann" };
+const policyOf = ({ stub }: FreshTenant) => remote(stub, policyTables);
+const ownOf = (tenant: FreshTenant) => rowsOf(tenant, "SELECT own FROM tenant");
+
+/** A tenant that was made, closed and erased; the clock is the test's. */
+async function deleted(): Promise<FreshTenant> {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const tenant = freshTenant();
+  const policy = policyOf(tenant);
+  await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+  await policy.close();
+  await policy.erase();
+  return tenant;
+}
+
+async function anHourLater(tenant: FreshTenant): Promise<void> {
+  vi.setSystemTime(Date.now() + CLOSED_FOR_MS + 1);
+  await runDurableObjectAlarm(tenant.object);
+}
+
+it("keeps what is written to a tenant in code that has the name of one that was deleted", async () => {
+  const tenant = await deleted();
+  const policy = policyOf(tenant);
+  const ask = { version: null, maxStalenessMs: 50, inCode: true, keyHash: null };
+  expect(await policy.lease(ask)).toMatchObject({ state: "granted" });
+  const own = { title: "mine" };
+  await policy.write({ own, effective: own, retired: [], ifRevision: null, actor: ANN, action: "apply" });
+  await policy.suspend({ kind: "tool", name: "note", note: "broken" }, ANN);
+  expect(await policy.setSecret("TOKEN", "sealed", ANN)).toMatchObject({ state: "written" });
+  await anHourLater(tenant);
+  expect(await ownOf(tenant)).toEqual([{ own: '{"title":"mine"}' }]);
+  expect(await rowsOf(tenant, "SELECT name FROM suspensions")).toEqual([{ name: "note" }]);
+});
+
+it("keeps a tenant that release 0.1.0 left with the closure of the one before", async () => {
+  const tenant = await deleted();
+  await policyOf(tenant).read(false);
+  await inside(tenant, ({ storage }) =>
+    storage.sql.exec("INSERT INTO tenant (one, created, revision, own, effective) VALUES (1, '', 1, '{}', '{}')"),
+  );
+  await evictDurableObject(tenant.object);
+  await anHourLater(tenant);
+  expect(await ownOf(tenant)).toEqual([{ own: "{}" }]);
+});
+
+it("a deletion that goes on does not erase the tenant in code that took the name", async () => {
+  const tenant = freshTenant();
+  const policy = policyOf(tenant);
+  await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+  await policy.close();
+  await policy.read(true);
+  await policy.erase();
+  expect(await ownOf(tenant)).toEqual([{ own: "{}" }]);
 });
