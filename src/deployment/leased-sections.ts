@@ -4,6 +4,7 @@
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote, type TenantStub } from "../tenants/authority/tables.ts";
 import { recallSection, loadSection, type Section, type SectionPlace } from "../tenants/isolate/sections.ts";
+import { weighSections } from "../tenants/isolate/snapshot.ts";
 import type { LeasedSections, SectionGround } from "./deployment.ts";
 
 type Named = readonly [name: string, hash: string];
@@ -16,7 +17,7 @@ export function leasedSections(wants: (name: string) => boolean): LeasedSections
       const wanted = [...ground.leased].filter(([name]) => wants(name));
       const known = wanted.map(([name, hash]) => [name, recallSection(ground.tenant, hash)] as const);
       const missing = known.some(([, section]) => section === undefined);
-      return missing ? loadAll(wanted, ground) : loaded(known);
+      return missing ? loadAll(wanted, ground) : loaded(ground, known);
     },
   };
 }
@@ -26,9 +27,10 @@ export function sectionPlace(tenant: string, bodies: KVNamespace, stub: () => Te
   return { tenant, bodies, sections: () => remote(stub(), sectionTables) };
 }
 
-async function loadAll(wanted: readonly Named[], { tenant, bodies, stub }: SectionGround) {
-  const place = sectionPlace(tenant, bodies, stub);
+async function loadAll(wanted: readonly Named[], ground: SectionGround) {
+  const place = sectionPlace(ground.tenant, ground.bodies, ground.stub);
   return loaded(
+    ground,
     await Promise.all(
       wanted.map(async ([name, hash]) => [name, await loadSection(place, hash).catch(() => undefined)] as const),
     ),
@@ -36,7 +38,11 @@ async function loadAll(wanted: readonly Named[], { tenant, bodies, stub }: Secti
 }
 
 /** A section that could not be loaded is left out: its source says that it is missing. */
-function loaded(found: readonly (readonly [string, Section | undefined])[]) {
+function loaded({ tenant }: SectionGround, found: readonly (readonly [string, Section | undefined])[]) {
   const sections = new Map(found.filter((entry): entry is [string, Section] => entry[1] !== undefined));
+  weighSections(
+    tenant,
+    Array.from(sections.values(), ({ hash, bytes }) => [hash, bytes.byteLength]),
+  );
   return { sections, whole: sections.size === found.length };
 }

@@ -4,12 +4,13 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
-import { createWorker, leasedSections, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { writeSection } from "../../src/tenants/isolate/sections.ts";
 import { freshTenant, inside } from "../support/worker/tenant.ts";
 
@@ -50,20 +51,33 @@ async function made(shelf: string) {
     action: "apply",
   });
   const place = sectionPlace(id, env.BODIES, () => stub);
-  const body = new TextEncoder().encode(shelf);
-  await writeSection(place, "shelf", body);
+  const created = (await remote(stub, policyTables).read(false))?.created ?? "";
+  const bytes = new TextEncoder().encode(shelf);
+  await writeSection(place, { name: "shelf", created, bytes });
   const [[, hash] = ["", ""]] = await inside({ id, stub, object }, ({ storage }) => sectionsOf(storage.sql));
   return { id, stub, object, hash };
 }
 
-async function toolsOf(worker: ReturnType<typeof createWorker>, id: string) {
+/** KV of which these members are as given. */
+function withBodies(members: Partial<Record<keyof KVNamespace, (...args: unknown[]) => unknown>>): Env {
+  const BODIES = new Proxy(env.BODIES, {
+    get: (kv, member) => {
+      const other = members[member as keyof KVNamespace];
+      const own = Reflect.get(kv, member) as (...args: unknown[]) => unknown;
+      return other ?? own.bind(kv);
+    },
+  });
+  return { ...env, BODIES };
+}
+
+async function toolsOf(worker: ReturnType<typeof createWorker>, id: string, bindings: Env = env) {
   const ctx = createExecutionContext();
   const request = new Request(`https://mcp.example.com/mcp/${id}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
   });
-  const response = await worker.fetch(request, env, ctx);
+  const response = await worker.fetch(request, bindings, ctx);
   await waitOnExecutionContext(ctx);
   const { result } = await response.json<{ result: { tools: { name: string }[]; _meta?: object } }>();
   return { names: result.tools.map(({ name }) => name), missing: result._meta !== undefined };
@@ -95,5 +109,41 @@ describe("a feature's sections", () => {
     vi.setSystemTime(Date.now() + 6_000);
     expect(await toolsOf(worker, tenant.id)).toEqual({ names: [text], missing: false });
     expect(await remote(tenant.stub, sectionTables).body(tenant.hash)).not.toBeNull();
+  });
+
+  it.each<[string, () => Promise<never>]>([
+    ["fails", () => Promise.reject(new Error("KV 500"))],
+    ["never answers", () => new Promise(() => {})],
+  ])("are what the authority has where KV %s", async (_what, get) => {
+    const text = crypto.randomUUID();
+    const { id } = await made(text);
+    const worker = createWorker({ tenants: {}, features: [linesFeature()] });
+    expect(await toolsOf(worker, id, withBodies({ get }))).toEqual({ names: [text], missing: false });
+  });
+
+  it("are missing where neither KV nor the authority answers in time, and nothing else is", async () => {
+    const { id, stub } = await made(crypto.randomUUID());
+    const run = (...call: Parameters<typeof stub.run>) =>
+      call[1] === "body" ? new Promise(() => {}) : stub.run(...call);
+    const TENANTS = new Proxy(env.TENANTS, {
+      get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
+    });
+    const worker = createWorker({ tenants: {}, features: [linesFeature()] });
+    const bindings = { ...withBodies({ get: () => new Promise(() => {}) }), TENANTS };
+    expect(await toolsOf(worker, id, bindings)).toEqual({ names: [], missing: true });
+  }, 10_000);
+
+  it("count towards what an isolate holds of tenants, so that what is made of them is bounded", async () => {
+    // What is made of each counts as 7 MiB, of the 32 that an isolate holds.
+    const size = 1.75 * 1024 * 1024;
+    const tenants: string[] = [];
+    for (let at = 0; at < 6; at += 1) tenants.push((await made(String(at).repeat(size))).id);
+    const worker = createWorker({ tenants: {}, features: [{ ...linesFeature(), sources: () => [] }] });
+    const isHeld = () => tenants.filter((id) => lastSnapshot(id) !== undefined);
+    for (const id of tenants) await toolsOf(worker, id);
+    expect(isHeld()).toEqual(tenants.slice(2));
+    // Asked again they cost nothing more.
+    for (const id of tenants.slice(2)) await toolsOf(worker, id);
+    expect(isHeld()).toEqual(tenants.slice(2));
   });
 });

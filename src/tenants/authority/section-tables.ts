@@ -12,19 +12,40 @@ export const MAX_SECTIONS_BYTES = 8 * 1024 * 1024;
 const PART_BYTES = 1024 * 1024;
 /** How long a replaced body stays in KV, for isolates with an older lease. */
 const GRACE_MS = 600_000;
+const RETRY_MS = 60_000;
 const BATCH = 100;
+/** In `section_collected.until`: the body is being deleted at this moment. */
+const DELETING = Number.MAX_SAFE_INTEGER;
 
 export type SectionWrite =
   | { readonly state: "written"; readonly effectiveAt: number }
   | { readonly state: "unchanged" }
-  /** There is no such tenant any more. */
+  /** There is no such tenant any more, or another one has its name. */
   | { readonly state: "absent" }
-  /** The tenant's sections would be larger than they may be. */
+  /** The section, or all of the tenant's together, would be larger than they may be. */
   | { readonly state: "full" };
 
+export type SectionPut =
+  | SectionWrite
+  /** There is no tenant, so whoever uploaded the body deletes it. */
+  | { readonly state: "closed" }
+  /** The body may be missing in KV: upload it again, and say `collected` as `resent`. */
+  | { readonly state: "resend"; readonly collected: number };
+
+export interface SectionBody {
+  readonly name: string;
+  /** When the tenant was made that is meant, as its lease says: another one of its name refuses the section. */
+  readonly created: string;
+  readonly hash: string;
+  readonly body: ArrayBuffer;
+  /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
+  readonly resent: number | null;
+}
+
 export interface SectionMethods {
-  put(section: { readonly name: string; readonly hash: string; readonly body: ArrayBuffer }): SectionWrite;
-  remove(name: string): SectionWrite;
+  /** The body is in KV already. One that is refused is deleted there, unless another section has it. */
+  put(section: SectionBody): SectionPut;
+  remove(name: string, created: string): SectionWrite;
   /** null: no section has this hash. */
   body(hash: string): ArrayBuffer | null;
 }
@@ -39,29 +60,24 @@ export const sectionTables: Tables<SectionMethods, TenantHost> = {
   migrations: [
     "CREATE TABLE section_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, part BLOB NOT NULL, PRIMARY KEY (hash, at)) WITHOUT ROWID",
     "CREATE TABLE section_garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE section_collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
   ],
-  open: (host) => ({ methods: methodsOf(host), alarm: (now) => collect(host, now) }),
+  open: (host) => {
+    // The alarm may have rung in a deployment without the feature whose sections these are, and nobody came for them.
+    const due = nextDue(host.sql);
+    if (due !== undefined) host.wakeAt(due);
+    return { methods: methodsOf(host), alarm: (now) => collect(host, now) };
+  },
 };
 
 function methodsOf(host: TenantHost): SectionMethods {
   const { sql } = host;
   const written = (): SectionWrite => ({ state: "written", effectiveAt: host.effectiveAt() });
   return {
-    put: ({ name, hash, body }) =>
+    put: (section) => host.transaction(() => put(host, section)),
+    remove: (name, created) =>
       host.transaction(() => {
-        if (host.closure.isClosed() || host.revision() === 0) return { state: "absent" };
-        const before = sectionHash(sql, name);
-        if (before === hash) return { state: "unchanged" };
-        if (body.byteLength > MAX_SECTION_BYTES || bytesWithout(sql, before) + body.byteLength > MAX_SECTIONS_BYTES) {
-          return { state: "full" };
-        }
-        storeParts(sql, hash, body);
-        host.definitionsChanged(name, hash);
-        discard(host, before);
-        return written();
-      }),
-    remove: (name) =>
-      host.transaction(() => {
+        if (created !== host.created()) return { state: "absent" };
         const before = sectionHash(sql, name);
         if (!host.definitionsChanged(name, null)) return { state: "unchanged" };
         discard(host, before);
@@ -71,18 +87,52 @@ function methodsOf(host: TenantHost): SectionMethods {
   };
 }
 
-/** The bytes of all sections, apart from the one with this hash, which is being replaced. */
-function bytesWithout(sql: SqlStorage, hash: string | null): number {
-  const query = "SELECT sum(length(part)) AS bytes FROM section_parts WHERE hash IS NOT ?";
-  return sql.exec<{ bytes: number | null }>(query, hash).one().bytes ?? 0;
+function put(host: TenantHost, section: SectionBody): SectionPut {
+  const { name, created, hash, body, resent } = section;
+  const { sql } = host;
+  const current = host.created();
+  if (host.closure.isClosed() || current === undefined) return { state: "closed" };
+  const before = sectionHash(sql, name);
+  if (current === created && before === hash) return { state: "unchanged" };
+  const refused = current === created ? isTooLarge(sql, section) && "full" : "absent";
+  if (refused) {
+    discard(host, hash);
+    return { state: refused };
+  }
+  const collected = collectedSince(sql, hash, resent);
+  if (collected !== undefined) return { state: "resend", collected };
+  storeParts(sql, hash, body);
+  host.definitionsChanged(name, hash);
+  discard(host, before);
+  return { state: "written", effectiveAt: host.effectiveAt() };
+}
+
+/** Whether it is too large alone, or with the bodies that the other sections have; equal sections share one body. */
+function isTooLarge(sql: SqlStorage, { name, hash, body: { byteLength } }: SectionBody): boolean {
+  const query = `SELECT sum(length(part)) AS bytes FROM section_parts
+    WHERE hash IN (SELECT hash FROM sections WHERE name <> ?) AND hash <> ?`;
+  const beside = sql.exec<{ bytes: number | null }>(query, name, hash).one().bytes ?? 0;
+  return byteLength > MAX_SECTION_BYTES || beside + byteLength > MAX_SECTIONS_BYTES;
+}
+
+/** As in content/store/garbage.ts: a body that was deleted lately is in use only once it was uploaded again. */
+function collectedSince(sql: SqlStorage, hash: string, resent: number | null): number | undefined {
+  const [row] = sql.exec<{ until: number }>("SELECT until FROM section_collected WHERE hash = ?", hash).toArray();
+  if (!row) return undefined;
+  if (row.until === DELETING || row.until !== resent) return row.until;
+  sql.exec("DELETE FROM section_collected WHERE hash = ?", hash);
+  return undefined;
 }
 
 function storeParts(sql: SqlStorage, hash: string, body: ArrayBuffer): void {
   sql.exec("DELETE FROM section_garbage WHERE hash = ?", hash);
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
-  for (let at = 0; at < body.byteLength; at += PART_BYTES) {
+  // An empty section is one empty part: without any, it would be a body that nobody has.
+  let at = 0;
+  do {
     sql.exec("INSERT INTO section_parts (hash, at, part) VALUES (?, ?, ?)", hash, at, body.slice(at, at + PART_BYTES));
-  }
+    at += PART_BYTES;
+  } while (at < body.byteLength);
 }
 
 function bodyOf(sql: SqlStorage, hash: string): ArrayBuffer | null {
@@ -106,25 +156,34 @@ function discard(host: TenantHost, hash: string | null): void {
   host.wakeAt(at);
 }
 
-/** Deletes bodies in KV whose grace is over; gives the time of the next, milliseconds since the epoch. */
+/** Deletes bodies in KV whose grace is over; gives when to go on, milliseconds since the epoch. */
 async function collect(host: TenantHost, now: number): Promise<number | undefined> {
   const { sql, env, tenant } = host;
+  sql.exec("DELETE FROM section_collected WHERE until <= ?", now);
   const due = sql
     .exec<{ hash: string }>("SELECT hash FROM section_garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
     .toArray();
   const { BODIES } = env as { BODIES: KVNamespace };
+  const mark = (hash: string, until: number) =>
+    sql.exec("INSERT OR REPLACE INTO section_collected (hash, until) VALUES (?, ?)", hash, until);
   for (const { hash } of due) {
     // Asked again: while the body before it was deleted, a write may have taken this one into use.
     if (sql.exec("SELECT 1 FROM section_garbage WHERE hash = ?", hash).toArray().length === 0) continue;
+    // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
+    mark(hash, DELETING);
     try {
       await BODIES.delete(sectionKey(tenant, hash));
     } catch {
-      // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
-      return host.now() + 60_000;
+      return host.now() + RETRY_MS;
     }
     sql.exec("DELETE FROM section_garbage WHERE hash = ? AND collect_at <= ?", hash, now);
+    mark(hash, now + GRACE_MS);
   }
-  return (
-    sql.exec<{ next: number | null }>("SELECT min(collect_at) AS next FROM section_garbage").one().next ?? undefined
-  );
+  return nextDue(sql);
+}
+
+function nextDue(sql: SqlStorage): number | undefined {
+  const query =
+    "SELECT min(at) AS at FROM (SELECT min(collect_at) AS at FROM section_garbage UNION ALL SELECT min(until) FROM section_collected)";
+  return sql.exec<{ at: number | null }>(query).one().at ?? undefined;
 }

@@ -14,6 +14,8 @@ export interface TenantHost extends TableHost {
   effectiveAt(): number;
   /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
+  /** When the tenant was made, which tells it from others of its name; undefined where there is none. */
+  created(): string | undefined;
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
@@ -33,6 +35,7 @@ export function createTenantHost(base: TableHost): TenantHost {
   const leases = trackLeases(base);
   const effectiveAt = () => leases.effectiveAt();
   const revision = () => sql.exec<{ revision: number }>("SELECT revision FROM tenant").toArray()[0]?.revision ?? 0;
+  const created = () => sql.exec<{ created: string }>("SELECT created FROM tenant").toArray()[0]?.created;
   const bump = (close?: Withdrawn) => {
     const bumped = "UPDATE tenant SET revision = revision + 1 RETURNING revision";
     const row = sql.exec<{ revision: number }>(bumped).one();
@@ -44,6 +47,7 @@ export function createTenantHost(base: TableHost): TenantHost {
     leases,
     effectiveAt,
     revision,
+    created,
     bump,
     record: (actor, action, target, change) => {
       recordAudit(base, actor, [action, target], change);

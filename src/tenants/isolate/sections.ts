@@ -1,11 +1,21 @@
 // Owns what this isolate has of leased sections: fetched from KV at the first use, kept by hash within a budget of
 // bytes, and written by whoever made one. A hash names its content, so what is kept here can never be old.
 
+import { AppError } from "../../protocol/app-error.ts";
 import type { Remote } from "../authority/tables.ts";
-import { sectionKey, type SectionMethods, type SectionWrite } from "../authority/section-tables.ts";
+import {
+  MAX_SECTION_BYTES,
+  sectionKey,
+  type SectionBody,
+  type SectionMethods,
+  type SectionWrite,
+} from "../authority/section-tables.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const KV_CACHE_SECONDS = 86_400;
+/** How long KV is waited for, and then the authority: all of a tenant's requests wait for its sections. */
+const PATIENCE_MS = 2000;
+const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
 
 export interface Section {
   readonly hash: string;
@@ -34,26 +44,67 @@ export function recallSection(tenant: string, hash: string): Section | undefined
   return section;
 }
 
-/** undefined: neither KV nor the authority has it, because a newer one took its place. */
+/**
+ * undefined: neither KV nor the authority has it, because a newer one took its place. Throws when the authority, which
+ * is asked where KV fails, cannot be reached in time.
+ */
 export async function loadSection(place: SectionPlace, hash: string): Promise<Section | undefined> {
   const known = recallSection(place.tenant, hash);
   if (known) return known;
   const key = sectionKey(place.tenant, hash);
-  const stored = await place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
+  const stored = await inTime(place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS })).catch(
+    () => null,
+  );
   // KV may take a minute to show it everywhere; until then the authority has it.
-  const body = stored ?? (await place.sections().body(hash));
+  const body = stored ?? (await inTime(place.sections().body(hash)));
   if (!body) return undefined;
   const section = { hash, bytes: new Uint8Array(body) };
   keep(key, section);
   return section;
 }
 
-/** Writes to KV before it tells the authority, so that whoever learns the hash finds the body. */
-export async function writeSection(place: SectionPlace, name: string, body: Uint8Array): Promise<SectionWrite> {
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  let timer: number | null = null;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export interface NewSection extends Pick<SectionBody, "name" | "created"> {
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Writes to KV before it tells the authority, so that whoever learns the hash finds the body; again while an older copy
+ * of it is being deleted, some times, and then throws `busy`.
+ */
+export async function writeSection(
+  place: SectionPlace,
+  { name, created, bytes: body }: NewSection,
+): Promise<SectionWrite> {
+  if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  await place.bodies.put(sectionKey(place.tenant, hash), body);
-  return place.sections().put({ name, hash, body: new Uint8Array(body).buffer });
+  const key = sectionKey(place.tenant, hash);
+  const section = { name, created, hash, body: new Uint8Array(body).buffer };
+  let resent: number | null = null;
+  for (const wait of RESEND_AFTER_MS) {
+    if (wait > 0) await scheduler.wait(wait);
+    await place.bodies.put(key, body);
+    const done = await place.sections().put({ ...section, resent });
+    if (done.state === "closed") {
+      await place.bodies.delete(key);
+      return { state: "absent" };
+    }
+    if (done.state !== "resend") return done;
+    resent = done.collected;
+  }
+  throw new AppError("busy", { retryAfter: 5 });
 }
 
 function keep(key: string, section: Section): void {

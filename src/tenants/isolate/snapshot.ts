@@ -14,6 +14,8 @@ const MAX_BYTES = 32 * 1024 * 1024;
 /** What a snapshot costs besides its policy: views, keys, the ring. */
 const BASE_BYTES = 16 * 1024;
 const MAX_KEYS = 1000;
+/** What is made of a section and kept in `derived` costs several times the section's own bytes. */
+const SECTION_FACTOR = 4;
 
 export interface Snapshot {
   readonly tenant: string;
@@ -158,6 +160,23 @@ function hold(snapshot: Snapshot): void {
     if (heldBytes <= MAX_BYTES || tenant === snapshot.tenant) break;
     dropSnapshot(tenant);
   }
+}
+
+/**
+ * What is made of these sections is kept in the snapshot's `derived` from now on, and counts towards the budget: each
+ * hash once for a version.
+ */
+export function weighSections(tenant: string, sections: Iterable<readonly [hash: string, bytes: number]>): void {
+  const snapshot = held.get(tenant);
+  if (!snapshot) return;
+  const weighed = (snapshot.derived.get(weighSections) as Set<string> | undefined) ?? new Set<string>();
+  snapshot.derived.set(weighSections, weighed);
+  let bytes = 0;
+  for (const [hash, size] of sections) {
+    if (!weighed.has(hash)) bytes += SECTION_FACTOR * size;
+    weighed.add(hash);
+  }
+  if (bytes > 0) hold({ ...snapshot, bytes: snapshot.bytes + bytes });
 }
 
 export function dropSnapshot(tenant: string): void {

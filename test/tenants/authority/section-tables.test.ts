@@ -1,18 +1,23 @@
 // What a tenant leases beside its policy: by hash, in parts, within bounds, and gone from KV when nobody may look for it.
 
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { sectionsOf } from "../../../src/tenants/authority/section-rows.ts";
 import {
   MAX_SECTION_BYTES,
   MAX_SECTIONS_BYTES,
   sectionKey,
   sectionTables,
+  type SectionBody,
+  type SectionMethods,
+  type SectionWrite,
 } from "../../../src/tenants/authority/section-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
+import { remote, type Remote } from "../../../src/tenants/authority/tables.ts";
 import { loadSection, writeSection, type SectionPlace } from "../../../src/tenants/isolate/sections.ts";
-import { freshTenant, onBench, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, onBench, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
 
@@ -38,24 +43,35 @@ async function leaseOf({ stub }: FreshTenant, number?: number): Promise<LeaseGra
 
 const bytes = (size: number, fill = 1) => new Uint8Array(size).fill(fill);
 
+/** Written for the tenant that has the name now, unless `created` says for which. */
+async function write(tenant: FreshTenant, name: string, body: Uint8Array, created?: string): Promise<SectionWrite> {
+  const current = (await remote(tenant.stub, policyTables).read(false))?.created ?? "never";
+  return writeSection(placeOf(tenant), { name, created: created ?? current, bytes: body });
+}
+
+async function inKv({ id }: FreshTenant): Promise<number> {
+  const { keys } = await env.BODIES.list({ prefix: sectionKey(id, "") });
+  return keys.length;
+}
+
 describe("a section", () => {
   it("is leased by its hash, with a version of its own, and is nothing new the second time", async () => {
     const tenant = await made();
     const before = await leaseOf(tenant);
     expect(before.sections).toEqual([]);
-    expect(await writeSection(placeOf(tenant), "upstream:a", bytes(10))).toMatchObject({ state: "written" });
+    expect(await write(tenant, "upstream:a", bytes(10))).toMatchObject({ state: "written" });
     const after = await leaseOf(tenant);
     expect(after.version).toBe(before.version + 1);
     expect(after.sections).toEqual([["upstream:a", expect.stringMatching(/^[0-9a-f]{64}$/)]]);
-    expect(await writeSection(placeOf(tenant), "upstream:a", bytes(10))).toEqual({ state: "unchanged" });
+    expect(await write(tenant, "upstream:a", bytes(10))).toEqual({ state: "unchanged" });
     expect(await leaseOf(tenant, after.version)).toMatchObject({ policy: null, sections: null });
   });
 
-  it.each([1, 1_048_576, 1_048_577, MAX_SECTION_BYTES])("of %i bytes is read as it was written", async (size) => {
+  it.each([0, 1, 1_048_576, 1_048_577, MAX_SECTION_BYTES])("of %i bytes is read as it was written", async (size) => {
     const tenant = await made();
     const body = crypto.getRandomValues(new Uint8Array(Math.min(size, 65_536)));
     const whole = Uint8Array.from({ length: size }, (_none, at) => body[at % body.length] ?? 0);
-    await writeSection(placeOf(tenant), "s", whole);
+    await write(tenant, "s", whole);
     const hash = (await leaseOf(tenant)).sections?.[0]?.[1] ?? "";
     await env.BODIES.delete(sectionKey(tenant.id, hash));
     const loaded = await loadSection(placeOf(tenant), hash);
@@ -67,22 +83,137 @@ describe("a section", () => {
   });
 
   it("of a tenant that is not there is refused", async () => {
-    expect(await writeSection(placeOf(freshTenant()), "s", bytes(1))).toEqual({ state: "absent" });
+    expect(await write(freshTenant(), "s", bytes(1))).toEqual({ state: "absent" });
   });
 
   it("is refused above its size, and above the size of all", async () => {
     const tenant = await made();
-    expect(await writeSection(placeOf(tenant), "s", bytes(MAX_SECTION_BYTES + 1))).toEqual({ state: "full" });
+    expect(await write(tenant, "s", bytes(MAX_SECTION_BYTES + 1))).toEqual({ state: "full" });
     const most = MAX_SECTIONS_BYTES / MAX_SECTION_BYTES;
     for (let at = 0; at < most; at += 1) {
-      expect(await writeSection(placeOf(tenant), `s${at}`, bytes(MAX_SECTION_BYTES, at))).toMatchObject({
+      expect(await write(tenant, `s${at}`, bytes(MAX_SECTION_BYTES, at))).toMatchObject({
         state: "written",
       });
     }
-    expect(await writeSection(placeOf(tenant), "more", bytes(1, 99))).toEqual({ state: "full" });
+    expect(await write(tenant, "more", bytes(1, 99))).toEqual({ state: "full" });
     // In the place of one of them there is room.
-    expect(await writeSection(placeOf(tenant), "s0", bytes(5, 99))).toMatchObject({ state: "written" });
+    expect(await write(tenant, "s0", bytes(5, 99))).toMatchObject({ state: "written" });
   });
+});
+
+it("is refused for another tenant of the same name, and so is its removal", async () => {
+  const tenant = await made();
+  const policy = remote(tenant.stub, policyTables);
+  const first = (await policy.read(false))?.created ?? "";
+  await policy.close();
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 1 });
+  await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+  expect(await write(tenant, "s", bytes(1), first)).toEqual({ state: "absent" });
+  expect(await write(tenant, "s", bytes(2))).toMatchObject({ state: "written" });
+  expect(await remote(tenant.stub, sectionTables).remove("s", first)).toEqual({ state: "absent" });
+  expect((await leaseOf(tenant)).sections).toHaveLength(1);
+  vi.useRealTimers();
+});
+
+describe("equal sections", () => {
+  const part = MAX_SECTION_BYTES;
+
+  it("are one body, and one more of them needs no room", async () => {
+    const tenant = await made();
+    for (const [at, name] of ["a", "b", "c", "d"].entries()) await write(tenant, name, bytes(part, at));
+    expect(await write(tenant, "e", bytes(part, 3))).toMatchObject({ state: "written" });
+    // What it shared is still the other's.
+    expect(await write(tenant, "e", bytes(1, 99))).toEqual({ state: "full" });
+    expect(await write(tenant, "e", bytes(part, 0))).toMatchObject({ state: "written" });
+  });
+
+  it("do not let the others grow beyond the bound when they differ again", async () => {
+    const tenant = await made();
+    for (const [name, fill] of Object.entries({ a: 1, b: 1, c: 3, d: 4, e: 5 }))
+      await write(tenant, name, bytes(part, fill));
+    expect(await write(tenant, "a", bytes(part, 6))).toEqual({ state: "full" });
+    const [stored] = await rowsOf(tenant, "SELECT sum(length(part)) AS bytes FROM section_parts");
+    expect(stored?.["bytes"]).toBe(MAX_SECTIONS_BYTES);
+  });
+});
+
+describe("what is refused leaves nothing in KV", () => {
+  it("where it is larger than any section may be", async () => {
+    const tenant = await made();
+    expect(await write(tenant, "s", bytes(MAX_SECTION_BYTES + 1))).toEqual({ state: "full" });
+    expect(await inKv(tenant)).toBe(0);
+  });
+
+  it("where there is no tenant any more", async () => {
+    const tenant = await made();
+    const { created } = await leaseOf(tenant);
+    await remote(tenant.stub, policyTables).close();
+    expect(await write(tenant, "s", bytes(1), created)).toEqual({ state: "absent" });
+    expect(await inKv(tenant)).toBe(0);
+  });
+
+  it("once its grace is over, where all sections are too large together or it was meant for another", async () => {
+    const tenant = await made();
+    for (let at = 0; at < 4; at += 1) await write(tenant, `s${at}`, bytes(MAX_SECTION_BYTES, at));
+    expect(await write(tenant, "more", bytes(1, 99))).toEqual({ state: "full" });
+    expect(await write(tenant, "other", bytes(1, 98), "1999-01-01T00:00:00.000Z")).toEqual({ state: "absent" });
+    expect(await inKv(tenant)).toBe(6);
+    await inside(tenant, ({ storage }) => storage.sql.exec("UPDATE section_garbage SET collect_at = 1"));
+    expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
+    expect(await inKv(tenant)).toBe(4);
+  });
+});
+
+it("one that comes back while its body is being deleted is in KV afterwards", async () => {
+  const tenant = await made();
+  const { created } = await leaseOf(tenant);
+  const stored = new Set<string>();
+  const during: (() => Promise<void>)[] = [];
+  const bodies = {
+    put: async (key: string) => void stored.add(key),
+    delete: async (key: string | string[]) => {
+      await during.shift()?.();
+      stored.delete(String(key));
+    },
+  };
+  await onBench(
+    sectionTables,
+    async ({ methods, open, clock, sql }) => {
+      let puts = 0;
+      const put = async (section: SectionBody) => {
+        puts += 1;
+        return methods.put(section);
+      };
+      const sections = () => ({ put }) as Remote<SectionMethods>;
+      const place = { tenant: tenant.id, bodies: bodies as unknown as KVNamespace, sections };
+      const again = (fill: number) => writeSection(place, { name: "s", created, bytes: bytes(1, fill) });
+      await again(1);
+      await again(2);
+      let writing: Promise<SectionWrite> | undefined;
+      during.push(async () => {
+        writing = again(1);
+        // The first try ends while the deletion is on its way.
+        await vi.waitFor(() => expect(puts).toBe(3));
+      });
+      clock.now += 600_000;
+      await open.alarm?.(clock.now);
+      expect(await writing).toMatchObject({ state: "written" });
+      const [[, hash] = ["", ""]] = sectionsOf(sql);
+      expect(stored).toContain(sectionKey(tenant.id, hash));
+      expect(methods.body(hash)).toEqual(bytes(1, 1).buffer);
+    },
+    { tenant, bodies },
+  );
+});
+
+it("garbage whose alarm rang while nobody knew of sections is collected once somebody does again", async () => {
+  const tenant = await made();
+  await write(tenant, "s", bytes(1, 1));
+  await write(tenant, "s", bytes(1, 2));
+  await inside(tenant, ({ storage }) => storage.deleteAlarm());
+  await evictDurableObject(tenant.object);
+  await leaseOf(tenant);
+  expect(await inside(tenant, ({ storage }) => storage.getAlarm())).toBeGreaterThan(Date.now());
 });
 
 it("what was replaced is deleted in KV when nobody's lease names it any more, and not what is in use again", async () => {
@@ -93,7 +224,8 @@ it("what was replaced is deleted in KV when nobody's lease names it any more, an
     },
   };
   const tenant = await made();
-  const put = (hash: string) => ({ name: "s", hash, body: bytes(1).buffer });
+  const { created } = await leaseOf(tenant);
+  const put = (hash: string) => ({ name: "s", created, hash, body: bytes(1).buffer, resent: null });
   await onBench(
     sectionTables,
     async ({ methods, open, clock, wakes }) => {
@@ -104,8 +236,8 @@ it("what was replaced is deleted in KV when nobody's lease names it any more, an
       await open.alarm?.(clock.now + 600_000);
       expect(deleted.toSorted()).toEqual([sectionKey(tenant.id, "one"), sectionKey(tenant.id, "three")]);
       expect(methods.body("two")).not.toBeNull();
-      expect(methods.remove("s")).toMatchObject({ state: "written" });
-      expect([methods.remove("s"), methods.body("two")]).toEqual([{ state: "unchanged" }, null]);
+      expect(methods.remove("s", created)).toMatchObject({ state: "written" });
+      expect([methods.remove("s", created), methods.body("two")]).toEqual([{ state: "unchanged" }, null]);
     },
     { tenant, bodies },
   );
