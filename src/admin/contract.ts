@@ -79,6 +79,12 @@ export const pageShapeOf = <T extends z.ZodMiniType>(item: T) =>
 
 const ChangeRow = z.object({ path: z.string(), before: z.optional(z.unknown()), after: z.optional(z.unknown()) });
 
+/**
+ * Until then an isolate that cannot reach the tenant's object may serve what was before, because the tenant chose that
+ * for outages. Absent where that ends ten seconds after `effectiveAt`, or none does.
+ */
+const staleUntil = z.optional(Timestamp);
+
 export const Applied = z
   .object({
     revision: z.int(),
@@ -86,6 +92,7 @@ export const Applied = z
     dryRun: z.boolean(),
     /** From then on no isolate serves what was before; null: none does now. */
     effectiveAt: z.nullable(Timestamp),
+    staleUntil,
     changes: z.array(ChangeRow),
   })
   .register(described, { id: "Applied" });
@@ -175,11 +182,11 @@ export const Block = z
   .object({ name: z.string(), note: z.string(), since: Timestamp })
   .register(described, { id: "Block" });
 export const BlockDone = z
-  .object({ name: z.string(), changed: z.boolean(), tenants: z.int(), effectiveAt: z.nullable(Timestamp) })
+  .object({ name: z.string(), changed: z.boolean(), tenants: z.int(), effectiveAt: z.nullable(Timestamp), staleUntil })
   .register(described, { id: "BlockDone" });
 
 export const Acknowledged = z
-  .object({ revision: z.int(), changed: z.boolean(), effectiveAt: z.nullable(Timestamp) })
+  .object({ revision: z.int(), changed: z.boolean(), effectiveAt: z.nullable(Timestamp), staleUntil })
   .register(described, { id: "Acknowledged" });
 
 export const ResourceAbout = z

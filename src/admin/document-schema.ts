@@ -143,6 +143,7 @@ export const Document = z
     instructions: z.optional(LongText),
     mode: z.optional(z.enum(["open", "key"])),
     outage: z.optional(z.enum(["closed", "stale"])),
+    outageSeconds: z.optional(z.int().check(z.minimum(10), z.maximum(86_400))),
     maxStalenessMs: z.optional(z.int().check(z.minimum(50), z.maximum(MAX_STALENESS_MS))),
     allowedOrigins: z.optional(
       z

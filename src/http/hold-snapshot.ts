@@ -3,7 +3,7 @@
 
 import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { storeSeed } from "../content/store/seed.ts";
-import { isOverloaded, keepCopy, staleSnapshot } from "../tenants/isolate/outage.ts";
+import { endOutage, isOverloaded, keepCopy, repeatedSnapshot, staleSnapshot } from "../tenants/isolate/outage.ts";
 import {
   askSnapshot,
   dropSnapshot,
@@ -21,7 +21,7 @@ export function holdSnapshot(
   tenant: Tenant<NewResource>,
   revision = 0,
 ): Snapshot | Promise<Snapshot | undefined> {
-  const held = validSnapshot(tenant.id);
+  const held = validSnapshot(tenant.id) ?? repeatedSnapshot(tenant.id);
   if (held && held.version >= revision && isWorthKnown(held, visit.knock.credential)) return held;
   return takeSnapshot(visit, tenant);
 }
@@ -51,8 +51,9 @@ async function askOrStale(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | un
   const { tenant, env } = visit;
   try {
     const snapshot = await askSnapshot(tenant, visit.stub(), ask);
+    endOutage(tenant);
     const copying = snapshot && keepCopy(snapshot, env.BODIES);
-    if (copying) visit.waitUntil(copying);
+    if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));
     return snapshot;
   } catch (error) {
     const served = isOverloaded(error) ? undefined : await staleSnapshot(tenant, env.BODIES);

@@ -16,7 +16,7 @@ import { catalogNames } from "./tenant-offer.ts";
 import { boundMembers, brokenRules, tooLarge } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
-import { untilInForce } from "./in-force.ts";
+import { endStale, untilInForce, type Staleness } from "./in-force.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -42,6 +42,8 @@ export interface AppliedDocument {
   readonly dryRun: boolean;
   /** When nothing older is served any more (milliseconds since the epoch); null: nothing older is, or a dry run. */
   readonly effectiveAt: number | null;
+  /** What the answer says of isolates that are cut off. */
+  readonly staleUntil: Staleness;
   readonly changes: readonly Change[];
   /** The tenant's own document, as it is now or, in a dry run, would be. */
   readonly own: TenantDocument;
@@ -66,13 +68,14 @@ async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<
   }
   const plan = await planApply(desk, managed, record, intent);
   const { own, changes } = plan;
-  const outcome = { revision: record.revision, changed: changes.length > 0, dryRun, effectiveAt: null, changes, own };
+  const changed = changes.length > 0;
+  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, staleUntil: {}, changes, own };
   if (dryRun) {
     await checkNames(desk, managed, plan.whole);
     return outcome;
   }
   const claimed = await claimNames(desk, managed, plan.whole);
-  if (changes.length === 0) return { ...outcome, effectiveAt: await confirm(desk, managed, record, { plan, intent }) };
+  if (!changed) return { ...outcome, effectiveAt: await confirm(desk, managed, record, { plan, intent }) };
   const written = await write(desk, managed, record, { plan, intent });
   if (written) return { ...outcome, ...written };
   await releaseNames(desk, managed, claimed);
@@ -89,7 +92,7 @@ async function write(
   managed: Managed,
   record: TenantRecord,
   { plan, intent }: Planned,
-): Promise<Pick<AppliedDocument, "revision" | "effectiveAt"> | undefined> {
+): Promise<Pick<AppliedDocument, "revision" | "effectiveAt" | "staleUntil"> | undefined> {
   const written = await managed.policy.write({
     own: plan.own,
     effective: plan.effective,
@@ -103,7 +106,8 @@ async function write(
   const inForceAt = written.state === "written" ? written.effectiveAt : 0;
   const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, plan));
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
-  return { revision: written.revision, effectiveAt };
+  const staleUntil = plan.withdraws ? await endStale(desk, managed, effectiveAt) : {};
+  return { revision: written.revision, effectiveAt, staleUntil };
 }
 
 /** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */

@@ -1,4 +1,12 @@
-// Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before.
+// Owns the admin half of the lease rule: a withdrawal is acknowledged when no isolate serves what was before, and no copy
+// of it lies in KV. An isolate that is cut off from the tenant's object may serve it longer, if the tenant chose that for
+// outages: then the answer says so.
+
+import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
+import { outageKey } from "../../tenants/isolate/outage.ts";
+import type { AdminEnv, AdminOptions } from "../route.ts";
+import type { Managed } from "./tenant-access.ts";
+import { inLanes } from "./lanes.ts";
 
 /** Waits until `effectiveAt`, in milliseconds since the epoch: then every lease from before it has ended. */
 export async function untilInForce(effectiveAt: number): Promise<void> {
@@ -9,4 +17,37 @@ export async function untilInForce(effectiveAt: number): Promise<void> {
 /** ISO 8601. null stays null: there is no such time. */
 export function isoTime(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
+}
+
+/** What an answer says of isolates that are cut off: nothing where they serve no longer than any tenant's do. */
+export interface Staleness {
+  readonly staleUntil?: string;
+}
+
+type Where = { readonly env: AdminEnv; readonly options: AdminOptions };
+
+/** Ends outages of one tenant as far as that can be done, after a withdrawal is in force. */
+export async function endStale(where: Where, { id, policy }: Managed, effectiveAt: number): Promise<Staleness> {
+  return endAllStale(where, effectiveAt, [[id, await policy.staleUntil()]]);
+}
+
+/** `tenants`: until when each may be served, as its object says; null: it did not choose so. */
+export async function endAllStale(
+  { env, options }: Where,
+  effectiveAt: number,
+  tenants: readonly (readonly [id: string, staleUntil: number | null])[],
+): Promise<Staleness> {
+  const chosen = tenants.flatMap(([id, until]) => (until === null ? [] : [{ id, until }]));
+  const ends = await inLanes(chosen, async ({ id, until }) => {
+    try {
+      await env.BODIES.delete(outageKey(id));
+      return until > effectiveAt + DEFAULT_OUTAGE_SECONDS * 1000 ? until : 0;
+    } catch (error) {
+      // The withdrawal is in force all the same, and the copy says itself until when it may be served.
+      options.onError?.(error);
+      return until;
+    }
+  });
+  const last = Math.max(0, ...ends);
+  return last === 0 ? {} : { staleUntil: new Date(last).toISOString() };
 }

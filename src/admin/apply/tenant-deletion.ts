@@ -4,6 +4,7 @@
 import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
 import { sessionName, sessionStub } from "../../sessions/session-door.ts";
 import { sessionRegister } from "../../tenants/authority/session-register.ts";
+import { outageKey } from "../../tenants/isolate/outage.ts";
 import { dropSnapshot } from "../../tenants/isolate/snapshot.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -42,7 +43,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   // 3. What it stored.
   while (!(await content.purge(BODIES_AT_ONCE)).done);
   await endSessions(desk, managed);
-  await env.BODIES.delete(`outage/${id}`);
+  await env.BODIES.delete(outageKey(id));
   await policy.erase();
   // 4. What others say about it, and its name.
   await remote(platformOf(env), baseTables).settle(id, []);

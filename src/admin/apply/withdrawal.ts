@@ -2,7 +2,7 @@
 // in force. In doubt it does. Pure.
 
 import { canonicalJson } from "../../auth/seal.ts";
-import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { outageMsOf, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { RetiredName } from "../../tenants/authority/policy-records.ts";
 
 export function takesAway(before: TenantDocument, after: TenantDocument, retired: readonly RetiredName[]): boolean {
@@ -22,9 +22,10 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
   );
 }
 
-/** Members that decide who gets in at all, and how much they may have. */
-function accessOf({ mode, allowedOrigins, hostnames, limits, search, retirementDays }: TenantDocument): unknown {
-  return [mode, allowedOrigins, hostnames, limits, search, retirementDays];
+/** Members that decide who gets in at all, in an outage too, and how much they may have. */
+function accessOf(document: TenantDocument): unknown {
+  const { mode, allowedOrigins, hostnames, limits, search, retirementDays } = document;
+  return [mode, allowedOrigins, hostnames, limits, search, retirementDays, outageMsOf(document)];
 }
 
 /** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */

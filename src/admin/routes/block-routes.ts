@@ -9,7 +9,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
-import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { endAllStale, isoTime, untilInForce } from "../apply/in-force.ts";
 import { inLanes } from "../apply/lanes.ts";
 import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
@@ -61,7 +61,11 @@ export const blockRoutes: readonly Route[] = [
     handle: async (call) => {
       const { name } = call.params;
       const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
-      const told = await tellAll(call, ({ policy }) => policy.unblockTool(name, call.caller));
+      // What is let in again is nothing that somebody may serve for too long.
+      const told = await tellAll(call, async ({ policy }) => ({
+        ...(await policy.unblockTool(name, call.caller)),
+        staleUntil: null,
+      }));
       return { body: { name, changed, ...told } };
     },
   }),
@@ -71,6 +75,7 @@ export const blockRoutes: readonly Route[] = [
 async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrite>) {
   let tenants = 0;
   let effectiveAt = 0;
+  const stale: [id: string, staleUntil: number | null][] = [];
   const failed: string[] = [];
   for await (const page of allTenants(desk)) {
     tenants += page.length;
@@ -80,6 +85,7 @@ async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrit
         if (managed.entry === null) await managed.policy.read(true);
         const told = await tell(managed);
         effectiveAt = Math.max(effectiveAt, told.effectiveAt);
+        stale.push([managed.id, told.staleUntil]);
       } catch (error) {
         desk.options.onError?.(error);
         failed.push(managed.id);
@@ -94,7 +100,8 @@ async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrit
     });
   }
   await untilInForce(effectiveAt);
-  return { tenants, effectiveAt: isoTime(effectiveAt === 0 ? null : effectiveAt) };
+  const ended = await endAllStale(desk, effectiveAt, stale);
+  return { tenants, effectiveAt: isoTime(effectiveAt === 0 ? null : effectiveAt), ...ended };
 }
 
 async function* allTenants(desk: Desk): AsyncGenerator<readonly Managed[]> {

@@ -149,12 +149,16 @@ async function applied(
   return { body: shown(outcome), headers: { etag: quoted(outcome.revision) } };
 }
 
-function shown({ revision, changed, dryRun, effectiveAt, changes }: AppliedDocument): z.input<typeof Applied> {
-  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), changes: [...changes] };
+function shown(outcome: AppliedDocument): z.input<typeof Applied> {
+  const { revision, changed, dryRun, effectiveAt, staleUntil, changes } = outcome;
+  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), ...staleUntil, changes: [...changes] };
 }
 
-/** Members that a tenant-admin must not change: what the customer pays for, and what could be another tenant's. */
-const OPERATORS_ONLY = ["extends", "limits", "hostnames"] as const;
+/**
+ * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, and how long
+ * a brake may take.
+ */
+const OPERATORS_ONLY = ["extends", "limits", "hostnames", "outageSeconds"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;

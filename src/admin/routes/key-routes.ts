@@ -5,7 +5,7 @@ import { createKey } from "../../auth/api-key.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey } from "../contract.ts";
-import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Route } from "../route.ts";
@@ -99,6 +99,7 @@ export const keyRoutes: readonly Route[] = [
         revision: done.state === "written" ? done.revision : revision,
         changed: done.state === "written",
         effectiveAt: isoTime(effectiveAt),
+        ...(await endStale(call, managed, effectiveAt)),
       };
       return { body };
     },

@@ -8,7 +8,7 @@ import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind } from "../contract.ts";
-import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { endStale, isoTime, untilInForce, type Staleness } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
@@ -49,7 +49,8 @@ export const suspensionRoutes: readonly Route[] = [
       if (kind !== "tenant" && name === "") throw invalidFields(["name", `says which ${kind}`]);
       const managed = await findManaged(call, call.params.id);
       const of = await nameOf(call, managed, kind, name);
-      return acknowledge(managed, await managed.policy.suspend({ kind, name: of, note }, suspender(call)));
+      const done = await managed.policy.suspend({ kind, name: of, note }, suspender(call));
+      return acknowledge(managed, done, (effectiveAt) => endStale(call, managed, effectiveAt));
     },
   }),
   route({
@@ -126,10 +127,15 @@ function suspender({ caller: { name, role } }: Desk): Suspender {
   return { name, isTenantAdmin: role === "tenant-admin" };
 }
 
-async function acknowledge(managed: Managed, done: WriteResult): Promise<RouteAnswer> {
+async function acknowledge(
+  managed: Managed,
+  done: WriteResult,
+  ended: (effectiveAt: number) => Promise<Staleness> = async () => ({}),
+): Promise<RouteAnswer> {
   if (done.state === "absent") throw notFound(`tenant ${managed.id}`);
   const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
   await untilInForce(effectiveAt);
   const { revision, state } = done;
-  return { body: { revision, changed: state === "written", effectiveAt: isoTime(effectiveAt) } };
+  const stale = await ended(effectiveAt);
+  return { body: { revision, changed: state === "written", effectiveAt: isoTime(effectiveAt), ...stale } };
 }

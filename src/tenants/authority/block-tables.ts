@@ -1,6 +1,7 @@
 // Owns tools that the platform's operators blocked in every tenant, as one tenant's object keeps them: apart from the
 // tenant's own suspensions, so that lifting the one leaves the other.
 
+import { noteOutage, staleUntil } from "./outage-times.ts";
 import type { Actor } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
@@ -9,6 +10,8 @@ import type { Suspension } from "../document/visibility.ts";
 export interface BlockWrite {
   readonly changed: boolean;
   readonly effectiveAt: number;
+  /** Until when an isolate that cannot reach the tenant's object may serve what was before; null: none does. */
+  readonly staleUntil: number | null;
 }
 
 export interface BlockMethods {
@@ -37,13 +40,14 @@ export function createBlockMethods(host: TenantHost): BlockMethods {
   const done = (changed: boolean): BlockWrite => {
     // A tenant that is being made right now has no policy yet, so there is nothing to announce.
     if (changed && host.revision() > 0) host.bump();
-    return { changed, effectiveAt: host.effectiveAt() };
+    return { changed, effectiveAt: host.effectiveAt(), staleUntil: staleUntil(host) };
   };
   return {
     blockTool: (name, note, actor) =>
       host.transaction(() => {
         const before = find(name);
         if (before?.note === note || host.closure.isClosed()) return done(false);
+        noteOutage(host);
         const since = new Date(host.now()).toISOString();
         sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
         host.record(actor, "block", `tool ${name}`, { before: before ?? null, after: { note } });

@@ -2,6 +2,7 @@
 
 import { keyPrincipalId } from "../../auth/principal.ts";
 import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
+import { noteOutage } from "./outage-times.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
 export interface KeyInsert {
@@ -106,6 +107,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
       host.transaction(() => {
         const row = find(id);
         if (!row) return { state: "absent" };
+        noteOutage(host);
         sql.exec("DELETE FROM api_keys WHERE id = ?", id);
         host.record(actor, "key.revoke", `key ${id}`, { before: recordOf(row), after: null });
         const revision = host.bump({ principal: keyPrincipalId(id) });

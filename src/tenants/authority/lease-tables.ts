@@ -29,6 +29,7 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
     "CREATE TABLE secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL, updated TEXT NOT NULL) WITHOUT ROWID",
     // Who suspended before this was asked is not known: an operator, who alone may lift it then.
     "ALTER TABLE suspensions ADD COLUMN by_operator INTEGER NOT NULL DEFAULT 1",
+    "CREATE TABLE outages (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL)",
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };

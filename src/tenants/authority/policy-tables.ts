@@ -9,6 +9,7 @@ import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRo
 import { withdrawn } from "./leases.ts";
 import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
+import { noteOutage, staleUntil } from "./outage-times.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -42,6 +43,11 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
   /** When everything that was withdrawn so far is in force everywhere; milliseconds since the epoch. */
   inForceAt(): number;
+  /**
+   * Until when an isolate that cannot reach this object may serve what was before the last withdrawal (milliseconds since
+   * the epoch); null: none does, because the tenant did not choose so.
+   */
+  staleUntil(): number | null;
   /**
    * Ends the tenant: from now on no lease is given and nothing is written. Gives the time from which on no isolate
    * serves it, milliseconds since the epoch.
@@ -96,6 +102,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
       }),
     audit: (page) => host.audit(page),
     inForceAt: () => host.effectiveAt(),
+    staleUntil: () => staleUntil(host),
     close: () => {
       host.transaction(() => {
         sql.exec("DELETE FROM tenant");
@@ -132,6 +139,7 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   const own = JSON.stringify(write.own);
   const effective = JSON.stringify(write.effective);
   if (own === found.own && effective === found.effective) return { state: "unchanged", revision: found.revision };
+  noteOutage(host);
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
   for (const { kind, profile, name, target, successor, until } of write.retired) {
@@ -169,6 +177,7 @@ function suspend(host: TenantHost, suspension: Omit<Suspension, "since">, by: Su
   // An operator's stays an operator's, with what they told callers.
   if (found?.by_operator === 1 && by.isTenantAdmin) return { state: "unchanged", revision };
   const before = found ? { kind, name, note: found.note, since: found.since } : null;
+  noteOutage(host);
   host.sql.exec(
     "INSERT OR REPLACE INTO suspensions (kind, name, note, since, by_operator) VALUES (?, ?, ?, ?, ?)",
     kind,

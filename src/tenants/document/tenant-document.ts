@@ -102,6 +102,8 @@ export interface TenantDocument {
   readonly mode?: Mode;
   /** Whether an open tenant is served from a copy while its authority cannot be reached; `closed` by default. */
   readonly outage?: "closed" | "stale";
+  /** For how many seconds after a lease's end it is served so; 10 by default. */
+  readonly outageSeconds?: number;
   /** How long a lease on the policy lasts, milliseconds. */
   readonly maxStalenessMs?: number;
   readonly allowedOrigins?: readonly string[];
@@ -118,6 +120,13 @@ export interface TenantDocument {
 }
 
 export const DEFAULT_RETIREMENT_DAYS = 30;
+
+export const DEFAULT_OUTAGE_SECONDS = 10;
+
+/** For how long after a lease's end the tenant is served although its authority cannot be reached; 0: not at all. */
+export function outageMsOf({ outage, outageSeconds = DEFAULT_OUTAGE_SECONDS, mode }: TenantDocument): number {
+  return outage === "stale" && mode === "open" ? outageSeconds * 1000 : 0;
+}
 
 type Plain = Readonly<Record<string, unknown>>;
 

@@ -1,44 +1,91 @@
 // Owns what happens when a tenant's authority cannot be reached: the tenant is closed, or, where it is open and chose
-// so, served from this isolate's last snapshot or a copy of its document in KV, marked as stale. These grant and withdraw
-// no access, so a tenant with suspensions is not served. An authority that is only overloaded counts as reachable.
+// so, served for some time after its lease from this isolate's last snapshot or a copy of its document in KV, marked as
+// stale. These grant and withdraw no access, so a tenant with suspensions is not served. An authority that is only
+// overloaded counts as reachable.
 
-import type { TenantDocument } from "../document/tenant-document.ts";
+import { outageMsOf, type TenantDocument } from "../document/tenant-document.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import { lastSnapshot, type Snapshot } from "./snapshot.ts";
 import { ANYWHERE } from "../directory/placement.ts";
 
 const WRITE_EVERY_MS = 10_000;
-/**
- * How long a request that got a stale snapshot may go on with it. It is not held: the next request asks the authority.
- */
+/** An operator's brake deletes a copy that may be there again. */
+const WRITE_AT_LEAST_EVERY_MS = 300_000;
+/** KV keeps nothing for less than a minute. */
+const LEAST_TTL_SECONDS = 60;
+/** How long a stale snapshot is repeated, before a request waits for the authority again. */
 const STALE_FOR_MS = 2000;
 
-const keyOf = (tenant: string) => `outage/${tenant}`;
-const written = new Map<string, { readonly at: number; readonly version: number }>();
-
-function choosesStale(document: TenantDocument): boolean {
-  return document.outage === "stale" && document.mode === "open";
+/** Where the copy lies in KV. A tenant's end and every withdrawal delete it there. */
+export function outageKey(tenant: string): string {
+  return `outage/${tenant}`;
 }
 
-/** Writes or deletes the copy when that is due; undefined when it is not. */
+interface Copy {
+  readonly version: number;
+  readonly document: TenantDocument;
+  /** Milliseconds since the epoch: it is served before, and refused from then on. */
+  readonly until: number;
+}
+
+/** What this isolate did last with the copy of a tenant, and when. */
+interface Kept {
+  readonly at: number;
+  readonly version: number;
+  readonly isThere: boolean;
+}
+
+const kept = new Map<string, Kept>();
+/** In place of the version: KV has not answered yet, or failed. */
+const NOBODY_KNOWS = -1;
+
+/** For how long after its lease this policy is served; 0: not at all. */
+function staleMsOf({ policy: { document, suspensions } }: Pick<Snapshot, "policy">): number {
+  return suspensions.length > 0 ? 0 : outageMsOf(document);
+}
+
+/** Writes or deletes the copy when that is due; undefined when it is not. Rejects when KV fails; the next lease retries. */
 export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
-  const { tenant, version, policy } = snapshot;
-  const last = written.get(tenant);
-  if (last?.version === version) return undefined;
-  if (!choosesStale(policy.document) || policy.suspensions.length > 0) return dropCopy(snapshot, bodies);
-  if (last && Date.now() < last.at + WRITE_EVERY_MS) return undefined;
-  written.set(tenant, { at: Date.now(), version });
-  return bodies.put(keyOf(tenant), JSON.stringify({ version, document: policy.document }));
+  const { tenant, version, policy, validUntil } = snapshot;
+  const last = kept.get(tenant);
+  const forMs = staleMsOf(snapshot);
+  if (forMs === 0) return dropCopy(snapshot, bodies);
+  const every =
+    last?.version === version ? Math.min(Math.max(WRITE_EVERY_MS, forMs / 2), WRITE_AT_LEAST_EVERY_MS) : WRITE_EVERY_MS;
+  if (last && Date.now() < last.at + every) return undefined;
+  const copy: Copy = { version, document: policy.document, until: validUntil + forMs };
+  const ttl = Math.max(LEAST_TTL_SECONDS, Math.ceil((copy.until - Date.now()) / 1000));
+  const done = { at: Date.now(), version, isThere: true };
+  return settle(tenant, done, async () => {
+    await bodies.put(outageKey(tenant), JSON.stringify(copy), { expirationTtl: ttl });
+    // A withdrawal that came in meanwhile deleted nothing, if this came after it.
+    if (kept.get(tenant)?.isThere === false) await bodies.delete(outageKey(tenant));
+  });
 }
 
 /**
  * Deletes the copy at once, without waiting for `WRITE_EVERY_MS`: it must not be served any more. Asks KV for nothing
- * where this isolate wrote no copy and the document does not name `outage`.
+ * where this isolate wrote no copy and the document does not name `outage`: whoever withdrew deleted it, and it expires.
  */
 function dropCopy({ tenant, version, policy }: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
-  if (!written.has(tenant) && policy.document.outage === undefined) return undefined;
-  written.set(tenant, { at: 0, version });
-  return bodies.delete(keyOf(tenant));
+  const last = kept.get(tenant);
+  const isDone = last ? !last.isThere && last.version === version : policy.document.outage === undefined;
+  if (isDone) return undefined;
+  return settle(tenant, { at: 0, version, isThere: false }, () => bodies.delete(outageKey(tenant)));
+}
+
+/** Only what KV has acknowledged counts as done. */
+async function settle(tenant: string, done: Kept, work: () => Promise<void>): Promise<void> {
+  const pending = { ...done, version: NOBODY_KNOWS };
+  const isLast = () => kept.get(tenant) === pending;
+  kept.set(tenant, pending);
+  try {
+    await work();
+    if (isLast()) kept.set(tenant, done);
+  } catch (error) {
+    if (isLast()) kept.set(tenant, { ...pending, at: 0 });
+    throw error;
+  }
 }
 
 export function isOverloaded(error: unknown): boolean {
@@ -46,18 +93,34 @@ export function isOverloaded(error: unknown): boolean {
 }
 
 const stale = new WeakSet<Snapshot>();
+/** The last stale snapshot of a tenant, as long as it is repeated. */
+const repeated = new Map<string, Snapshot>();
+const MAX_REPEATED = 1000;
 
 export function isStale(snapshot: Snapshot): boolean {
   return stale.has(snapshot);
 }
 
+/** What was served a moment ago because the authority was away. */
+export function repeatedSnapshot(tenant: string): Snapshot | undefined {
+  const snapshot = repeated.get(tenant);
+  if (snapshot && Date.now() < snapshot.validUntil) return snapshot;
+  repeated.delete(tenant);
+  return undefined;
+}
+
+/** The authority answered: what was served without it is over. */
+export function endOutage(tenant: string): void {
+  repeated.delete(tenant);
+}
+
 /** undefined: this tenant is closed while its authority is away. */
 export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promise<Snapshot | undefined> {
   const last = lastSnapshot(tenant);
-  if (last) return choosesStale(last.policy.document) && last.policy.suspensions.length === 0 ? aged(last) : undefined;
-  const copy = await bodies.get<{ version: number; document: TenantDocument }>(keyOf(tenant), "json");
-  if (!copy || !choosesStale(copy.document)) return undefined;
-  return aged({
+  if (last) return aged(last, last.validUntil + staleMsOf(last));
+  const copy = await bodies.get<Copy>(outageKey(tenant), "json");
+  if (!copy || outageMsOf(copy.document) === 0) return undefined;
+  const snapshot: Snapshot = {
     tenant,
     version: copy.version,
     created: "",
@@ -73,12 +136,17 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
     // This snapshot is not held for other requests, so nobody finds the authority by its placement.
     placement: ANYWHERE,
     inCode: false,
-  });
+  };
+  return aged(snapshot, copy.until);
 }
 
-function aged(snapshot: Snapshot): Snapshot {
+/** `until`: milliseconds since the epoch. A copy of release 0.1.0 says no time, and is not served. */
+function aged(snapshot: Snapshot, until: number | undefined): Snapshot | undefined {
+  if (until === undefined || Date.now() >= until || staleMsOf(snapshot) === 0) return undefined;
   // Without the keys that it knew: they may have been revoked since.
-  const copy = { ...snapshot, keys: new Map<string, null>(), validUntil: Date.now() + STALE_FOR_MS };
+  const copy = { ...snapshot, keys: new Map<string, null>(), validUntil: Math.min(until, Date.now() + STALE_FOR_MS) };
   stale.add(copy);
+  if (repeated.size >= MAX_REPEATED) repeated.clear();
+  repeated.set(snapshot.tenant, copy);
   return copy;
 }

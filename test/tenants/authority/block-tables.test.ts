@@ -21,9 +21,17 @@ const suspensionsOf = (methods: PolicyMethods) =>
 describe("a block", () => {
   it("reads as the suspension of a tool and waits for the leases that do not know it", async () => {
     await made(({ methods, clock }) => {
-      expect(methods.blockTool("add", "recalled", ANN)).toEqual({ changed: true, effectiveAt: clock.now });
+      expect(methods.blockTool("add", "recalled", ANN)).toEqual({
+        changed: true,
+        effectiveAt: clock.now,
+        staleUntil: null,
+      });
       methods.lease({ version: null, maxStalenessMs: 1, inCode: false, keyHash: null });
-      expect(methods.blockTool("greet", "recalled", ANN)).toEqual({ changed: true, effectiveAt: clock.now + 500 });
+      expect(methods.blockTool("greet", "recalled", ANN)).toEqual({
+        changed: true,
+        effectiveAt: clock.now + 500,
+        staleUntil: null,
+      });
       expect(suspensionsOf(methods)).toEqual([
         ["tool", "add", "recalled"],
         ["tool", "greet", "recalled"],
@@ -36,7 +44,11 @@ describe("a block", () => {
     await made(({ methods, clock }) => {
       methods.lease({ version: null, maxStalenessMs: 1, inCode: false, keyHash: null });
       methods.blockTool("add", "one", ANN);
-      expect(methods.blockTool("add", "one", ANN)).toEqual({ changed: false, effectiveAt: clock.now + 500 });
+      expect(methods.blockTool("add", "one", ANN)).toEqual({
+        changed: false,
+        effectiveAt: clock.now + 500,
+        staleUntil: null,
+      });
       expect(methods.audit({ before: null, limit: 10 })).toHaveLength(2);
       expect(methods.blockTool("add", "two", ANN).changed).toBe(true);
       expect(suspensionsOf(methods)).toEqual([["tool", "add", "two"]]);

@@ -11,14 +11,18 @@ import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
+import { ask as askAdmin } from "../../support/worker/admin.ts";
 import { freshTenant } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
 const REACHED: Env = env;
 
 /** Every object of a tenant is away. */
-function away(overloaded: boolean): Env {
-  const run = () => Promise.reject(Object.assign(new Error("away"), { overloaded }));
+function away(overloaded: boolean, called = () => {}): Env {
+  const run = () => {
+    called();
+    return Promise.reject(Object.assign(new Error("away"), { overloaded }));
+  };
   const TENANTS = new Proxy(env.TENANTS, {
     get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
   });
@@ -88,6 +92,31 @@ describe("while the authority is away", () => {
     const { response, message } = await ask(id, INITIALIZE, { bindings: away(false) });
     expect([response.status, message.result]).toMatchObject([200, { protocolVersion: "2025-11-25" }]);
     expect(response.headers.has("mcp-session-id")).toBe(false);
+  });
+
+  it("is not asked again with each request, while what it said last is repeated", async () => {
+    const id = await made(STALE);
+    await ask(id, LIST);
+    dropSnapshot(id);
+    let calls = 0;
+    const bindings = away(false, () => {
+      calls += 1;
+    });
+    for (let at = 0; at < 3; at += 1) expect((await ask(id, LIST, { bindings })).response.status).toBe(200);
+    expect(calls).toBe(1);
+    await ask(id, LIST, { bindings, headers: { authorization: "Bearer tnt_unknown" } });
+    expect((await ask(id, LIST, { bindings })).response.status).toBe(200);
+  });
+
+  it("a tenant that takes keys by now is closed in an isolate that never saw it open", async () => {
+    const id = await made({ ...STALE, maxStalenessMs: 50 });
+    await ask(id, LIST);
+    dropSnapshot(id);
+    expect((await env.BODIES.list({ prefix: `outage/${id}` })).keys).toHaveLength(1);
+    const next = await askAdmin("PUT", `/tenants/${id}/document`, { json: { mode: "key" } });
+    expect(next.status).toBe(200);
+    expect((await env.BODIES.list({ prefix: `outage/${id}` })).keys).toEqual([]);
+    expect((await ask(id, LIST, { bindings: away(false) })).response.status).toBe(503);
   });
 
   it.each<[string, TenantDocument, boolean]>([

@@ -5,7 +5,14 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import { isOverloaded, isStale, keepCopy, staleSnapshot } from "../../../src/tenants/isolate/outage.ts";
+import {
+  endOutage,
+  isOverloaded,
+  isStale,
+  keepCopy,
+  repeatedSnapshot,
+  staleSnapshot,
+} from "../../../src/tenants/isolate/outage.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { askSnapshot, dropSnapshot, type Snapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -24,14 +31,27 @@ afterEach(() => {
 });
 
 const policyOf = ({ stub }: FreshTenant) => remote(stub, policyTables);
-const copyOf = ({ id }: FreshTenant) => env.BODIES.get<{ document: TenantDocument }>(`outage/${id}`, "json");
+const copyOf = ({ id }: FreshTenant) =>
+  env.BODIES.get<{ document: TenantDocument; until: number }>(`outage/${id}`, "json");
 const stale = ({ id }: FreshTenant) => staleSnapshot(id, env.BODIES);
 const later = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 
+/** KV with one method of the test's own. */
+function bodiesWith(member: "put" | "delete", own: (...args: unknown[]) => Promise<unknown>): KVNamespace {
+  return new Proxy(env.BODIES, {
+    get: (kv, name) => (name === member ? own : (Reflect.get(kv, name) as () => unknown).bind(kv)),
+  });
+}
+const failing = (member: "put" | "delete") => bodiesWith(member, () => Promise.reject(new Error("KV 500")));
+
 /** Asks the authority, and keeps a copy as the endpoint does; says whether one was written or deleted. */
-async function serve({ id, stub }: FreshTenant, key: typeof KEY | null = null): Promise<boolean> {
+async function serve(
+  { id, stub }: FreshTenant,
+  key: typeof KEY | null = null,
+  bodies: KVNamespace = env.BODIES,
+): Promise<boolean> {
   const snapshot = await askSnapshot(id, stub, { maxStalenessMs: 1000, inCode: false, placement: ANYWHERE, key });
-  const copying = snapshot && keepCopy(snapshot, env.BODIES);
+  const copying = snapshot && keepCopy(snapshot, bodies);
   await copying;
   return copying !== undefined;
 }
@@ -58,7 +78,8 @@ async function elsewhere(tenant: FreshTenant): Promise<Snapshot | undefined> {
 describe("a copy", () => {
   it("is kept of an open tenant that chose it, and holds its definitions alone", async () => {
     const tenant = await served(OPEN);
-    expect(await copyOf(tenant)).toEqual({ version: 1, document: OPEN });
+    // A lease of 1 s, and 10 s after it.
+    expect(await copyOf(tenant)).toEqual({ version: 1, document: OPEN, until: NOW + 11_000 });
   });
 
   it.each<[string, TenantDocument]>([
@@ -72,7 +93,20 @@ describe("a copy", () => {
     expect(await elsewhere(tenant)).toBeUndefined();
   });
 
-  it("is written once for a version, and at most every ten seconds", async () => {
+  it("expires in KV, which keeps nothing for less than a minute", async () => {
+    const expiring = async (document: TenantDocument) => {
+      const { id } = await served(document);
+      const { keys } = await env.BODIES.list({ prefix: `outage/${id}` });
+      return keys[0]?.expiration;
+    };
+    // KV in the tests has the real time.
+    vi.useRealTimers();
+    const now = Date.now() / 1000;
+    const [short, long] = [await expiring(OPEN), await expiring({ ...OPEN, outageSeconds: 3600 })];
+    expect([short, long]).toEqual([expect.closeTo(now + 60, -2), expect.closeTo(now + 3601, -2)]);
+  });
+
+  it("is written for a version, and at most every ten seconds", async () => {
     const tenant = await served(OPEN);
     expect(await serve(tenant)).toBe(false);
     await write(tenant, { ...OPEN, title: "U" });
@@ -81,8 +115,56 @@ describe("a copy", () => {
     later(1);
     expect(await serve(tenant)).toBe(true);
     expect((await copyOf(tenant))?.document.title).toBe("U");
-    later(60_000);
+  });
+
+  it.each([
+    [10, 10_000],
+    [100, 50_000],
+    [86_400, 300_000],
+  ])(
+    "that may be served for %i s is written again every %i ms, so that it is there when it is needed",
+    async (outageSeconds, every) => {
+      const tenant = await served({ ...OPEN, outageSeconds });
+      later(every - 1);
+      expect(await serve(tenant)).toBe(false);
+      later(1);
+      expect(await serve(tenant)).toBe(true);
+      expect(await copyOf(tenant)).toMatchObject({ until: Date.now() + 1000 + outageSeconds * 1000 });
+    },
+  );
+
+  it("that KV did not take is written with the next lease", async () => {
+    const tenant = freshTenant();
+    await policyOf(tenant).create({ own: OPEN, effective: OPEN, actor: ANN, action: "create" });
+    await expect(serve(tenant, null, failing("put"))).rejects.toThrow("KV 500");
+    expect(await serve(tenant)).toBe(true);
+    expect(await copyOf(tenant)).not.toBeNull();
+  });
+
+  it("that KV did not delete is deleted with the next lease", async () => {
+    const tenant = await served(OPEN);
+    await write(tenant, { ...OPEN, mode: "key" });
+    await expect(serve(tenant, null, failing("delete"))).rejects.toThrow("KV 500");
+    expect(await serve(tenant)).toBe(true);
+    expect(await copyOf(tenant)).toBeNull();
     expect(await serve(tenant)).toBe(false);
+  });
+
+  it("that KV takes after a withdrawal has deleted it is deleted once more", async () => {
+    const tenant = freshTenant();
+    await policyOf(tenant).create({ own: OPEN, effective: OPEN, actor: ANN, action: "create" });
+    let taken: (() => void) | undefined;
+    const slow = bodiesWith("put", async (key, copy) => {
+      await new Promise<void>((resolve) => (taken = resolve));
+      await env.BODIES.put(String(key), String(copy));
+    });
+    const writing = serve(tenant, null, slow);
+    await vi.waitFor(() => expect(taken).toBeDefined());
+    await policyOf(tenant).suspend({ kind: "tenant", name: "", note: "n" }, ANN);
+    expect(await serve(tenant)).toBe(true);
+    taken?.();
+    await writing;
+    expect(await copyOf(tenant)).toBeNull();
   });
 
   it.each<[string, (tenant: FreshTenant) => Promise<unknown>]>([
@@ -118,7 +200,7 @@ describe("a copy", () => {
 describe("while the authority is away", () => {
   it("an isolate that served the tenant goes on with what it held, marked", async () => {
     const tenant = await served(OPEN);
-    later(3_600_000);
+    later(1000);
     const snapshot = await stale(tenant);
     expect(snapshot).toMatchObject({ version: 1, policy: { document: OPEN }, validUntil: Date.now() + 2000 });
     expect(snapshot && isStale(snapshot)).toBe(true);
@@ -130,6 +212,31 @@ describe("while the authority is away", () => {
     const snapshot = await elsewhere(tenant);
     expect(snapshot).toMatchObject({ tenant: tenant.id, policy: { document: OPEN, suspensions: [], retired: [] } });
     expect([snapshot?.ring.length, snapshot?.keys.size, snapshot && isStale(snapshot)]).toEqual([0, 0, true]);
+  });
+
+  it.each<[string, number, TenantDocument]>([
+    ["ten seconds after its lease", 11_000, OPEN],
+    ["as long as operators allowed", 101_000, { ...OPEN, outageSeconds: 100 }],
+  ])("a tenant is served %s, from memory and from the copy, and not longer", async (_what, after, document) => {
+    const [here, there] = [await served(document), await served(document)];
+    dropSnapshot(there.id);
+    later(after - 1);
+    expect(await stale(here)).toMatchObject({ validUntil: NOW + after });
+    expect(await stale(there)).toMatchObject({ validUntil: NOW + after });
+    later(1);
+    expect([await stale(here), await stale(there)]).toEqual([undefined, undefined]);
+  });
+
+  it("what was served is repeated for two seconds, and no longer than the authority is away", async () => {
+    const tenant = await served(OPEN);
+    const snapshot = await stale(tenant);
+    later(1999);
+    expect(repeatedSnapshot(tenant.id)).toBe(snapshot);
+    later(1);
+    expect(repeatedSnapshot(tenant.id)).toBeUndefined();
+    await stale(tenant);
+    endOutage(tenant.id);
+    expect(repeatedSnapshot(tenant.id)).toBeUndefined();
   });
 
   it("no key is taken, not even one that was good when the authority was last asked", async () => {
@@ -149,7 +256,14 @@ describe("while the authority is away", () => {
 
   it("a copy that says it is no copy to serve is not served", async () => {
     const tenant = freshTenant();
-    await env.BODIES.put(`outage/${tenant.id}`, JSON.stringify({ version: 1, document: { mode: "key" } }));
+    const copy = { version: 1, document: { mode: "key" }, until: Date.now() + 1000 };
+    await env.BODIES.put(`outage/${tenant.id}`, JSON.stringify(copy));
+    expect(await stale(tenant)).toBeUndefined();
+  });
+
+  it("a copy of release 0.1.0, which says no time, is not served", async () => {
+    const tenant = freshTenant();
+    await env.BODIES.put(`outage/${tenant.id}`, JSON.stringify({ version: 1, document: OPEN }));
     expect(await stale(tenant)).toBeUndefined();
   });
 

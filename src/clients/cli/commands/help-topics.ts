@@ -27,6 +27,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   instructions: Ask before you delete anything.
   mode: key                      # key: only with an API key (the default); open: everybody
   outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
+  outageSeconds: 10              # for how long; only operators allow more, and a brake then says until when
   maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]

@@ -7,6 +7,7 @@ import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
+import { staleEnd } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -131,5 +132,5 @@ async function revokeKey(
   const done = await context.api.json<Done>({ method: "DELETE", path: pathOf(tenant, key) });
   // A mistyped id must not look like a key that was revoked.
   if (!done.changed) throw new CliError(EXIT.notFound, `there is no key ${key} in ${tenant}, or not any more`);
-  context.show(done, () => `${key} is revoked everywhere`);
+  context.show(done, () => [`${key} is revoked everywhere`, ...staleEnd(done)].join("\n"));
 }

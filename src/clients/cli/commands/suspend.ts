@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
+import { staleEnd } from "../terminal/changes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 interface SuspendOptions {
@@ -82,7 +83,7 @@ async function runSuspend(
   const place = placeOf(tenant, options);
   const { kind, name } = place;
   const { note } = options;
-  const done = await context.api.json<unknown>(
+  const done = await context.api.json<{ readonly staleUntil?: string } | undefined>(
     place.tenant === undefined
       ? { method: "POST", path: ["tools", name ?? "", "block"], json: { note } }
       : {
@@ -91,7 +92,7 @@ async function runSuspend(
           json: { kind, ...(name !== undefined && { name }), note },
         },
   );
-  context.show(done ?? {}, () => `${place.shown}: suspended`);
+  context.show(done ?? {}, () => [`${place.shown}: suspended`, ...staleEnd(done)].join("\n"));
 }
 
 async function runResume(

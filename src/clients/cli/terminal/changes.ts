@@ -52,11 +52,17 @@ export function appliedLines(name: string, applied: ApplyOutcome): ShownLine[] {
   if (changes.length === 0) return [`${name}: nothing to change (revision ${revision})`];
   const what = count(changes.length, "change");
   const head = dryRun ? `${name}: ${what}, not applied` : `${name}: ${what} applied (revision ${revision})`;
-  return [head, ...changeLines(changes), ...inForce(applied.effectiveAt)];
+  return [head, ...changeLines(changes), ...inForce(applied.effectiveAt), ...staleEnd(applied)];
 }
 
 /** The server answers most changes before they are in force everywhere, so it is worth saying when they are. */
 export function inForce(effectiveAt: string | null | undefined): string[] {
   if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
   return [`In force everywhere from ${time(effectiveAt)}; --wait waits for it.`];
+}
+
+/** What a brake does not reach yet: a tenant may have chosen to be served longer in an outage. */
+export function staleEnd({ staleUntil }: { readonly staleUntil?: string | undefined } = {}): string[] {
+  if (staleUntil === undefined) return [];
+  return [`Where the tenant's storage cannot be reached, it may be served as it was until ${time(staleUntil)}.`];
 }
