@@ -3,6 +3,7 @@
 
 import * as z from "zod/mini";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { directoryOf } from "../../tenants/directory/directory.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Acknowledged, BaseDocument, BaseSummary, Name, pageShapeOf } from "../contract.ts";
@@ -12,7 +13,7 @@ import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
-import { lookUpTenant } from "../apply/tenant-access.ts";
+import { managedOf } from "../apply/tenant-access.ts";
 
 const BaseParams = z.strictObject({ name: Name });
 const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
@@ -106,12 +107,19 @@ async function expectedRevision(
 /** How many tenants are asked whether they still extend a base. */
 const CHECKED = 20;
 
-/** Forgets uses that their tenants do not have: a write that was cut off leaves such a use behind. */
+/** Forgets uses that their tenants do not have: a write that was refused or cut off leaves such a use behind. */
 async function forgetUses(desk: Desk, base: string): Promise<void> {
   const bases = basesOf(desk.env);
   for (const id of await bases.uses(base, CHECKED)) {
-    const { entry, policy } = await lookUpTenant(desk, id);
-    const own = (await policy.read(entry === null))?.own.extends ?? [];
+    const own = await extendsOf(desk, id);
     if (!own.includes(base)) await bases.settle(id, own);
   }
+}
+
+/** None where there is no tenant, as behind a use that the making of one left. */
+async function extendsOf(desk: Desk, id: string): Promise<readonly string[]> {
+  const inCode = desk.options.tenants.has(id);
+  const entry = inCode ? null : (await directoryOf(desk.env).lookup(id)).entry;
+  if (!entry && !inCode) return [];
+  return (await managedOf(desk, id, entry).policy.read(inCode))?.own.extends ?? [];
 }

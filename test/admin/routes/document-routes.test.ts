@@ -186,6 +186,9 @@ function many(prompt: unknown, count: number): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`p${at}`, prompt]));
 }
 
+/** A prompt's content that only the whole document shows to be wrong: it names an argument that is not there. */
+const WRONG = { type: "text", text: "{{nobody}}" };
+
 describe("base documents", () => {
   const put = (name: string, json: unknown, headers: Readonly<Record<string, string>> = {}) =>
     ask("PUT", `/bases/${name}`, { json, headers });
@@ -225,6 +228,13 @@ describe("base documents", () => {
     expect((await ask("DELETE", "/bases/needed")).status).toBe(204);
     expect((await ask("GET", "/bases/needed")).status).toBe(404);
     expect((await ask("DELETE", "/bases/needed")).status).toBe(404);
+  });
+
+  it("are not used by a tenant that was refused, and so never made", async () => {
+    await put("ghostly", { title: "ghostly" });
+    const document = { extends: ["ghostly"], prompts: { p: { messages: [{ role: "user", content: WRONG }] } } };
+    expect((await ask("POST", "/tenants", { json: { id: "ghost", document } })).status).toBe(422);
+    expect((await ask("DELETE", "/bases/ghostly")).status).toBe(204);
   });
 
   it("forget tenants that were deleted, and those whose write was cut off", async () => {
