@@ -33,7 +33,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     return undefined;
   });
   app.get("/openapi.json", (c) => {
-    description ??= JSON.stringify(describe(ROUTES, options.catalog.server.version));
+    description ??= JSON.stringify(describe(ROUTES, options.catalog.server.version, path));
     const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
     return withHeaders(options, c, new Response(description, { headers }));
   });

@@ -16,7 +16,8 @@ export interface OpenApi extends Json {
 
 const ROOT = "/admin/v1";
 
-export function describe(routes: readonly Route[], version: string): OpenApi {
+/** `path`: where the Worker is mounted; empty at the root. */
+export function describe(routes: readonly Route[], version: string, path = ""): OpenApi {
   const schemas: Record<string, Json> = {};
   const convert = createConverter(schemas);
   const paths: Record<string, Record<string, Json>> = {};
@@ -29,7 +30,7 @@ export function describe(routes: readonly Route[], version: string): OpenApi {
       version,
       description: "Tenants, and all that belongs to them. Every refusal is a problem document (RFC 9457).",
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: path || "/" }],
     security: [{ token: [] }],
     paths,
     components: {

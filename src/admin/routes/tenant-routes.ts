@@ -46,7 +46,11 @@ export const tenantRoutes: readonly Route[] = [
     handle: async (call) => {
       if (call.query.dryRun) return { body: await supposeTenant(call, call.body) };
       const made = await createTenant(call, call.body);
-      return { status: 201, body: made, headers: { location: `/admin/v1/tenants/${made.id}` } };
+      return {
+        status: 201,
+        body: made,
+        headers: { location: `${call.options.path ?? ""}/admin/v1/tenants/${made.id}` },
+      };
     },
   }),
   route({
@@ -111,7 +115,7 @@ function tenantOf(desk: Desk, managed: Managed, record: Shown) {
     created,
     state: entry === null ? ("code" as const) : entry.state,
     ...placementOf(managed),
-    url: `${new URL(desk.request.url).origin}/mcp/${id}`,
+    url: `${new URL(desk.request.url).origin}${desk.options.path ?? ""}/mcp/${id}`,
     revision,
     own,
     effective: mergeDocuments([tenant.base, effective]),
@@ -153,6 +157,8 @@ async function createTenant(desk: Desk, asked: Asked) {
   for (const { name, note } of await remote(platformOf(desk.env), baseTables).blocks()) {
     await managed.policy.blockTool(name, note, desk.caller);
   }
+  // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
+  if (own.extends) await remote(platformOf(desk.env), baseTables).take(id, own.extends);
   forgetName(id);
   await announceNames(desk, managed, [], whole);
   const record = await readRecord(managed);

@@ -8,7 +8,7 @@ import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { adminEnv, ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/worker/admin.ts";
 
 const TEXT = { "content-type": "text/plain" };
 const policyOf = (id: string) => remote(env.TENANTS.getByName(id), policyTables);
@@ -29,6 +29,25 @@ describe("making a tenant", () => {
       suspended: null,
     });
     expect((await ask("GET", "/tenants/acme")).body).toEqual(made.body);
+  });
+
+  it.each(["/ai", ""])("says where it is under the path %j at which the Worker is mounted", async (path) => {
+    const app = appOf({ ...adminOptions, path });
+    const id = `mounted-${path.length}`;
+    const request = (method: string, at: string, body?: object) =>
+      app.fetch(
+        new Request(`${ORIGIN}${path}${at}`, {
+          method,
+          headers: { authorization: `Bearer ${ROOT}`, "content-type": "application/json" },
+          ...(body && { body: JSON.stringify(body) }),
+        }),
+        adminEnv,
+      );
+    const made = await request("POST", "/admin/v1/tenants", { id });
+    expect(made.headers.get("location")).toBe(`${path}/admin/v1/tenants/${id}`);
+    expect(await made.json()).toMatchObject({ url: `${ORIGIN}${path}/mcp/${id}` });
+    const { servers } = await (await request("GET", "/admin/openapi.json")).json<{ servers: unknown }>();
+    expect(servers).toEqual([{ url: path === "" ? "/" : path }]);
   });
 
   it("closes a tenant that does not say who gets in", async () => {
