@@ -106,7 +106,9 @@ async function write(
   const inForceAt = written.state === "written" ? written.effectiveAt : 0;
   const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, plan));
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
-  const staleUntil = plan.withdraws ? await endStale(desk, managed, effectiveAt) : {};
+  const staleUntil = plan.withdraws
+    ? await endStale(desk, effectiveAt, [[managed.id, await managed.policy.staleUntil()]])
+    : {};
   return { revision: written.revision, effectiveAt, staleUntil };
 }
 

@@ -5,7 +5,6 @@
 import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
 import { outageKey } from "../../tenants/isolate/outage.ts";
 import type { AdminEnv, AdminOptions } from "../route.ts";
-import type { Managed } from "./tenant-access.ts";
 import { inLanes } from "./lanes.ts";
 
 /** Waits until `effectiveAt`, in milliseconds since the epoch: then every lease from before it has ended. */
@@ -26,19 +25,17 @@ export interface Staleness {
 
 type Where = { readonly env: AdminEnv; readonly options: AdminOptions };
 
-/** Ends outages of one tenant as far as that can be done, after a withdrawal is in force. */
-export async function endStale(where: Where, { id, policy }: Managed, effectiveAt: number): Promise<Staleness> {
-  return endAllStale(where, effectiveAt, [[id, await policy.staleUntil()]]);
-}
+/** The tenant's id, and until when it may be served, as its object says; null: it did not choose so. */
+export type Stale = readonly [id: string, staleUntil: number | null];
 
-/** `tenants`: until when each may be served, as its object says; null: it did not choose so. */
-export async function endAllStale(
+/** Deletes copies after a withdrawal is in force. */
+export async function endStale(
   { env, options }: Where,
   effectiveAt: number,
-  tenants: readonly (readonly [id: string, staleUntil: number | null])[],
+  tenants: readonly Stale[],
 ): Promise<Staleness> {
-  const chosen = tenants.flatMap(([id, until]) => (until === null ? [] : [{ id, until }]));
-  const ends = await inLanes(chosen, async ({ id, until }) => {
+  const ends = await inLanes(tenants, async ([id, until]) => {
+    if (until === null) return 0;
     try {
       await env.BODIES.delete(outageKey(id));
       return until > effectiveAt + DEFAULT_OUTAGE_SECONDS * 1000 ? until : 0;
@@ -49,5 +46,5 @@ export async function endAllStale(
     }
   });
   const last = Math.max(0, ...ends);
-  return last === 0 ? {} : { staleUntil: new Date(last).toISOString() };
+  return last > 0 ? { staleUntil: new Date(last).toISOString() } : {};
 }

@@ -2,7 +2,7 @@
 // in force. In doubt it does. Pure.
 
 import { canonicalJson } from "../../auth/seal.ts";
-import { outageMsOf, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { RetiredName } from "../../tenants/authority/policy-records.ts";
 
 export function takesAway(before: TenantDocument, after: TenantDocument, retired: readonly RetiredName[]): boolean {
@@ -24,8 +24,8 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
 
 /** Members that decide who gets in at all, in an outage too, and how much they may have. */
 function accessOf(document: TenantDocument): unknown {
-  const { mode, allowedOrigins, hostnames, limits, search, retirementDays } = document;
-  return [mode, allowedOrigins, hostnames, limits, search, retirementDays, outageMsOf(document)];
+  const { mode, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds } = document;
+  return [mode, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds];
 }
 
 /** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */

@@ -111,15 +111,11 @@ const CHECKED = 20;
 async function forgetUses(desk: Desk, base: string): Promise<void> {
   const bases = basesOf(desk.env);
   for (const id of await bases.uses(base, CHECKED)) {
-    const own = await extendsOf(desk, id);
+    const inCode = desk.options.tenants.has(id);
+    const entry = inCode ? null : (await directoryOf(desk.env).lookup(id)).entry;
+    // A tenant that was never made does not use a base.
+    const record = inCode || entry ? await managedOf(desk, id, entry).policy.read(inCode) : undefined;
+    const own = record?.own.extends ?? [];
     if (!own.includes(base)) await bases.settle(id, own);
   }
-}
-
-/** None where there is no tenant, as behind a use that the making of one left. */
-async function extendsOf(desk: Desk, id: string): Promise<readonly string[]> {
-  const inCode = desk.options.tenants.has(id);
-  const entry = inCode ? null : (await directoryOf(desk.env).lookup(id)).entry;
-  if (!entry && !inCode) return [];
-  return (await managedOf(desk, id, entry).policy.read(inCode))?.own.extends ?? [];
 }

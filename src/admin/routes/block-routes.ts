@@ -9,7 +9,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
-import { endAllStale, isoTime, untilInForce } from "../apply/in-force.ts";
+import { endStale, isoTime, untilInForce, type Stale } from "../apply/in-force.ts";
 import { inLanes } from "../apply/lanes.ts";
 import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
@@ -61,11 +61,7 @@ export const blockRoutes: readonly Route[] = [
     handle: async (call) => {
       const { name } = call.params;
       const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
-      // What is let in again is nothing that somebody may serve for too long.
-      const told = await tellAll(call, async ({ policy }) => ({
-        ...(await policy.unblockTool(name, call.caller)),
-        staleUntil: null,
-      }));
+      const told = await tellAll(call, ({ policy }) => policy.unblockTool(name, call.caller));
       return { body: { name, changed, ...told } };
     },
   }),
@@ -75,7 +71,7 @@ export const blockRoutes: readonly Route[] = [
 async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrite>) {
   let tenants = 0;
   let effectiveAt = 0;
-  const stale: [id: string, staleUntil: number | null][] = [];
+  const stale: Stale[] = [];
   const failed: string[] = [];
   for await (const page of allTenants(desk)) {
     tenants += page.length;
@@ -100,7 +96,7 @@ async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrit
     });
   }
   await untilInForce(effectiveAt);
-  const ended = await endAllStale(desk, effectiveAt, stale);
+  const ended = await endStale(desk, effectiveAt, stale);
   return { tenants, effectiveAt: isoTime(effectiveAt === 0 ? null : effectiveAt), ...ended };
 }
 

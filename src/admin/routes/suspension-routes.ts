@@ -8,7 +8,7 @@ import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind } from "../contract.ts";
-import { endStale, isoTime, untilInForce, type Staleness } from "../apply/in-force.ts";
+import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
@@ -50,7 +50,7 @@ export const suspensionRoutes: readonly Route[] = [
       const managed = await findManaged(call, call.params.id);
       const of = await nameOf(call, managed, kind, name);
       const done = await managed.policy.suspend({ kind, name: of, note }, suspender(call));
-      return acknowledge(managed, done, (effectiveAt) => endStale(call, managed, effectiveAt));
+      return acknowledge(managed, done, call);
     },
   }),
   route({
@@ -127,15 +127,12 @@ function suspender({ caller: { name, role } }: Desk): Suspender {
   return { name, isTenantAdmin: role === "tenant-admin" };
 }
 
-async function acknowledge(
-  managed: Managed,
-  done: WriteResult,
-  ended: (effectiveAt: number) => Promise<Staleness> = async () => ({}),
-): Promise<RouteAnswer> {
+/** `desk`: for what takes something away. */
+async function acknowledge(managed: Managed, done: WriteResult, desk?: Desk): Promise<RouteAnswer> {
   if (done.state === "absent") throw notFound(`tenant ${managed.id}`);
   const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
   await untilInForce(effectiveAt);
   const { revision, state } = done;
-  const stale = await ended(effectiveAt);
+  const stale = desk && (await endStale(desk, effectiveAt, [[managed.id, await managed.policy.staleUntil()]]));
   return { body: { revision, changed: state === "written", effectiveAt: isoTime(effectiveAt), ...stale } };
 }

@@ -154,11 +154,12 @@ async function createTenant(desk: Desk, asked: Asked) {
     throw taken(id);
   }
   // 3. What is blocked everywhere is blocked here: a block that comes in now finds the tenant in the directory.
-  for (const { name, note } of await remote(platformOf(desk.env), baseTables).blocks()) {
+  const bases = remote(platformOf(desk.env), baseTables);
+  for (const { name, note } of await bases.blocks()) {
     await managed.policy.blockTool(name, note, desk.caller);
   }
   // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
-  if (own.extends) await remote(platformOf(desk.env), baseTables).take(id, own.extends);
+  if (own.extends) await bases.take(id, own.extends);
   forgetName(id);
   await announceNames(desk, managed, [], whole);
   const record = await readRecord(managed);

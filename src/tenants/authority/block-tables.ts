@@ -10,7 +10,7 @@ import type { Suspension } from "../document/visibility.ts";
 export interface BlockWrite {
   readonly changed: boolean;
   readonly effectiveAt: number;
-  /** Until when an isolate that cannot reach the tenant's object may serve what was before; null: none does. */
+  /** Until when an isolate that cannot reach the tenant's object may serve what was before; null: none does, or nothing was withdrawn. */
   readonly staleUntil: number | null;
 }
 
@@ -37,29 +37,29 @@ export function blocksOf(sql: SqlStorage): Suspension[] {
 export function createBlockMethods(host: TenantHost): BlockMethods {
   const { sql } = host;
   const find = (name: string) => blocksOf(sql).find((block) => block.name === name);
-  const done = (changed: boolean): BlockWrite => {
+  const done = (changed: boolean, isBrake: boolean): BlockWrite => {
     // A tenant that is being made right now has no policy yet, so there is nothing to announce.
     if (changed && host.revision() > 0) host.bump();
-    return { changed, effectiveAt: host.effectiveAt(), staleUntil: staleUntil(host) };
+    return { changed, effectiveAt: host.effectiveAt(), staleUntil: isBrake ? staleUntil(host) : null };
   };
   return {
     blockTool: (name, note, actor) =>
       host.transaction(() => {
         const before = find(name);
-        if (before?.note === note || host.closure.isClosed()) return done(false);
+        if (before?.note === note || host.closure.isClosed()) return done(false, true);
         noteOutage(host);
         const since = new Date(host.now()).toISOString();
         sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
         host.record(actor, "block", `tool ${name}`, { before: before ?? null, after: { note } });
-        return done(true);
+        return done(true, true);
       }),
     unblockTool: (name, actor) =>
       host.transaction(() => {
         const before = find(name);
-        if (!before) return done(false);
+        if (!before) return done(false, false);
         sql.exec("DELETE FROM blocks WHERE name = ?", name);
         host.record(actor, "unblock", `tool ${name}`, { before, after: null });
-        return done(true);
+        return done(true, false);
       }),
   };
 }

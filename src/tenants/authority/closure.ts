@@ -49,6 +49,6 @@ export function createClosure(storage: DurableObjectStorage): Closure {
 
 /** Whether a tenant has the name now. */
 function isTaken(sql: SqlStorage): boolean {
-  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'tenant'").toArray().length > 0;
+  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'tenant'").toArray().length > 0;
   return made && sql.exec("SELECT 1 FROM tenant").toArray().length > 0;
 }

@@ -7,19 +7,19 @@ import type { TenantHost } from "./tenant-host.ts";
 /** Called within the transaction of a change, before it. */
 export function noteOutage(host: TenantHost): void {
   const { sql } = host;
-  const [row] = sql.exec<{ effective: string }>("SELECT effective FROM tenant").toArray();
-  const brakes = sql.exec("SELECT 1 FROM suspensions UNION ALL SELECT 1 FROM blocks LIMIT 1").toArray();
-  const forMs = row && brakes.length === 0 ? outageMsOf(JSON.parse(row.effective) as TenantDocument) : 0;
-  const until = Math.max(notedUntil(sql), host.effectiveAt() + forMs);
-  if (forMs > 0) sql.exec("INSERT OR REPLACE INTO outages (one, until) VALUES (1, ?)", until);
+  // A tenant with a brake is not served in an outage.
+  const [served] = sql
+    .exec<{ effective: string }>(
+      "SELECT effective FROM tenant WHERE NOT EXISTS (SELECT 1 FROM suspensions UNION ALL SELECT 1 FROM blocks)",
+    )
+    .toArray();
+  const forMs = served ? outageMsOf(JSON.parse(served.effective) as TenantDocument) : 0;
+  const until = Math.max(staleUntil(host) ?? 0, host.effectiveAt() + forMs);
+  if (forMs > 0) sql.exec("INSERT OR REPLACE INTO outages VALUES (1, ?)", until);
 }
 
 /** What was before the last change that withdrew; milliseconds since the epoch, null: nobody serves it. */
 export function staleUntil({ sql, now }: Pick<TenantHost, "sql" | "now">): number | null {
-  const until = notedUntil(sql);
-  return until > now() ? until : null;
-}
-
-function notedUntil(sql: SqlStorage): number {
-  return sql.exec<{ until: number }>("SELECT until FROM outages").toArray()[0]?.until ?? 0;
+  const [row] = sql.exec<{ until: number }>("SELECT until FROM outages WHERE until > ?", now()).toArray();
+  return row?.until ?? null;
 }

@@ -34,20 +34,21 @@ export function createTenantHost(base: TableHost): TenantHost {
   const { sql } = base;
   const leases = trackLeases(base);
   const effectiveAt = () => leases.effectiveAt();
-  const revision = () => sql.exec<{ revision: number }>("SELECT revision FROM tenant").toArray()[0]?.revision ?? 0;
-  const created = () => sql.exec<{ created: string }>("SELECT created FROM tenant").toArray()[0]?.created;
+  const row = () =>
+    sql.exec<{ revision: number; created: string }>("SELECT revision, created FROM tenant").toArray()[0];
+  const revision = () => row()?.revision ?? 0;
   const bump = (close?: Withdrawn) => {
     const bumped = "UPDATE tenant SET revision = revision + 1 RETURNING revision";
-    const row = sql.exec<{ revision: number }>(bumped).one();
-    base.changes.policy(row.revision, effectiveAt(), close);
-    return row.revision;
+    const next = sql.exec<{ revision: number }>(bumped).one();
+    base.changes.policy(next.revision, effectiveAt(), close);
+    return next.revision;
   };
   return {
     ...base,
     leases,
     effectiveAt,
     revision,
-    created,
+    created: () => row()?.created,
     bump,
     record: (actor, action, target, change) => {
       recordAudit(base, actor, [action, target], change);

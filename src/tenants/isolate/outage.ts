@@ -9,8 +9,6 @@ import { lastSnapshot, type Snapshot } from "./snapshot.ts";
 import { ANYWHERE } from "../directory/placement.ts";
 
 const WRITE_EVERY_MS = 10_000;
-/** An operator's brake deletes a copy that may be there again. */
-const WRITE_AT_LEAST_EVERY_MS = 300_000;
 /** KV keeps nothing for less than a minute. */
 const LEAST_TTL_SECONDS = 60;
 /** How long a stale snapshot is repeated, before a request waits for the authority again. */
@@ -50,14 +48,12 @@ export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void>
   const last = kept.get(tenant);
   const forMs = staleMsOf(snapshot);
   if (forMs === 0) return dropCopy(snapshot, bodies);
-  const every =
-    last?.version === version ? Math.min(Math.max(WRITE_EVERY_MS, forMs / 2), WRITE_AT_LEAST_EVERY_MS) : WRITE_EVERY_MS;
+  const every = last?.version === version ? Math.max(WRITE_EVERY_MS, forMs / 2) : WRITE_EVERY_MS;
   if (last && Date.now() < last.at + every) return undefined;
   const copy: Copy = { version, document: policy.document, until: validUntil + forMs };
-  const ttl = Math.max(LEAST_TTL_SECONDS, Math.ceil((copy.until - Date.now()) / 1000));
-  const done = { at: Date.now(), version, isThere: true };
-  return settle(tenant, done, async () => {
-    await bodies.put(outageKey(tenant), JSON.stringify(copy), { expirationTtl: ttl });
+  const expirationTtl = LEAST_TTL_SECONDS + Math.ceil((copy.until - Date.now()) / 1000);
+  return settle(tenant, { at: Date.now(), version, isThere: true }, async () => {
+    await bodies.put(outageKey(tenant), JSON.stringify(copy), { expirationTtl });
     // A withdrawal that came in meanwhile deleted nothing, if this came after it.
     if (kept.get(tenant)?.isThere === false) await bodies.delete(outageKey(tenant));
   });
@@ -77,14 +73,13 @@ function dropCopy({ tenant, version, policy }: Snapshot, bodies: KVNamespace): P
 /** Only what KV has acknowledged counts as done. */
 async function settle(tenant: string, done: Kept, work: () => Promise<void>): Promise<void> {
   const pending = { ...done, version: NOBODY_KNOWS };
-  const isLast = () => kept.get(tenant) === pending;
+  let known: Kept = { ...pending, at: 0 };
   kept.set(tenant, pending);
   try {
     await work();
-    if (isLast()) kept.set(tenant, done);
-  } catch (error) {
-    if (isLast()) kept.set(tenant, { ...pending, at: 0 });
-    throw error;
+    known = done;
+  } finally {
+    if (kept.get(tenant) === pending) kept.set(tenant, known);
   }
 }
 
@@ -104,9 +99,7 @@ export function isStale(snapshot: Snapshot): boolean {
 /** What was served a moment ago because the authority was away. */
 export function repeatedSnapshot(tenant: string): Snapshot | undefined {
   const snapshot = repeated.get(tenant);
-  if (snapshot && Date.now() < snapshot.validUntil) return snapshot;
-  repeated.delete(tenant);
-  return undefined;
+  return snapshot && Date.now() < snapshot.validUntil ? snapshot : undefined;
 }
 
 /** The authority answered: what was served without it is over. */
@@ -118,8 +111,8 @@ export function endOutage(tenant: string): void {
 export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promise<Snapshot | undefined> {
   const last = lastSnapshot(tenant);
   if (last) return aged(last, last.validUntil + staleMsOf(last));
-  const copy = await bodies.get<Copy>(outageKey(tenant), "json");
-  if (!copy || outageMsOf(copy.document) === 0) return undefined;
+  const copy = await bodies.get<Omit<Copy, "until"> & Partial<Copy>>(outageKey(tenant), "json");
+  if (!copy) return undefined;
   const snapshot: Snapshot = {
     tenant,
     version: copy.version,
@@ -141,8 +134,8 @@ export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promis
 }
 
 /** `until`: milliseconds since the epoch. A copy of release 0.1.0 says no time, and is not served. */
-function aged(snapshot: Snapshot, until: number | undefined): Snapshot | undefined {
-  if (until === undefined || Date.now() >= until || staleMsOf(snapshot) === 0) return undefined;
+function aged(snapshot: Snapshot, until = 0): Snapshot | undefined {
+  if (Date.now() >= until || staleMsOf(snapshot) === 0) return undefined;
   // Without the keys that it knew: they may have been revoked since.
   const copy = { ...snapshot, keys: new Map<string, null>(), validUntil: Math.min(until, Date.now() + STALE_FOR_MS) };
   stale.add(copy);
