@@ -79,6 +79,7 @@ export type Mode = "open" | "key";
 export const BINDABLE = [
   "mode",
   "outage",
+  "outageSeconds",
   "maxStalenessMs",
   "allowedOrigins",
   "limits",

@@ -110,3 +110,10 @@ it("how long an outage may be is for operators to say, within a day", async () =
   }
   expect(await remote(env.TENANTS.getByName(id), policyTables).staleUntil()).toBeGreaterThan(Date.now());
 });
+
+it("a base that binds how long an outage may be holds for the tenants under it", async () => {
+  const base = { outageSeconds: 10, bind: ["outageSeconds"] };
+  expect((await ask("PUT", "/bases/brief", { json: base })).status).toBe(201);
+  const id = await newTenant({ ...LONG, extends: ["brief"] });
+  expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ effective: { outageSeconds: 10 } });
+});
