@@ -114,6 +114,7 @@ it("how long an outage may be is for operators to say, within a day", async () =
 it("a base that binds how long an outage may be holds for the tenants under it", async () => {
   const base = { outageSeconds: 10, bind: ["outageSeconds"] };
   expect((await ask("PUT", "/bases/brief", { json: base })).status).toBe(201);
-  const id = await newTenant({ ...LONG, extends: ["brief"] });
-  expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ effective: { outageSeconds: 10 } });
+  const id = await newTenant({ mode: "open", outage: "stale", extends: ["brief"] });
+  const longer = await ask("PUT", `/tenants/${id}/document`, { json: { ...LONG, extends: ["brief"] } });
+  expect([longer.status, rules(longer)[1]?.[0]]).toEqual([422, "outageSeconds"]);
 });
