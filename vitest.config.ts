@@ -37,6 +37,12 @@ function drawnSeed(): number {
   return seed;
 }
 
+/** Whoever counts what several runs of one command passed names a folder, and finds a report of each there. */
+function reporting(folder: string | undefined): { reporters?: ["default", ["json", { outputFile: string }]] } {
+  if (folder === undefined) return {};
+  return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
+}
+
 /** In these folders no file names what it stores as another does, nor asks what a fresh runtime holds: one workerd serves all. */
 const SHARING = [
   "test/{auth,calls,deployment,sessions}/**/*.test.ts",
@@ -113,6 +119,7 @@ export default defineConfig(({ mode }) => ({
   test: {
     // As many as the smallest machine has cores.
     maxWorkers: 2,
+    ...reporting(process.env["TEST_REPORTS"]),
     projects: mode === "long" ? LONG : USUAL,
   },
 }));
