@@ -28,7 +28,16 @@ function listOf(text: string): ReadonlySet<string> {
 
 export function hostAllowed(host: string | null, vars: OriginVars): boolean {
   if (!vars.HOSTS) return true;
-  return host !== null && listOf(vars.HOSTS).has(host.toLowerCase().replace(/:\d+$/, ""));
+  return host !== null && listOf(vars.HOSTS).has(hostnameOf(host));
+}
+
+/**
+ * The name in a Host header, in small letters. A client may write a port, even an empty one, and the dot of the root:
+ * every spelling must count as the same host, or a tenant's own hostname would pass for one of the Worker.
+ */
+export function hostnameOf(host: string): string {
+  // A match begins at the first of the dots only: otherwise a long run of them would be read again from each.
+  return host.toLowerCase().replace(/(?<!\.)\.*(?::\d*)?$/, "");
 }
 
 /**

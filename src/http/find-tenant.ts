@@ -1,10 +1,11 @@
 // Owns finding out which tenant a request is for: by path, or by the hostname that a tenant has to itself. Unknown
 // names wake nothing.
 
+import { hostnameOf } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
-import { hostnameOf, idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
+import { idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 
 export interface HostEnv extends DirectoryEnv, HostVars {}

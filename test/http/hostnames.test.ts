@@ -50,9 +50,12 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     }
   });
 
-  test.each(["", ":80", ":8787", "."])("the hostname may end in '%s', in any case", async (end) => {
-    for (const host of hosts()) expect(await toolsAt(`${host.toUpperCase()}${end}`, "/mcp")).toEqual(["lab_echo"]);
-  });
+  test.each(["", ":80", ":8787", ":", ".", "..", ".:", ".:80", "..:8787"])(
+    "the hostname may end in '%s', in any case",
+    async (end) => {
+      for (const host of hosts()) expect(await toolsAt(`${host.toUpperCase()}${end}`, "/mcp")).toEqual(["lab_echo"]);
+    },
+  );
 
   test("no other tenant can be named on it, not even itself", async () => {
     for (const host of hosts()) {

@@ -3,7 +3,8 @@
 
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { directoryOf, forgetName, UNKNOWN_FOR_MS } from "../../tenants/directory/directory.ts";
-import { hostnameOf, idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
+import { hostnameOf } from "../../auth/origin.ts";
+import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";

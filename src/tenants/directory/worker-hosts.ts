@@ -6,11 +6,6 @@ export interface HostVars {
   readonly TENANT_HOST?: string;
 }
 
-/** Of a Host header: in lower case, without a port and without the dot of the root. */
-export function hostnameOf(host: string): string {
-  return host.toLowerCase().replace(/\.?(?::\d+)?$/, "");
-}
-
 /** The id in a hostname that a tenant has by its id; undefined: it is none. */
 export function idInHostname(hostname: string, { TENANT_HOST }: HostVars): string | undefined {
   if (!TENANT_HOST || !hostname.endsWith(`.${TENANT_HOST}`)) return undefined;
