@@ -74,7 +74,7 @@ export function defineResource(options: ResourceOptions): Resource {
 function createResource(options: ResourceOptions): Resource {
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
-  const fixed = options.text ?? options.blob;
+  const fixed = options.read ? undefined : (options.text ?? options.blob);
   const read = options.read ?? (fixed === undefined ? undefined : () => fixed);
   if (!read) throw new TypeError(`resource "${options.uri}": needs text, blob or read`);
   const size = typeof fixed === "string" ? new TextEncoder().encode(fixed).byteLength : fixed?.byteLength;

@@ -31,6 +31,8 @@ describe("defineResource", () => {
     expect(defineResource({ uri: "note:a", name: "n", text: "" }).wire.size).toBe(0);
     expect(defineResource({ uri: "note:a", name: "n", blob: new Uint8Array(3) }).wire.size).toBe(3);
     expect(defineResource({ uri: "note:a", name: "n", read: () => "x" }).wire).not.toHaveProperty("size");
+    const unused = { text: "not what is read", blob: new Uint8Array(3) };
+    expect(defineResource({ uri: "note:a", name: "n", read: () => "x", ...unused }).wire).not.toHaveProperty("size");
   });
 
   it("prefers its own read over what is fixed", async () => {
