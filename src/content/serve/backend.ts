@@ -11,6 +11,7 @@ import { isFailure } from "../../protocol/methods/params.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedUri, ServedTemplate } from "../../protocol/source.ts";
+import { parseUri } from "../../protocol/uri.ts";
 import { listChain } from "./resource-chain.ts";
 import type { View, ViewedShelf } from "./view.ts";
 
@@ -96,7 +97,8 @@ export class ViewBackend implements Backend {
     const template = this.definitions.templates.find(({ wire }) => wire.uriTemplate === ref.uri);
     if (template) return template.complete(asked, call, this.#host);
     // The reference may also name a plain resource, which has nothing to complete.
-    if (this.definitions.resourcesByUri.has(ref.uri)) return [];
+    const plain = parseUri(ref.uri);
+    if ("uri" in plain && this.definitions.resourcesByUri.has(plain.uri)) return [];
     return failure("invalidParams", `Unknown resource template: ${ref.uri}`);
   }
 }

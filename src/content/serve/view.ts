@@ -66,7 +66,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
   };
 }
 
-interface Looking extends Omit<Offer, "profile"> {
+interface Looking extends Offer {
   readonly eyes: Eyes;
   readonly profile: string | null;
 }

@@ -150,6 +150,18 @@ describe("resources in code and in storage", () => {
     expect(await read("note:none")).toMatchObject({ kind: "failure", error: "resourceNotFound" });
   });
 
+  it("have nothing to complete, however their URI is written", async () => {
+    const { backend } = serve({
+      resources: [defineResource({ uri: "HTTPS://Example.com/%7Ea", name: "a", text: "" })],
+    });
+    const complete = (uri: string) =>
+      backend.complete({ ref: { type: "resource", uri }, name: "x", value: "", known: {} }, callOf());
+    for (const uri of ["https://example.com/~a", "https://EXAMPLE.com/%7ea"]) expect(await complete(uri)).toEqual([]);
+    for (const uri of ["https://example.com/~b", "no uri"]) {
+      expect(await complete(uri)).toMatchObject({ error: "invalidParams" });
+    }
+  });
+
   it("do not tell a client why one could not be read, only the operator", async () => {
     const errors: unknown[] = [];
     const secret = new Error("postgres://user:password@host");
