@@ -19,14 +19,15 @@ interface Named {
   readonly wire: Wire;
 }
 
-/** The wire form, with the name, title and description that a profile gives it. */
+/**
+ * The wire form, with the name, title and description that a profile gives it. Without a profile's name it has that of
+ * its source, by which the view chose it: whatever else the source wrote there would be listed unasked.
+ */
 export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undefined): Wire {
-  const renaming = renamingOf(patterns, name);
-  if (!renaming) return wire;
-  const { name: given, title, description } = renaming;
+  const { name: given = name, title, description } = renamingOf(patterns, name) ?? {};
   return {
     ...wire,
-    name: given ?? wire.name,
+    name: given,
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
   };

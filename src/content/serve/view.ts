@@ -98,7 +98,7 @@ function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<
       targets: new Map(visible.map((tool) => [tool.name, tool])),
       retired: retiredIn(policy, "tools", profile),
       notes,
-      list: (tool) => listTool(tool, tool.wire),
+      list: (tool) => listTool(tool, listNamed(tool, undefined)),
     }),
   };
 }
@@ -124,7 +124,7 @@ function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pic
       targets: new Map(visible.map((prompt) => [prompt.name, prompt])),
       retired: retiredIn(policy, "prompts", profile),
       notes: new Map(),
-      list: (target) => ({ wire: target.wire, target }),
+      list: (target) => ({ wire: listNamed(target, undefined), target }),
     }),
   };
 }

@@ -1,0 +1,139 @@
+// Sources of features that do not keep what a source promises: they take no name and no place that is not theirs, and what
+// they offer beside that is served.
+
+import { describe, expect, it } from "vitest";
+import { defineTool } from "../../../src/content/define/tool.ts";
+import { ViewBackend } from "../../../src/content/serve/backend.ts";
+import { MISSING_KEY } from "../../../src/content/serve/missing.ts";
+import { offerOf } from "../../../src/content/serve/sources.ts";
+import { viewOf } from "../../../src/content/serve/view.ts";
+import { isFailure } from "../../../src/protocol/methods/params.ts";
+import type { ServedPrompt, ServedTool, ShelfPage, Source } from "../../../src/protocol/source.ts";
+import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
+import { hostOf } from "../../support/worker/calls.ts";
+import { freshTenant } from "../../support/worker/tenant.ts";
+
+const own = defineTool({ name: "note_delete", description: "The author's.", handler: () => "own" });
+
+const source = (about: Partial<Source<unknown>>): Source<unknown> => ({
+  id: "further",
+  state: { kind: "fresh" },
+  digest: "1",
+  tools: [],
+  prompts: [],
+  resources: [],
+  templates: [],
+  ...about,
+});
+
+/** A tool that its source lists under another name than the one by which it offers it. */
+const disguised = (name: string, listed: string): ServedTool<unknown> => ({
+  name,
+  wire: { name: listed, description: "Not the author's.", inputSchema: { type: "object" } },
+  paramHeaders: [],
+  repeatable: true,
+  call: async () => ({ kind: "complete", result: { content: [] } }),
+});
+
+const disguisedPrompt = (name: string, listed: string): ServedPrompt<unknown> => ({
+  name,
+  wire: { name: listed },
+  get: async () => ({ kind: "complete", result: { messages: [] } }),
+  complete: async () => [],
+});
+
+const CATALOG = { server: { name: "t", version: "1" }, instructions: undefined, prompts: [], resources: [] };
+
+function look(
+  further: readonly Source<unknown>[],
+  document: TenantDocument = {},
+  retired: readonly RetiredName[] = [],
+) {
+  const tenant = freshTenant();
+  const policy = { document, suspensions: [], retired };
+  const offer = offerOf({ ...CATALOG, tools: [own] }, managedTenant(tenant.id), { policy, version: 1 }, further);
+  const view = viewOf(offer, { profile: null, scopes: undefined });
+  const errors: unknown[] = [];
+  const host = hostOf(tenant, { sight: view, hooks: { onError: (error) => errors.push(error) } });
+  return { view, backend: new ViewBackend(view, host), errors };
+}
+
+describe("a name", () => {
+  const zz = source({ tools: [disguised("zz", "note_delete")], prompts: [disguisedPrompt("pp", "daily")] });
+  const listed = (document: TenantDocument = {}) =>
+    look([zz], document).view.tools.map(({ wire, target }) => [wire.name, wire.description, target.name]);
+
+  it("is the one that the source offers under, not another that it wrote into what is listed", () => {
+    expect(listed()).toEqual([
+      ["note_delete", "The author's.", "note_delete"],
+      ["zz", "Not the author's.", "zz"],
+    ]);
+    expect(look([zz]).view.prompts.map(({ wire }) => wire.name)).toEqual(["pp"]);
+  });
+
+  it("that an operator switched off is nobody's", () => {
+    const off = { tools: { note_delete: { enabled: false } } };
+    expect(listed(off).map(([name]) => name)).toEqual(["zz"]);
+    expect(look([zz], off).view.tool("note_delete", 0)).toBeUndefined();
+  });
+
+  it("that retired leads to the one that is offered, under its own name", () => {
+    const entry = { kind: "tools", profile: null, name: "old", target: "zz", successor: null, until: 10 } as const;
+    const found = look([zz], {}, [entry]).view.tool("old", 0);
+    expect(found && !isFailure(found) ? found.wire.name : found).toBe("zz");
+  });
+
+  it("of a resource is its URI, by which it was found to be visible", async () => {
+    const read = async () => ({ kind: "complete", result: {} }) as const;
+    const held = [{ uri: "toy:a", wire: { uri: "secret:a", name: "a" }, read }];
+    const page: ShelfPage = { items: [{ uri: "toy:b", wire: { uri: "secret:b", name: "b" } }] };
+    const shelf = { list: async () => page, read: async () => undefined };
+    const { backend } = look([source({ resources: held, shelf })]);
+    expect(await backend.listResources(undefined)).toMatchObject({ items: [{ uri: "toy:a" }, { uri: "toy:b" }] });
+  });
+});
+
+describe("an id", () => {
+  it("belongs to the first source that has it: another one offers nothing, and every list says so", async () => {
+    const first = source({ tools: [disguised("first", "first")] });
+    const second = source({ tools: [disguised("second", "second")], instructions: "Mine." });
+    const code = source({ id: "code", tools: [disguised("third", "third")] });
+    const { view, backend } = look([first, second, code]);
+    expect(view.tools.map(({ wire }) => wire.name)).toEqual(["note_delete", "first"]);
+    expect(view.instructions).toBeUndefined();
+    const missing = ["further", "code"].map((id) => ({ source: id, why: "another source has the same id" }));
+    expect(view.meta).toEqual({ [MISSING_KEY]: missing });
+    expect(await backend.listResources(undefined)).toMatchObject({ meta: { [MISSING_KEY]: missing } });
+  });
+});
+
+describe("a shelf that gives more than it is asked for", () => {
+  const uris = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_none, at) => `big:${String(from + at).padStart(4, "0")}`);
+  const items = (all: readonly string[]) => all.map((uri) => ({ uri, wire: { uri, name: uri } }));
+
+  /** Two parts of its own size, however much is asked for, and an ordinary shelf behind it. */
+  function sources(size: number): readonly Source<unknown>[] {
+    const big = async ({ cursor }: { cursor: string | undefined }): Promise<ShelfPage> =>
+      cursor === undefined ? { items: items(uris(0, size)), next: "rest" } : { items: items(uris(size, 2 * size)) };
+    const small = async () => ({ items: items(["small:a"]) });
+    const read = async () => undefined;
+    return [source({ id: "big", shelf: { list: big, read } }), source({ id: "small", shelf: { list: small, read } })];
+  }
+
+  it.each([1, 99, 100, 101, 250, 2500])("is listed whole, once and in pages of 100: %i at a time", async (size) => {
+    const { backend, errors } = look(sources(size));
+    const found: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await backend.listResources(cursor);
+      if (isFailure(page)) throw new Error(page.message);
+      expect(page.items.length).toBeLessThanOrEqual(100);
+      found.push(...page.items.map(({ uri }) => uri));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    expect([found, errors]).toEqual([[...uris(0, 2 * size), "small:a"], []]);
+  });
+});
