@@ -38,7 +38,7 @@ export interface Sight {
   readonly cacheScope: CacheHint["cacheScope"];
   /** How much the tenant may store. */
   readonly limits: Limits;
-  /** The tenant's configuration of a tool; undefined where there is none. */
+  /** The tenant's configuration of a tool, frozen; undefined where there is none. */
   configOf(tool: string): unknown;
 }
 

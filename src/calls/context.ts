@@ -84,7 +84,7 @@ export class Context {
     return this.#host.principal;
   }
 
-  /** This tenant's configuration of this tool; undefined where there is none. */
+  /** This tenant's configuration of this tool, frozen: other calls read the same. undefined where there is none. */
   get config(): unknown {
     return this.#host.sight.configOf(this.#name);
   }

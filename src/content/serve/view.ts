@@ -9,6 +9,7 @@ import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
 import type { ProfileDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { isVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
+import { frozenCopy } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
 import type { Offer } from "./sources.ts";
@@ -62,7 +63,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     missing,
     meta: missingMeta(missing),
     limits: document.limits ?? {},
-    configOf: (tool) => settingOf(document, tool)?.setting.config,
+    configOf: (tool) => frozenCopy(settingOf(document, tool)?.setting.config),
   };
 }
 

@@ -19,7 +19,7 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly search?: boolean;
   /** Resources to store at the tenant's first request; what is there already is never overwritten. */
   readonly seed?: () => readonly Seed[];
-  /** What a tool reads as `ctx.config`, by the tool's name. */
+  /** What a tool reads as `ctx.config`, by the tool's name. It reads a frozen copy, made when it is first read. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
   readonly maxStalenessMs?: number;

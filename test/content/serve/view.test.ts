@@ -414,6 +414,37 @@ describe("the configuration of a tool", () => {
     expect(look(document, definition ? { definition } : {}).configOf("add")).toEqual(expected);
   });
 
+  it.each<[whose: string, ofConfig: (config: object) => [TenantDocument, TenantDefinitionOf?]]>([
+    ["the code's", (config) => [{}, { config: { add: config } }]],
+    ["the document's", (config) => [{ tools: { add: { config } } }]],
+  ])("cannot be changed by a call when it is %s, at any depth", (_whose, ofConfig) => {
+    const given = { list: [{ deep: 1 }], clients: new Map(), act: () => "done" };
+    const [document, definition] = ofConfig(given);
+    const view = look(document, definition ? { definition } : {});
+    const config = view.configOf("add") as typeof given;
+    const changes: (() => unknown)[] = [
+      () => (config.list = []),
+      () => config.list.push({ deep: 2 }),
+      () => (config.list[0] = { deep: 2 }),
+      () => Object.assign(config.list[0] ?? {}, { deep: 2 }),
+      () => Object.setPrototypeOf(config, { more: 1 }),
+      () => Object.assign(config, { more: 1 }),
+    ];
+    for (const change of changes) expect(change).toThrow(TypeError);
+    expect(config).toEqual(given);
+    expect(view.configOf("add")).toBe(config);
+    // What the author keeps stays the author's to change.
+    given.list.push({ deep: 2 });
+    expect(config.list).toEqual([{ deep: 1 }]);
+  });
+
+  it("may contain itself, and any name", () => {
+    const given: Record<string, unknown> = JSON.parse('{"__proto__":{"limit":3}}');
+    given.itself = given;
+    const config = look({ tools: { add: { config: given } } }).configOf("add") as typeof given;
+    expect([config.itself, config.limit, Object.keys(config)]).toEqual([config, undefined, ["__proto__", "itself"]]);
+  });
+
   it("goes by the name in code in a profile that gives another", () => {
     const view = through({ tools: { rename: { add: { name: "sum" } } } }, {}, { tools: { add: { config: 1 } } });
     expect([view.configOf("add"), view.configOf("sum")]).toEqual([1, undefined]);
