@@ -1,10 +1,12 @@
 // Owns plain JSON Schema 2020-12 for tools: validation through a library without eval, and applying defaults.
 // Refuses to fetch: a $ref that leaves the schema is an error at definition.
 
-import { Validator, type OutputUnit, type SchemaDraft } from "@cfworker/json-schema";
+import { dereference, validate, type OutputUnit, type SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
-import { subschemasOf, type Subschema } from "./schema-shape.ts";
+import { writeJson } from "./as-json.ts";
+import { checkReferences } from "./schema-references.ts";
+import { subschemasOf } from "./schema-shape.ts";
 
 const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
   ["https://json-schema.org/draft/2020-12/schema", "2020-12"],
@@ -17,29 +19,35 @@ export const MAX_VIOLATIONS = 20;
 /** Of a value with more members only the first fault is reported: looking for all can take very long. */
 const MAX_THOROUGH = 1000;
 
-/** The draft that the schema is written in. Throws a TypeError that names the rule when it cannot be used. */
-export function checkJsonSchema(schema: JsonObject): SchemaDraft {
-  const { $schema } = schema;
-  const draft = typeof $schema === "string" ? DIALECTS.get($schema.replace(/#$/, "")) : "2020-12";
-  if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
-  for (const subschema of subschemasOf(schema)) checkReference(subschema, schema);
-  return draft;
-}
-
-/** A validator: the violations of a value, none for a valid one. Throws as `checkJsonSchema` does. */
+/**
+ * A validator: the violations of a value, none for a valid one. Throws a TypeError that names the member and the rule
+ * when the schema cannot be used: then no value could be validated by it, here or by a client that reads it in a list.
+ */
 export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
-  const draft = checkJsonSchema(schema);
-  // A copy: the library writes into the schemas that it is given.
-  const own = structuredClone(schema);
-  const quick = new Validator(own, draft, true);
+  // A copy, as clients will read it: the library writes into the schemas that it is given.
+  const own = JSON.parse(writeJson(schema)) as JsonObject;
+  const draft = draftOf(own);
+  const subschemas = subschemasOf(own);
+  const lookup = dereference(own);
+  checkReferences(subschemas, lookup);
+  const run = (value: unknown, quick: boolean) => validate(value, own, draft, lookup, quick);
+  // What the checks above do not know of throws now, and not in a call.
+  run({}, true);
   return (value) => {
-    const first = quick.validate(value);
+    const first = run(value, true);
     if (first.valid) return [];
-    const { errors } = hasAtMost(MAX_THOROUGH, value) ? new Validator(own, draft, false).validate(value) : first;
+    const { errors } = hasAtMost(MAX_THOROUGH, value) ? run(value, false) : first;
     return leaves(errors)
       .slice(0, MAX_VIOLATIONS)
-      .map((unit) => violationOf(unit, schema, value));
+      .map((unit) => violationOf(unit, own, value));
   };
+}
+
+/** The draft that the schema is written in. */
+function draftOf({ $schema }: JsonObject): SchemaDraft {
+  const draft = typeof $schema === "string" ? DIALECTS.get($schema.replace(/#$/, "")) : "2020-12";
+  if (draft === undefined) throw new TypeError(`unsupported JSON Schema dialect ${String($schema)}`);
+  return draft;
 }
 
 /** Whether a value holds at most this many values, itself included, at any depth. */
@@ -51,19 +59,6 @@ export function hasAtMost(most: number, value: unknown): boolean {
     for (const inner of Object.values(member)) members.push(inner);
   }
   return true;
-}
-
-/** Finds a reference that leads nowhere now, before a call does. Throws a TypeError. */
-function checkReference({ at, schema: { $ref } }: Subschema, whole: JsonObject): void {
-  if (typeof $ref !== "string") return;
-  const refuse = (why: string) => {
-    throw new TypeError(at === "" ? why : `${at}: ${why}`);
-  };
-  if (!$ref.startsWith("#")) refuse(`$ref ${$ref} leaves the schema`);
-  if ($ref === "#") refuse("$ref # is not supported: put the schema under $defs and refer to it there");
-  if ($ref.startsWith("#/") && pointerKeys($ref).reduce<unknown>(step, whole) === undefined) {
-    refuse(`$ref ${$ref} leads nowhere`);
-  }
 }
 
 /** The library reports each failed keyword and every keyword above it. Only those at the bottom say what is wrong. */

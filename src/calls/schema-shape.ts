@@ -27,17 +27,20 @@ const text = rule("must be a text", (value) => typeof value === "string");
 const boolean = rule("must be true or false", (value) => typeof value === "boolean");
 const list = rule("must be a list", Array.isArray);
 
+const PATTERN = rule("must be a regular expression with the flag u, as clients read it", isRegExp);
+
 /** What must hold for keywords whose value is no schema. */
 const RULES: Readonly<Record<string, Rule>> = {
-  $id: text,
+  $id: rule("must be a URI", (value) => typeof value === "string" && URL.canParse(value, "https://schema.invalid")),
   $ref: text,
-  $anchor: text,
+  $anchor: rule("must be a name", (value) => typeof value === "string" && /^[A-Za-z_][\w.-]*$/.test(value)),
   $dynamicAnchor: text,
   $dynamicRef: text,
   $comment: text,
   title: text,
   description: text,
-  format: text,
+  // The names that every object has are no formats, and validators stumble over them.
+  format: rule("must be the name of a format", (value) => typeof value === "string" && !(value in {})),
   contentEncoding: text,
   contentMediaType: text,
   type: rule(`must be one of ${[...TYPES].join(", ")}, or a list of them`, (value) =>
@@ -67,7 +70,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   deprecated: boolean,
   readOnly: boolean,
   writeOnly: boolean,
-  pattern: rule("must be a regular expression", isRegExp),
+  pattern: PATTERN,
 };
 
 /** Keywords whose value is one schema; a list of schemas; schemas by name. `items` may be either of the first two. */
@@ -85,7 +88,7 @@ const SCHEMA = new Set([
   "unevaluatedProperties",
 ]);
 const LISTS = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
-const MAPS = new Set(["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"]);
+const MAPS = new Set(["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"]);
 
 function isRegExp(value: unknown): boolean {
   if (typeof value !== "string") return false;
@@ -103,9 +106,9 @@ export interface Subschema {
   readonly schema: JsonObject;
 }
 
-/** Every schema within a schema, itself first. Throws a TypeError that says what is wrong, and where. */
-export function subschemasOf(whole: JsonObject): readonly Subschema[] {
-  const found: Subschema[] = [{ at: "", schema: whole }];
+/** Every schema within the one that stands at `at`, itself first. Throws a TypeError that says what is wrong, and where. */
+export function subschemasOf(whole: JsonObject, at = ""): readonly Subschema[] {
+  const found: Subschema[] = [{ at, schema: whole }];
   for (const subschema of found) {
     if (found.length > MAX_SUBSCHEMAS) throw new TypeError(`a schema has at most ${MAX_SUBSCHEMAS} subschemas`);
     found.push(...within(subschema));
@@ -117,8 +120,7 @@ export function subschemasOf(whole: JsonObject): readonly Subschema[] {
 function within({ at, schema }: Subschema): readonly Subschema[] {
   return Object.entries(schema).flatMap(([keyword, value]) => {
     const here = at === "" ? keyword : `${at}.${keyword}`;
-    const broken = Object.hasOwn(RULES, keyword) ? RULES[keyword]?.(value) : undefined;
-    if (broken !== undefined) throw new TypeError(`${here}: ${broken}, and is ${shown(value)}`);
+    refuse(here, Object.hasOwn(RULES, keyword) ? RULES[keyword] : undefined, value);
     return schemasUnder(keyword, value, here).flatMap((inner) => {
       if (isObject(inner.schema)) return { at: inner.at, schema: inner.schema };
       if (typeof inner.schema === "boolean") return [];
@@ -142,7 +144,16 @@ function schemasUnder(keyword: string, value: unknown, at: string): readonly Und
   }
   if (!MAPS.has(keyword)) return [];
   if (!isObject(value)) throw new TypeError(`${at}: must hold schemas by name, and is ${shown(value)}`);
-  return Object.entries(value).map(([name, schema]) => ({ at: `${at}.${name}`, schema }));
+  return Object.entries(value).flatMap(([name, schema]) => {
+    if (keyword === "patternProperties") refuse(at, PATTERN, name);
+    // Before 2019-09 a member could depend on others, listed by their names, or on a schema.
+    return keyword === "dependencies" && isStrings(schema) ? [] : { at: `${at}.${name}`, schema };
+  });
+}
+
+function refuse(at: string, judge: Rule | undefined, value: unknown): void {
+  const broken = judge?.(value);
+  if (broken !== undefined) throw new TypeError(`${at}: ${broken}, and is ${shown(value)}`);
 }
 
 function listed(values: readonly unknown[], at: string): readonly Under[] {

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
-import { applyDefaults, checkJsonSchema, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
+import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
 
 interface StandardIssue {
   readonly message: string;
@@ -66,11 +66,9 @@ function isStandard(schema: AnySchema): schema is StandardSchema {
 }
 
 function compilePlain(json: JsonObject): CompiledSchema {
-  checkJsonSchema(json);
-  let compiled: ((value: unknown) => readonly Violation[]) | undefined;
+  const violationsOf = compileJsonSchema(json);
   const check = (value: unknown): Validated => {
-    compiled ??= compileJsonSchema(json);
-    const violations = compiled(value);
+    const violations = violationsOf(value);
     return violations.length === 0 ? { value } : { violations };
   };
   return {
@@ -89,7 +87,11 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
   };
   return {
     get json() {
-      json ??= jsonOf(schema);
+      if (json === undefined) {
+        json = jsonOf(schema);
+        // The library validates by itself; clients validate by this.
+        compileJsonSchema(json);
+      }
       return json;
     },
     check,

@@ -59,6 +59,45 @@ describe("an input schema", () => {
       object({ a: { $ref: "#/$defs/x" } }),
       /input\.properties\.a: \$ref .* leads nowhere/,
     ],
+    [
+      "a pattern of zod that clients cannot read",
+      z.object({ s: z.string().regex(/^[\w-.]+$/) }),
+      /^tool "t": input\.properties\.s\.pattern: must be a regular expression with the flag u.*-\.\]/,
+    ],
+    [
+      "a pattern of zod/mini that clients cannot read",
+      mini.object({ s: mini.string().check(mini.regex(/^[\w-.]+$/)) }),
+      /^tool "t": input\.properties\.s\.pattern: must be a regular expression with the flag u/,
+    ],
+    [
+      "a default of zod/mini that is no JSON",
+      mini.object({ s: mini._default(mini.any(), 1n) }),
+      /s\.default: cannot be/,
+    ],
+    [
+      "a reference to no anchor",
+      object({ a: { $ref: "#none" } }),
+      /^tool "t": input\.properties\.a: \$ref #none leads/,
+    ],
+    ["a circle", { type: "object", $ref: "#" }, /^tool "t": input: its references lead back/],
+    [
+      "a default that is no JSON",
+      object({ a: { default: 5n } }),
+      /^tool "t": input\.properties\.a\.default: cannot be/,
+    ],
+    ["no schema at all", "object", /^tool "t": input: /],
+    [
+      "what says itself that it is no JSON",
+      object(
+        {},
+        {
+          toJSON: () => {
+            throw new Error("not me");
+          },
+        },
+      ),
+      /^tool "t": input: cannot be written as JSON: not me/,
+    ],
     ["a type that takes no arguments", { type: "string" }, /^tool "t": input: its type is object/],
   ])("is refused for %s", (_what, schema, says) => {
     expect(() => tool(schema)).toThrow(says);
@@ -71,9 +110,35 @@ describe("an input schema", () => {
   });
 });
 
+it("an input schema of zod may contain itself, and have every format that zod knows", () => {
+  const tree = z.object({
+    get next() {
+      return tree.optional();
+    },
+  });
+  const small = mini.object({
+    get next() {
+      return mini.optional(small);
+    },
+  });
+  for (const schema of [tree, small]) expect(tool(schema).wire.inputSchema).toMatchObject({ type: "object" });
+  const all = { ...z, ...z.iso } as unknown as Record<string, (() => z.ZodType) | undefined>;
+  const formats =
+    "email url uuid guid nanoid cuid cuid2 ulid xid ksuid ipv4 ipv6 cidrv4 cidrv6 base64 base64url e164 jwt emoji hex mac " +
+    "hostname date time datetime duration";
+  const shape = Object.fromEntries(formats.split(" ").map((format) => [format, all[format]?.() ?? z.never()]));
+  expect(Object.values(shape).map(({ type }) => type)).not.toContain("never");
+  expect(() => tool(z.object(shape), z.object(shape))).not.toThrow();
+});
+
 it("an output schema is refused alike", () => {
   expect(() => tool(undefined, z.object({ at: z.date() }))).toThrow(/^tool "t": output\.at: Date cannot be/);
   expect(() => tool(undefined, object({ a: { type: "strnig" } }))).toThrow(/^tool "t": output\.properties\.a\.type/);
+  const pattern = z.object({ s: z.string().regex(/^[\w-.]+$/) });
+  expect(() => tool(undefined, pattern)).toThrow(/^tool "t": output\.properties\.s\.pattern: must be a regular/);
+  expect(() => tool(undefined, object({ a: { $ref: "#none" } }))).toThrow(
+    /^tool "t": output\.properties\.a: \$ref #none/,
+  );
 });
 
 it("a prompt, a resource and a template say what they are and what is wrong", () => {
