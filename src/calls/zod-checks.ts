@@ -54,9 +54,14 @@ function formatOf(check: Format | undefined): string | undefined {
   return name === undefined ? check.format : (name ?? undefined);
 }
 
+/** The regular expressions that a text must match. */
+export function patternsOf(schema: $ZodTypes): readonly RegExp[] {
+  return checksOf(schema, "string_format").flatMap(({ pattern }) => pattern ?? []);
+}
+
 export function stringKeywords(schema: $ZodTypes): Keywords {
   const formats = checksOf(schema, "string_format");
-  const patterns = [...new Set(formats.flatMap(({ pattern }) => (pattern ? [pattern.source] : [])))];
+  const patterns = [...new Set(patternsOf(schema).map(({ source }) => source))];
   return given({
     type: "string",
     ...sizesOf(schema, "Length"),

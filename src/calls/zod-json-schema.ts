@@ -5,7 +5,8 @@
 
 import { globalRegistry, type $ZodType, type $ZodTypes } from "zod/v4/core";
 import { typeName } from "./json-schema.ts";
-import { numberKeywords, sizesOf, stringKeywords } from "./zod-checks.ts";
+import { FLAGS } from "./schema.ts";
+import { numberKeywords, patternsOf, sizesOf, stringKeywords } from "./zod-checks.ts";
 
 type Json = Record<string, unknown>;
 
@@ -24,17 +25,19 @@ export interface WrittenSchema extends Json {
 export function writeZod(schema: $ZodType, io: Direction, metadata: Metadata = globalRegistry): WrittenSchema {
   const writer = new Writer(schema, io, metadata);
   const json = writer.write(schema, []);
-  return Object.keys(writer.defs).length === 0 ? json : { ...json, $defs: writer.defs };
+  return writer.defs.size === 0 ? json : { ...json, $defs: Object.fromEntries(writer.defs) };
 }
 
 type Member = readonly string[];
 
 class Writer {
-  readonly defs: Record<string, Json> = {};
+  /** What is written under `$defs`, by name. A map, in which no name is one that every object has. */
+  readonly defs = new Map<string, Json>();
   readonly io: Direction;
   /** How many members were written so far whose input is not of their output's type. */
   transforms = 0;
-  readonly #references = new Map<$ZodType, string>();
+  /** The name of each schema that others refer to; of the outermost, where it has no id, the empty text. */
+  readonly #names = new Map<$ZodType, string>();
   /** Schemas that are being written now: one that is met again within itself becomes a reference. */
   readonly #open = new Set<$ZodType>();
   readonly #root: $ZodType;
@@ -48,26 +51,30 @@ class Writer {
 
   write(schema: $ZodType, at: Member): Json {
     const { id, ...described } = this.#metadata.get(schema) ?? {};
-    if (typeof id === "string") this.#references.set(schema, `#/$defs/${id}`);
-    const known = this.#references.get(schema);
-    if (known?.startsWith("#/$defs/") && known.slice(8) in this.defs) return { $ref: known };
-    if (this.#open.has(schema)) return { $ref: this.#referTo(schema) };
+    if (typeof id === "string" && id !== "") this.#name(schema, id, at);
+    const name = this.#names.get(schema);
+    if (name !== undefined && this.defs.has(name)) return refer(name);
+    if (this.#open.has(schema)) return refer(name ?? this.#name(schema, this.#nextName(schema), at));
     this.#open.add(schema);
     const json = { ...this.#body(schema as $ZodTypes, at), ...described };
     this.#open.delete(schema);
-    const reference = this.#references.get(schema);
-    if (reference === undefined || reference === "#") return json;
-    this.defs[reference.slice(8)] = json;
-    return { $ref: reference };
+    const given = this.#names.get(schema);
+    if (given === undefined || given === "") return json;
+    this.defs.set(given, json);
+    return refer(given);
   }
 
-  #referTo(schema: $ZodType): string {
-    let reference = this.#references.get(schema);
-    if (reference === undefined) {
-      reference = schema === this.#root ? "#" : `#/$defs/__schema${this.#references.size}`;
-      this.#references.set(schema, reference);
+  /** Two schemas of one name would both be listed as the first. */
+  #name(schema: $ZodType, name: string, at: Member): string {
+    for (const [other, taken] of this.#names) {
+      if (taken === name && other !== schema) throw new TypeError(refusal(at, `a second schema with the id ${name}`));
     }
-    return reference;
+    this.#names.set(schema, name);
+    return name;
+  }
+
+  #nextName(schema: $ZodType): string {
+    return schema === this.#root ? "" : `__schema${this.#names.size}`;
   }
 
   #body(schema: $ZodTypes, at: Member): Json {
@@ -76,6 +83,12 @@ class Writer {
     if (write) return write(schema, this, at);
     throw new TypeError(refusal(at, `a value of type ${type}`));
   }
+}
+
+/** A name within a JSON pointer within a URI. https://www.rfc-editor.org/rfc/rfc6901#section-6 */
+function refer(name: string): Json {
+  const key = encodeURI(name.replaceAll("~", "~0").replaceAll("/", "~1")).replaceAll("#", "%23");
+  return { $ref: name === "" ? "#" : `#/$defs/${key}` };
 }
 
 function refusal(at: Member, what: string): string {
@@ -102,7 +115,11 @@ const bodies: { readonly [Type in TypeOf<$ZodTypes>]?: Body<Type> } = {
   never: () => ({ not: {} }),
   null: () => ({ type: "null" }),
   boolean: () => ({ type: "boolean" }),
-  string: stringKeywords,
+  string: (schema, _writer, at) => {
+    const flagged = patternsOf(schema).find(({ flags }) => FLAGS.test(flags));
+    if (flagged) throw new TypeError(refusal(at, `the flags of ${String(flagged)}`));
+    return stringKeywords(schema);
+  },
   number: numberKeywords,
   template_literal: ({ _zod }) => ({ type: "string", pattern: _zod.pattern.source }),
   enum: ({ _zod }) => oneOfValues([..._zod.values]),

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
+import { compileJsonSchema } from "../../src/calls/json-schema.ts";
 import { writeZod, type Direction } from "../../src/calls/zod-json-schema.ts";
 
 type Node = { name: string; children: Node[] };
@@ -128,6 +129,36 @@ describe("named schemas", () => {
   });
 });
 
+/** A schema with an id in zod's own registry, from which it goes with the schema. */
+const idOf = <Schema extends z.ZodMiniType>(id: string, schema: Schema): Schema => {
+  z.globalRegistry.add(schema, { id });
+  return schema;
+};
+
+describe.each(["a/b", "x~y", "~1", "a b", "p%20q", "#", "ä", "__proto__", "constructor", "toString"])(
+  "a schema named %j",
+  (id) => {
+    const schema = z.object({ a: idOf(id, z.string()), b: z.optional(z.int()) });
+    const twice = z.object({ a: schema.shape.a, b: schema.shape.a });
+
+    it("is referred to in a way that finds it", () => {
+      for (const [written, right, wrong] of [
+        [writeZod(schema, "input"), { a: "x", b: 1 }, { a: 1 }],
+        [writeZod(twice, "output"), { a: "x", b: "x" }, { a: "x", b: 1 }],
+      ] as const) {
+        const json = JSON.parse(JSON.stringify(written)) as Record<string, unknown>;
+        expect(Object.keys(json.$defs as object)).toEqual([id]);
+        expect(compileJsonSchema(json)(right)).toEqual([]);
+        expect(compileJsonSchema(json)(wrong)).toHaveLength(1);
+      }
+    });
+  },
+);
+
+it("flags that change nothing of what a pattern means are left out", () => {
+  expect(writeZod(z.string().check(z.regex(/^a+$/gu)), "input")).toEqual({ type: "string", pattern: "^a+$" });
+});
+
 describe("what JSON cannot say is refused by its member", () => {
   const refused: readonly [string, z.ZodMiniType][] = [
     ["a value of type date", z.date()],
@@ -137,6 +168,10 @@ describe("what JSON cannot say is refused by its member", () => {
     ["a value of type set", z.set(z.string())],
     ["a value of type undefined", z.undefined()],
     ["a value of type custom", z.custom()],
+    ["the flags of /a/i", z.string().check(z.regex(/a/i))],
+    ["the flags of /^a/m", z.string().check(z.minLength(2), z.regex(/^a/m))],
+    ["the flags of /./su", z.string().check(z.regex(/b/), z.regex(/./su))],
+    ["the flags of /[a&&b]/v", z.string().check(z.regex(/[a&&b]/v))],
     [
       "an intersection of closed objects with a common member",
       z.intersection(z.strictObject({ a: z.int() }), z.strictObject({ a: z.int(), b: z.int() })),
@@ -147,6 +182,14 @@ describe("what JSON cannot say is refused by its member", () => {
     const within = z.object({ deep: z.array(z.object({ when: schema })) });
     expect(() => writeZod(within, "input")).toThrow(`deep.when: ${what} cannot be written as JSON Schema`);
   });
+});
+
+it("two schemas with one id are refused, the second by its member", () => {
+  const rule = "a second schema with the id Same cannot be written as JSON Schema";
+  const beside = z.object({ a: idOf("Same", z.string()), b: idOf("Same", z.int()) });
+  expect(() => writeZod(beside, "input")).toThrow(`b: ${rule}`);
+  const within = z.object({ a: idOf("Same", z.object({ b: idOf("Same", z.int()) })) });
+  expect(() => writeZod(within, "input")).toThrow(`a.b: ${rule}`);
 });
 
 describe("where we say less than zod", () => {

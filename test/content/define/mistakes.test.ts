@@ -98,6 +98,29 @@ describe("an input schema", () => {
       ),
       /^tool "t": input: cannot be written as JSON: not me/,
     ],
+    [
+      "a pattern of zod with a flag that no list can tell",
+      z.object({ in: z.array(z.object({ s: z.string().min(1).regex(/a/i).optional() })) }),
+      /^tool "t": input\.in\.s: the flags of \/a\/i cannot be written/,
+    ],
+    [
+      "a pattern of zod/mini with a flag that no list can tell",
+      mini.object({ s: mini.string().check(mini.regex(/a/i)) }),
+      /^tool "t": input\.s: the flags of \/a\/i cannot be written/,
+    ],
+    [
+      "two schemas of zod with one id",
+      z.object({ a: z.string().meta({ id: "Twice" }), b: z.int().meta({ id: "Twice" }) }),
+      /^tool "t": input: .*Twice/,
+    ],
+    [
+      "two schemas of zod/mini with one id",
+      mini.object({
+        a: mini.string().check(mini.meta({ id: "Both" })),
+        b: mini.int().check(mini.meta({ id: "Both" })),
+      }),
+      /^tool "t": input\.b: a second schema with the id Both/,
+    ],
     ["a type that takes no arguments", { type: "string" }, /^tool "t": input: its type is object/],
   ])("is refused for %s", (_what, schema, says) => {
     expect(() => tool(schema)).toThrow(says);
