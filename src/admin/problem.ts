@@ -66,14 +66,7 @@ export function respondProblem(error: unknown, request: Request, onError: (error
   if (key === "internal") onError(error);
   const { status, title } = PROBLEMS[key];
   const { detail, errors, headers } = about;
-  const body = {
-    type: `urn:tenantry:problem:${key}`,
-    title,
-    status,
-    ...(detail === undefined ? {} : { detail }),
-    ...(errors === undefined ? {} : { errors }),
-    requestId,
-  };
+  const body = { type: `urn:tenantry:problem:${key}`, title, status, detail, errors, requestId };
   return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
 }
 

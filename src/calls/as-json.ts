@@ -1,26 +1,19 @@
 // Owns whether a value can be written as JSON, as everything that is listed must be.
 
-/** Throws a TypeError that names the member that JSON cannot say: a bigint, or one that contains itself. */
-export function writeJson(value: unknown): string {
+/**
+ * Throws a TypeError that names the member that JSON cannot say: a bigint, or one that contains itself, of which the
+ * outermost is named. `path`: where the value stands.
+ */
+export function writeJson(value: unknown, path: readonly string[] = []): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    const path = culprit(value, []).join(".");
-    const [why] = (error as Error).message.split("\n");
-    throw new TypeError(`${path === "" ? "" : `${path}: `}cannot be written as JSON: ${why}`, { cause: error });
-  }
-}
-
-/** The path to the innermost member that cannot be written. `above`: what it stands in, where a circle is closed. */
-function culprit(value: unknown, above: readonly unknown[]): readonly string[] {
-  const within = [...above, value];
-  for (const [key, member] of typeof value === "object" && value !== null ? Object.entries(value) : []) {
-    if (within.includes(member)) return [key];
-    try {
-      JSON.stringify(member);
-    } catch {
-      return [key, ...culprit(member, within)];
+    const [why = ""] = (error as Error).message.split("\n");
+    if (path.length === 0 || !why.includes("circular")) {
+      for (const [key, member] of Object.entries(Object(value) as object)) writeJson(member, [...path, key]);
     }
+    throw new TypeError([path.join("."), `cannot be written as JSON: ${why}`].filter(Boolean).join(": "), {
+      cause: error,
+    });
   }
-  return [];
 }

@@ -6,6 +6,7 @@ import type { Call } from "../protocol/call.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
 import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
+import { given } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
 import type { CallHost } from "./call-host.ts";
@@ -137,18 +138,13 @@ export class Context {
     const { progressToken } = this.#call;
     if (progressToken === undefined || !(progress > this.#progress)) return;
     this.#progress = progress;
-    this.#call.sink.notify("notifications/progress", {
-      progressToken,
-      progress,
-      ...(total === undefined ? {} : { total }),
-      ...(message === undefined ? {} : { message }),
-    });
+    this.#call.sink.notify("notifications/progress", given({ progressToken, progress, total, message }));
   }
 
   /** Sent only to a client that asked for this level; `data` is any JSON. */
   log(level: LogLevel, data: unknown, logger?: string): void {
     if (!LOG_LEVELS.includes(level)) throw new TypeError(`no log level ${level}`);
-    const entry = { level, params: { level, ...(logger === undefined ? {} : { logger }), data } };
+    const entry = { level, params: given({ level, logger, data }) };
     if (this.#call.dialect.logging === "request") this.#send(entry, this.#call.logLevel);
     else if (this.#call.session) this.#logInSession(entry, this.#call.session);
   }

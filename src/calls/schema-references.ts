@@ -1,7 +1,7 @@
 // Owns where the references within a schema lead: to a schema, and to an end. Refuses to resolve them: the validator has.
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { subschemasOf, type Subschema } from "./schema-shape.ts";
+import type { Subschema } from "./schema-shape.ts";
 
 /** Schemas by their absolute URIs, as the validator finds them. */
 type Lookup = Readonly<Record<string, unknown>>;
@@ -9,28 +9,16 @@ type Lookup = Readonly<Record<string, unknown>>;
 /** How many schemas may apply to one value. Each costs time, and a few that refer to each other twice grow to millions. */
 const MAX_APPLIED = 100_000;
 
-/** Keywords whose schemas apply to the same value as the schema that has them: one schema or a list, or by name. */
+/** Keywords whose schemas, one or a list, apply to the same value as the schema that has them. */
 const SAME_VALUE = ["not", "if", "then", "else", "allOf", "anyOf", "oneOf"];
-const SAME_VALUE_BY_NAME = ["dependentSchemas", "dependencies"];
 
 /** Throws a TypeError for a reference, or an anchor, with which no value could be validated. */
 export function checkReferences(subschemas: readonly Subschema[], lookup: Lookup): void {
-  const targets = new Map<JsonObject, unknown>();
-  const all = [...subschemas];
-  const known = new Set(all.map(({ schema }) => schema));
-  for (const subschema of all) {
-    const target = targetOf(subschema, lookup);
-    targets.set(subschema.schema, target);
-    if (!isObject(target) || known.has(target)) continue;
-    // It stands under a keyword that nobody knows, and is a schema because it is referred to.
-    const further = subschemasOf(target, `${subschema.at}.$ref`);
-    for (const { schema } of further) known.add(schema);
-    all.push(...further);
-  }
+  const targets = new Map(subschemas.map((subschema) => [subschema.schema, targetOf(subschema, lookup)]));
   const applied = new Map<JsonObject, number>();
-  for (const { at, schema } of all) {
+  for (const { at, schema } of subschemas) {
     if (countApplied(schema, targets, applied) > MAX_APPLIED) {
-      refuse(at, "its references lead back to it, or to too many schemas for one value");
+      refuse(at, "its references come to no end");
     }
   }
 }
@@ -39,10 +27,8 @@ export function checkReferences(subschemas: readonly Subschema[], lookup: Lookup
 interface Resolved {
   readonly __absolute_uri__: string;
   readonly __absolute_ref__: string;
-  readonly __absolute_recursive_ref__: string;
   readonly $anchor?: string;
   readonly $ref?: string;
-  readonly $recursiveRef?: unknown;
 }
 
 /** What a schema refers to; undefined: it refers to nothing. */
@@ -52,7 +38,6 @@ function targetOf({ at, schema }: Subschema, lookup: Lookup): unknown {
   if ($anchor !== undefined && lookup[new URL(`#${$anchor}`, resolved.__absolute_uri__).href] !== schema) {
     refuse(at, `$anchor ${$anchor} is there twice`);
   }
-  if (resolved.$recursiveRef === "#") return lookup[resolved.__absolute_recursive_ref__];
   if ($ref === undefined) return undefined;
   if (!$ref.startsWith("#")) refuse(at, `$ref ${$ref} leaves the schema`);
   return lookup[resolved.__absolute_ref__] ?? refuse(at, `$ref ${$ref} leads nowhere`);
@@ -76,7 +61,7 @@ function countApplied(
   const inner = [
     targets.get(schema),
     ...SAME_VALUE.flatMap((keyword) => schema[keyword] ?? []),
-    ...SAME_VALUE_BY_NAME.flatMap((keyword) => Object.values(schema[keyword] ?? {})),
+    ...Object.values(schema.dependentSchemas ?? {}),
   ];
   const count = inner.reduce<number>((sum, one) => sum + countApplied(one, targets, counted), 1);
   counted.set(schema, count);

@@ -102,14 +102,7 @@ function compileStandard(schema: StandardSchema): CompiledSchema {
 /** Throws a TypeError that names the member that cannot be written, and why. */
 function jsonOf(schema: StandardSchema): JsonObject {
   const { jsonSchema, vendor } = schema["~standard"];
-  if (hasMethods(schema)) {
-    return schema.toJSONSchema({
-      io: "input",
-      target: "draft-2020-12",
-      unrepresentable: refuse,
-      override: refuseFlags,
-    });
-  }
+  if (hasMethods(schema)) return schema.toJSONSchema({ io: "input", target: "draft-2020-12", unrepresentable: refuse });
   if (jsonSchema) return jsonSchema.input({ target: "draft-2020-12" });
   if (miniWriter && "_zod" in schema) return { $schema: DIALECT, ...miniWriter(schema) };
   throw new TypeError(notWritten(vendor, "_zod" in schema));
@@ -117,22 +110,7 @@ function jsonOf(schema: StandardSchema): JsonObject {
 
 /** A schema of zod itself. Its own method says which member cannot be written; that of Standard Schema does not. */
 interface ZodWithMethods {
-  toJSONSchema(how: {
-    io: "input";
-    target: "draft-2020-12";
-    unrepresentable: typeof refuse;
-    override: typeof refuseFlags;
-  }): JsonObject;
-}
-
-/** A schema within one, as zod shows each of them when it has written it. */
-interface Written {
-  readonly path: readonly PropertyKey[];
-  readonly zodSchema: { readonly _zod: { readonly def: { readonly checks?: readonly ZodCheck[] } } };
-}
-
-interface ZodCheck {
-  readonly _zod: { readonly def: { readonly pattern?: RegExp } };
+  toJSONSchema(how: { io: "input"; target: "draft-2020-12"; unrepresentable: typeof refuse }): JsonObject;
 }
 
 function hasMethods(schema: object): schema is ZodWithMethods {
@@ -143,21 +121,6 @@ function hasMethods(schema: object): schema is ZodWithMethods {
 function refuse({ path, message }: { readonly path: readonly PropertyKey[]; readonly message: string }): never {
   const member = path.filter((_key, at) => path[at - 1] === "properties").join(".");
   throw new TypeError(member === "" ? message : `${member}: ${message}`);
-}
-
-/**
- * Flags of a regular expression that JSON Schema has no place for: without them a pattern forbids what is accepted, or
- * means something else. Such a pattern is refused, because clients hold arguments against what is listed.
- */
-export const FLAGS = /[imsv]/;
-
-/** zod leaves these flags out without a word. */
-function refuseFlags({ path, zodSchema }: Written): void {
-  for (const { _zod } of zodSchema._zod.def.checks ?? []) {
-    const { pattern } = _zod.def;
-    if (pattern && FLAGS.test(pattern.flags))
-      refuse({ path, message: `the flags of ${String(pattern)} cannot be written as JSON Schema` });
-  }
 }
 
 function notWritten(vendor: string, isMini: boolean): string {

@@ -1,6 +1,7 @@
 // Owns what zod's checks (at least, at most, a format, a pattern) say as keywords of JSON Schema. Refuses to run them.
 // https://zod.dev/api#strings
 
+import { given } from "../protocol/members.ts";
 import type { $ZodCheck, $ZodChecks, $ZodTypes } from "zod/v4/core";
 
 type Keywords = Readonly<Record<string, unknown>>;
@@ -14,10 +15,6 @@ function checksOf<Kind extends Check["check"]>(
   const own = "check" in schema._zod.def ? [schema as unknown as $ZodCheck] : [];
   const all = [...own, ...(schema._zod.def.checks ?? [])].map((check) => check._zod.def as Check);
   return all.filter((check): check is Extract<Check, { check: Kind }> => check.check === kind);
-}
-
-function given(keywords: Keywords): Keywords {
-  return Object.fromEntries(Object.entries(keywords).filter(([, value]) => value !== undefined));
 }
 
 /** The limits of how many characters or items there are. */

@@ -5,7 +5,6 @@
 
 import { globalRegistry, type $ZodType, type $ZodTypes } from "zod/v4/core";
 import { typeName } from "./json-schema.ts";
-import { FLAGS } from "./schema.ts";
 import { numberKeywords, patternsOf, sizesOf, stringKeywords } from "./zod-checks.ts";
 
 type Json = Record<string, unknown>;
@@ -38,6 +37,7 @@ class Writer {
   transforms = 0;
   /** The name of each schema that others refer to; of the outermost, where it has no id, the empty text. */
   readonly #names = new Map<$ZodType, string>();
+  readonly #ids = new Map<string, $ZodType>();
   /** Schemas that are being written now: one that is met again within itself becomes a reference. */
   readonly #open = new Set<$ZodType>();
   readonly #root: $ZodType;
@@ -51,10 +51,16 @@ class Writer {
 
   write(schema: $ZodType, at: Member): Json {
     const { id, ...described } = this.#metadata.get(schema) ?? {};
-    if (typeof id === "string" && id !== "") this.#name(schema, id, at);
+    if (typeof id === "string" && id !== "") {
+      // Both would be listed as the first.
+      if ((this.#ids.get(id) ?? schema) !== schema)
+        throw new TypeError(refusal(at, `a second schema with the id ${id}`));
+      this.#ids.set(id, schema);
+      this.#names.set(schema, id);
+    }
     const name = this.#names.get(schema);
     if (name !== undefined && this.defs.has(name)) return refer(name);
-    if (this.#open.has(schema)) return refer(name ?? this.#name(schema, this.#nextName(schema), at));
+    if (this.#open.has(schema)) return refer(name ?? this.#newName(schema));
     this.#open.add(schema);
     const json = { ...this.#body(schema as $ZodTypes, at), ...described };
     this.#open.delete(schema);
@@ -64,17 +70,10 @@ class Writer {
     return refer(given);
   }
 
-  /** Two schemas of one name would both be listed as the first. */
-  #name(schema: $ZodType, name: string, at: Member): string {
-    for (const [other, taken] of this.#names) {
-      if (taken === name && other !== schema) throw new TypeError(refusal(at, `a second schema with the id ${name}`));
-    }
+  #newName(schema: $ZodType): string {
+    const name = schema === this.#root ? "" : `__schema${this.#names.size}`;
     this.#names.set(schema, name);
     return name;
-  }
-
-  #nextName(schema: $ZodType): string {
-    return schema === this.#root ? "" : `__schema${this.#names.size}`;
   }
 
   #body(schema: $ZodTypes, at: Member): Json {
@@ -116,7 +115,8 @@ const bodies: { readonly [Type in TypeOf<$ZodTypes>]?: Body<Type> } = {
   null: () => ({ type: "null" }),
   boolean: () => ({ type: "boolean" }),
   string: (schema, _writer, at) => {
-    const flagged = patternsOf(schema).find(({ flags }) => FLAGS.test(flags));
+    // JSON Schema has no place for these flags: without them a pattern forbids what is accepted, or means something else.
+    const flagged = patternsOf(schema).find(({ flags }) => /[imsv]/.test(flags));
     if (flagged) throw new TypeError(refusal(at, `the flags of ${String(flagged)}`));
     return stringKeywords(schema);
   },

@@ -1,8 +1,10 @@
 // Owns the mistakes that only show when everything is put together: a name that is there twice, a tenant that lists
 // what nobody defines, a binding that is missing. Refuses what one definition alone can check.
 
+import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
+import { checkResource } from "../content/store/open-store.ts";
 import { nearest } from "../protocol/nearest.ts";
 import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Bindings, Deployment, Feature } from "./deployment.ts";
@@ -10,7 +12,7 @@ import type { Bindings, Deployment, Feature } from "./deployment.ts";
 const BINDINGS = ["TENANTS", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
 
 /** Throws a TypeError that names what is wrong, and where. */
-export function checkDeployment({ catalog, tenants, features }: Deployment): void {
+export function checkDeployment({ catalog, tenants, features, defaultTenant }: Deployment): void {
   const names = namesIn(catalog);
   for (const [kind, all] of Object.entries(names)) refuseTwice(KINDS[kind as Listing], all);
   refuseTwice(
@@ -18,6 +20,11 @@ export function checkDeployment({ catalog, tenants, features }: Deployment): voi
     features.map(({ name }) => name),
   );
   for (const { id, definition } of tenants.values()) if (definition) checkTenant(id, definition, names);
+  // A feature with routes may bring an API by which the tenant is made later.
+  const canBeMade = features.some(({ routes }) => routes);
+  if (defaultTenant !== undefined && !tenants.has(defaultTenant) && !canBeMade) {
+    throw new TypeError(`defaultTenant: ${unknown([...tenants.keys()], defaultTenant, "tenant")}`);
+  }
 }
 
 type Listing = "tools" | "prompts" | "resources";
@@ -39,7 +46,8 @@ function refuseTwice(what: string, names: readonly string[]): void {
 }
 
 /** Checks names only: a pattern may match nothing yet. */
-function checkTenant(id: string, definition: TenantDefinitionOf, names: Names): void {
+function checkTenant(id: string, definition: TenantDefinitionOf<NewResource>, names: Names): void {
+  checkSeed(id, definition);
   for (const kind of ["tools", "prompts", "resources"] as const) {
     const missing = definition[kind]?.find((name) => !/[*?]/.test(name) && !names[kind].includes(name));
     if (missing !== undefined) throw new TypeError(wrong(id, kind, missing, names[kind]));
@@ -47,6 +55,17 @@ function checkTenant(id: string, definition: TenantDefinitionOf, names: Names): 
   const tools = [...names.tools, ...searchTools.map(({ name }) => name)];
   const stray = Object.keys(definition.config ?? {}).find((name) => !tools.includes(name));
   if (stray !== undefined) throw new TypeError(wrong(id, "config", stray, tools));
+}
+
+/** Otherwise it would fail at the tenant's first request, and at every one that follows. */
+function checkSeed(id: string, { seed }: TenantDefinitionOf<NewResource>): void {
+  try {
+    for (const resource of seed?.() ?? []) checkResource(resource);
+  } catch (error) {
+    const why = (error as Error).message;
+    // What needs random numbers or the like can only be made in a request.
+    if (!why.startsWith("Disallowed operation")) throw new TypeError(`tenant "${id}": seed: ${why}`, { cause: error });
+  }
 }
 
 function wrong(id: string, member: Listing | "config", name: string, known: readonly string[]): string {

@@ -11,6 +11,7 @@ import { checkDeployment, missingBinding } from "../deployment/check-deployment.
 import type { Bindings, Deployment, Feature } from "../deployment/deployment.ts";
 import { mountPath } from "../deployment/mount.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
+import { given } from "../protocol/members.ts";
 import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
@@ -142,13 +143,7 @@ function deploymentOf(options: WorkerOptions): Deployment {
 
 function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {
   const { title, description, websiteUrl } = about;
-  return {
-    name,
-    version,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(websiteUrl === undefined ? {} : { websiteUrl }),
-  };
+  return given({ name, version, title, description, websiteUrl });
 }
 
 /** The `onError` of an author who gives none: what failed is found in the Worker's logs. */

@@ -83,11 +83,8 @@ export function resultResponse(id: RequestId, resultJson: string): string {
 }
 
 export function errorResponse(id: EchoId, code: number, message: string, data?: unknown): string {
-  return JSON.stringify({
-    jsonrpc: "2.0",
-    ...(id === undefined ? {} : { id }),
-    error: { code, message, ...(data === undefined ? {} : { data }) },
-  });
+  // JSON leaves out what is undefined.
+  return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
 }
 
 export function notification(method: string, params: JsonObject): string {

@@ -238,7 +238,7 @@ export class CallRunner implements QuestionPort {
     const id = `${QUESTION}${this.key}-${this.#attempt}.${this.#asked}`;
     if (heard) this.#listeners.set(digest, heard);
     const asked = heard ? { ...params, _meta: { ...(params?._meta as JsonObject), progressToken: id } } : params;
-    const json = JSON.stringify({ jsonrpc: "2.0", id, method, ...(asked === undefined ? {} : { params: asked }) });
+    const json = JSON.stringify({ jsonrpc: "2.0", id, method, params: asked });
     return { id, name, digest, json };
   }
 

@@ -39,13 +39,57 @@ describe("createWorker", () => {
     ],
     ["a tenant that cannot be one", { tenants: { Acme: {} } }, 'tenant id "Acme"'],
     ["a path that is none", { path: "ai" }, 'path "ai"'],
+    ["a default tenant that nobody could make", { defaultTenant: "nope" }, 'defaultTenant: there is no tenant "nope"'],
+    [
+      "a default tenant that is written otherwise",
+      { tenants: { acme: {}, other: {} }, defaultTenant: "acmee" },
+      'defaultTenant: there is no tenant "acmee"; did you mean "acme"?',
+    ],
   ])("refuses %s", (_what, options, says) => {
     expect(() => createWorker(options)).toThrow(says);
   });
 
   it("takes patterns that match nothing yet, built-in tools, and a default tenant that is made later", () => {
     const tenants = { acme: { tools: ["later_*"], config: { search: { limit: 3 } } } };
-    expect(() => createWorker({ tenants, defaultTenant: "somebody" })).not.toThrow();
+    expect(() => createWorker({ tenants, defaultTenant: "somebody", features: [admin()] })).not.toThrow();
+  });
+
+  it.each<[what: string, definition: object, says: string]>([
+    ["a mode in capitals", { mode: "Open" }, "mode is open or key"],
+    ["a mode that is none", { mode: null }, "mode is open or key"],
+    ["a title that is no text", { title: 5 }, "title is a string"],
+    ["instructions that are no text", { instructions: {} }, "instructions is a string"],
+    ["a seed that is no function", { seed: [] }, "seed is a function"],
+    ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
+    ...["outage", "limits", "profiles", "scopes", "names", "allowedOrigins", "toString"].map(
+      (member): [string, object, string] => [
+        `${member}, of the document`,
+        { [member]: {} },
+        `${member} is no member of it`,
+      ],
+    ),
+    ["a seed with a URI that is none", { seed: () => [{ uri: "no uri", name: "n", text: "" }] }, "seed: no uri: a URI"],
+    ["a seed without a body", { seed: () => [{ uri: "note:a", name: "n" }] }, "seed: resource body: text or blob"],
+    ["a seed without a name", { seed: () => [{ uri: "note:a", text: "" }] }, "seed: resource name: 1 to"],
+    [
+      "a seed that throws",
+      {
+        seed: () => {
+          throw new Error("not today");
+        },
+      },
+      "seed: not today",
+    ],
+    ["a seed that is no list", { seed: () => 5 }, "seed: "],
+  ])("refuses a tenant with %s", (_what, definition, says) => {
+    expect(() => createWorker({ tenants: { acme: definition } })).toThrow(`tenant "acme": ${says}`);
+  });
+
+  it("takes a seed that needs what only a request has", () => {
+    const seed = () => {
+      throw new Error("Disallowed operation called within global scope. Random values cannot be made here.");
+    };
+    expect(() => createWorker({ tenants: { acme: { seed } } })).not.toThrow();
   });
 });
 

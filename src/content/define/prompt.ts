@@ -7,9 +7,11 @@ import { runCompleter, type Completer } from "../../calls/run-completer.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
 import { invalid } from "../../protocol/methods/params.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedValue, ServedPrompt } from "../../protocol/source.ts";
+import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
 import { promptResult, type PromptReturn } from "./results.ts";
 
@@ -41,26 +43,18 @@ export function definePrompt(options: PromptOptions): Prompt {
 /** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
 export function createPrompt(options: PromptOptions): Prompt {
   const { name, title, description, icons } = options;
+  checkListed(`prompt "${name}"`, options, ["name", "handler"]);
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
   const declared = options.arguments ?? {};
-  const listed = Object.entries(declared).map(([argument, about]) => ({
-    name: argument,
-    ...(about.title === undefined ? {} : { title: about.title }),
-    ...(about.description === undefined ? {} : { description: about.description }),
-    required: about.required ?? false,
-  }));
+  const listed = Object.entries(declared).map(([argument, { title: called, description: about, required = false }]) =>
+    given({ name: argument, title: called, description: about, required }),
+  );
   return {
     kind: "prompt",
     name,
     get: (args, call, host) => getPrompt(options, args, call, host),
     complete: (asked, call, host) => completeArgument(declared, asked, call, host),
-    wire: {
-      name,
-      ...(title === undefined ? {} : { title }),
-      description: description ?? title ?? name,
-      arguments: listed,
-      ...(icons === undefined ? {} : { icons }),
-    },
+    wire: given({ name, title, description: description ?? title ?? name, arguments: listed, icons }),
   };
 }
 

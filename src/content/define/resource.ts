@@ -7,11 +7,13 @@ import { runCompleter, type Completer } from "../../calls/run-completer.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
 import { invalid } from "../../protocol/methods/params.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedUri, AskedValue, ServedResource, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.ts";
+import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
 import { resourceContents } from "./results.ts";
 
@@ -56,14 +58,7 @@ export interface ResourceTemplate extends ServedTemplate<CallHost> {
 }
 
 function aboutWire({ name, title, description, mimeType, annotations, icons }: ResourceDescription): JsonObject {
-  return {
-    name,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(icons === undefined ? {} : { icons }),
-  };
+  return given({ name, title, description, mimeType, annotations, icons });
 }
 
 /** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
@@ -72,6 +67,7 @@ export function defineResource(options: ResourceOptions): Resource {
 }
 
 function createResource(options: ResourceOptions): Resource {
+  checkListed(`resource "${options.uri}"`, options, ["name"]);
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
   const fixed = options.read ? undefined : (options.text ?? options.blob);
@@ -81,7 +77,7 @@ function createResource(options: ResourceOptions): Resource {
   return {
     kind: "resource",
     uri: parsed.uri,
-    wire: { uri: parsed.uri, ...aboutWire(options), ...(size === undefined ? {} : { size }) },
+    wire: given({ uri: parsed.uri, ...aboutWire(options), size }),
     read: ({ uri, asked }, call, host) =>
       handle(
         {
@@ -102,6 +98,7 @@ export function defineTemplate(options: TemplateOptions): ResourceTemplate {
 }
 
 function createTemplate(options: TemplateOptions): ResourceTemplate {
+  checkListed(`template "${options.uriTemplate}"`, options, ["name"]);
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`template "${options.uriTemplate}": ${template.broken}`);
   const { uriTemplate, read } = options;

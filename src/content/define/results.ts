@@ -3,6 +3,7 @@
 import type { Finished } from "../../calls/handle.ts";
 import type { ContentBlock } from "../../protocol/outcome.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { CompiledSchema } from "../../calls/schema.ts";
 
@@ -45,12 +46,7 @@ function isBlocks(returned: ToolReturn): returned is readonly ContentBlock[] {
 }
 
 function wholeResult({ content, structuredContent, isError, _meta }: CallToolReturn): JsonObject {
-  return {
-    content: contentBlocks(content, structuredContent),
-    ...(structuredContent === undefined ? {} : { structuredContent }),
-    ...(isError === undefined ? {} : { isError }),
-    ...(_meta === undefined ? {} : { _meta }),
-  };
+  return given({ content: contentBlocks(content, structuredContent), structuredContent, isError, _meta });
 }
 
 /** Structured content is given as text too where the handler gave no content, for clients that do not know it. */
@@ -121,6 +117,6 @@ function messagesOf(returned: string | Extract<PromptReturn, readonly unknown[]>
 
 /** The result of resources/read; `uri` is as the client wrote it. */
 export function resourceContents(uri: string, mimeType: string | undefined, body: string | Uint8Array): JsonObject {
-  const about = { uri, ...(mimeType === undefined ? {} : { mimeType }) };
-  return { contents: [typeof body === "string" ? { ...about, text: body } : { ...about, blob: toBase64(body) }] };
+  const content = typeof body === "string" ? { text: body } : { blob: toBase64(body) };
+  return { contents: [given({ uri, mimeType, ...content })] };
 }

@@ -9,9 +9,11 @@ import type { Call } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
+import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
 import { toolResult, type ToolReturn } from "./results.ts";
 
@@ -79,12 +81,12 @@ export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(option
 
 function createTool<Input extends AnySchema>(options: ToolOptions<Input>): Tool {
   const { name } = options;
+  checkListed(`tool "${name}"`, options, ["name", "handler"]);
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
     throw new TypeError(`tool "${name}": timeoutMs is a number above 0, at most ${MAX_TIMEOUT_MS}`);
   }
-  if (typeof options.handler !== "function") throw new TypeError(`tool "${name}": handler is a function`);
   const input = compileFor(`tool "${name}": input`, options.input ?? NO_ARGUMENTS);
   const output = options.output && compileFor(`tool "${name}": output`, options.output);
   const written: Written = { name, input, output, timeoutMs, handler: options.handler };
@@ -159,15 +161,15 @@ function describe(
   const { name, title, description, icons, annotations, meta } = options;
   return {
     paramHeaders,
-    wire: {
+    wire: given({
       name,
-      ...(title === undefined ? {} : { title }),
+      title,
       description: description ?? title ?? name,
       inputSchema,
-      ...(output === undefined ? {} : { outputSchema: output.json }),
-      ...(annotations === undefined ? {} : { annotations }),
-      ...(icons === undefined ? {} : { icons }),
-      ...(meta === undefined ? {} : { _meta: meta }),
-    },
+      outputSchema: output?.json,
+      annotations,
+      icons,
+      _meta: meta,
+    }),
   };
 }

@@ -2,6 +2,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import type { ContentBlock } from "../../protocol/outcome.ts";
+import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
 import type { Context } from "../../calls/context.ts";
@@ -11,8 +12,7 @@ export function documentPrompt(name: string, document: PromptDocument): Prompt {
   const { title, description, messages } = document;
   return createPrompt({
     name,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
+    ...given({ title, description }),
     arguments: Object.fromEntries((document.arguments ?? []).map(({ name: argument, ...about }) => [argument, about])),
     handler: (args, ctx) => {
       if (filledLength(messages, args) > MAX_CHARACTERS) {

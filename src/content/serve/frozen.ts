@@ -1,25 +1,17 @@
-// Owns what handlers of many calls are handed and none may change: a frozen copy of the plain data in a configuration.
+// Owns that what handlers of many calls are handed cannot be changed by one of them.
 
-/** Made once for each object, so once for each version of a policy. The author's own object is left as it is. */
-const copies = new WeakMap<object, object>();
+import { isObject } from "../../protocol/jsonrpc.ts";
 
-/** Functions and instances of classes are handed on as they are: only their author knows how they would be copied. */
-export function frozenCopy(value: unknown): unknown {
-  if (!isPlain(value)) return value;
-  const known = copies.get(value);
-  if (known) return known;
-  const copy: object = Array.isArray(value) ? [] : {};
-  // Before the members, which may contain the object again.
-  copies.set(value, copy);
-  for (const [key, member] of Object.entries(value)) {
-    // Not an assignment, which for the name __proto__ is something else.
-    Object.defineProperty(copy, key, { value: frozenCopy(member), enumerable: true });
-  }
-  return Object.freeze(copy);
-}
+const done = new WeakSet<object>();
 
-function isPlain(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+/**
+ * The same value, with all of its plain data frozen. Functions and instances of classes are left as they are: only their
+ * author knows what may change in them.
+ */
+export function frozen(value: unknown): unknown {
+  const isPlain = Array.isArray(value) || (isObject(value) && Object.getPrototypeOf(value) === Object.prototype);
+  if (!isPlain || done.has(value)) return value;
+  done.add(value);
+  Object.values(value).forEach(frozen);
+  return Object.freeze(value);
 }

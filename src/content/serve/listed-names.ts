@@ -3,6 +3,7 @@
 
 import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
 import type { Policy, RetiredName } from "../../tenants/authority/policy-records.ts";
 import { renamingOf, type NamedPatterns } from "../../tenants/document/tenant-document.ts";
 
@@ -24,13 +25,8 @@ interface Named {
  * its source, by which the view chose it: whatever else the source wrote there would be listed unasked.
  */
 export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undefined): Wire {
-  const { name: given = name, title, description } = renamingOf(patterns, name) ?? {};
-  return {
-    ...wire,
-    name: given,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-  };
+  const { name: listed = name, title, description } = renamingOf(patterns, name) ?? {};
+  return { ...wire, ...given({ name: listed, title, description }) };
 }
 
 /**
@@ -38,8 +34,8 @@ export function listNamed({ name, wire }: Named, patterns: NamedPatterns | undef
  * profile's stays, so that no name is listed twice.
  */
 export function withoutGivenNames<L extends Listed<Named>>(listed: readonly L[]): readonly L[] {
-  const given = new Set(listed.filter(({ wire, target }) => wire.name !== target.name).map(({ wire }) => wire.name));
-  return listed.filter(({ wire, target }) => wire.name !== target.name || !given.has(target.name));
+  const taken = new Set(listed.filter(({ wire, target }) => wire.name !== target.name).map(({ wire }) => wire.name));
+  return listed.filter(({ wire, target }) => wire.name !== target.name || !taken.has(target.name));
 }
 
 /** The retired names of one profile (null: of no profile), by name. */

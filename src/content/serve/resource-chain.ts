@@ -17,14 +17,8 @@ const PAGE = 100;
 const MAX_CURSOR_CHARACTERS = 16_384;
 const PURPOSE = "resources";
 
-/** Where a page begins on a shelf: after the shelf's own cursor, and after this many items more. */
-interface ShelfPlace {
-  readonly after?: string;
-  readonly skip?: number;
-}
-
-/** Where a page begins: at this index of what is held in memory, or on a source's shelf. */
-type ChainPlace = { readonly held: number } | (ShelfPlace & { readonly source: string });
+/** Where a page begins: at this index of what is held in memory, or on a source's shelf after the shelf's own cursor. */
+type ChainPlace = { readonly held: number } | { readonly source: string; readonly after?: string };
 
 export async function listChain(cursor: string | undefined, view: View, host: CallHost): Promise<Page | Failure> {
   const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host.ring);
@@ -60,32 +54,23 @@ async function fill(page: Filling, { place, at, view, host }: From): Promise<Cha
     page.items.push(...view.resources.slice(place.held, end).map(listed));
     if (end < view.resources.length) return { held: end };
   }
-  let from: ShelfPlace = "source" in place ? place : {};
+  let after = "source" in place ? place.after : undefined;
   for (const shelf of view.shelves.slice(at)) {
     const room = PAGE - page.items.length;
     // On a full page one item is still asked for: only if there is none is the page the last.
-    const found = await listShelf(shelf, { cursor: from.after, limit: Math.max(room, 1) }, { page, host });
-    const next = found && (room > 0 ? take(page, found, from, view) : beginningOf(found));
-    if (next) return { source: shelf.source, ...next };
-    from = {};
+    const found = await listShelf(shelf, { cursor: after, limit: Math.max(room, 1) }, { page, host });
+    after = undefined;
+    if (!found) continue;
+    if (room === 0) {
+      if (found.items.length > 0 || found.next !== undefined) return { source: shelf.source };
+      continue;
+    }
+    // What is held in memory hides what a shelf has under the same URI, as it does in reading.
+    const shown = found.items.filter(({ uri }) => !view.resourcesByUri.has(uri) && view.sees(uri));
+    page.items.push(...shown.map(listed));
+    if (found.next !== undefined) return { source: shelf.source, after: found.next };
   }
   return undefined;
-}
-
-/** Puts on the page what there is room for; gives where the shelf goes on, undefined where this was all of it. */
-function take(page: Filling, { items, next }: ShelfPage, from: ShelfPlace, view: View): ShelfPlace | undefined {
-  const { skip = 0 } = from;
-  const end = skip + PAGE - page.items.length;
-  // What is held in memory hides what a shelf has under the same URI, as it does in reading.
-  const shown = items.slice(skip, end).filter(({ uri }) => !view.resourcesByUri.has(uri) && view.sees(uri));
-  page.items.push(...shown.map(listed));
-  // A shelf that gave more than it was asked for is asked for the same again.
-  if (items.length > end) return { ...from, skip: end };
-  return next === undefined ? undefined : { after: next };
-}
-
-function beginningOf({ items, next }: ShelfPage): ShelfPlace | undefined {
-  return items.length > 0 || next !== undefined ? {} : undefined;
 }
 
 /** Listed under the URI by which the view chose it, whatever else its source wrote there. */
@@ -100,7 +85,9 @@ async function listShelf(
   { page, host }: { readonly page: Filling; readonly host: CallHost },
 ): Promise<ShelfPage | undefined> {
   try {
-    return await shelf.list(ask, host);
+    const found = await shelf.list(ask, host);
+    if (found.items.length > ask.limit) throw new RangeError(`${source}: more than the limit`);
+    return found;
   } catch (error) {
     if (required) throw error;
     host.hooks.onError?.(error, undefined);

@@ -5,6 +5,7 @@ import type { CallHost } from "../../calls/call-host.ts";
 import { reportComplete } from "../../calls/handle.ts";
 import type { ResourceMeta } from "../../calls/resource-store.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
 import type { Shelf, Source } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { resourceContents } from "../define/results.ts";
@@ -29,11 +30,8 @@ export function storedSource({ prompts = {} }: TenantDocument, version: number):
 /** The host's store already hides what the view hides, so nothing is filtered here. */
 const shelf: Shelf<CallHost> = {
   list: async ({ cursor, limit }, host) => {
-    const { items, cursor: next } = await host.resources().list({ limit, ...(cursor === undefined ? {} : { cursor }) });
-    return {
-      items: items.map((meta) => ({ uri: meta.uri, wire: wireOf(meta) })),
-      ...(next === undefined ? {} : { next }),
-    };
+    const { items, cursor: next } = await host.resources().list(given({ limit, cursor }));
+    return given({ items: items.map((meta) => ({ uri: meta.uri, wire: wireOf(meta) })), next });
   },
   read: async ({ uri, asked }, call, host) => {
     const stored = await host.resources().read(uri);
@@ -49,17 +47,6 @@ const shelf: Shelf<CallHost> = {
 
 function wireOf(meta: ResourceMeta): JsonObject {
   const { uri, name, title, description, mimeType, size, lastModified, audience, priority } = meta;
-  return {
-    uri,
-    name,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    mimeType,
-    size,
-    annotations: {
-      ...(audience === undefined ? {} : { audience }),
-      ...(priority === undefined ? {} : { priority }),
-      lastModified,
-    },
-  };
+  const annotations = given({ audience, priority, lastModified });
+  return given({ uri, name, title, description, mimeType, size, annotations });
 }

@@ -5,11 +5,12 @@ import type { CallHost, Sight } from "../../calls/call-host.ts";
 import type { Definitions } from "../../protocol/backend.ts";
 import type { PromptDefinition, ServerInfo, ToolDefinition } from "../../protocol/definition.ts";
 import type { Failure } from "../../protocol/errors.ts";
+import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
 import type { ProfileDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { isVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
-import { frozenCopy } from "./frozen.ts";
+import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
 import type { Offer } from "./sources.ts";
@@ -63,7 +64,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     missing,
     meta: missingMeta(missing),
     limits: document.limits ?? {},
-    configOf: (tool) => frozenCopy(settingOf(document, tool)?.setting.config),
+    configOf: (tool) => frozen(settingOf(document, tool)?.setting.config),
   };
 }
 
@@ -155,20 +156,15 @@ function resourcesSeen({ sources, document, eyes }: Looking): SeenResources {
 }
 
 function serverOf(server: ServerInfo, document: TenantDocument, profile: ProfileDocument | undefined): ServerInfo {
-  const title = profile?.title ?? document.title;
-  const description = profile?.description ?? document.description;
-  return {
-    ...server,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-  };
+  const { title = document.title, description = document.description } = profile ?? {};
+  return { ...server, ...given({ title, description }) };
 }
 
 /** The tenant's own instructions, then those of each source after the source's id. */
 function instructionsOf(own: string | undefined, sources: readonly Source<CallHost>[]): string | undefined {
   const all = [own, ...sources.map(({ id, instructions }) => instructions && `${id}: ${instructions}`)];
-  const given = all.filter((text) => text !== undefined && text !== "");
-  return given.length === 0 ? own : given.join("\n\n");
+  const told = all.filter((text) => text !== undefined && text !== "");
+  return told.length === 0 ? own : told.join("\n\n");
 }
 
 /** A list may be kept for as long as each part of it may. */

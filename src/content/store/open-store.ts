@@ -3,6 +3,7 @@
 // never old. Refuses names that are no URIs and bodies over the limit, before anything is written.
 
 import { AppError } from "../../protocol/app-error.ts";
+import { given } from "../../protocol/members.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
@@ -66,18 +67,19 @@ function nameOf(uri: string): string {
 }
 
 export function metaOf(row: ResourceRow): ResourceMeta {
-  return {
-    uri: row.uri,
-    name: row.name,
-    ...(row.title === null ? {} : { title: row.title }),
-    ...(row.description === null ? {} : { description: row.description }),
-    mimeType: row.mimeType,
-    size: row.size,
-    lastModified: row.lastModified,
-    ...(row.audience === null ? {} : { audience: row.audience as ("user" | "assistant")[] }),
-    ...(row.priority === null ? {} : { priority: row.priority }),
-    tags: row.tags,
-  };
+  const { uri, name, title, description, mimeType, size, lastModified, audience, priority, tags } = row;
+  return given({
+    uri,
+    name,
+    title: title ?? undefined,
+    description: description ?? undefined,
+    mimeType,
+    size,
+    lastModified,
+    audience: (audience as ("user" | "assistant")[] | null) ?? undefined,
+    priority: priority ?? undefined,
+    tags,
+  });
 }
 
 async function list(
@@ -143,10 +145,7 @@ interface WriteHow {
 }
 
 async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
-  const uri = nameOf(resource.uri);
-  if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
-  const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
-  check(resource, bytes, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes ?? MAX_RESOURCE_BYTES));
+  const { uri, bytes } = checkResource(resource, limits.resourceBytes);
   const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };
   const maxResources = limits.resources ?? null;
   const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, maxResources });
@@ -181,7 +180,7 @@ export async function storeBody(
     copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
     ifAbsent: how.ifAbsent ?? false,
     maxResources: how.maxResources,
-    ...(how.edit === undefined ? {} : { edit: how.edit }),
+    ...given({ edit: how.edit }),
   };
   let held = how.edit !== undefined && (await to.content.holds(row.hash));
   let resent: number | null = null;
@@ -209,7 +208,7 @@ function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "u
     mimeType: resource.mimeType ?? (binary ? "application/octet-stream" : "text/plain"),
     binary,
     size,
-    ...(lastModified === undefined ? {} : { lastModified }),
+    ...given({ lastModified }),
     tags: [...new Set(resource.tags)],
   };
 }
@@ -236,11 +235,19 @@ function within(text: string, least: number, most: number): boolean {
   return text.length >= least && text.length <= most;
 }
 
-/** Throws a TypeError that names the member and the rule that it breaks. */
-function check(resource: NewResource, bytes: Uint8Array, maxBytes: number): void {
+/** The name and the body to store. Throws a TypeError that names the member and the rule that it breaks. */
+export function checkResource(
+  resource: NewResource,
+  limit = MAX_RESOURCE_BYTES,
+): { readonly uri: string; readonly bytes: Uint8Array } {
+  const uri = nameOf(resource.uri);
+  if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
+  const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
+  const maxBytes = Math.min(MAX_RESOURCE_BYTES, limit);
   if (bytes.byteLength > maxBytes) throw new TypeError(`resource body: at most ${maxBytes} bytes`);
   const broken = RULES.find(([, holds]) => !holds(resource));
   if (broken) throw new TypeError(`resource ${broken[0]}`);
+  return { uri, bytes };
 }
 
 /** SHA-256 in hexadecimal. */

@@ -1,5 +1,6 @@
 // Owns the store as one view may use it: what the view hides is neither found, listed, searched nor written.
 
+import { given } from "../../protocol/members.ts";
 import { AppError } from "../../protocol/app-error.ts";
 import { encodeCursor } from "../../protocol/cursor.ts";
 import { parseUri } from "../../protocol/uri.ts";
@@ -47,7 +48,7 @@ async function listVisible(
     const page = await store.list({
       ...options,
       limit: pages === 0 ? limit : FURTHER,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...given({ cursor }),
     });
     items.push(...page.items.filter((item) => sees(item.uri)));
     const last = items[limit - 1];

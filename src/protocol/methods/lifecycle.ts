@@ -1,5 +1,6 @@
 // Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
+import { given } from "../members.ts";
 import type { Backend } from "../backend.ts";
 import type { Call } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
@@ -36,7 +37,7 @@ export function initialize(params: JsonObject, { definitions }: Backend): Initia
       protocolVersion: negotiated.answered,
       capabilities: SERVED,
       serverInfo: definitions.server,
-      ...(definitions.instructions === undefined ? {} : { instructions: definitions.instructions }),
+      ...given({ instructions: definitions.instructions }),
     },
   };
 }
@@ -47,7 +48,7 @@ export function discover(_call: Call, { definitions }: Backend): CallOutcome {
     result: {
       supportedVersions: [REVISION_2026],
       capabilities: SERVED,
-      ...(definitions.instructions === undefined ? {} : { instructions: definitions.instructions }),
+      ...given({ instructions: definitions.instructions }),
     },
     cache: definitions.cache,
   };

@@ -52,7 +52,7 @@ function page(
   if (!found) return undefined;
   const result = {
     [list.member]: found.items.map((definition) => list.adapt(definition.wire, dialect)),
-    ...(found.nextCursor === undefined ? {} : { nextCursor: found.nextCursor }),
+    nextCursor: found.nextCursor,
   };
   return new Encoded(JSON.stringify(result));
 }

@@ -1,6 +1,7 @@
 // Owns resources/list, resources/templates/list and resources/read: params, and URIs normalized once.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/resources
 
+import { given } from "../members.ts";
 import type { Backend } from "../backend.ts";
 import type { Call } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
@@ -27,11 +28,7 @@ export async function listResources(call: Call, backend: Backend): Promise<CallO
   if (isFailure(page)) return page;
   return {
     kind: "complete",
-    result: {
-      resources: page.items,
-      ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }),
-      ...(page.meta === undefined ? {} : { _meta: page.meta }),
-    },
+    result: given({ resources: page.items, nextCursor: page.nextCursor, _meta: page.meta }),
     cache: { ttlMs: 0, cacheScope: backend.definitions.cache.cacheScope },
   };
 }

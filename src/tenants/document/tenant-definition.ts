@@ -1,6 +1,7 @@
 // Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
 
 import { MAX_STALENESS_MS, type TenantDocument } from "./tenant-document.ts";
+import { checkMembers, given } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -19,7 +20,7 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly search?: boolean;
   /** Resources to store at the tenant's first request; what is there already is never overwritten. */
   readonly seed?: () => readonly Seed[];
-  /** What a tool reads as `ctx.config`, by the tool's name. It reads a frozen copy, made when it is first read. */
+  /** What a tool reads as `ctx.config`, by the tool's name. It is frozen when it is first read. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
   readonly maxStalenessMs?: number;
@@ -38,6 +39,10 @@ export interface Tenant<Seed = unknown> {
 const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
+const MEMBERS = "title description instructions mode tools prompts resources search seed config maxStalenessMs".split(
+  " ",
+);
+
 export function isTenantId(id: string): boolean {
   return ID.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
 }
@@ -50,7 +55,11 @@ export function defineTenants<Seed>(
     if (!isTenantId(id)) {
       throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
     }
-    const maxStalenessMs = definition.maxStalenessMs ?? DEFAULT_MAX_STALENESS_MS;
+    checkMembers(`tenant "${id}"`, definition);
+    const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
+    const stray = Object.keys(definition).find((member) => !MEMBERS.includes(member));
+    if (stray !== undefined) throw new TypeError(`tenant "${id}": ${stray} is no member of it`);
+    if (mode !== "open" && mode !== "key") throw new TypeError(`tenant "${id}": mode is open or key`);
     if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
       throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
     }
@@ -65,23 +74,15 @@ export function managedTenant<Seed>(id: string, placement = ANYWHERE): Tenant<Se
   return { id, definition: undefined, base: { mode: "key" }, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, placement };
 }
 
+/** Every other member of a declaration is one of a document too. */
 function documentOf({
-  title,
-  description,
-  instructions,
-  mode,
-  search,
+  tools: _tools,
+  prompts: _prompts,
+  resources: _resources,
+  seed: _seed,
   config,
-  maxStalenessMs,
+  ...document
 }: TenantDefinitionOf): TenantDocument {
-  const tools = Object.fromEntries(Object.entries(config ?? {}).map(([tool, value]) => [tool, { config: value }]));
-  return {
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(search === undefined ? {} : { search }),
-    ...(maxStalenessMs === undefined ? {} : { maxStalenessMs }),
-    ...(config === undefined ? {} : { tools }),
-  };
+  const tools = config && Object.fromEntries(Object.entries(config).map(([tool, value]) => [tool, { config: value }]));
+  return given({ ...document, tools });
 }

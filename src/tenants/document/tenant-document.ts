@@ -1,6 +1,8 @@
 // Owns the tenant document: what a tenant is, as its operators write it, and how base documents lie under it.
 // Pure. The admin contract validates documents; here they are already valid.
 
+import { given } from "../../protocol/members.ts";
+
 export interface Patterns {
   /** Glob patterns; without them everything is allowed. */
   readonly allow?: readonly string[];
@@ -164,7 +166,7 @@ export interface Change {
 export function diffDocuments(before: unknown, after: unknown, path = ""): readonly Change[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
   if (!isPlain(before) || !isPlain(after)) {
-    return [{ path, ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) }];
+    return [given({ path, before, after })];
   }
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return members.flatMap((member) =>
