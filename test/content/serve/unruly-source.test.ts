@@ -80,7 +80,7 @@ describe("a name", () => {
   });
 
   it("that retired leads to the one that is offered, under its own name", () => {
-    const entry = { kind: "tools", profile: null, name: "old", target: "zz", successor: null, until: 10 } as const;
+    const entry = { kind: "tools", profile: null, name: "old", target: "zz", successor: "zz", until: 10 } as const;
     const found = look([zz], {}, [entry]).view.tool("old", 0);
     expect(found && !isFailure(found) ? found.wire.name : found).toBe("zz");
   });
