@@ -11,8 +11,9 @@ import {
   developmentSecrets,
   ENVIRONMENT,
   HOSTS,
-  isReady,
   keepSecretsKey,
+  startedAt,
+  type Started,
 } from "../src/clients/cli/local/development.ts";
 import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
@@ -87,14 +88,25 @@ child.on("error", (error) => fail(`wrangler could not be started (${error.messag
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
 stopWithNpm();
 
-const deadline = Date.now() + READY_WITHIN_MS;
-while (!(await isReady(url))) {
-  if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
-  await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+const { fault } = await untilStarted();
+if (fault !== undefined) {
+  console.error(
+    `\n  This Worker cannot serve yet; until the mistake is corrected it answers every request with it:\n  ${fault}`,
+  );
 }
 console.log(
   `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run tenantry -- help\n  Stop           Ctrl+C\n`,
 );
+
+async function untilStarted(): Promise<Started> {
+  const deadline = Date.now() + READY_WITHIN_MS;
+  for (;;) {
+    const started = await startedAt(url);
+    if (started !== undefined) return started;
+    if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+}
 
 function textOf(name: string): string | undefined {
   const value = given[name];

@@ -81,6 +81,8 @@ export function createWorker<const Features extends readonly Feature[] = readonl
   const app = createApp(deployment);
   /** Environments that were checked and have every binding, so that later requests skip the check. */
   const whole = new WeakSet<object>();
+  /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
+  let told: string | undefined;
   return {
     fetch: (request, env, ctx) => {
       const fault = whole.has(env) ? undefined : faultOf(deployment, env, ctx);
@@ -88,16 +90,20 @@ export function createWorker<const Features extends readonly Feature[] = readonl
         whole.add(env);
         return app.fetch(request, env, ctx);
       }
-      deployment.hooks.onError?.(new Error(fault), undefined);
-      return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault);
+      if (told !== fault.message) deployment.hooks.onError?.(fault, undefined);
+      told = fault.message;
+      return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault.message);
     },
     exports: exportsOf(deployment) as BaseObjects & ObjectsOf<Features>,
   };
 }
 
-function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): string | undefined {
+/** A mistake in a definition as it was thrown: its stack leads to the author's line. */
+function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
-  return mistake?.message ?? missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx);
+  if (mistake !== undefined) return mistake;
+  const missing = missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx);
+  return missing === undefined ? undefined : new TypeError(missing);
 }
 
 /** From which on the platform tells a Worker of its own exports. */

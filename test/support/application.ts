@@ -24,10 +24,14 @@ export interface Application {
   kill(): Promise<void>;
 }
 
-/** `npm start -- --port N --persist-to STORAGE`; settles when it says where it serves. */
-export async function startApplication(storage: string, at?: number): Promise<Application> {
+/** `npm start -- --port N --persist-to STORAGE MORE...`; settles when it says where it serves. */
+export async function startApplication(
+  storage: string,
+  at?: number,
+  more: readonly string[] = [],
+): Promise<Application> {
   const port = at ?? (await freePort());
-  const child = spawn("npm", ["start", "--", "--port", String(port), "--persist-to", storage], {
+  const child = spawn("npm", ["start", "--", "--port", String(port), "--persist-to", storage, ...more], {
     cwd: ROOT,
     detached: true,
     env: shellEnvironment(),

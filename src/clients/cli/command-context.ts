@@ -31,6 +31,8 @@ export interface CommandContext {
   note(text: string): void;
   /** To stderr, whoever reads: what happens while a command goes on and on. */
   log(text: string): void;
+  /** To stderr, whoever reads and in spite of --quiet: something is wrong, and the command goes on. */
+  warn(text: string): void;
 }
 
 /** `run` declares the types of its arguments (in order) and options (in camel case). Nothing checks these types. */
@@ -49,8 +51,9 @@ async function openContext(terminal: Terminal, globals: Globals): Promise<Comman
   const target = await findTarget(globals, terminal);
   const json = globals.json === true;
   const quiet = globals.quiet === true;
+  const warn = (text: string) => void terminal.stderr.write(`tenantry: ${oneLine(text)}\n`);
   const log = (text: string) => {
-    if (!quiet) terminal.stderr.write(`tenantry: ${oneLine(text)}\n`);
+    if (!quiet) warn(text);
   };
   const note = (text: string) => {
     if (!json && !quiet) terminal.stderr.write(`${oneLine(text)}\n`);
@@ -66,6 +69,7 @@ async function openContext(terminal: Terminal, globals: Globals): Promise<Comman
     api: createAdminClient(target, terminal.signal),
     note,
     log,
+    warn,
     show: (value, human) => {
       terminal.stdout.lines([json ? printableJson(value, 2) : human()].flat());
     },

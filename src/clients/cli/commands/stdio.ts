@@ -74,6 +74,7 @@ async function runStdio(
   const signal = AbortSignal.any([end.signal, terminal.signal]);
   const outbox = new Outbox(terminal.stdout, signal);
   const log = (text: string) => context.log(text);
+  if (local?.fault !== undefined) context.warn(`the Worker cannot serve yet: ${local.fault}`);
   log(`serving ${endpoint.url} on stdin and stdout`);
   try {
     const bridge = new Bridge({ endpoint, signal, log, write: async (text) => outbox.write(text) });

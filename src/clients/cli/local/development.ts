@@ -14,6 +14,8 @@ export const ENVIRONMENT = {
   // shown by it alone.
   X_LOCAL_EXPLORER: "false",
   X_LOCAL_OBSERVABILITY: "false",
+  // A shell's own, such as that of a test, would end the Worker at a mistake in a definition, with nobody told.
+  NODE_ENV: "development",
 };
 
 /** Options of `wrangler dev` that a person may override on the command line. */
@@ -49,10 +51,24 @@ export async function keepSecretsKey(file: string): Promise<string> {
   }
 }
 
-export async function isReady(origin: string): Promise<boolean> {
+export interface Started {
+  /** Why it cannot serve anybody, which is what it answers to every request; undefined where it serves. */
+  readonly fault: string | undefined;
+}
+
+/** Undefined until a Worker of tenantry answers. One with a mistake answers too: it waits to be corrected. */
+export async function startedAt(origin: string): Promise<Started | undefined> {
   try {
-    return (await fetch(new URL("/healthz", origin), { signal: AbortSignal.timeout(5000) })).ok;
+    const response = await fetch(new URL("/healthz", origin), { signal: AbortSignal.timeout(5000) });
+    if (response.ok) return { fault: undefined };
+    return isOurs(response) ? { fault: (await response.text()).trim() } : undefined;
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+/** wrangler has error pages of its own, for a Worker that it cannot run yet; none of those says how it is cached. */
+function isOurs({ status, headers }: Response): boolean {
+  const isPlain = headers.get("content-type")?.startsWith("text/plain") === true;
+  return status === 500 && isPlain && headers.get("cache-control") === "no-store";
 }

@@ -7,7 +7,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, EXIT } from "../exit.ts";
-import { isReady } from "./development.ts";
+import { startedAt, type Started } from "./development.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const READY_WITHIN_MS = 60_000;
@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 100;
 const STOPPED_WITHIN_MS = 5000;
 const OUTPUT_KEPT = 4000;
 
-export interface LocalServer {
+export interface LocalServer extends Started {
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -39,13 +39,13 @@ export async function startLocalServer(terminal: Terminal, options: LocalOptions
     keeper.unref();
   };
   try {
-    await untilReady(url, keeper, terminal.signal);
+    const { fault } = await untilStarted(url, keeper, terminal.signal);
+    return { url, fault, stop };
   } catch (error) {
     await stop();
     if (!(error instanceof NotReady)) throw error;
     throw new CliError(EXIT.unreachable, [error.message, output()].filter(Boolean).join(": "));
   }
-  return { url, stop };
 }
 
 class NotReady extends Error {}
@@ -66,9 +66,11 @@ function follow(keeper: ChildProcess, terminal: Terminal, quiet: boolean): () =>
   return () => kept.trim().replace(/^tenantry: /, "");
 }
 
-async function untilReady(url: string, keeper: ChildProcess, signal: AbortSignal): Promise<void> {
+async function untilStarted(url: string, keeper: ChildProcess, signal: AbortSignal): Promise<Started> {
   const deadline = Date.now() + READY_WITHIN_MS;
-  while (!(await isReady(url))) {
+  for (;;) {
+    const started = await startedAt(url);
+    if (started !== undefined) return started;
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted");
     if (keeper.exitCode !== null || keeper.signalCode !== null) throw new NotReady("the local server did not start");
     if (Date.now() > deadline) throw new NotReady(`the local server did not answer in ${READY_WITHIN_MS / 1000} s`);

@@ -1,0 +1,83 @@
+// A Worker with a mistake in a definition, started on this machine as its author starts it: it comes up, says the mistake
+// once, answers every request with it, and serves as soon as the file is corrected.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { startApplication } from "../support/application.ts";
+import { INITIALIZE } from "../support/local-client.ts";
+import { post, type Json } from "../support/mcp.ts";
+import { MAIN } from "../support/stdio-clients.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const SAYS = 'tool "wrong": input.when: Date cannot be represented in JSON Schema';
+const MISTAKE = { jsonrpc: "2.0", error: { code: -32603, message: expect.stringContaining(SAYS) } };
+
+let project: string;
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), "tenantry-mistake-"));
+  await symlink(join(ROOT, "node_modules"), join(project, "node_modules"), "dir");
+  await cp(join(ROOT, "examples/own-tools/wrangler.toml"), join(project, "wrangler.toml"));
+  await mkdir(join(project, "src"));
+});
+
+beforeEach(() => write("z.date()"));
+
+afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
+
+/** The Worker's only file. The tool is defined on its line 4. */
+async function write(when: string): Promise<void> {
+  const source = `import { admin, createWorker, defineTool } from ${JSON.stringify(join(ROOT, "src/tenantry.ts"))};
+import * as z from "zod";
+const input = z.object({ when: ${when} });
+const wrong = defineTool({ name: "wrong", input, handler: () => "" });
+const worker = createWorker({ tools: [wrong], tenants: { demo: {} }, features: [admin()] });
+export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export default worker;
+`;
+  await writeFile(join(project, "src/worker.ts"), source);
+}
+
+test("npm start says the mistake once, above the banner, and serves when it is corrected", async () => {
+  const application = await startApplication(join(project, "state"), undefined, [
+    "--config",
+    join(project, "wrangler.toml"),
+  ]);
+  onTestFinished(() => application.stop());
+  expect(application.output().split("MCP endpoint")[0]).toContain(SAYS);
+  const list = async () => {
+    const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    return messages;
+  };
+  for (let asked = 0; asked < 5; asked += 1) {
+    expect(await list()).toEqual([{ ...MISTAKE, id: 1 }]);
+  }
+  const stacks = application.output().match(/TypeError: tool "wrong".*/g);
+  expect(stacks, application.output()).toHaveLength(1);
+  expect(application.output()).toMatch(/src\/worker\.ts:4:/);
+  await write("z.iso.date()");
+  await vi.waitFor(
+    async () => expect(await list()).toMatchObject([{ result: { tools: [{ name: "wrong" }] } }]),
+    30_000,
+  );
+});
+
+test("stdio --local answers its client with the mistake, and says it on stderr", async () => {
+  const state = join(project, "local");
+  const args = [MAIN, "stdio", "--local", "--project", project, "--state", state, "--quiet"];
+  const bridge = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"] });
+  const ended = once(bridge, "exit");
+  let said = "";
+  bridge.stderr.setEncoding("utf8").on("data", (chunk: string) => (said += chunk));
+  bridge.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...INITIALIZE })}\n`);
+  const [line] = (await once(createInterface({ input: bridge.stdout }), "line")) as [string];
+  expect(JSON.parse(line) as Json).toEqual({ ...MISTAKE, id: INITIALIZE.id });
+  expect(said).toContain(`tenantry: the Worker cannot serve yet: ${SAYS}`);
+  bridge.stdin.end();
+  expect(await ended).toEqual([0, null]);
+});
