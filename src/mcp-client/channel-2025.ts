@@ -16,6 +16,8 @@ export interface Channel2025 {
   send(request: Pick<Outgoing, "id" | "text">, options?: RequestOptions): Promise<McpReply>;
   /** A notification, or the answer to something that the server asked. */
   tell(text: string, options?: RequestOptions): Promise<void>;
+  /** Ends the session at the server; absent where closing the connection does. */
+  end?(options?: RequestOptions): Promise<unknown>;
 }
 
 export interface Opened2025 {
@@ -31,18 +33,45 @@ export async function handshake(
   id: RequestId,
   options: RequestOptions = {},
 ): Promise<Opened2025> {
-  const reply = await channel(undefined).send(request2025({ id, method: "initialize", params: hello }), options);
+  const begun = await initialize(channel(undefined), hello, id, options);
+  return confirm(channel(begun.session), begun, options);
+}
+
+/** The first half of a handshake: how a server fails here may say that it is of an older kind. */
+export async function initialize(
+  channel: Channel2025,
+  hello: JsonObject,
+  id: RequestId,
+  options: RequestOptions = {},
+): Promise<Opened2025> {
+  const reply = await channel.send(request2025({ id, method: "initialize", params: hello }), options);
   const answer = await responseOf(reply);
   const result = resultOf(answer);
   if (result === undefined) throw new McpFault({ kind: "refused", http: reply.http, error: answer, sent: "yes" });
-  const session = beginSession(hello, result, reply.headers);
-  if (dialect2025(session.revision) === undefined) {
-    throw violation("unknownRevision", `the server speaks ${JSON.stringify(session.revision).slice(0, 64)}`);
-  }
-  await channel(session).tell(notification("notifications/initialized", {}), options);
-  return { session, answer };
+  return { session: beginSession(hello, result, reply.headers), answer };
 }
 
+/** The second half, in the session that has begun. Where it fails nobody will use that session, so it is ended. */
+export async function confirm(
+  channel: Channel2025,
+  begun: Opened2025,
+  options: RequestOptions = {},
+): Promise<Opened2025> {
+  const { revision } = begun.session;
+  try {
+    if (dialect2025(revision) === undefined) {
+      throw violation("unknownRevision", `the server speaks ${JSON.stringify(revision).slice(0, 64)}`);
+    }
+    await channel.tell(notification("notifications/initialized", {}), options);
+    return begun;
+  } catch (error) {
+    // Without the caller's signal, which may be why it failed. What goes wrong now is not what the caller has to hear.
+    await channel.end?.({ limits: { ...options.limits, totalMs: GOODBYE_MS } }).catch(() => undefined);
+    throw error;
+  }
+}
+
+const GOODBYE_MS = 2000;
 const PAUSES_MS = [100, 500, 2000] as const;
 
 export interface Telling extends RequestOptions {

@@ -6,13 +6,13 @@ import { LATEST_2025, REVISION_2026, dialect2025 } from "../protocol/era.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { ask2026, type ResultMessage } from "./ask.ts";
-import { handshake, type Opened2025 } from "./channel-2025.ts";
+import { confirm, handshake, initialize, type Opened2025 } from "./channel-2025.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
 import { openHttpSse, type HttpSseConnection, type HttpSseOptions } from "./http-sse.ts";
 import { resultOf, rpcErrorOf, type RpcError } from "./message.ts";
 import type { ClientAbout } from "./outgoing.ts";
-import { open2025 } from "./streamable-2025.ts";
+import { streamable2025 } from "./streamable-2025.ts";
 
 export type Connected =
   | { readonly way: "2026"; readonly discovered: ResultMessage }
@@ -39,8 +39,11 @@ export async function connect(
     clientInfo: about.clientInfo,
   };
   const id = options.nextId();
-  const opened = await unlessOlder(speaksHttpSse, async () => open2025(endpoint, hello, id, options));
-  if (opened) return { way: "2025", ...opened };
+  // Only `initialize` tells an older server: one that has begun a session is none, whatever it says afterwards.
+  const begun = await unlessOlder(speaksHttpSse, async () =>
+    initialize(streamable2025(endpoint, undefined), hello, id, options),
+  );
+  if (begun) return { way: "2025", ...(await confirm(streamable2025(endpoint, begun.session), begun, options)) };
   const connection = await openHttpSse(endpoint, options);
   try {
     return { way: "http-sse", connection, ...(await handshake(() => connection, hello, id, options)) };

@@ -84,6 +84,8 @@ class Connection implements HttpSseConnection {
   readonly #stream: OpenStream;
   readonly #take: HttpSseOptions["take"];
   readonly #waiting = new Map<RequestId, Waiting>();
+  /** Of all posts that are not answered yet: no answer to them could be read once the stream has ended. */
+  readonly #posting = new Set<Lifetime>();
   /** Why the connection has ended; undefined while it is open. */
   #over: McpFault | undefined;
   #isClosed = false;
@@ -119,7 +121,7 @@ class Connection implements HttpSseConnection {
     };
     let posted: HttpAnswer;
     try {
-      posted = await this.#post(text, { ...options, signal: life.signal });
+      posted = await this.#post(text, life, options);
     } catch (error) {
       forget();
       throw error;
@@ -137,19 +139,27 @@ class Connection implements HttpSseConnection {
 
   async tell(text: string, options: RequestOptions = {}): Promise<void> {
     if (this.#over) throw new McpFault({ ...this.#over.fault, sent: "no" }, this.#over);
-    const answer = await this.#post(text, options);
-    closeAnswer(answer);
-    const refusal = refusalIn(answer);
-    if (refusal) throw refusal;
+    const life = new Lifetime(this.#endpoint.clock, limitsUntilAnswered(this.#endpoint, options), options.signal);
+    try {
+      const answer = await this.#post(text, life, options);
+      closeAnswer(answer);
+      const refusal = refusalIn(answer);
+      if (refusal) throw refusal;
+    } finally {
+      life.end();
+    }
   }
 
-  async #post(text: string, options: RequestOptions): Promise<HttpAnswer> {
+  async #post(text: string, life: Lifetime, options: RequestOptions): Promise<HttpAnswer> {
+    this.#posting.add(life);
     try {
       const request = { method: "POST", headers: {}, body: text, wantsNothing: true } as const;
-      return await exchange(this.#endpoint, request, options);
+      return await exchange(this.#endpoint, request, { ...options, signal: life.signal });
     } catch (error) {
       if (!(error instanceof McpFault) || httpStatusOf(error.fault) !== 404 || !("http" in error.fault)) throw error;
       throw new McpFault({ kind: "sessionGone", http: error.fault.http, error: undefined, sent: "yes" }, error);
+    } finally {
+      this.#posting.delete(life);
     }
   }
 
@@ -190,6 +200,7 @@ class Connection implements HttpSseConnection {
     this.#over ??= why;
     for (const { failed } of this.#waiting.values()) failed(this.#over);
     this.#waiting.clear();
+    for (const life of this.#posting) life.abandon(this.#over);
     this.#stream.events.close();
   }
 }

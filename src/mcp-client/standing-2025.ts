@@ -110,6 +110,8 @@ class Follower {
       const position = this.#stream?.events.position;
       this.#lastEventId = position === undefined ? this.#lastEventId : position.lastEventId;
       this.#retryMs = position?.retryMs ?? this.#retryMs;
+      // A reader may leave at an event. Not every platform ends a body when its request is aborted.
+      this.#stream?.events.close();
     }
   }
 

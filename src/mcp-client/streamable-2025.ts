@@ -74,6 +74,7 @@ export function streamable2025(endpoint: RemoteEndpoint, session: Session2025 | 
   return {
     send: async (request, options) => send2025(endpoint, session, request, options),
     tell: async (text, options) => tell2025(endpoint, session, text, options),
+    ...(session && { end: async (options?: RequestOptions) => end2025(endpoint, session, options) }),
   };
 }
 

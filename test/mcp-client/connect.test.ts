@@ -43,6 +43,20 @@ test.each<{ what: string; answer: (one: Exchange) => void }>([
   expect(server.names).toEqual(["server/discover", "initialize", "notifications/initialized"]);
 });
 
+test.each([400, 404, 405, 500])(
+  "a server that answers %i in the session that it has begun is not asked for a stream, and the session is ended",
+  async (status) => {
+    const { work, server } = await connecting((one) => {
+      if (one.verb === "DELETE") one.refuse(204);
+      else if (one.method === "initialize") initialized(one);
+      else one.refuse(one.method === "server/discover" ? 400 : status);
+    });
+    expect(await faultOf(work)).toMatchObject({ http: { status } });
+    expect(server.names).toEqual(["server/discover", "initialize", "notifications/initialized", "DELETE"]);
+    expect(server.exchanges.at(-1)?.headers).toMatchObject({ "mcp-session-id": "s-4" });
+  },
+);
+
 test.each([400, 404, 405])("a server that answers both with %i is asked for a stream", async (status) => {
   const { work, server } = await connecting((one) => {
     if (one.path === "/post") one.refuse(202);

@@ -143,8 +143,7 @@ test("a server that never says where to post is not waited for", async () => {
 
 test("when the stream ends, what waits fails, and nothing more is sent", async () => {
   const { server, connection, stream } = await connected(accept);
-  const waiting = faultOf(messagesOf(connection.send(ping(1))));
-  await server.next("ping");
+  const waiting = faultOf(messagesOf(await connection.send(ping(1))));
   stream.end();
   const fault = await waiting;
   expect(fault).toMatchObject({ kind: "lost", stage: "body", sent: "yes" });
@@ -158,13 +157,27 @@ test("when the stream ends, what waits fails, and nothing more is sent", async (
 });
 
 test("when it is closed from here, what waits is cancelled, and the end has no reason", async () => {
-  const { server, connection, stream } = await connected(accept);
-  const waiting = faultOf(messagesOf(connection.send(ping(1))));
-  await server.next("ping");
+  const { connection, stream } = await connected(accept);
+  const waiting = faultOf(messagesOf(await connection.send(ping(1))));
   connection.close();
   expect(await waiting).toEqual({ kind: "cancelled", sent: "yes" });
   expect(await connection.ended).toBeUndefined();
   await stream.closed;
+});
+
+test.each([
+  { what: "the stream ends", kind: "lost" },
+  { what: "it is closed from here", kind: "cancelled" },
+] as const)("when $what, posts that are not answered yet fail and are broken off", async ({ kind }) => {
+  const { server, connection, stream } = await connected();
+  const asking = faultOf(connection.send(ping(1)));
+  const asked = await server.next("ping");
+  const telling = faultOf(connection.tell('{"jsonrpc":"2.0","method":"notifications/told"}'));
+  const told = await server.next("notifications/told");
+  if (kind === "lost") stream.end();
+  else connection.close();
+  for (const fault of [await asking, await telling]) expect(fault).toMatchObject({ kind, sent: "perhaps" });
+  await Promise.all([asked.closed, told.closed]);
 });
 
 test("a stream that breaks the protocol is left", async () => {

@@ -180,3 +180,19 @@ test("a reader who never begins opens nothing", async () => {
   expect(await events.next()).toEqual({ done: true, value: undefined });
   expect(server.exchanges).toEqual([]);
 });
+
+test("a reader who leaves at an event ends its body, on a platform too that does not at an abort", async () => {
+  const { endpoint } = await bench();
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(changed)}\n\n`)),
+    cancel: () => {
+      isCancelled = true;
+    },
+  });
+  const deaf = async () => new Response(body, { headers: { "content-type": "text/event-stream" } });
+  for await (const event of followStanding({ ...endpoint, fetch: deaf }, SESSION)) {
+    if (event.kind === "message") break;
+  }
+  expect(isCancelled).toBe(true);
+});
