@@ -1,0 +1,109 @@
+// The Workers in docs/mounting.md and docs/features.md as a reader copies them: type-checked and built against the packed
+// package, started, and asked for what the page says of them.
+
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { shellEnvironment } from "../support/application.ts";
+import { clientOf, ERAS } from "../support/mcp.ts";
+import { packedPackage } from "../support/packed-package.ts";
+import { compatibilityDate, readModules, startWorker } from "../support/worker-bundle.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const MODULES = join(ROOT, "node_modules");
+const run = promisify(execFile);
+const COMPILER_OPTIONS = {
+  target: "es2024",
+  lib: ["es2024"],
+  module: "esnext",
+  moduleResolution: "bundler",
+  types: ["@cloudflare/workers-types"],
+  strict: true,
+  noEmit: true,
+};
+
+let unpacked: string;
+
+beforeAll(async () => {
+  ({ folder: unpacked } = await packedPackage());
+});
+
+/** The TypeScript that a page of docs/ shows, block by block. */
+async function blocksOf(page: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, "docs", page), "utf8");
+  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
+}
+
+/** The Worker of a reader's project, whose only file this is. */
+async function started(source: string): Promise<string> {
+  const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
+  onTestFinished(() => rm(project, { recursive: true, force: true }));
+  // In place, because a link would lead its imports to where it was packed.
+  await cp(unpacked, join(project, "node_modules/tenantry"), { recursive: true });
+  for (const name of ["@cfworker/json-schema", "@cloudflare/workers-types", "hono", "zod"]) {
+    await mkdir(dirname(join(project, "node_modules", name)), { recursive: true });
+    await symlink(join(MODULES, name), join(project, "node_modules", name), "dir");
+  }
+  await writeFile(join(project, "package.json"), '{ "type": "module" }');
+  await writeFile(join(project, "worker.ts"), source);
+  await writeFile(
+    join(project, "tsconfig.json"),
+    JSON.stringify({ compilerOptions: COMPILER_OPTIONS, include: ["worker.ts"] }),
+  );
+  const env = { ...shellEnvironment(), WRANGLER_SEND_METRICS: "false" };
+  const inProject = async (...args: string[]) => run(process.execPath, args, { cwd: project, env });
+  await inProject(join(MODULES, "typescript/bin/tsc"), "--pretty", "false");
+  const date = `--compatibility-date=${compatibilityDate()}`;
+  const wrangler = join(MODULES, "wrangler/bin/wrangler.js");
+  await inProject(wrangler, "deploy", "worker.ts", "--dry-run", "--name=documents", date, "--outdir=built");
+  // Neither page has the admin API, so neither Worker exports the class of that binding.
+  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), { without: ["PLATFORM"] });
+  onTestFinished(() => worker.stop());
+  return worker.origin;
+}
+
+test("docs/mounting.md: tenantry under a path of an app, whose middleware sees the answers", async () => {
+  const [source = ""] = await blocksOf("mounting.md");
+  const origin = await started(source);
+  for (const { revision } of ERAS) {
+    const client = await clientOf(revision, `${origin}/ai/mcp/acme`);
+    const { result, headers } = await client.request("tools/call", { name: "greet", arguments: { name: "Ada" } });
+    expect(result).toMatchObject({ content: [{ type: "text", text: "Hello, Ada!" }] });
+    expect(headers.get("x-powered-by")).toBe("my app");
+  }
+  const page = await fetch(origin);
+  expect([await page.text(), page.headers.get("x-powered-by")]).toEqual(["My own page", "my app"]);
+});
+
+describe("docs/features.md", () => {
+  const counts = async (origin: string) => (await fetch(`${origin}/count`)).text();
+
+  test("a feature with a page that counts the calls of its tool", async () => {
+    const [source = ""] = await blocksOf("features.md");
+    const origin = await started(source);
+    expect(await counts(origin)).toBe("0\n");
+    for (const [at, { revision }] of ERAS.entries()) {
+      const client = await clientOf(revision, `${origin}/mcp/acme`);
+      const { result } = await client.request("tools/call", { name: "count", arguments: {} });
+      expect(result).toMatchObject({ content: [{ type: "text", text: `${at + 1}` }] });
+      expect(await counts(origin)).toBe(`${at + 1}\n`);
+    }
+  });
+
+  test("a tool by hand in its place, which checks its arguments itself", async () => {
+    const [source = "", byHand = ""] = await blocksOf("features.md");
+    const replaced = source
+      .replace(/^const count = defineTool\(.*?^\}\);$/ms, byHand)
+      .replace("defineTool, type Feature", "type Feature, type ServedTool");
+    const origin = await started(replaced);
+    const client = await clientOf("2026-07-28", `${origin}/mcp/acme`);
+    const ask = async (by: unknown) =>
+      (await client.request("tools/call", { name: "count", arguments: { by } })).result;
+    expect(await ask(2)).toMatchObject({ content: [{ text: "2" }] });
+    expect(await ask("two")).toMatchObject({ isError: true, content: [{ text: "by: must be a number" }] });
+    expect(await counts(origin)).toBe("2\n");
+  });
+});
