@@ -14,7 +14,7 @@ import { beginAgain } from "./begin-again.ts";
 import type { LocalCall } from "./calls.ts";
 import type { LocalNotification, LocalResponse } from "./local-message.ts";
 import { Remembered } from "./remembered.ts";
-import { answering, type Wiring } from "./wiring.ts";
+import { answering, logRefusal, type Wiring } from "./wiring.ts";
 
 const GOODBYE_MS = 2000;
 /** Most servers end the stream right after the answer; waiting for that keeps the connection for the next request. */
@@ -128,8 +128,9 @@ export class Bridge2025 {
     }
   }
 
-  async #settle(call: LocalCall, response: ResponseMessage, { headers }: McpReply): Promise<void> {
+  async #settle(call: LocalCall, response: ResponseMessage, { headers, http }: McpReply): Promise<void> {
     if (!call.isOpen) return;
+    logRefusal(this.#wiring, call.sent.method, response, http);
     const result = resultOf(response);
     if (result) {
       this.#remembered.learn(call.sent);

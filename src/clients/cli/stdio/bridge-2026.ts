@@ -22,7 +22,7 @@ import { dropReason, mcpReason } from "../terminal/mcp-problem.ts";
 import type { LocalCall } from "./calls.ts";
 import type { LocalNotification, LocalRequest, LocalResponse } from "./local-message.ts";
 import { ToolSchemas } from "./tool-schemas.ts";
-import { answering, type Wiring } from "./wiring.ts";
+import { answering, logRefusal, type Wiring } from "./wiring.ts";
 
 const HEADER_MISMATCH = errorCode("headerMismatch", "2026");
 
@@ -72,13 +72,14 @@ export class Bridge2026 {
     request: Outgoing,
     keep: (response: ResponseMessage) => boolean = () => false,
   ): Promise<ResponseMessage | undefined> {
-    const { messages } = await send2026(this.#wiring.endpoint, request, { signal: call.signal });
+    const { messages, http } = await send2026(this.#wiring.endpoint, request, { signal: call.signal });
     for await (const message of messages) {
       if (!call.isOpen) continue;
       // Requests are dropped: servers of this era ask inside of results only.
       if (message.kind === "notification") await this.#wiring.write(message.text);
       if (message.kind !== "response") continue;
       if (keep(message)) return message;
+      logRefusal(this.#wiring, request.method, message, http);
       await call.answer(request.method === "tools/list" ? this.#schemas.learn(message) : message);
     }
     return undefined;
@@ -95,6 +96,7 @@ export class Bridge2026 {
       }
     } catch (error) {
       if (!(error instanceof McpFault) || error.fault.kind !== "refused") throw error;
+      logRefusal(this.#wiring, call.sent.method, error.fault.error, error.fault.http);
       await call.answer(error.fault.error);
     }
   }

@@ -1,5 +1,8 @@
 // Owns what every part of the bridge works with: the endpoint, the way to the client, the log, the end of it all.
 
+import { McpFault, type HttpFacts } from "../../../mcp-client/fault.ts";
+import { rpcErrorOf, type ResponseMessage } from "../../../mcp-client/message.ts";
+import { ERRORS } from "../../../protocol/errors.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
 import { mcpReason } from "../terminal/mcp-problem.ts";
 import type { LocalCall } from "./calls.ts";
@@ -12,6 +15,21 @@ export interface Wiring {
   readonly log: (text: string) => void;
   /** Aborted when the bridge ends. */
   readonly signal: AbortSignal;
+}
+
+/** What the client is told too, and few clients show: a server that lets nobody in, or has no such tenant. */
+export function logRefusal(
+  { endpoint, log }: Wiring,
+  method: string,
+  response: ResponseMessage,
+  http: HttpFacts,
+): void {
+  const error = rpcErrorOf(response);
+  if (error === undefined) return;
+  // In era 2026 an unknown method is a 404 as well, which clients ask for to learn what a server can do.
+  const isAtTheDoor = http.status === 401 || (http.status === 404 && error.code !== ERRORS.methodNotFound.code);
+  if (method !== "initialize" && !isAtTheDoor) return;
+  log(`${method}: ${mcpReason(new McpFault({ kind: "refused", http, error: response, sent: "yes" }), endpoint)}`);
 }
 
 /** Every call gets its answer, whatever happens to the work behind it. */

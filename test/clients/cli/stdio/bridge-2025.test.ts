@@ -343,3 +343,21 @@ test.each([
   const ended = await client.end();
   expect({ ...ended, says: client.stderr.includes(says) }).toEqual({ exit: 2, rest: [] as Json[], says: true });
 });
+
+test.each([
+  { status: 404, args: [], says: "initialize: There is no such tenant\n" },
+  {
+    status: 401,
+    args: [],
+    says: "initialize: There is no such tenant (no key: set TENANTRY_KEY or give --key-file)\n",
+  },
+  { status: 401, args: ["--key", "bad"], says: "initialize: There is no such tenant (the key was refused)\n" },
+  { status: 200, args: [], says: "initialize: There is no such tenant\n" },
+])("why a session is refused ($status) is said on stderr too, with what to do", async ({ status, args, says }) => {
+  const endpoint = await ScriptedEndpoint.start((one) => one.error(-32600, "There is no such tenant", status));
+  const client = new LocalClient(["stdio", endpoint.url, ...args]);
+  client.send(INITIALIZE);
+  expect(await client.next()).toMatchObject({ id: "hello", error: { message: "There is no such tenant" } });
+  await client.end();
+  expect(client.stderr).toContain(`tenantry: ${says}`);
+});

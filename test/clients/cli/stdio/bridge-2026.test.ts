@@ -248,3 +248,24 @@ test("an open subscription does not keep the bridge when stdin closes", async ()
   expect(await client.end()).toEqual({ exit: 0, rest: [] });
   await exchange.closed;
 });
+
+test.each(["tools/list", "subscriptions/listen"])(
+  "why %s is refused at the door is said on stderr too",
+  async (method) => {
+    const endpoint = await ScriptedEndpoint.start((one) => one.error(-32600, "Unauthorized", 401));
+    const client = new LocalClient(["stdio", endpoint.url, "--key", "bad"]);
+    client.send(claim(1, method));
+    expect(await client.next()).toMatchObject({ id: 1, error: { message: "Unauthorized" } });
+    await client.end();
+    expect(client.stderr).toContain(`tenantry: ${method}: Unauthorized (the key was refused)\n`);
+  },
+);
+
+test("what a server refuses for other reasons is between it and the client", async () => {
+  const endpoint = await ScriptedEndpoint.start((one) => one.error(-32601, "Method not found", 404));
+  const client = new LocalClient(["stdio", endpoint.url]);
+  client.send(claim(1, "lab/unknown"));
+  expect(await client.next()).toMatchObject({ id: 1, error: { code: -32601 } });
+  await client.end();
+  expect(client.stderr).not.toContain("Method not found");
+});
