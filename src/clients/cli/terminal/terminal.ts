@@ -36,6 +36,11 @@ const readers = new WeakMap<Terminal, AsyncIterator<string>>();
 
 /** Asks on stderr, so that stdout stays what the command prints. The end of the input is an empty answer. */
 export async function ask(terminal: Terminal, question: string): Promise<string> {
+  return (await askOrEnd(terminal, question)) ?? "";
+}
+
+/** Undefined at the end of the input, which a person gives with Ctrl-D. */
+export async function askOrEnd(terminal: Terminal, question: string): Promise<string | undefined> {
   terminal.stderr.write(question);
   const reader = readers.get(terminal) ?? linesOf(createInterface({ input: terminal.stdin, terminal: false }));
   readers.set(terminal, reader);
@@ -52,7 +57,7 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
     lines.once("SIGINT", () => reject(new CliError(EXIT.interrupted, "interrupted")));
   });
   try {
-    return await Promise.race([nextLine(linesOf(lines), terminal.signal), interrupt]);
+    return (await Promise.race([nextLine(linesOf(lines), terminal.signal), interrupt])) ?? "";
   } finally {
     lines.close();
     terminal.stderr.write("\n");
@@ -63,12 +68,12 @@ function linesOf(lines: Interface): AsyncIterator<string> {
   return lines[Symbol.asyncIterator]();
 }
 
-async function nextLine(reader: AsyncIterator<string>, signal: AbortSignal): Promise<string> {
+async function nextLine(reader: AsyncIterator<string>, signal: AbortSignal): Promise<string | undefined> {
   const { promise: interrupted, reject } = interruption();
   signal.addEventListener("abort", reject);
   try {
     const line = await Promise.race([reader.next(), interrupted]);
-    return line.done === true ? "" : line.value.trim();
+    return line.done === true ? undefined : line.value.trim();
   } finally {
     signal.removeEventListener("abort", reject);
   }

@@ -311,13 +311,75 @@ test("a field may have any name, and so may a question", async () => {
   );
 });
 
-test("an exclamation mark, or no answer where one is required, declines", async () => {
+test(":decline, or the end of the input, declines the form, and the prompt says so", async () => {
   const { call, sent } = await endpoint(({ params }) => ("requestState" in params ? said("kept") : QUESTION));
-  for (const stdin of ["!\n", "\n", ""]) {
-    expect((await call(["demo", "note_write"], { tty: true, stdin })).stdout).toBe("kept\n");
+  for (const stdin of [":decline\n", "y\n:decline\n", ""]) {
+    const { stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin });
+    expect(stdout).toBe("kept\n");
+    expect(stderr).toContain(":decline or Ctrl-D declines");
     expect(sent.at(-1)?.params["inputResponses"]).toEqual({ confirm: { action: "decline" } });
   }
 });
+
+test.each([
+  { field: { type: "boolean" }, wrong: "maybe", rule: "must be y or n", right: "no", value: false },
+  { field: { type: "integer" }, wrong: "zero", rule: "must be a number", right: "0", value: 0 },
+  { field: { type: "integer" }, wrong: "1.5", rule: "must be a whole number", right: "1", value: 1 },
+  { field: { type: "number", minimum: 2 }, wrong: "1.9", rule: "must be at least 2", right: "2", value: 2 },
+  { field: { type: "integer", maximum: 3 }, wrong: "4", rule: "must be at most 3", right: "3", value: 3 },
+  {
+    field: { type: "string", minLength: 2 },
+    wrong: "a",
+    rule: "must be at least 2 characters",
+    right: "!!",
+    value: "!!",
+  },
+  { field: { type: "string", enum: ["a", "b"] }, wrong: "c", rule: "must be one of a, b", right: "b", value: "b" },
+  { field: { oneOf: [{ const: "a", title: "A" }] }, wrong: "A", rule: "must be one of a", right: "a", value: "a" },
+  {
+    field: { type: "string", format: "date" },
+    wrong: "soon",
+    rule: "must be a date",
+    right: "2026-07-28",
+    value: "2026-07-28",
+  },
+  {
+    field: { type: "string", format: "email" },
+    wrong: "ada",
+    rule: "must be an address",
+    right: "a@b.c",
+    value: "a@b.c",
+  },
+  {
+    field: { type: "array", items: { enum: ["a", "b"] }, maxItems: 1 },
+    wrong: "a, b",
+    rule: "must be at most 1 choices",
+    right: "b",
+    value: ["b"],
+  },
+  {
+    field: { type: "array", items: { enum: ["a"] } },
+    wrong: "x",
+    rule: "x: must be one of a",
+    right: "a",
+    value: ["a"],
+  },
+  { field: { type: "string" }, wrong: "", rule: "an answer is required", right: "yes", value: "yes" },
+])(
+  "a field that is answered with $wrong is asked again, and told: $rule",
+  async ({ field, wrong, rule, right, value }) => {
+    const requestedSchema = { type: "object", properties: { first: { type: "string" }, it: field }, required: ["it"] };
+    const params = { mode: "form", message: "Which?", requestedSchema };
+    const question = { ...QUESTION, inputRequests: { form: { method: "elicitation/create", params } } };
+    const { call, sent } = await endpoint(({ params: given }) => ("requestState" in given ? said("done") : question));
+    const { stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin: `kept\n${wrong}\n${right}\n` });
+    expect(stdout).toBe("done\n");
+    expect(stderr).toContain(`it: ${rule}`);
+    expect(sent.at(-1)?.params["inputResponses"]).toEqual({
+      form: { action: "accept", content: { first: "kept", it: value } },
+    });
+  },
+);
 
 test("where nobody can be asked, the endpoint is told so", async () => {
   const { call, sent } = await endpoint(() => said("x"));
