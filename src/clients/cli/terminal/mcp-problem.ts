@@ -5,7 +5,7 @@ import { describeFault, McpFault, httpStatusOf, type Fault } from "../../../mcp-
 import { rpcErrorOf } from "../../../mcp-client/message.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
-import { ServerRefused, unreachable } from "./problem.ts";
+import { brokenOff, ServerRefused, unreachable } from "./problem.ts";
 import { oneLine } from "./printable.ts";
 
 /** The server answered with a JSON-RPC error: the method did not do what it was asked. */
@@ -25,8 +25,10 @@ export function mcpProblem(error: unknown, endpoint: About): unknown {
   if (!(error instanceof McpFault)) return error;
   const { fault, cause } = error;
   if (fault.kind === "cancelled") return new CliError(EXIT.interrupted, "interrupted", { cause });
-  const isAway = fault.kind === "lost" || fault.kind === "unreachable";
-  if (isAway && cause !== undefined) return unreachable(cause, endpoint.url);
+  if (cause !== undefined) {
+    if (fault.kind === "lost" && fault.sent !== "no") return brokenOff(cause, endpoint.url);
+    if (fault.kind === "lost" || fault.kind === "unreachable") return unreachable(cause, endpoint.url);
+  }
   return problemOf(fault, sentenceOf(fault, endpoint.url) + hintOf(httpStatusOf(fault), endpoint));
 }
 

@@ -64,11 +64,25 @@ function foreignAnswer(response: Response): string {
 
 /** The error that tells a person what it means that `fetch` threw. */
 export function unreachable(error: unknown, base: string): CliError {
-  const code = codeOf(error);
-  const why = REASONS[code] ?? lastMessage(error);
-  const hint = code === "ECONNREFUSED" ? ". Is it running? `npm start` starts one; --url names another" : "";
+  const why = reasonOf(error);
+  const hint = codeOf(error) === "ECONNREFUSED" ? ". Is it running? `npm start` starts one; --url names another" : "";
   return new CliError(EXIT.unreachable, oneLine(`cannot reach ${base}: ${why}${hint}`), { cause: error });
 }
+
+/** The same for a connection that broke after the request had left. */
+export function brokenOff(error: unknown, url: string): CliError {
+  const why = reasonOf(error);
+  // Nothing leaves before both sides speak TLS.
+  if (why === NO_TLS) return unreachable(error, url);
+  const said = `${url}: ${why} before the answer had come; what was asked may have been done`;
+  return new CliError(EXIT.unreachable, oneLine(said), { cause: error });
+}
+
+function reasonOf(error: unknown): string {
+  return REASONS[codeOf(error)] ?? lastMessage(error);
+}
+
+const NO_TLS = "it speaks no TLS; http:// in place of https://?";
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",
@@ -81,6 +95,8 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: "no answer in time",
   UND_ERR_HEADERS_TIMEOUT: "no answer in time",
   UND_ERR_BODY_TIMEOUT: "the answer stopped halfway",
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "the file changed while it was sent",
 };
 

@@ -10,6 +10,7 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { CommandLine, type Around, type Ended } from "../../../support/command-line.ts";
 import { expectOfficial } from "../../../support/official-schema.ts";
+import { ScriptedEndpoint } from "../../../support/scripted-endpoint.ts";
 
 type Json = Record<string, unknown>;
 
@@ -395,4 +396,27 @@ test("any MCP endpoint can be named by its URL", async () => {
   const { call, url } = await endpoint(() => said("there"));
   expect((await call([`${url}/some/where`, "note_write"], { env: { TENANTRY_URL: "" } })).stdout).toBe("there\n");
   expect((await call(["no/such/form", "x"])).exit).toBe(2);
+});
+
+test("a connection that closes before the answer is no server that cannot be reached: the tool may have run", async () => {
+  const progress = { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 1 } };
+  const { url } = await ScriptedEndpoint.start((one) => {
+    if (one.method === "tools/call") one.stream().event(progress).drop();
+    else one.result({ tools: [NOTE_WRITE], resultType: "complete", ttlMs: 0, cacheScope: "private" });
+  });
+  const { exit, stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run(["call", url, "note_write"]);
+  expect(exit).toBe(6);
+  expect(stderr).toBe(
+    `1\ntenantry: ${url}: the connection was closed before the answer had come; what was asked may have been done\n`,
+  );
+});
+
+test.each([
+  ["call", "demo"],
+  ["tenant", "list"],
+])("https to a server without TLS: %s says so", async (...args) => {
+  const { url } = await ScriptedEndpoint.start((one) => one.refuse(404));
+  const base = new URL(url).origin.replace("http:", "https:");
+  const { stderr } = await new CommandLine("/", { HOME: "/nowhere" }).run([...args, "--url", base]);
+  expect(stderr).toMatch(/^tenantry: cannot reach https:.*: it speaks no TLS; http:\/\/ in place of https:\/\/\?\n$/);
 });
