@@ -33,12 +33,12 @@ export async function handshake(
   id: RequestId,
   options: RequestOptions = {},
 ): Promise<Opened2025> {
-  const begun = await initialize(channel(undefined), hello, id, options);
-  return confirm(channel(begun.session), begun, options);
+  const begun = await initialize2025(channel(undefined), hello, id, options);
+  return confirm2025(channel(begun.session), begun, options);
 }
 
 /** The first half of a handshake: how a server fails here may say that it is of an older kind. */
-export async function initialize(
+export async function initialize2025(
   channel: Channel2025,
   hello: JsonObject,
   id: RequestId,
@@ -52,7 +52,7 @@ export async function initialize(
 }
 
 /** The second half, in the session that has begun. Where it fails nobody will use that session, so it is ended. */
-export async function confirm(
+export async function confirm2025(
   channel: Channel2025,
   begun: Opened2025,
   options: RequestOptions = {},

@@ -6,7 +6,7 @@ import { LATEST_2025, REVISION_2026, dialect2025 } from "../protocol/era.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type RequestId } from "../protocol/jsonrpc.ts";
 import { ask2026, type ResultMessage } from "./ask.ts";
-import { confirm, handshake, initialize, type Opened2025 } from "./channel-2025.ts";
+import { confirm2025, handshake, initialize2025, type Opened2025 } from "./channel-2025.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { McpFault, type Fault, type HttpFacts } from "./fault.ts";
 import { openHttpSse, type HttpSseConnection, type HttpSseOptions } from "./http-sse.ts";
@@ -41,9 +41,9 @@ export async function connect(
   const id = options.nextId();
   // Only `initialize` tells an older server: one that has begun a session is none, whatever it says afterwards.
   const begun = await unlessOlder(speaksHttpSse, async () =>
-    initialize(streamable2025(endpoint, undefined), hello, id, options),
+    initialize2025(streamable2025(endpoint, undefined), hello, id, options),
   );
-  if (begun) return { way: "2025", ...(await confirm(streamable2025(endpoint, begun.session), begun, options)) };
+  if (begun) return { way: "2025", ...(await confirm2025(streamable2025(endpoint, begun.session), begun, options)) };
   const connection = await openHttpSse(endpoint, options);
   try {
     return { way: "http-sse", connection, ...(await handshake(() => connection, hello, id, options)) };
