@@ -39,10 +39,10 @@ beforeAll(async () => {
   ({ folder: unpacked, files } = await packedPackage());
 });
 
-test("the tarball has JavaScript and declarations of the package, and nothing else", () => {
+test("the tarball has JavaScript and declarations of the package, and what a reader wants, and nothing else", () => {
   expect(files).toEqual(expect.arrayContaining(["dist/tenantry.js", "dist/tenantry.d.ts", "LICENSE", "README.md"]));
   const others = files.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted();
-  expect(others).toEqual(["LICENSE", "README.md", "package.json"]);
+  expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
 });
 
 test("the tarball has neither the demo nor this repository's own Worker nor tests", () => {
