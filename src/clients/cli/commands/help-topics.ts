@@ -22,13 +22,13 @@ export const TOPICS: Readonly<Record<string, string>> = {
 
   id: acme                       # which tenant; not part of the document itself
   region: weur                   # only when it is created; so is jurisdiction: eu
-  extends: [standard]            # base documents, see tenantry help fleet; own members win
+  extends: [standard]            # base documents, see tenantry help fleet; own members win, but for what a base binds
   title: Acme Inc.
   instructions: Ask before you delete anything.
   mode: key                      # key: only with an API key (the default); open: everybody
   outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
   outageSeconds: 10              # for how long; only operators allow more, and a brake then says until when
-  maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world
+  maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world; above 10000 for operators only
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]
   limits: { bodyBytes: 1048576, resources: 10000, resourceBytes: 10485760, keys: 50 }
