@@ -1,7 +1,7 @@
 // Owns the two ways to describe values: a Standard Schema (zod and its peers) or plain JSON Schema, behind one face.
 // https://standardschema.dev
 
-import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
 
@@ -66,6 +66,10 @@ function isStandard(schema: AnySchema): schema is StandardSchema {
 }
 
 function compilePlain(json: JsonObject): CompiledSchema {
+  // As the official SDK takes it. Here its members would be unknown keywords, and nothing would be validated.
+  if (Object.values(json).some((member) => isObject(member) && "~standard" in member)) {
+    throw new TypeError("this is a zod shape: write z.object({ ... })");
+  }
   const violationsOf = compileJsonSchema(json);
   const check = (value: unknown): Validated => {
     const violations = violationsOf(value);

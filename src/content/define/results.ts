@@ -32,8 +32,11 @@ export type PromptReturn =
 export async function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Promise<Finished> {
   if (typeof returned === "string") return checked(textContent(returned), output);
   if (isBlocks(returned)) return checked({ content: returned }, output);
-  if (!isObject(returned)) return { broken: "it returned neither text, content nor a result" };
-  if (typeof returned.type === "string") return checked({ content: [returned] }, output);
+  if (isObject(returned) && typeof returned.type === "string") return checked({ content: [returned] }, output);
+  // Any other object would reach its client as a success that says nothing.
+  if (!isObject(returned) || (returned.content ?? returned.structuredContent) === undefined) {
+    return { broken: "it returned neither text, content nor a result" };
+  }
   return checked(wholeResult(returned as CallToolReturn), output);
 }
 

@@ -34,6 +34,8 @@ describe("an input schema", () => {
       z.object({ a: z.object({ b: z.array(z.bigint()) }) }),
       /^tool "t": input\.a\.b: BigInt cannot be/,
     ],
+    ["a shape of zod", { a: z.number() }, /^tool "t": input: this is a zod shape: write z\.object/],
+    ["a shape of zod/mini", { a: mini.number() }, /^tool "t": input: this is a zod shape/],
     ["zod 3", z3.object({ a: z3.string() }), /^tool "t": input: this is zod 3.*import zod 4/],
     ["valibot", v.object({ a: v.string() }), /^tool "t": input: valibot has no way/],
     [

@@ -17,7 +17,7 @@ describe("toolResult", () => {
     ["no blocks", [], { content: [] }],
     ["a result with a text", { content: "hi" }, { content: [text("hi")] }],
     ["a result with one block", { content: image }, { content: [image] }],
-    ["an empty result", {}, { content: [] }],
+    ["an empty result", { content: [] }, { content: [] }],
     ["an error", { content: "no", isError: true }, { content: [text("no")], isError: true }],
     [
       "structured content, mirrored as text",
@@ -53,6 +53,8 @@ describe("toolResult", () => {
 
   const broken: [string, unknown, string][] = [
     ["nothing", undefined, "neither text, content nor a result"],
+    ["an empty object", {}, "neither text, content nor a result"],
+    ["an object that is no result", { hello: 1 }, "neither text, content nor a result"],
     ["a number", 7, "neither text"],
     ["null", null, "neither text"],
     ["an unknown block", { type: "video" }, "no content block has the type video"],
