@@ -18,6 +18,9 @@ function imports(file: string, what: RegExp): boolean {
   return what.test(readFileSync(file, "utf8"));
 }
 
+/** What starts programs a hundred times over: not before every commit. */
+const SLOW_PROGRAMS = ["test/clients/cli/stdio/**/*.test.ts", "test/clients/cli/hostile-*.test.ts"];
+
 /** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
 const BUNDLED = ["zod", "zod/mini", "zod/locales", "zod/v4/core", "hono", "hono/tiny", "@cfworker/json-schema"];
 
@@ -67,6 +70,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
         "test/*.test.ts",
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),
       ],
+      exclude: SLOW_PROGRAMS,
       testTimeout: 60_000,
       // What is pure leaves nothing behind, and the programs that others start are processes of their own.
       isolate: false,
@@ -74,9 +78,14 @@ const USUAL: TestProjectInlineConfiguration[] = [
     },
   },
   inWorkerd("worker", {
-    include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway,admin}/**/*.test.ts"],
+    include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway}/**/*.test.ts"],
     exclude: SHARING,
   }),
+  // Waits for leases to end, again and again: of the tier of `npm test`.
+  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"] }),
+  {
+    test: { name: "programs", include: SLOW_PROGRAMS, testTimeout: 60_000, isolate: false, provide },
+  },
   inWorkerd("worker-shared", { include: SHARING, isolate: false }),
   {
     test: {
