@@ -6,7 +6,6 @@ import { isObject } from "../protocol/jsonrpc.ts";
 import { allowanceFor } from "./allowance.ts";
 import { Backoff } from "./backoff.ts";
 import type { Budget } from "./budget.ts";
-import { pause } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { exchange } from "./exchange.ts";
 import { isPassing, McpFault, retryAfterMs, type Fault } from "./fault.ts";
@@ -15,6 +14,7 @@ import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import { paramsOf, type NotificationMessage, type ResponseMessage } from "./message.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { answersIn, Answers, owned, violation } from "./mcp-reply.ts";
+import { reconnecting, type Dropped } from "./reconnecting.ts";
 import { Stop } from "./stop.ts";
 
 /** What a client wants to be told, or what a server agreed to tell. */
@@ -34,8 +34,7 @@ export type ListenEvent =
       readonly message: NotificationMessage;
     }
   | { readonly kind: "notification"; readonly message: NotificationMessage }
-  /** The connection is gone, and is tried again after so long. */
-  | { readonly kind: "dropped"; readonly fault: Fault; readonly waitMs: number }
+  | Dropped
   /** The server has ended it in good order; nothing follows. */
   | { readonly kind: "ended"; readonly message: ResponseMessage };
 
@@ -80,18 +79,13 @@ class Listener {
     this.#hasWorked = options.hasWorked === true;
   }
 
-  async *events(): AsyncGenerator<ListenEvent, void, void> {
-    try {
-      while (!this.#stop.signal.aborted) {
-        const fault = yield* this.#once();
-        if (fault === undefined || this.#stop.signal.aborted) return;
-        const waitMs = this.#nextMs(fault);
-        yield { kind: "dropped", fault, waitMs };
-        if (!(await pause(this.#endpoint.clock, waitMs, this.#stop.signal))) return;
-      }
-    } finally {
-      this.close();
-    }
+  events(): AsyncGenerator<ListenEvent, void, void> {
+    return reconnecting<ListenEvent>({
+      clock: this.#endpoint.clock,
+      stop: this.#stop,
+      once: () => this.#once(),
+      nextMs: (fault) => this.#nextMs(fault),
+    });
   }
 
   close(): void {

@@ -5,7 +5,6 @@
 import { allowanceFor } from "./allowance.ts";
 import { Backoff } from "./backoff.ts";
 import type { Budget } from "./budget.ts";
-import { pause } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
 import { openStream } from "./exchange.ts";
 import { isPassing, McpFault, retryAfterMs, httpStatusOf, type Fault } from "./fault.ts";
@@ -14,6 +13,7 @@ import { STANDING_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 import { readMessages, type NotificationMessage, type RequestMessage } from "./message.ts";
 import { owned } from "./mcp-reply.ts";
 import { sessionHeaders, type Session2025 } from "./session-2025.ts";
+import { reconnecting, type Dropped } from "./reconnecting.ts";
 import { Stop } from "./stop.ts";
 
 export type StandingEvent =
@@ -26,8 +26,7 @@ export type StandingEvent =
     }
   /** An event was no message. The stream goes on. */
   | { readonly kind: "unreadable"; readonly why: string }
-  /** The connection is gone, and is tried again after so long. */
-  | { readonly kind: "dropped"; readonly fault: Fault; readonly waitMs: number };
+  | Dropped;
 
 export interface StandingOptions extends RequestOptions {
   /** Where another reader stopped. */
@@ -71,18 +70,13 @@ class Follower {
     this.#hasBeenOpen = options.lastEventId !== undefined;
   }
 
-  async *events(): AsyncGenerator<StandingEvent, void, void> {
-    try {
-      while (!this.#stop.signal.aborted) {
-        const fault = yield* this.#once();
-        if (fault === undefined || this.#stop.signal.aborted) return;
-        const waitMs = this.#nextMs(fault);
-        yield { kind: "dropped", fault, waitMs };
-        if (!(await pause(this.#endpoint.clock, waitMs, this.#stop.signal))) return;
-      }
-    } finally {
-      this.close();
-    }
+  events(): AsyncGenerator<StandingEvent, void, void> {
+    return reconnecting<StandingEvent>({
+      clock: this.#endpoint.clock,
+      stop: this.#stop,
+      once: () => this.#once(),
+      nextMs: (fault) => this.#nextMs(fault),
+    });
   }
 
   close(): void {
