@@ -18,6 +18,7 @@ export type {
 } from "./deployment/deployment.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
 export { defineTool, type Tool, type ToolOptions } from "./content/define/tool.ts";
+export type { Infer } from "./calls/schema.ts";
 export { definePrompt, type Prompt, type PromptOptions } from "./content/define/prompt.ts";
 export type { CallToolReturn, PromptMessage, PromptReturn, ToolReturn } from "./content/define/results.ts";
 export {

@@ -1,12 +1,18 @@
 // A Worker with a tool and none of the optional features, for its size: what is left is what nobody can do without. Its
-// tool is in zod as the README has them, of which a bundler can leave out less than half.
-import * as z from "zod";
+// tool is in plain JSON Schema, because how much of a schema library comes on top is its author's to choose.
 import { createWorker, defineTool } from "../../src/tenantry.ts";
 
 const add = defineTool({
   name: "add",
   description: "Adds two numbers.",
-  input: z.object({ a: z.number().describe("The first number."), b: z.number().describe("The second number.") }),
+  input: {
+    type: "object",
+    properties: {
+      a: { type: "number", description: "The first number." },
+      b: { type: "number", description: "The second number." },
+    },
+    required: ["a", "b"],
+  },
   handler: ({ a, b }) => String(a + b),
 });
 

@@ -1,183 +1,128 @@
-// Owns the zod schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other
-// is checked where a document meets its bases and the Worker's tools.
+// Owns the schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
+// checked where a document meets its bases and the Worker's tools.
 
-import * as z from "zod/mini";
-import { BINDABLE, MAX_STALENESS_MS, type TenantDocument } from "../tenants/document/tenant-document.ts";
+import { BINDABLE, MAX_STALENESS_MS } from "../tenants/document/tenant-document.ts";
+import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
 
-/** Ids and descriptions of schemas, kept out of zod's global registry, which belongs to the author of the Worker. */
-export const described = z.registry<{
-  id?: string;
-  description?: string;
-  example?: string;
-  format?: string;
-  default?: number;
-}>();
+const FEW = { maxProperties: 500 } as const;
+const SLUG = matching(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "1 to 40 of a-z, 0-9 and inner hyphens");
+
+export const TenantId = {
+  ...SLUG,
+  allOf: [
+    { not: { pattern: "^xn--" }, "x-rule": "must not start with xn--" },
+    { not: { enum: ["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"] }, "x-rule": "is a reserved word" },
+  ],
+  description: "Names a tenant in URLs and hostnames.",
+  example: "acme",
+} as const;
+
+export const Name = matching(
+  /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/,
+  "1 to 64 of A-Z, a-z, 0-9 and inner . _ -",
+);
+export const ProfileName = SLUG;
+export const ToolName = matching(/^[A-Za-z0-9_.-]{1,128}$/, "1 to 128 of A-Z, a-z, 0-9, _ . -");
+
+const Pattern = {
+  ...textUpTo(256, 1),
+  description: "A name or URI; `*` stands for any run of characters, `?` for one.",
+} as const;
+const Patterns = list(Pattern, { maxItems: 200 });
+const Text = textUpTo(2000);
+const LongText = textUpTo(20_000);
+
+const Renaming = object({}, { name: ToolName, title: Text, description: LongText });
+const NamedPatterns = object({}, { allow: Patterns, deny: Patterns, rename: record(ToolName, Renaming) });
+
+export const Profile = object(
+  {},
+  {
+    title: Text,
+    description: Text,
+    instructions: LongText,
+    tools: NamedPatterns,
+    prompts: NamedPatterns,
+    resources: object({}, { allow: Patterns, deny: Patterns }),
+    search: FLAG,
+  },
+);
+
+export const Scope = object({}, { description: Text, tools: Patterns, prompts: Patterns, resources: Patterns });
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const kind = <const K extends string>(tag: K) => ({ type: "string", const: tag }) as const;
 
-const MAX_PATTERNS = 200;
-const MAX_MEMBERS = 500;
+const PromptContent = {
+  oneOf: [
+    object({ type: kind("text"), text: textUpTo(100_000) }),
+    object({
+      type: kind("image"),
+      data: { ...matching(BASE64, "must be Base64"), maxLength: 1_400_000 },
+      mimeType: textUpTo(100),
+    }),
+    object({ type: kind("resource"), uri: textUpTo(2048) }),
+  ],
+} as const;
 
-export const TenantId = z
-  .string()
-  .check(
-    z.regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "1 to 40 of a-z, 0-9 and inner hyphens"),
-    z.refine((id) => !id.startsWith("xn--"), "must not start with xn--"),
-    z.refine(
-      (id) => !["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"].includes(id),
-      "is a reserved word",
-    ),
-  )
-  .register(described, { description: "Names a tenant in URLs and hostnames.", example: "acme" });
+const PromptArgument = object({ name: ToolName }, { title: Text, description: Text, required: FLAG });
+const PromptMessage = object({ role: oneOf("user", "assistant"), content: PromptContent });
 
-export const Name = z
-  .string()
-  .check(z.regex(/^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/, "1 to 64 of A-Z, a-z, 0-9 and inner . _ -"));
+export const promptMembers = { messages: list(PromptMessage, { minItems: 1, maxItems: 100 }) } as const;
+export const promptOptions = {
+  title: Text,
+  description: Text,
+  arguments: list(PromptArgument, { maxItems: 50, "x-uniqueBy": "name" }),
+} as const;
 
-export const ProfileName = z
-  .string()
-  .check(z.regex(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "1 to 40 of a-z, 0-9 and inner hyphens"));
+export const DocumentPrompt = {
+  ...object(promptMembers, promptOptions),
+  description: "`{{argument}}` stands for an argument's value in texts and URIs.",
+} as const;
 
-const Pattern = z
-  .string()
-  .check(z.minLength(1), z.maxLength(256))
-  .register(described, { description: "A name or URI; `*` stands for any run of characters, `?` for one." });
-const Patterns = z.array(Pattern).check(z.maxLength(MAX_PATTERNS));
-const Text = z.string().check(z.maxLength(2000));
-const LongText = z.string().check(z.maxLength(20_000));
-export const ToolName = z.string().check(z.regex(/^[A-Za-z0-9_.-]{1,128}$/, "1 to 128 of A-Z, a-z, 0-9, _ . -"));
+const Hostname = {
+  ...matching(/^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])$/, "a lower-case host name with a dot"),
+  maxLength: 253,
+} as const;
+const Origin = { type: "string", format: "origin" } as const;
 
-const Renaming = z.strictObject({
-  name: z.optional(ToolName),
-  title: z.optional(Text),
-  description: z.optional(LongText),
-});
+const MIB_25 = 26_214_400;
 
-const NamedPatterns = z.strictObject({
-  allow: z.optional(Patterns),
-  deny: z.optional(Patterns),
-  rename: z.optional(z.record(ToolName, Renaming)),
-});
+/** Members that a base has too. */
+const shared = {
+  title: Text,
+  description: Text,
+  instructions: LongText,
+  mode: oneOf("open", "key"),
+  outage: oneOf("closed", "stale"),
+  outageSeconds: whole(10, 86_400),
+  maxStalenessMs: whole(50, MAX_STALENESS_MS),
+  allowedOrigins: list(Origin, { maxItems: 100, ...DISTINCT }),
+  limits: object(
+    {},
+    {
+      bodyBytes: whole(1024, MIB_25),
+      resources: whole(0, 1_000_000),
+      resourceBytes: whole(0, MIB_25),
+      keys: whole(0, 10_000),
+    },
+  ),
+  search: FLAG,
+  tools: { ...record(Pattern, object({}, { enabled: FLAG, config: ANYTHING })), ...FEW },
+  scopes: { ...record(Name, Scope), ...FEW },
+  profiles: { ...record(ProfileName, Profile), ...FEW },
+  prompts: { ...record(ToolName, DocumentPrompt), ...FEW },
+  retirementDays: { type: "number", minimum: 0, maximum: 365 },
+} as const;
 
-export const Profile = z
-  .strictObject({
-    title: z.optional(Text),
-    description: z.optional(Text),
-    instructions: z.optional(LongText),
-    tools: z.optional(NamedPatterns),
-    prompts: z.optional(NamedPatterns),
-    resources: z.optional(z.strictObject({ allow: z.optional(Patterns), deny: z.optional(Patterns) })),
-    search: z.optional(z.boolean()),
-  })
-  .register(described, { id: "Profile" });
-
-export const Scope = z
-  .strictObject({
-    description: z.optional(Text),
-    tools: z.optional(Patterns),
-    prompts: z.optional(Patterns),
-    resources: z.optional(Patterns),
-  })
-  .register(described, { id: "Scope" });
-
-export const DocumentPrompt = z
-  .strictObject({
-    title: z.optional(Text),
-    description: z.optional(Text),
-    arguments: z.optional(
-      z
-        .array(
-          z.strictObject({
-            name: ToolName,
-            title: z.optional(Text),
-            description: z.optional(Text),
-            required: z.optional(z.boolean()),
-          }),
-        )
-        .check(
-          z.maxLength(50),
-          z.refine((list) => new Set(list.map((argument) => argument.name)).size === list.length, "names must differ"),
-        ),
-    ),
-    messages: z
-      .array(
-        z.strictObject({
-          role: z.enum(["user", "assistant"]),
-          content: z.discriminatedUnion("type", [
-            z.strictObject({ type: z.literal("text"), text: z.string().check(z.maxLength(100_000)) }),
-            z.strictObject({
-              type: z.literal("image"),
-              data: z.string().check(z.maxLength(1_400_000), z.regex(BASE64, "must be Base64")),
-              mimeType: z.string().check(z.maxLength(100)),
-            }),
-            z.strictObject({ type: z.literal("resource"), uri: z.string().check(z.maxLength(2048)) }),
-          ]),
-        }),
-      )
-      .check(z.minLength(1), z.maxLength(100)),
-  })
-  .register(described, {
-    id: "Prompt",
-    description: "`{{argument}}` stands for an argument's value in texts and URIs.",
-  });
-
-const Hostname = z
-  .string()
-  .check(z.maxLength(253), z.regex(/^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])$/, "a lower-case host name with a dot"));
-
-const few = (map: Readonly<Record<string, unknown>>) => Object.keys(map).length <= MAX_MEMBERS;
-
-function isOrigin(text: string): boolean {
-  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
-}
-
-/** Whether no element repeats. A list that names something twice might say two things about it. */
-export const distinct = (list: readonly unknown[]) => new Set(list).size === list.length;
-export const DISTINCT = "must not name anything twice";
-
-export const Document = z
-  .strictObject({
-    extends: z.optional(z.array(Name).check(z.maxLength(10), z.refine(distinct, DISTINCT))),
-    title: z.optional(Text),
-    description: z.optional(Text),
-    instructions: z.optional(LongText),
-    mode: z.optional(z.enum(["open", "key"])),
-    outage: z.optional(z.enum(["closed", "stale"])),
-    outageSeconds: z.optional(z.int().check(z.minimum(10), z.maximum(86_400))),
-    maxStalenessMs: z.optional(z.int().check(z.minimum(50), z.maximum(MAX_STALENESS_MS))),
-    allowedOrigins: z.optional(
-      z
-        .array(z.string().check(z.refine(isOrigin, "an origin such as https://app.example.com, without a path")))
-        .check(z.maxLength(100), z.refine(distinct, DISTINCT)),
-    ),
-    hostnames: z.optional(z.array(Hostname).check(z.maxLength(20), z.refine(distinct, DISTINCT))),
-    limits: z.optional(
-      z.strictObject({
-        bodyBytes: z.optional(z.int().check(z.minimum(1024), z.maximum(26_214_400))),
-        resources: z.optional(z.int().check(z.minimum(0), z.maximum(1_000_000))),
-        resourceBytes: z.optional(z.int().check(z.minimum(0), z.maximum(26_214_400))),
-        keys: z.optional(z.int().check(z.minimum(0), z.maximum(10_000))),
-      }),
-    ),
-    search: z.optional(z.boolean()),
-    tools: z.optional(
-      z
-        .record(Pattern, z.strictObject({ enabled: z.optional(z.boolean()), config: z.optional(z.unknown()) }))
-        .check(z.refine(few, `at most ${MAX_MEMBERS} members`)),
-    ),
-    scopes: z.optional(z.record(Name, Scope).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
-    profiles: z.optional(z.record(ProfileName, Profile).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
-    prompts: z.optional(z.record(ToolName, DocumentPrompt).check(z.refine(few, `at most ${MAX_MEMBERS} members`))),
-    retirementDays: z.optional(z.number().check(z.minimum(0), z.maximum(365))),
-  })
-  .register(described, { id: "TenantDocument" });
+export const Document = object(
+  {},
+  {
+    ...shared,
+    extends: list(Name, { maxItems: 10, ...DISTINCT }),
+    hostnames: list(Hostname, { maxItems: 20, ...DISTINCT }),
+  },
+);
 
 /** A document that many tenants extend: it lacks the members that only one tenant can have. */
-export const BaseDocument = z
-  .extend(z.omit(Document, { extends: true, hostnames: true }), {
-    bind: z.optional(z.array(z.enum(BINDABLE)).check(z.refine(distinct, DISTINCT))),
-  })
-  .register(described, { id: "BaseDocument" });
-
-/** The cast fails to compile when the schema and the type that the tenant's object knows have drifted far apart. */
-export const parseDocument = (value: unknown): TenantDocument => Document.parse(value) as TenantDocument;
+export const BaseDocument = object({}, { ...shared, bind: list(oneOf(...BINDABLE), DISTINCT) });

@@ -1,11 +1,11 @@
 // Owns the OpenAPI 3.1 description of the admin API, made from the very schemas that validate it.
 // https://spec.openapis.org/oas/v3.1.1
 
-import type * as z from "zod/mini";
-import { writeZod, type Direction, type WrittenSchema } from "../calls/zod-json-schema.ts";
-import { described, Problem } from "./contract.ts";
+import { isObject } from "../protocol/jsonrpc.ts";
+import { COMPONENTS } from "./contract.ts";
 import { PROBLEM_KEYS, statusOf } from "./problem.ts";
-import type { Reply, Route } from "./route.ts";
+import type { ParameterShape, Reply, Route } from "./route.ts";
+import type { Shape } from "./shapes.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -18,11 +18,8 @@ const ROOT = "/admin/v1";
 
 /** `path`: where the Worker is mounted; empty at the root. */
 export function describe(routes: readonly Route[], version: string, path = ""): OpenApi {
-  const schemas: Record<string, Json> = {};
-  const convert = createConverter(schemas);
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) (paths[ROOT + route.path] ??= {})[route.method] = operationOf(route, convert);
-  const problem = convert(Problem, "output");
+  for (const route of routes) (paths[ROOT + route.path] ??= {})[route.method] = operationOf(route);
   return {
     openapi: "3.1.1",
     info: {
@@ -34,73 +31,67 @@ export function describe(routes: readonly Route[], version: string, path = ""): 
     security: [{ token: [] }],
     paths,
     components: {
-      schemas,
+      schemas: Object.fromEntries(Object.entries(COMPONENTS).map(([name, schema]) => [name, written(schema)])),
       securitySchemes: { token: { type: "http", scheme: "bearer", description: "An operator's token." } },
       responses: {
         Problem: {
           description: `One of ${PROBLEM_KEYS.map((key) => `${statusOf(key)} ${key}`).join(", ")}`,
-          content: { "application/problem+json": { schema: problem } },
+          content: { "application/problem+json": { schema: referred(COMPONENTS.Problem) } },
         },
       },
     },
   };
 }
 
-type Convert = (schema: z.ZodMiniType, io: Direction) => Json;
+const NAMES: ReadonlyMap<unknown, string> = new Map(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
 
-/** Schemas with an id become components, to which others refer. */
-function createConverter(schemas: Record<string, Json>): Convert {
-  return (schema, io) => {
-    const { $defs = {}, ...json } = relocate(writeZod(schema, io, described)) as WrittenSchema;
-    Object.assign(schemas, $defs);
-    return json;
-  };
+/** A schema as it stands, with references to the components in it. */
+function written(schema: Json): Json {
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, referred(value)]));
 }
 
-function relocate(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(relocate);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      key === "$ref" && typeof item === "string" ? item.replace("#/$defs/", "#/components/schemas/") : relocate(item),
-    ]),
-  );
+function referred<T>(value: T): T {
+  const name = NAMES.get(value);
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` } as T;
+  if (Array.isArray(value)) return value.map(referred) as T;
+  return isObject(value) ? (written(value) as T) : value;
 }
 
-function operationOf(route: Route, convert: Convert): Json {
+function operationOf(route: Route): Json {
   const { method, path, summary, roles, body, replies } = route;
   return {
     operationId: `${method}${path.replaceAll(/[/{}]+(.)?/g, (_whole, letter: string | undefined) => letter?.toUpperCase() ?? "")}`,
     summary,
     description: `Roles: ${roles.join(", ")}.`,
     tags: [path.startsWith("/tenants/{id}/") ? (path.split("/")[3] ?? "") : (path.split("/")[1] ?? "")],
-    parameters: parametersOf(route, convert),
-    ...(body === undefined ? {} : { requestBody: { required: body !== "stream", content: contentOf(body, convert) } }),
+    parameters: parametersOf(route),
+    ...(body === undefined ? {} : { requestBody: { required: body !== "stream", content: contentOf(body) } }),
     responses: {
-      ...Object.fromEntries(replies.map((reply) => [String(reply.status), replyOf(reply, convert)])),
+      ...Object.fromEntries(replies.map((reply) => [String(reply.status), replyOf(reply)])),
       default: { $ref: "#/components/responses/Problem" },
     },
   };
 }
 
-function parametersOf({ params, query, conditions = [] }: Route, convert: Convert): Json[] {
-  const members = (schema: z.ZodMiniObject, where: "path" | "query") =>
-    Object.entries(schema.shape).map(([name, member]) => {
-      const { description, ...json } = convert(member as z.ZodMiniType, "input");
-      const required = where === "path" || !(member as z.ZodMiniType).safeParse(undefined).success;
-      return { name, in: where, required, ...(description === undefined ? {} : { description }), schema: json };
-    });
+function parametersOf({ params, query, conditions = [] }: Route): Json[] {
+  const members = ({ properties, required = [] }: ParameterShape, where: "path" | "query") =>
+    Object.entries(properties).map(([name, { description, ...schema }]) => ({
+      name,
+      in: where,
+      required: required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: referred(schema),
+    }));
   const headers = conditions.map((name) => ({ name, in: "header", required: false, schema: { type: "string" } }));
   return [...members(params, "path"), ...members(query, "query"), ...headers];
 }
 
-function contentOf(body: z.ZodMiniType | "stream", convert: Convert): Json {
-  return body === "stream" ? { "*/*": {} } : { "application/json": { schema: convert(body, "input") } };
+function contentOf(body: Shape | "stream"): Json {
+  return body === "stream" ? { "*/*": {} } : { "application/json": { schema: referred(body) } };
 }
 
-function replyOf({ about, schema, mediaType }: Reply, convert: Convert): Json {
+function replyOf({ about, schema, mediaType }: Reply): Json {
   if (schema === undefined && mediaType === undefined) return { description: about };
-  const content = schema === undefined ? {} : { schema: convert(schema, "output") };
+  const content = schema === undefined ? {} : { schema: referred(schema) };
   return { description: about, content: { [mediaType ?? "application/json"]: content } };
 }

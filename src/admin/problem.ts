@@ -1,9 +1,9 @@
 // Owns every refusal of the admin API: one table of problems, one error to throw, and the one place that turns whatever
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
-import type * as z from "zod/mini";
 import { AppError } from "../protocol/app-error.ts";
 import { isOverloaded } from "../tenants/isolate/outage.ts";
+import type { FieldRule } from "./inspect.ts";
 
 const PROBLEMS = {
   "bad-request": { status: 400, title: "The request cannot be read" },
@@ -23,11 +23,6 @@ const PROBLEMS = {
 
 export type ProblemKey = keyof typeof PROBLEMS;
 export const PROBLEM_KEYS = Object.keys(PROBLEMS) as ProblemKey[];
-
-export interface FieldRule {
-  readonly field: string;
-  readonly rule: string;
-}
 
 export interface ProblemAbout {
   readonly detail?: string;
@@ -76,19 +71,4 @@ function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
   return { key: "busy", about: { headers: { "retry-after": String(seconds) } } };
-}
-
-type Issue = z.core.$ZodIssue;
-
-/** Each broken rule under the path of its member; `prefix` names what the schema was for. */
-export function rulesOf(issues: readonly Issue[], prefix: readonly PropertyKey[] = []): FieldRule[] {
-  return issues.flatMap((issue): FieldRule[] => {
-    const path = [...prefix, ...issue.path];
-    const field = path.map(String).join(".");
-    if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({ field: [...path, key].map(String).join("."), rule: "is not known here" }));
-    }
-    if (issue.code === "invalid_key" || issue.code === "invalid_element") return rulesOf(issue.issues, path);
-    return [{ field, rule: issue.message }];
-  });
 }

@@ -1,8 +1,9 @@
 // Owns what a route of the admin API is: one declaration from which it is registered, validated and described. Refuses
 // unknown and repeated parameters: a flag that is spelled wrong must not pass for one that was not given.
 
-import * as z from "zod/mini";
-import { en } from "zod/locales";
+import { applyDefaults } from "../calls/json-schema.ts";
+import type { Infer } from "../calls/schema.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Feature } from "../deployment/deployment.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
@@ -11,10 +12,12 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
+import { faultsOf, type FieldRule } from "./inspect.ts";
 import { readJson } from "./json-body.ts";
 import type { OperatorRole } from "./platform/operator-tables.ts";
 import type { PlatformEnv } from "./platform/platform-object.ts";
-import { ProblemError, rulesOf, type FieldRule } from "./problem.ts";
+import { ProblemError } from "./problem.ts";
+import { object, textUpTo, type Shape } from "./shapes.ts";
 
 /** What the admin API needs of a Worker's bindings. */
 export interface AdminEnv extends DirectoryEnv, HostVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
@@ -86,7 +89,7 @@ export type Method = "get" | "post" | "put" | "delete";
 export interface Reply {
   readonly status: number;
   /** undefined: no body. */
-  readonly schema?: z.ZodMiniType;
+  readonly schema?: JsonObject;
   /** application/json when absent. */
   readonly mediaType?: string;
   readonly about: string;
@@ -103,31 +106,36 @@ interface Declared {
   readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
 }
 
+/** Parameters by name. */
+export interface ParameterShape extends Shape {
+  readonly properties: NonNullable<Shape["properties"]>;
+}
+
 export interface Route extends Declared {
-  readonly params: z.ZodMiniObject;
-  readonly query: z.ZodMiniObject;
+  readonly params: ParameterShape;
+  readonly query: ParameterShape;
   /** "stream": raw bytes, which the handler reads. */
-  readonly body: z.ZodMiniType | "stream" | undefined;
+  readonly body: Shape | "stream" | undefined;
   serve(desk: Desk, params: Readonly<Record<string, string>>): Promise<Response>;
 }
 
 export interface RouteOptions<
-  P extends z.ZodMiniObject,
-  Q extends z.ZodMiniObject,
-  B extends z.ZodMiniType,
+  P extends ParameterShape,
+  Q extends ParameterShape,
+  B extends Shape | undefined,
 > extends Declared {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B | "stream";
-  readonly handle: (call: RouteCall<z.output<P>, z.output<Q>, z.output<B>>) => Promise<RouteAnswer | Response>;
+  readonly handle: (call: RouteCall<Infer<P>, Infer<Q>, Infer<B>>) => Promise<RouteAnswer | Response>;
 }
 
-const NOTHING = z.strictObject({});
+const NOTHING = object({});
 
 export function route<
-  P extends z.ZodMiniObject = typeof NOTHING,
-  Q extends z.ZodMiniObject = typeof NOTHING,
-  B extends z.ZodMiniType = z.ZodMiniUndefined,
+  P extends ParameterShape = typeof NOTHING,
+  Q extends ParameterShape = typeof NOTHING,
+  B extends Shape | undefined = undefined,
 >(options: RouteOptions<P, Q, B>): Route {
   const { params = NOTHING, query = NOTHING, body, handle: _, ...declared } = options;
   return {
@@ -139,11 +147,9 @@ export function route<
       const { request } = desk;
       const call = {
         ...desk,
-        params: parse(params, given) as z.output<P>,
-        query: parse(query, queryOf(request, query)) as z.output<Q>,
-        body: (body === undefined || body === "stream"
-          ? undefined
-          : parse(body, await readJson(request))) as z.output<B>,
+        params: held(params, given) as Infer<P>,
+        query: held(query, queryOf(request, query)) as Infer<Q>,
+        body: (body === undefined || body === "stream" ? undefined : held(body, await readJson(request))) as Infer<B>,
       };
       return responseOf(await options.handle(call));
     },
@@ -157,52 +163,40 @@ function responseOf(answer: RouteAnswer | Response): Response {
   return Response.json(body, { status, headers });
 }
 
-const { localeError: inEnglish } = en();
-
-/** Throws a problem that names each field and its rule. */
-export function parse<T extends z.ZodMiniType>(schema: T, value: unknown): z.output<T> {
-  const parsed = schema.safeParse(value, { error: inEnglish });
-  if (parsed.success) return parsed.data;
-  throw new ProblemError("invalid-input", { errors: rulesOf(parsed.error.issues) });
+/** The value. Throws a problem that names each field and its rule. */
+function held(shape: Shape, value: unknown): unknown {
+  const errors = faultsOf(shape, value);
+  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
+  return value;
 }
 
-function queryOf(request: Request, schema: z.ZodMiniObject): Record<string, unknown> {
+function queryOf(request: Request, shape: ParameterShape): unknown {
   const given = new URL(request.url).searchParams;
   const errors: FieldRule[] = [];
   const query: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     const values = given.getAll(name);
-    const wanted = Object.hasOwn(schema.shape, name) ? within(schema.shape[name] as z.ZodMiniType) : undefined;
+    const wanted = Object.hasOwn(shape.properties, name) ? shape.properties[name] : undefined;
     if (!wanted) errors.push({ field: name, rule: "is not a known parameter" });
-    else if (wanted instanceof z.ZodMiniArray) query[name] = values;
+    else if (wanted.type === "array") query[name] = values;
     else if (values.length > 1) errors.push({ field: name, rule: "must be given once" });
     else query[name] = readText(wanted, values[0] ?? "");
   }
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return query;
-}
-
-/** The schema of a parameter that is given: without what makes it optional. */
-function within(schema: z.ZodMiniType): z.ZodMiniType {
-  const isWrapped = schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniDefault;
-  return isWrapped ? within(schema.def.innerType as z.ZodMiniType) : schema;
+  return applyDefaults(shape, query);
 }
 
 const FLAGS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
 
-/** Reads a parameter, which is text, as the type that its schema wants. The schema refuses what does not fit. */
-function readText(schema: z.ZodMiniType, text: string): unknown {
-  if (schema instanceof z.ZodMiniNumber) return Number(text);
-  return schema instanceof z.ZodMiniBoolean && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
+/** Reads a parameter, which is text, as the type that its shape wants. The shape refuses what does not fit. */
+function readText({ type }: Shape, text: string): unknown {
+  if (type === "number" || type === "integer") return Number(text);
+  return type === "boolean" && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
 }
 
-/** A number in the query, with one wording for a value that is none. */
-export const queryNumber = () =>
-  z.number({ error: ({ code }) => (code === "invalid_type" ? "must be a number" : undefined) });
-
 /** Parameters that several routes share. */
-export const Flag = z.optional(z.boolean({ error: "1 or 0" }));
+export const Flag = { type: "boolean", "x-rule": "1 or 0" } as const;
 export const PageQuery = {
-  cursor: z.optional(z.string().check(z.maxLength(8192))),
-  limit: z._default(queryNumber().check(z.int(), z.minimum(1), z.maximum(1000)), 100),
-};
+  cursor: textUpTo(8192),
+  limit: { type: "integer", minimum: 1, maximum: 1000, default: 100, "x-rule": "must be a whole number" },
+} as const;

@@ -3,6 +3,7 @@
 
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
+import type { FromJsonSchema } from "./json-schema-type.ts";
 import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
 
 interface StandardIssue {
@@ -29,7 +30,7 @@ export interface StandardSchema<Output = unknown> {
 export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
 
 /** What a handler receives for a schema. */
-export type Infer<S> = S extends StandardSchema<infer Output> ? Output : Record<string, unknown>;
+export type Infer<S> = S extends StandardSchema<infer Output> ? Output : FromJsonSchema<S>;
 
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
 

@@ -1,6 +1,6 @@
 // How a note is named and shown: its id, its URI, its tags, and the row every notebook tool answers with.
 // Pure: no store and no protocol here. Refuses ids other than 1 to 64 of a-z, 0-9 and "-".
-import * as z from "zod/mini";
+import type { Infer } from "../tenantry.ts";
 import { firstSentence } from "./first-sentence.ts";
 
 export const NOTE_PREFIX = "note://";
@@ -9,22 +9,28 @@ export const NOTE_PREFIX = "note://";
 const MAX_SLUG = 48;
 const MAX_EXCERPT = 160;
 
-export const noteId = z
-  .string()
-  .check(
-    z.regex(/^[a-z0-9-]{1,64}$/),
-    z.describe("Id of the note: 1 to 64 characters of a-z, 0-9 and -, without note:// in front."),
-  );
+const NOTE_ID = /^[a-z0-9-]{1,64}$/;
 
-export const noteSummary = z.object({
-  id: noteId,
-  uri: z.string().check(z.describe("URI of the note as a resource.")),
-  title: z.string(),
-  tags: z.array(z.string()),
-  lastModified: z.string().check(z.describe("When the note was last written, ISO 8601, UTC.")),
-});
+export const noteId = {
+  type: "string",
+  pattern: NOTE_ID.source,
+  description: "Id of the note: 1 to 64 characters of a-z, 0-9 and -, without note:// in front.",
+} as const;
 
-export type NoteSummary = z.infer<typeof noteSummary>;
+/** What every tool says of a note. */
+export const noteSummary = {
+  type: "object",
+  properties: {
+    id: noteId,
+    uri: { type: "string", description: "URI of the note as a resource." },
+    title: { type: "string" },
+    tags: { type: "array", items: { type: "string" } },
+    lastModified: { type: "string", description: "When the note was last written, ISO 8601, UTC." },
+  },
+  required: ["id", "uri", "title", "tags", "lastModified"],
+} as const;
+
+export type NoteSummary = Infer<typeof noteSummary>;
 
 /** What a stored resource must carry to be shown as a note. */
 export interface StoredNote {
@@ -43,7 +49,7 @@ export function noteUri(id: string): string {
 export function parseNoteUri(uri: string): string | undefined {
   if (!uri.startsWith(NOTE_PREFIX)) return undefined;
   const id = uri.slice(NOTE_PREFIX.length);
-  return noteId.safeParse(id).success ? id : undefined;
+  return NOTE_ID.test(id) ? id : undefined;
 }
 
 /** Titles repeat and lose letters on the way to a slug, so the random end is what keeps two notes apart. */

@@ -1,10 +1,8 @@
 // The five tools of the shared notebook. They keep notes as resources under note:// and nothing anywhere else. Every
-// answer repeats ids and titles in its text, because some clients show their model only the text. Schemas are in
-// zod/mini, which keeps this Worker small; examples/own-tools has tools in zod itself, which reads better.
-import * as z from "zod/mini";
-import "../zod-mini.ts";
+// answer repeats ids and titles in its text, because some clients show their model only the text. Schemas are plain JSON
+// Schema, from which handlers get the types of their arguments; examples/own-tools has tools in zod.
 import { defineTool } from "../tenantry.ts";
-import type { Context } from "../tenantry.ts";
+import type { Context, Infer } from "../tenantry.ts";
 import {
   NOTE_PREFIX,
   createNoteId,
@@ -16,10 +14,18 @@ import {
   noteUri,
   summarizeNote,
 } from "./note-record.ts";
-import type { NoteSummary, StoredNote } from "./note-record.ts";
+import type { StoredNote } from "./note-record.ts";
 
-const tag = z.string().check(z.minLength(1), z.maxLength(40));
-const listedNote = z.extend(noteSummary, { excerpt: z.string().check(z.describe("First sentence of the note.")) });
+const tag = { type: "string", minLength: 1, maxLength: 40 } as const;
+const listedNote = {
+  type: "object",
+  properties: {
+    ...noteSummary.properties,
+    excerpt: { type: "string", description: "First sentence of the note." },
+  },
+  required: [...noteSummary.required, "excerpt"],
+} as const;
+type ListedNote = Infer<typeof listedNote>;
 
 const noteWrite = defineTool({
   name: "note_write",
@@ -29,14 +35,21 @@ const noteWrite = defineTool({
     "With id it replaces title and text of that note, or creates it under that id; tags stay as they were when omitted. " +
     "Read a note before replacing it: the new text takes the place of the whole old text.",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-  input: z.object({
-    title: z.string().check(z.minLength(1), z.maxLength(200), z.describe("Title in one line.")),
-    text: z.string().check(z.minLength(1), z.maxLength(500_000), z.describe("The whole note, Markdown.")),
-    tags: z.optional(
-      z.array(tag).check(z.maxLength(20), z.describe('Tags to find it by, such as "meeting". Stored in lower case.')),
-    ),
-    id: z.optional(noteId.check(z.describe("Id of the note to replace. Omit for a new note."))),
-  }),
+  input: {
+    type: "object",
+    properties: {
+      title: { type: "string", minLength: 1, maxLength: 200, description: "Title in one line." },
+      text: { type: "string", minLength: 1, maxLength: 500_000, description: "The whole note, Markdown." },
+      tags: {
+        type: "array",
+        items: tag,
+        maxItems: 20,
+        description: 'Tags to find it by, such as "meeting". Stored in lower case.',
+      },
+      id: { ...noteId, description: "Id of the note to replace. Omit for a new note." },
+    },
+    required: ["title", "text"],
+  },
   output: noteSummary,
   handler: async (args, ctx) => {
     const id = args.id ?? createNoteId(args.title);
@@ -68,8 +81,12 @@ const noteRead = defineTool({
   title: "Read a note",
   description: "Returns the full text of one note by its id. Use note_search or note_list to find ids.",
   annotations: { readOnlyHint: true, openWorldHint: false },
-  input: z.object({ id: noteId }),
-  output: z.extend(noteSummary, { text: z.string().check(z.describe("The whole note, Markdown.")) }),
+  input: { type: "object", properties: { id: noteId }, required: ["id"] },
+  output: {
+    type: "object",
+    properties: { ...noteSummary.properties, text: { type: "string", description: "The whole note, Markdown." } },
+    required: [...noteSummary.required, "text"],
+  },
   handler: async ({ id }, ctx) => {
     const note = await ctx.resources.read(noteUri(id));
     if (note?.text === undefined) return noSuchNote(id);
@@ -85,13 +102,28 @@ const noteSearch = defineTool({
     "Full-text search over titles, tags and texts of the notes, best match first. Returns ids and first sentences, " +
     "not whole notes; read those with note_read. A few distinctive words work better than a sentence.",
   annotations: { readOnlyHint: true, openWorldHint: false },
-  input: z.object({
-    query: z.string().check(z.minLength(1), z.maxLength(400), z.describe("Words to look for.")),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(50), z.describe("How many matches at most.")), 10),
-  }),
-  output: z.object({
-    results: z.array(z.extend(listedNote, { score: z.number().check(z.describe("Higher is better.")) })),
-  }),
+  input: {
+    type: "object",
+    properties: {
+      query: { type: "string", minLength: 1, maxLength: 400, description: "Words to look for." },
+      limit: { type: "integer", minimum: 1, maximum: 50, default: 10, description: "How many matches at most." },
+    },
+    required: ["query"],
+  },
+  output: {
+    type: "object",
+    properties: {
+      results: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { ...listedNote.properties, score: { type: "number", description: "Higher is better." } },
+          required: [...listedNote.required, "score"],
+        },
+      },
+    },
+    required: ["results"],
+  },
   handler: async ({ query, limit }, ctx) => {
     const found = await ctx.resources.search(query, { limit, prefix: NOTE_PREFIX });
     const results = found.map((match) => ({ ...listNote(match), score: match.score }));
@@ -106,12 +138,19 @@ const noteList = defineTool({
     "Lists the notes, all of them or those with one tag, a page at a time. When the answer has nextCursor, " +
     "call again with it as cursor for the next page.",
   annotations: { readOnlyHint: true, openWorldHint: false },
-  input: z.object({
-    tag: z.optional(tag.check(z.describe("Only notes with this tag."))),
-    cursor: z.optional(z.string().check(z.describe("nextCursor of the page before."))),
-    limit: z._default(z.int().check(z.minimum(1), z.maximum(100), z.describe("How many notes at most.")), 50),
-  }),
-  output: z.object({ notes: z.array(listedNote), nextCursor: z.optional(z.string()) }),
+  input: {
+    type: "object",
+    properties: {
+      tag: { ...tag, description: "Only notes with this tag." },
+      cursor: { type: "string", description: "nextCursor of the page before." },
+      limit: { type: "integer", minimum: 1, maximum: 100, default: 50, description: "How many notes at most." },
+    },
+  },
+  output: {
+    type: "object",
+    properties: { notes: { type: "array", items: listedNote }, nextCursor: { type: "string" } },
+    required: ["notes"],
+  },
   handler: async ({ tag: wanted, cursor, limit }, ctx) => {
     const page = await ctx.resources.list({
       prefix: NOTE_PREFIX,
@@ -136,8 +175,8 @@ const noteDelete = defineTool({
     "Deletes one note for everyone; there is no undo. The person at the client is asked first where the client can " +
     "ask; otherwise the note is deleted at once, so be sure that the person wants it.",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  input: z.object({ id: noteId }),
-  output: z.object({ id: noteId, deleted: z.boolean() }),
+  input: { type: "object", properties: { id: noteId }, required: ["id"] },
+  output: { type: "object", properties: { id: noteId, deleted: { type: "boolean" } }, required: ["id", "deleted"] },
   handler: async ({ id }, ctx) => {
     const note = await ctx.resources.get(noteUri(id));
     if (note === undefined) return noSuchNote(id);
@@ -171,16 +210,16 @@ function noSuchNote(id: string) {
   return { isError: true, content: `There is no note with id "${id}". Call note_list to see which notes exist.` };
 }
 
-function listNote(note: StoredNote & { readonly description?: string }): z.infer<typeof listedNote> {
+function listNote(note: StoredNote & { readonly description?: string }): ListedNote {
   return { ...summarizeNote(note), excerpt: note.description ?? "" };
 }
 
-function describeNotes(notes: readonly (NoteSummary & { excerpt: string })[], none: string): string {
+function describeNotes(notes: readonly ListedNote[], none: string): string {
   if (notes.length === 0) return none;
   return notes.map(describeNote).join("\n");
 }
 
-function describeNote(note: NoteSummary & { excerpt: string }): string {
+function describeNote(note: ListedNote): string {
   const tags = note.tags.length === 0 ? "" : ` [${note.tags.join(", ")}]`;
   const excerpt = note.excerpt === "" ? "" : `: ${note.excerpt}`;
   return `- ${note.id} "${note.title}"${tags}${excerpt}`;

@@ -94,6 +94,6 @@ it("says what may be sent, with its rules", () => {
     name: "limit",
     in: "query",
     required: false,
-    schema: { default: 100, type: "integer", minimum: 1, maximum: 1000 },
+    schema: { type: "integer", minimum: 1, maximum: 1000, default: 100, "x-rule": "must be a whole number" },
   });
 });

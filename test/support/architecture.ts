@@ -36,11 +36,10 @@ const KNOWN_TO_CLIENTS = /^src\/(clients\/|protocol\/|mcp-client\/|admin\/contra
 const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^cloudflare:workers$/, files: /-(object|entrypoint)\.ts$/ },
   { name: /^hono(\/|$)/, files: /^src\/(http|admin)\// },
-  // Of zod only what every Worker must hold: docs/decisions/0014-bundle.md
-  { name: /^zod\/(mini|locales)$/, files: /^src\/(demo|admin)\// },
+  // Of zod nothing but the writer that authors with zod/mini import: docs/decisions/0024-contract-in-json-schema.md
   { name: /^zod\/(v4\/core|locales)$/, files: /^src\/(zod-mini|calls\/zod-[a-z-]+)\.ts$/ },
   { name: /^@cfworker\/json-schema$/, files: /^src\/calls\// },
-  { name: /^(node:.*|commander|yaml|zod\/mini)$/, files: /^src\/clients\/cli\// },
+  { name: /^(node:.*|commander|yaml)$/, files: /^src\/clients\/cli\// },
 ];
 
 /** A folder or file of one of these names collects whatever has no better place. */
@@ -136,9 +135,7 @@ function demoInside(tree: Tree): string[] {
   return sources(tree)
     .filter(([file]) => entryOf(file) === "demo")
     .flatMap(([file, text]) => importsOf(file, text).map(({ target = "" }) => ({ file, target })))
-    .filter(
-      ({ target }) => target.startsWith("src/") && !["demo", "tenantry.ts", "zod-mini.ts"].includes(entryOf(target)),
-    )
+    .filter(({ target }) => target.startsWith("src/") && !["demo", "tenantry.ts"].includes(entryOf(target)))
     .map(({ file, target }) => `${file}: imports ${target}`);
 }
 

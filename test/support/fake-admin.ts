@@ -5,29 +5,30 @@ import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { en } from "zod/locales";
-import * as z from "zod/mini";
 import * as contract from "../../src/admin/contract.ts";
+import type { Infer } from "../../src/admin/contract.ts";
+import { faultsOf } from "../../src/admin/inspect.ts";
+import type { Shape } from "../../src/admin/shapes.ts";
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 
 export const TOKEN = "fake-owner-token";
 const CREATED = "2026-11-21T10:00:00.000Z";
 
 interface Resource {
-  readonly about: z.infer<typeof contract.ResourceAbout>;
+  readonly about: Infer<typeof contract.ResourceAbout>;
   readonly body: Buffer;
 }
 
 interface FakeTenant {
   own: TenantDocument;
   revision: number;
-  readonly birth: Pick<z.infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
+  readonly birth: Pick<Infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
   readonly resources: Map<string, Resource>;
-  readonly keys: Map<string, z.infer<typeof contract.ApiKey>>;
-  readonly suspensions: Map<string, z.infer<typeof contract.SuspensionShape>>;
+  readonly keys: Map<string, Infer<typeof contract.ApiKey>>;
+  readonly suspensions: Map<string, Infer<typeof contract.SuspensionShape>>;
   /** Values by name. */
   readonly secrets: Map<string, string>;
-  readonly audit: z.infer<typeof contract.AuditRow>[];
+  readonly audit: Infer<typeof contract.AuditRow>[];
 }
 
 /** Thrown for an answer that is a problem. */
@@ -48,7 +49,7 @@ interface Asked {
   readonly request: IncomingMessage;
   /** Lower-case. */
   readonly header: (name: string) => string | undefined;
-  readonly json: <T>(schema: z.ZodMiniType<T>) => Promise<T>;
+  readonly json: <S extends Shape>(shape: S) => Promise<Infer<S>>;
 }
 
 interface Answer {
@@ -61,9 +62,9 @@ interface Answer {
 export class FakeAdmin {
   readonly tenants = new Map<string, FakeTenant>();
   readonly bases = new Map<string, TenantDocument>();
-  readonly operators = new Map<string, z.infer<typeof contract.Operator>>();
+  readonly operators = new Map<string, Infer<typeof contract.Operator>>();
   readonly blocks = new Map<string, string>();
-  readonly runs = new Map<string, z.infer<typeof contract.FleetRun>>();
+  readonly runs = new Map<string, Infer<typeof contract.FleetRun>>();
   /** `METHOD /path?query` of everything that came in. */
   readonly requests: string[] = [];
   /** The URIs whose bodies were sent, in order. */
@@ -128,7 +129,7 @@ export class FakeAdmin {
       answer = await this.#answer(request);
     } catch (error) {
       // A connection that broke off in the middle of a body.
-      if (!(error instanceof Refused) && !(error instanceof z.core.$ZodError)) return void response.destroy();
+      if (!(error instanceof Refused)) return void response.destroy();
       answer = problemOf(error);
     }
     request.resume();
@@ -148,9 +149,8 @@ export class FakeAdmin {
     if (header("authorization") !== `Bearer ${TOKEN}`) throw new Refused(401, "A token is needed");
     const path = url.pathname.split("/").slice(1).map(decodeURIComponent);
     if (path[0] !== "admin" || path[1] !== "v1") throw new Refused(404, "Not found");
-    const json = async <T>(schema: z.ZodMiniType<T>): Promise<T> => {
-      return schema.parse(JSON.parse((await bodyOf(request)).toString("utf8")), { error: en().localeError });
-    };
+    const json = async <S extends Shape>(shape: S): Promise<Infer<S>> =>
+      held(shape, JSON.parse((await bodyOf(request)).toString("utf8")));
     const asked: Asked = { method, path: path.slice(2), query: url.searchParams, request, header, json };
     return this.#route(asked);
   }
@@ -191,14 +191,14 @@ export class FakeAdmin {
     return { status: 201, json: this.#describe(id) };
   }
 
-  #describe(id: string): z.infer<typeof contract.TenantShape> {
+  #describe(id: string): Infer<typeof contract.TenantShape> {
     const { own, revision, birth } = this.#tenant(id);
     const { region = null, jurisdiction = null } = birth;
     const layers = (own.extends ?? []).map((name) => this.bases.get(name) ?? {});
-    const effective = mergeDocuments([...layers, own]) as z.infer<typeof contract.Document>;
+    const effective = mergeDocuments([...layers, own]) as Infer<typeof contract.Document>;
     const url = `${this.url}/mcp/${id}`;
     const about = { id, created: CREATED, state: "active", url, revision, effective, suspended: null } as const;
-    return { ...about, region, jurisdiction, own: own as z.infer<typeof contract.Document> };
+    return { ...about, region, jurisdiction, own: own as Infer<typeof contract.Document> };
   }
 
   #one({ method }: Asked, id: string): Answer {
@@ -295,13 +295,14 @@ export class FakeAdmin {
   }
 }
 
-function problemOf(error: Refused | z.core.$ZodError): Answer {
-  if (error instanceof Refused) {
-    const { status, message: title, errors } = error;
-    return { status, json: { type: "about:blank", title, status, ...(errors && { errors }) } };
-  }
-  const errors = error.issues.map(({ path, message }) => ({ field: path.join("."), rule: message }));
-  return { status: 422, json: { type: "about:blank", title: "The input breaks a rule", status: 422, errors } };
+function held<S extends Shape>(shape: S, value: unknown): Infer<S> {
+  const errors = faultsOf(shape, value);
+  if (errors.length > 0) throw new Refused(422, "The input breaks a rule", errors);
+  return value as Infer<S>;
+}
+
+function problemOf({ status, message: title, errors }: Refused): Answer {
+  return { status, json: { type: "about:blank", title, status, ...(errors && { errors }) } };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer> {
@@ -345,16 +346,14 @@ function checkConditions({ header }: Asked, there: Resource | undefined): void {
   if (broken) throw new Refused(412, "It has changed meanwhile");
 }
 
-const About = z.partial(
-  z.pick(contract.ResourceAbout, { name: true, title: true, description: true, lastModified: true }),
-);
+const ABOUT = ["name", "title", "description", "lastModified"];
 
 function fieldsOf({ query, header }: Asked): Partial<Resource["about"]> {
-  const text = About.parse(Object.fromEntries([...query].filter(([name]) => name in About.shape)));
+  const text = Object.fromEntries([...query].filter(([name]) => ABOUT.includes(name)));
   const audience = query.getAll("audience") as ("user" | "assistant")[];
   const priority = query.get("priority");
   return {
-    ...(text as Partial<Resource["about"]>),
+    ...text,
     mimeType: header("content-type") ?? "",
     binary: query.get("binary") === "true",
     tags: query.getAll("tag"),
@@ -423,7 +422,7 @@ async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
       asked,
       Array.from(names, (name) => ({ name, updated: CREATED })),
     );
-  const name = contract.SecretName.parse(path[3]);
+  const name = held(contract.SecretName, path[3]).toUpperCase();
   if (method === "DELETE") return { json: { revision: 2, changed: tenant.secrets.delete(name), effectiveAt: null } };
   tenant.secrets.set(name, (await json(contract.NewSecret)).value);
   return { json: { revision: 2, changed: true, effectiveAt: CREATED } };

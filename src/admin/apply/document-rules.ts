@@ -10,7 +10,7 @@ import {
 import { targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
 import { isVisible } from "../../tenants/document/visibility.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { FieldRule } from "../problem.ts";
+import type { FieldRule } from "../inspect.ts";
 
 /** A tenant's row holds two documents (its own and the effective one), as does an audit row; a row has at most 2 MB. */
 export const MAX_DOCUMENT_BYTES = 900_000;

@@ -1,7 +1,6 @@
 // Owns how the admin API reaches a tenant: whether it exists, the object that is its authority, and its record. Refuses
 // the isolate's memory of who exists: an operator sees the directory as it is.
 
-import type * as z from "zod/mini";
 import { contentTables, type RemoteContent } from "../../content/store/content-tables.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
@@ -11,7 +10,7 @@ import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
-import type { TenantShape } from "../contract.ts";
+import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 
@@ -27,7 +26,7 @@ export interface Managed {
 /** In the contract's types, which hold because the directory has only what came in through the contract. */
 export function placementOf({
   entry,
-}: Pick<Managed, "entry">): Pick<z.output<typeof TenantShape>, "region" | "jurisdiction"> {
+}: Pick<Managed, "entry">): Pick<Infer<typeof TenantShape>, "region" | "jurisdiction"> {
   const { region, jurisdiction } = entry ?? ANYWHERE;
   return { region, jurisdiction } as ReturnType<typeof placementOf>;
 }

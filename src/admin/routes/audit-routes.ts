@@ -1,6 +1,5 @@
 // Owns the routes that look back: who changed what, and how much there is.
 
-import * as z from "zod/mini";
 import type { AuditEntry } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
@@ -9,6 +8,7 @@ import { operatorTables } from "../platform/operator-tables.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { PageQuery, ROLES, route, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
@@ -30,7 +30,7 @@ export const auditRoutes: readonly Route[] = [
     path: "/audit",
     summary: "The platform's audit log: operators, bases, blocked tools, deleted tenants",
     roles: ROLES.platformRead,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async ({ env, query }) => ({
       body: await auditPage("platform", query, (page) => remote(platformOf(env), operatorTables).audit(page)),
@@ -42,7 +42,7 @@ export const auditRoutes: readonly Route[] = [
     summary: "A tenant's audit log",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async (call) => {
       const { policy } = await findManaged(call, call.params.id);

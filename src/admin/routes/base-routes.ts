@@ -1,7 +1,6 @@
 // Owns the routes for base documents. Writing one changes no tenant: those that extend it take it when they are applied
 // next, or all of them by a fleet run.
 
-import * as z from "zod/mini";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { directoryOf } from "../../tenants/directory/directory.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -13,9 +12,10 @@ import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 import { managedOf } from "../apply/tenant-access.ts";
 
-const BaseParams = z.strictObject({ name: Name });
+const BaseParams = object({ name: Name });
 const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
 
 export const baseRoutes: readonly Route[] = [
@@ -24,7 +24,7 @@ export const baseRoutes: readonly Route[] = [
     path: "/bases",
     summary: "List base documents",
     roles: ROLES.platformRead,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(BaseSummary), about: "Bases, by name" }],
     handle: async ({ env, query }) => {
       const rows = await basesOf(env).bases(positionOf("bases", query) ?? "", query.limit + 1);

@@ -1,7 +1,6 @@
 // Owns blocking a tool in every tenant at once: each tenant's object is told, and the answer comes when the last lease
 // that could contradict it has ended. Repeating it finishes what was cut off.
 
-import * as z from "zod/mini";
 import { directoryOf } from "../../tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
@@ -15,9 +14,10 @@ import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 import { managedOf, type Managed } from "../apply/tenant-access.ts";
 
-const ToolParams = z.strictObject({ name: ToolName });
+const ToolParams = object({ name: ToolName });
 const DONE = { status: 200, schema: BlockDone, about: "In force in every tenant" };
 const DIRECTORY_PAGE = 500;
 
@@ -27,7 +27,7 @@ export const blockRoutes: readonly Route[] = [
     path: "/tools/blocked",
     summary: "List the tools that are blocked in every tenant",
     roles: ROLES.platformRead,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Block), about: "Blocked tools, by name" }],
     handle: async ({ env, query }) => ({
       body: pageOfAll("blocks", await remote(platformOf(env), baseTables).blocks(), query),

@@ -1,20 +1,21 @@
 // Owns the routes for a tenant's document and the prompts in it. Both are writes of the one document, so that nothing
 // is ever applied halfway.
 
-import * as z from "zod/mini";
 import type { PromptDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply-document.ts";
-import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName } from "../contract.ts";
+import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName, type Infer } from "../contract.ts";
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
-import { notFound, ProblemError, type FieldRule } from "../problem.ts";
+import type { FieldRule } from "../inspect.ts";
+import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const PromptParams = z.extend(TenantParams, { name: ToolName });
-const WriteQuery = z.strictObject({ dryRun: Flag, wait: Flag });
+const PromptParams = object({ ...TenantParams.properties, name: ToolName });
+const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
 const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
 
 export const documentRoutes: readonly Route[] = [
@@ -61,7 +62,7 @@ export const documentRoutes: readonly Route[] = [
     summary: "List the prompts of a tenant's document",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(NamedPrompt), about: "Prompts, by name" }],
     handle: async (call) => {
       const { own } = await readRecord(await findManaged(call, call.params.id));
@@ -149,7 +150,7 @@ async function applied(
   return { body: shown(outcome), headers: { etag: quoted(outcome.revision) } };
 }
 
-function shown(outcome: AppliedDocument): z.input<typeof Applied> {
+function shown(outcome: AppliedDocument): Infer<typeof Applied> {
   const { revision, changed, dryRun, effectiveAt, staleUntil, changes } = outcome;
   return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), ...staleUntil, changes: [...changes] };
 }

@@ -1,32 +1,31 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
-import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { judge, type Eyes } from "../../tenants/document/visibility.ts";
-import { described, Explained } from "../contract.ts";
+import { Explained, type Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
+import { object, oneOf, textUpTo } from "../shapes.ts";
 import { tenantOffer } from "../apply/tenant-offer.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const ExplainQuery = z.strictObject({
-  kind: z.enum(["tools", "prompts", "resources"]),
-  name: z
-    .string()
-    .check(z.minLength(1), z.maxLength(2048))
-    .register(described, { description: "In code or as it is listed; a URI for resources." }),
-  profile: z.optional(z.string().check(z.maxLength(40))),
-  key: z
-    .optional(z.string().check(z.maxLength(40)))
-    .register(described, { description: "A key's id; nobody in particular when absent." }),
-});
-type Ask = z.output<typeof ExplainQuery>;
+const ExplainQuery = object(
+  {
+    kind: oneOf("tools", "prompts", "resources"),
+    name: { ...textUpTo(2048, 1), description: "In code or as it is listed; a URI for resources." },
+  },
+  {
+    profile: textUpTo(40),
+    key: { ...textUpTo(40), description: "A key's id; nobody in particular when absent." },
+  },
+);
+type Ask = Infer<typeof ExplainQuery>;
 
 export const explainRoutes: readonly Route[] = [
   route({
@@ -41,7 +40,7 @@ export const explainRoutes: readonly Route[] = [
   }),
 ];
 
-async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<z.output<typeof Explained>> {
+async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<typeof Explained>> {
   const record = await readRecord(managed);
   const offer = await tenantOffer(desk, managed, record);
   const { document } = offer;

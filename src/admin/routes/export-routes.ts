@@ -2,8 +2,7 @@
 // one, by hash, so that an export can be broken off and gone on with.
 
 import type { RemoteContent } from "../../content/store/content-tables.ts";
-import type { z } from "zod/mini";
-import { ExportLine } from "../contract.ts";
+import { ExportLine, type Infer } from "../contract.ts";
 import { aboutOf } from "./resource-routes.ts";
 import { ROLES, route, type Route } from "../route.ts";
 import { findManaged, placementOf, readRecord } from "../apply/tenant-access.ts";
@@ -34,7 +33,7 @@ export const exportRoutes: readonly Route[] = [
   }),
 ];
 
-type Line = z.input<typeof ExportLine>;
+type Line = Infer<typeof ExportLine>;
 
 function linesOf(first: Line, content: RemoteContent): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();

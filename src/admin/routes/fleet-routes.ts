@@ -1,11 +1,10 @@
 // Owns rolling a base document out over the tenants that extend it: in waves, a few tenants at a time, each with its
 // outcome written down before the next wave. Whoever comes after can go on where this invocation ended.
 
-import * as z from "zod/mini";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { applyDocument } from "../apply/apply-document.ts";
-import { FleetApply, FleetRun, pageShapeOf } from "../contract.ts";
+import { FleetApply, FleetRun, pageShapeOf, type Infer } from "../contract.ts";
 import { tooLarge } from "../apply/document-rules.ts";
 import { fleetTables, type RunRecord, type RunResult } from "../platform/fleet-tables.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
@@ -14,14 +13,15 @@ import { pageFrom, positionOf } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
+import { matching, object } from "../shapes.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 
 const DEFAULT_WAVE = 25;
 /** An invocation may make 10,000 calls; a tenant takes six. */
 const TENANTS_AT_ONCE = 1500;
 
-const RunParams = z.strictObject({
-  id: z.string().check(z.regex(/^run-[1-9]\d{0,11}$/, "the id of a run, run-1 or later")),
+const RunParams = object({
+  id: matching(/^run-[1-9]\d{0,11}$/, "the id of a run, run-1 or later"),
 });
 const nameOf = (id: number) => `run-${id}`;
 const numberOf = (name: string) => Number(name.slice("run-".length));
@@ -50,7 +50,7 @@ export const fleetRoutes: readonly Route[] = [
     path: "/fleet/runs",
     summary: "List the latest runs",
     roles: ROLES.platformRead,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(FleetRun), about: "Runs, newest first" }],
     handle: async ({ env, query }) => {
       const limit = Math.min(query.limit, 50);
@@ -154,7 +154,7 @@ function reasonOf({ options }: Desk, error: unknown): Pick<RunResult & { state: 
   return { error: [error.message, ...rules].join("; "), errors };
 }
 
-function shown(run: RunRecord): z.input<typeof FleetRun> {
+function shown(run: RunRecord): Infer<typeof FleetRun> {
   const { id, base, state, dryRun, continueOnError, created, total, done, failed, changes, effectiveAt } = run;
   return {
     id: nameOf(id),

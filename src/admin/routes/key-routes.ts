@@ -1,19 +1,20 @@
 // Owns the routes for a tenant's API keys: shown once, rotated with overlap, revoked by the lease rule.
 
-import * as z from "zod/mini";
 import { createKey } from "../../auth/api-key.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
-import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey } from "../contract.ts";
+import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
 import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Route } from "../route.ts";
+import { matching, object } from "../shapes.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const KeyParams = z.extend(TenantParams, {
-  key: z.string().check(z.regex(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z")),
+const KeyParams = object({
+  ...TenantParams.properties,
+  key: matching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
 });
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
@@ -24,7 +25,7 @@ export const keyRoutes: readonly Route[] = [
     summary: "List API keys",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(ApiKey), about: "Keys, oldest first" }],
     handle: async (call) => {
       const managed = await findManaged(call, call.params.id);
@@ -121,10 +122,7 @@ function limitOf({ limits }: TenantDocument): number | null {
 }
 
 /** Refuses scopes, profiles and times that cannot be. Returns how many keys the tenant may have; null for no limit. */
-async function check(
-  managed: Managed,
-  { scopes, profile, expires }: z.output<typeof NewApiKey>,
-): Promise<number | null> {
+async function check(managed: Managed, { scopes, profile, expires }: Infer<typeof NewApiKey>): Promise<number | null> {
   const document = await documentOf(managed);
   const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
   const errors = unknown.map((name) => [`scopes.${scopes?.indexOf(name)}`, `there is no scope ${name}`] as const);

@@ -1,15 +1,15 @@
 // Owns the routes for operators: people and programs with a name, a role, and a token that is shown once.
 
-import * as z from "zod/mini";
 import { createKey } from "../../auth/api-key.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { RESERVED_NAMES } from "../operator-login.ts";
-import { CreatedOperator, Name, NewOperator, Operator, pageShapeOf } from "../contract.ts";
+import { CreatedOperator, Name, NewOperator, Operator, pageShapeOf, type Infer } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { pageOfAll } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 
 const operatorsOf = (env: AdminEnv) => remote(platformOf(env), operatorTables);
 
@@ -19,7 +19,7 @@ export const operatorRoutes: readonly Route[] = [
     path: "/operators",
     summary: "List operators",
     roles: ROLES.ownerRead,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Operator), about: "Operators, by name" }],
     handle: async ({ env, query }) => ({ body: pageOfAll("operators", await operatorsOf(env).operators(), query) }),
   }),
@@ -46,7 +46,7 @@ export const operatorRoutes: readonly Route[] = [
     path: "/operators/{name}",
     summary: "Remove an operator; the token ends at once",
     roles: ROLES.owner,
-    params: z.strictObject({ name: Name }),
+    params: object({ name: Name }),
     replies: [{ status: 204, about: "Removed" }],
     handle: async ({ env, params, caller }) => {
       if (!(await operatorsOf(env).removeOperator(params.name, caller))) throw notFound(`operator ${params.name}`);
@@ -55,7 +55,7 @@ export const operatorRoutes: readonly Route[] = [
   }),
 ];
 
-function check({ name, role, tenants, expires }: z.output<typeof NewOperator>): void {
+function check({ name, role, tenants, expires }: Infer<typeof NewOperator>): void {
   if (RESERVED_NAMES.includes(name)) throw invalidFields(["name", "is a reserved word"]);
   if (role === "tenant-admin" && tenants === undefined) throw invalidFields(["tenants", "a tenant-admin needs them"]);
   if (role !== "tenant-admin" && tenants !== undefined)

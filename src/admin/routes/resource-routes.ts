@@ -1,7 +1,6 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
-import * as z from "zod/mini";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
 import {
   MAX_RESOURCE_BYTES,
@@ -12,50 +11,39 @@ import {
 } from "../../content/store/open-store.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import { described, pageShapeOf, ResourceAbout, Timestamp } from "../contract.ts";
+import { Audience, pageShapeOf, ResourceAbout, Timestamp, type Infer } from "../contract.ts";
 import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { pageFrom, positionOf } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import {
-  Flag,
-  PageQuery,
-  queryNumber,
-  ROLES,
-  route,
-  type AdminEnv,
-  type RouteAnswer,
-  type Desk,
-  type Route,
-} from "../route.ts";
+import { Flag, PageQuery, ROLES, route, type AdminEnv, type RouteAnswer, type Desk, type Route } from "../route.ts";
+import { list, object, textUpTo } from "../shapes.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 import { isBinary, mediaTypeOf, readUpload } from "../upload.ts";
 
-/** A URI, in its normal form. */
-const Uri = z.pipe(
-  z.string(),
-  z.transform((text, context) => {
-    const parsed = parseUri(text);
-    if ("uri" in parsed) return parsed.uri;
-    context.issues.push({ code: "custom", input: text, message: parsed.broken });
-    return z.NEVER;
-  }),
-);
-const UriQuery = z.strictObject({ uri: Uri });
-const PutQuery = z.extend(UriQuery, {
-  name: z.optional(z.string().check(z.minLength(1), z.maxLength(500))),
-  title: z.optional(z.string().check(z.maxLength(2000))),
-  description: z.optional(z.string().check(z.maxLength(20_000))),
-  tag: z.optional(z.array(z.string().check(z.minLength(1), z.maxLength(100))).check(z.maxLength(100))),
-  audience: z.optional(z.array(z.enum(["user", "assistant"])).check(z.maxLength(2))),
-  priority: z.optional(queryNumber().check(z.minimum(0), z.maximum(1))),
-  lastModified: z.optional(z.clone(Timestamp).check(z.maxLength(40))).register(described, {
+const UriMember = { uri: { type: "string", format: "uri" } } as const;
+const UriQuery = object(UriMember);
+const PutQuery = object(UriMember, {
+  name: textUpTo(500, 1),
+  title: textUpTo(2000),
+  description: textUpTo(20_000),
+  tag: list(textUpTo(100, 1), { maxItems: 100 }),
+  audience: { ...Audience, maxItems: 2 },
+  priority: { type: "number", minimum: 0, maximum: 1, "x-rule": "must be a number" },
+  lastModified: {
+    ...Timestamp,
+    maxLength: 40,
     description: "When its content last changed, as the source of a copy says; now when absent.",
-  }),
-  binary: z.clone(Flag).register(described, {
-    description: "Whether it is bytes rather than text; by Content-Type when absent.",
-  }),
+  },
+  binary: { ...Flag, description: "Whether it is bytes rather than text; by Content-Type when absent." },
 });
+
+/** A URI in its normal form. What is none was refused before. */
+function normal(text: string): string {
+  const parsed = parseUri(text);
+  return "uri" in parsed ? parsed.uri : text;
+}
+
 /** How much of a text is indexed for search. */
 const SEARCHED_BYTES = 1024 * 1024;
 
@@ -66,7 +54,7 @@ export const resourceRoutes: readonly Route[] = [
     summary: "List resources",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject({ ...PageQuery, prefix: z.optional(z.string().check(z.maxLength(2048))) }),
+    query: object({}, { ...PageQuery, prefix: textUpTo(2048) }),
     replies: [{ status: 200, schema: pageShapeOf(ResourceAbout), about: "Resources, by URI" }],
     handle: async (call) => {
       const { content } = await findManaged(call, call.params.id);
@@ -91,7 +79,7 @@ export const resourceRoutes: readonly Route[] = [
     ],
     handle: async (call) => {
       const managed = await findManaged(call, call.params.id);
-      const { uri } = call.query;
+      const uri = normal(call.query.uri);
       const row = await managed.content.get(uri);
       if (!row) throw notFound(`resource ${uri}`);
       if (isKnown(call.request, etagOf(row))) return { status: 304, headers: { etag: quoted(etagOf(row)) } };
@@ -124,7 +112,7 @@ export const resourceRoutes: readonly Route[] = [
     replies: [{ status: 204, about: "Deleted" }],
     handle: async (call) => {
       const { content } = await findManaged(call, call.params.id);
-      const { uri } = call.query;
+      const uri = normal(call.query.uri);
       const done = await content.removeAs(uri, { actor: call.caller.name, ifMatch: ifMatchOf(call.request) });
       if (done.state === "conflict") throw changedMeanwhile(done.etag);
       if (done.state === "absent") throw notFound(`resource ${uri}`);
@@ -133,7 +121,7 @@ export const resourceRoutes: readonly Route[] = [
   }),
 ];
 
-export function aboutOf(row: ResourceRow): z.output<typeof ResourceAbout> {
+export function aboutOf(row: ResourceRow): Infer<typeof ResourceAbout> {
   const { uri, name, title, description, mimeType, binary, size, hash, lastModified, audience, priority, tags } = row;
   return {
     uri,
@@ -174,12 +162,12 @@ async function bodyOf(env: AdminEnv, { id, content }: Managed, row: ResourceRow)
   return found.text ?? found.blob;
 }
 
-async function putResource(desk: Desk, managed: Managed, query: z.output<typeof PutQuery>): Promise<RouteAnswer> {
+async function putResource(desk: Desk, managed: Managed, query: Infer<typeof PutQuery>): Promise<RouteAnswer> {
   const { request, env } = desk;
   const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
   const { effective } = await readRecord(managed);
   const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);
-  const { uri } = query;
+  const uri = normal(query.uri);
   // A condition that does not hold is refused before the body is read.
   if (ifMatch !== null || ifAbsent) await checkEarly(managed, uri, { ifMatch, ifAbsent });
   const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes ?? MAX_RESOURCE_BYTES));
@@ -208,8 +196,9 @@ async function checkEarly(
   if (!matches || (ifAbsent && row)) throw changedMeanwhile(current);
 }
 
-function fieldsOf(query: z.output<typeof PutQuery>) {
-  const { uri, name, title, description, audience, priority, tag, lastModified } = query;
+function fieldsOf(query: Infer<typeof PutQuery>) {
+  const { name, title, description, audience, priority, tag, lastModified } = query;
+  const uri = normal(query.uri);
   return {
     uri,
     name: name ?? lastPartOf(uri),

@@ -1,21 +1,21 @@
 // Owns the routes for a tenant's secrets: set, listed by name, deleted by the lease rule. Refuses to show a value, and
 // to keep one that it cannot seal.
 
-import * as z from "zod/mini";
 import { secretsRing } from "../../auth/secrets-key.ts";
 import type { KeyRing } from "../../auth/seal.ts";
-import { workerSecretOf } from "../../tenants/document/secret-name.ts";
+import { secretNameOf, workerSecretOf } from "../../tenants/document/secret-name.ts";
 import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
 import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
-import { Acknowledged, NewSecret, pageShapeOf, Secret, SecretName } from "../contract.ts";
+import { Acknowledged, NewSecret, pageShapeOf, Secret, SecretName, type Infer } from "../contract.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const SecretParams = z.extend(TenantParams, { name: SecretName });
+const SecretParams = object({ ...TenantParams.properties, name: SecretName });
 
 export const secretRoutes: readonly Route[] = [
   route({
@@ -24,7 +24,7 @@ export const secretRoutes: readonly Route[] = [
     summary: "List secrets, without their values, which nothing shows",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(Secret), about: "Secrets, by name" }],
     handle: async (call) => {
       const { policy } = await findManaged(call, call.params.id);
@@ -37,11 +37,12 @@ export const secretRoutes: readonly Route[] = [
     summary: "Set a secret: when a replacement is answered, no tool anywhere gets what was there before",
     roles: ROLES.tenant,
     params: SecretParams,
-    query: z.strictObject({ wait: Flag }),
+    query: object({}, { wait: Flag }),
     body: NewSecret,
     replies: [{ status: 200, schema: Acknowledged, about: "Set; a new one is seen everywhere from effectiveAt on" }],
     handle: async (call) => {
-      const { id, name } = call.params;
+      const { id } = call.params;
+      const name = nameIn(call.params);
       const managed = await findManaged(call, id);
       // Reading makes the row of a tenant in code, which exists without one until then.
       await readRecord(managed);
@@ -65,7 +66,8 @@ export const secretRoutes: readonly Route[] = [
     params: SecretParams,
     replies: [{ status: 200, schema: Acknowledged, about: "In force; unchanged where there was none any more" }],
     handle: async (call) => {
-      const { id, name } = call.params;
+      const { id } = call.params;
+      const name = nameIn(call.params);
       const managed = await findManaged(call, id);
       const { revision } = await readRecord(managed);
       const done = await managed.policy.deleteSecret(name, call.caller);
@@ -78,6 +80,11 @@ export const secretRoutes: readonly Route[] = [
     },
   }),
 ];
+
+/** As it is kept. What is no name was refused before. */
+function nameIn({ name }: Infer<typeof SecretParams>): string {
+  return secretNameOf(name) ?? name;
+}
 
 const MAKE_ONE =
   "32 random bytes in base64url, such as `openssl rand 32 | basenc --base64url | tr -d =` prints; " +

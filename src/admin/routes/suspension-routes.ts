@@ -1,23 +1,23 @@
 // Owns the routes for suspensions: of a tenant, or of a profile, a principal or a tool in it. In force when
 // acknowledged.
 
-import * as z from "zod/mini";
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
-import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind } from "../contract.ts";
+import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
 import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
+import { object, textUpTo } from "../shapes.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
-const KindParams = z.extend(TenantParams, { kind: SuspensionKind });
-const NameParams = z.extend(KindParams, { name: z.string().check(z.minLength(1), z.maxLength(128)) });
-type Kind = z.output<typeof SuspensionKind>;
+const KindParams = object({ ...TenantParams.properties, kind: SuspensionKind });
+const NameParams = object({ ...KindParams.properties, name: textUpTo(128, 1) });
+type Kind = Infer<typeof SuspensionKind>;
 const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
 
 export const suspensionRoutes: readonly Route[] = [
@@ -27,7 +27,7 @@ export const suspensionRoutes: readonly Route[] = [
     summary: "List what is suspended, tools that are blocked in every tenant included",
     roles: ROLES.tenantRead,
     params: TenantParams,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
     handle: async (call) => {
       const { suspensions } = await readRecord(await findManaged(call, call.params.id));

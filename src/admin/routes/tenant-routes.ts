@@ -1,6 +1,5 @@
 // Owns the routes for tenants as a whole: which there are, making one, and its end.
 
-import * as z from "zod/mini";
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
@@ -9,16 +8,17 @@ import { remote } from "../../tenants/authority/tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { resolveDocument } from "../apply/apply-document.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Applied, NewTenant, pageShapeOf, TenantShape, TenantId, TenantSummary } from "../contract.ts";
+import { Applied, NewTenant, pageShapeOf, TenantShape, TenantId, TenantSummary, type Infer } from "../contract.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "../apply/hostnames.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { object } from "../shapes.ts";
 import { lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
 
-export const TenantParams = z.strictObject({ id: TenantId });
+export const TenantParams = object({ id: TenantId });
 
 export const tenantRoutes: readonly Route[] = [
   route({
@@ -26,7 +26,7 @@ export const tenantRoutes: readonly Route[] = [
     path: "/tenants",
     summary: "List tenants",
     roles: ROLES.tenantRead,
-    query: z.strictObject(PageQuery),
+    query: object({}, PageQuery),
     replies: [
       { status: 200, schema: pageShapeOf(TenantSummary), about: "Tenants, by id; a tenant-admin sees its own" },
     ],
@@ -37,7 +37,7 @@ export const tenantRoutes: readonly Route[] = [
     path: "/tenants",
     summary: "Make a tenant; dryRun says what would be made",
     roles: ROLES.platform,
-    query: z.strictObject({ dryRun: Flag }),
+    query: object({}, { dryRun: Flag }),
     body: NewTenant,
     replies: [
       { status: 200, schema: Applied, about: "Of a dry run: it could be made, and what would be in its document" },
@@ -76,7 +76,7 @@ export const tenantRoutes: readonly Route[] = [
   }),
 ];
 
-type Summary = z.output<typeof TenantSummary>;
+type Summary = Infer<typeof TenantSummary>;
 
 async function listTenants(desk: Desk, query: PageAsk) {
   const after = positionOf("tenants", query);
@@ -123,7 +123,7 @@ function tenantOf(desk: Desk, managed: Managed, record: Shown) {
   };
 }
 
-type Asked = z.output<typeof NewTenant>;
+type Asked = Infer<typeof NewTenant>;
 
 /** A dry run of `createTenant`: refused as that would be, and nothing is written. */
 async function supposeTenant(desk: Desk, asked: Asked) {

@@ -25,6 +25,9 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean;
 }
 
+/** What a handler receives: by its names and types where the schema says them. */
+type Arguments<Input> = Infer<Input> extends object ? Infer<Input> : Record<string, unknown>;
+
 export interface ToolOptions<Input extends AnySchema> {
   /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; at most 64 to be callable by every client. */
   readonly name: string;
@@ -44,7 +47,7 @@ export interface ToolOptions<Input extends AnySchema> {
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /** A thrown error becomes a result with `isError`, without its stack. */
-  readonly handler: (args: Infer<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
+  readonly handler: (args: Arguments<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
 }
 
 export interface Tool extends ServedTool<CallHost> {
@@ -75,7 +78,7 @@ const TOO_MANY = {
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
 /** Throws a TypeError that names the tool, the member and the rule when the definition cannot be served. */
-export function defineTool<Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
+export function defineTool<const Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
   return defined(() => createTool(options));
 }
 

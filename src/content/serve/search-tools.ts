@@ -32,8 +32,8 @@ const search = defineTool({
     },
     required: ["results"],
   },
-  handler: async (args, ctx) => {
-    const found = await ctx.resources.search(String(args.query), { limit: LIMIT });
+  handler: async ({ query }, ctx) => {
+    const found = await ctx.resources.search(query, { limit: LIMIT });
     const results = found.map(({ uri, title, name }) => ({ id: uri, title: title ?? name, url: uri }));
     return { structuredContent: { results } };
   },
@@ -61,8 +61,7 @@ const fetchTool = defineTool({
     },
     required: ["id", "title", "text", "url"],
   },
-  handler: async (args, ctx) => {
-    const id = String(args.id);
+  handler: async ({ id }, ctx) => {
     const found = "uri" in parseUri(id) ? await ctx.resources.read(id) : undefined;
     if (!found) return { isError: true, content: `Nothing is stored under ${id}. Use search to find ids.` };
     const { uri, title, name, mimeType, size, lastModified } = found;

@@ -2,9 +2,8 @@
 
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import type * as z from "zod/mini";
 import { baseTables } from "../../../src/admin/platform/base-tables.ts";
-import type { FleetRun } from "../../../src/admin/contract.ts";
+import type { FleetRun, Infer } from "../../../src/admin/contract.ts";
 import { fleetTables } from "../../../src/admin/platform/fleet-tables.ts";
 import { inLanes } from "../../../src/admin/apply/lanes.ts";
 import { platformOf } from "../../../src/admin/platform/platform-object.ts";
@@ -12,7 +11,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules } from "../../support/worker/admin.ts";
 
-type Run = z.output<typeof FleetRun>;
+type Run = Infer<typeof FleetRun>;
 
 const NEXT = { title: "new", description: "x".repeat(1999) };
 const apply = async (json: unknown) => (await ask("POST", "/fleet/apply", { json })).body as Run;
@@ -82,10 +81,10 @@ describe("a fleet run", () => {
   });
 
   it.each<[string, unknown, string, string]>([
-    ["no base", { document: {} }, "base", "Invalid input"],
+    ["no base", { document: {} }, "base", "is required"],
     ["a document that is none", { base: "b", document: { title: 1 } }, "document.title", "expected string"],
     ["a base that extends", { base: "b", document: { extends: ["x"] } }, "document.extends", "is not known here"],
-    ["a wave of nobody", { base: "b", document: {}, wave: 0 }, "wave", "Too small"],
+    ["a wave of nobody", { base: "b", document: {}, wave: 0 }, "wave", "at least 1"],
   ])("with %s is refused, and changes nothing", async (_what, json, field, rule) => {
     const refused = await ask("POST", "/fleet/apply", { json });
     expect(rules(refused)).toEqual([422, [field, expect.stringContaining(rule)]]);

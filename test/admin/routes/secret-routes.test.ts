@@ -4,8 +4,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import type * as z from "zod/mini";
-import type { Acknowledged, Problem, Secret } from "../../../src/admin/contract.ts";
+import type { Acknowledged, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
 import { toBase64Url } from "../../../src/auth/seal.ts";
 import { createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
 import { MAX_SECRETS } from "../../../src/tenants/authority/secret-tables.ts";
@@ -23,7 +22,7 @@ import { rowsOf } from "../../support/worker/tenant.ts";
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(1));
 const OTHER_KEY = toBase64Url(new Uint8Array(32).fill(2));
 
-type Done = z.output<typeof Acknowledged>;
+type Done = Infer<typeof Acknowledged>;
 type Method = Parameters<typeof askAs>[0];
 
 const ask = (method: Method, path: string, asking: Asking = {}) =>
@@ -31,8 +30,8 @@ const ask = (method: Method, path: string, asking: Asking = {}) =>
 const set = (tenant: string, name: string, value: string, query = "") =>
   ask("PUT", `/tenants/${tenant}/secrets/${name}${query}`, { json: { value } });
 const list = async (tenant: string) =>
-  ((await ask("GET", `/tenants/${tenant}/secrets`)).body as { items: z.output<typeof Secret>[] }).items;
-const detailOf = ({ body }: Answered) => (body as z.output<typeof Problem>).detail;
+  ((await ask("GET", `/tenants/${tenant}/secrets`)).body as { items: Infer<typeof Secret>[] }).items;
+const detailOf = ({ body }: Answered) => (body as Infer<typeof Problem>).detail;
 
 const held = Promise.withResolvers<void>();
 const worker = createWorker({
@@ -100,7 +99,7 @@ describe("a secret", () => {
   it("is listed in pages", async () => {
     for (const name of ["A", "B", "C"]) await set(id, name, "x");
     const { body } = await ask("GET", `/tenants/${id}/secrets?limit=2`);
-    const { items, cursor } = body as { items: z.output<typeof Secret>[]; cursor: string };
+    const { items, cursor } = body as { items: Infer<typeof Secret>[]; cursor: string };
     expect(items.map(({ name }) => name)).toEqual(["A", "B"]);
     const rest = await ask("GET", `/tenants/${id}/secrets?limit=2&cursor=${cursor}`);
     expect((rest.body as { items: unknown[] }).items).toHaveLength(1);

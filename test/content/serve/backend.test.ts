@@ -67,7 +67,7 @@ backendContract("content", async () => {
     defineTool({
       name: "echo",
       input: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-      handler: ({ text }) => String(text),
+      handler: ({ text }) => text,
     }),
     defineTool({
       name: "broken",

@@ -2,13 +2,14 @@
 // about itself: its status, its schema without a member more, and problem documents for all else.
 
 import { env } from "cloudflare:workers";
-import type * as z from "zod/mini";
-import { Problem, type CreatedOperator, type Role } from "../../../src/admin/contract.ts";
+import { Problem, type CreatedOperator, type Role, type Infer } from "../../../src/admin/contract.ts";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import type { AdminEnv, AdminOptions, Route } from "../../../src/admin/route.ts";
 import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
+import { compileJsonSchema } from "../../../src/calls/json-schema.ts";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
+import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 
 export const ROOT = "root-token-of-the-tests-0123456789";
@@ -106,22 +107,10 @@ function holdAgainst(route: Route, status: number, body: unknown): void {
   else if (!reply.mediaType && body !== undefined) throw new Error("a body that is not described");
 }
 
-/** A member that the schema does not have would be dropped by parsing. */
-function hold(schema: z.ZodMiniType, body: unknown): void {
-  const parsed = schema.parse(body);
-  if (JSON.stringify(sorted(parsed)) !== JSON.stringify(sorted(body))) {
-    throw new Error(`not as described: ${JSON.stringify(body)}`);
-  }
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, sorted(item)]),
-  );
+/** By the validator of tools, which knows nothing of the contract. */
+function hold(schema: JsonObject, body: unknown): void {
+  const [violation] = compileJsonSchema(schema)(body);
+  if (violation) throw new Error(`not as described: ${violation.message} in ${JSON.stringify(body)}`);
 }
 
 let made = 0;
@@ -139,9 +128,9 @@ let named = 0;
 
 /** Made with a name of its own. */
 export async function operator(
-  role: z.output<typeof Role>,
+  role: Infer<typeof Role>,
   more: Readonly<Record<string, unknown>> = {},
-): Promise<z.output<typeof CreatedOperator>> {
+): Promise<Infer<typeof CreatedOperator>> {
   named += 1;
   const done = await ask("POST", "/operators", { json: { name: `op-${named}`, role, ...more } });
   if (done.status !== 201) throw new Error(done.text);
@@ -150,6 +139,6 @@ export async function operator(
 
 /** What a problem says: its status, and each field with its rule. */
 export function rules({ status, body }: Answered): [number, ...(readonly [string, string])[]] {
-  const { errors = [] } = body as z.output<typeof Problem>;
+  const { errors = [] } = body as Infer<typeof Problem>;
   return [status, ...errors.map(({ field, rule }) => [field, rule] as const)];
 }

@@ -3,11 +3,10 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import type * as z from "zod/mini";
-import type { ResourceAbout } from "../../../admin/contract.ts";
+import type { ResourceAbout, Infer } from "../../../admin/contract.ts";
 import { collectPages, type AdminClient, type Body, type Query } from "./admin-client.ts";
 
-export type Stored = z.infer<typeof ResourceAbout>;
+export type Stored = Infer<typeof ResourceAbout>;
 
 /** What is said about a resource beside its body. */
 export type Fields = Pick<Stored, "name" | "mimeType" | "tags"> &

@@ -2,8 +2,7 @@
 
 import type { Command } from "commander";
 import { Argument } from "commander";
-import type * as z from "zod/mini";
-import type { AuditRow, Explained } from "../../../admin/contract.ts";
+import type { AuditRow, Explained, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { parseCount } from "./option-values.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -44,7 +43,7 @@ async function showAudit(
   [tenant]: readonly [string],
   options: { limit: number },
 ): Promise<void> {
-  const pages = context.api.pages<z.infer<typeof AuditRow>>({ path: ["tenants", tenant, "audit"] }, options.limit);
+  const pages = context.api.pages<Infer<typeof AuditRow>>({ path: ["tenants", tenant, "audit"] }, options.limit);
   const entries = await collectPages(pages);
   context.show(entries, () => {
     const rows = entries.map(({ at, actor, action, target, before, after }) => [
@@ -78,7 +77,7 @@ async function showExplained(
   options: { profile?: string; key?: string },
 ): Promise<void> {
   const { profile, key } = options;
-  const explained = await context.api.json<z.infer<typeof Explained>>({
+  const explained = await context.api.json<Infer<typeof Explained>>({
     path: ["tenants", tenant, "explain"],
     query: { kind: `${kind}s`, name, profile, key },
   });

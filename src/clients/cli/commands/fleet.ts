@@ -1,8 +1,7 @@
 // Owns `tenantry fleet`: changing a base document for all tenants that extend it, in waves, and following such a run.
 
 import type { Command } from "commander";
-import type * as z from "zod/mini";
-import type { FleetRun } from "../../../admin/contract.ts";
+import type { FleetRun, Infer } from "../../../admin/contract.ts";
 import { changeLines } from "../terminal/changes.ts";
 import { readDocument } from "../admin/document-file.ts";
 import { parseCount } from "./option-values.ts";
@@ -12,7 +11,7 @@ import { count } from "../terminal/table.ts";
 import { oneLine } from "../terminal/printable.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-type Run = z.infer<typeof FleetRun>;
+type Run = Infer<typeof FleetRun>;
 
 interface ApplyOptions {
   readonly file: string;

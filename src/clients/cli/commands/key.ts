@@ -1,8 +1,7 @@
 // Owns `tenantry key`: the API keys with which a tenant's callers come in. A key's token is shown once, by the server.
 
 import type { Command } from "commander";
-import type * as z from "zod/mini";
-import type { Acknowledged, ApiKey, CreatedKey } from "../../../admin/contract.ts";
+import type { Acknowledged, ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT } from "../exit.ts";
@@ -11,9 +10,9 @@ import { staleEnd } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-type Key = z.infer<typeof ApiKey>;
-type Made = z.infer<typeof CreatedKey>;
-type Done = z.infer<typeof Acknowledged>;
+type Key = Infer<typeof ApiKey>;
+type Made = Infer<typeof CreatedKey>;
+type Done = Infer<typeof Acknowledged>;
 
 interface CreateOptions {
   readonly name: string;

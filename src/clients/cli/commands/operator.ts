@@ -2,8 +2,7 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import type * as z from "zod/mini";
-import type { CreatedOperator, Operator } from "../../../admin/contract.ts";
+import type { CreatedOperator, Operator, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment } from "./option-values.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
@@ -63,13 +62,13 @@ async function createOperator(
 ): Promise<void> {
   const { role, tenant, expires } = options;
   const json = { name, role, ...(tenant && { tenants: tenant }), ...(expires !== undefined && { expires }) };
-  const made = await context.api.json<z.infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
+  const made = await context.api.json<Infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
   context.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
   context.show(made, () => made.token);
 }
 
 async function listOperators(context: CommandContext): Promise<void> {
-  const operators = await collectPages(context.api.pages<z.infer<typeof Operator>>({ path: ["operators"] }));
+  const operators = await collectPages(context.api.pages<Infer<typeof Operator>>({ path: ["operators"] }));
   if (operators.length === 0) context.note("No operators: only the owner's token works.");
   context.show(operators, () => {
     const rows = operators.map((one) => [

@@ -1,8 +1,7 @@
 // Owns `tenantry prompt`: the prompts that a tenant's document holds, one at a time.
 
 import type { Command } from "commander";
-import type * as z from "zod/mini";
-import type { Acknowledged, DocumentPrompt } from "../../../admin/contract.ts";
+import type { Acknowledged, DocumentPrompt, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { readDocument, toYaml } from "../admin/document-file.ts";
@@ -10,8 +9,8 @@ import { act, type CommandContext } from "../command-context.ts";
 import { table } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-type PromptAnswer = z.infer<typeof DocumentPrompt> & { readonly name?: string };
-type Done = z.infer<typeof Acknowledged> | undefined;
+type PromptAnswer = Infer<typeof DocumentPrompt> & { readonly name?: string };
+type Done = Infer<typeof Acknowledged> | undefined;
 
 export function addPromptCommands(program: Command, terminal: Terminal): void {
   const prompt = program.command("prompt").description("List, show, write and delete a tenant's own prompts.");

@@ -4,8 +4,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import type * as z from "zod/mini";
-import type { Acknowledged, Secret } from "../../../admin/contract.ts";
+import type { Acknowledged, Secret, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { inForce } from "../terminal/changes.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
@@ -14,8 +13,8 @@ import { act, confirm, type CommandContext } from "../command-context.ts";
 import { table, time } from "../terminal/table.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
 
-type Done = z.infer<typeof Acknowledged>;
-type Listed = z.infer<typeof Secret>;
+type Done = Infer<typeof Acknowledged>;
+type Listed = Infer<typeof Secret>;
 
 interface SetOptions {
   readonly fromFile?: string;

@@ -2,8 +2,7 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import type * as z from "zod/mini";
-import type { SuspensionShape, TenantShape, TenantSummary } from "../../../admin/contract.ts";
+import type { SuspensionShape, TenantShape, TenantSummary, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
 import { parseCount } from "./option-values.ts";
@@ -11,9 +10,9 @@ import { act, confirm, type CommandContext } from "../command-context.ts";
 import { facts, table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
-export type TenantAnswer = z.infer<typeof TenantShape>;
-type Summary = z.infer<typeof TenantSummary>;
-type SuspensionAnswer = z.infer<typeof SuspensionShape>;
+export type TenantAnswer = Infer<typeof TenantShape>;
+type Summary = Infer<typeof TenantSummary>;
+type SuspensionAnswer = Infer<typeof SuspensionShape>;
 
 interface CreateOptions {
   readonly file?: string;

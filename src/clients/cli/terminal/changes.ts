@@ -1,13 +1,12 @@
 // Owns how the difference between two documents, or between a folder and a tenant, looks to a person.
 
 import { isDeepStrictEqual } from "node:util";
-import type * as z from "zod/mini";
-import type { Applied } from "../../../admin/contract.ts";
+import type { Applied, Infer } from "../../../admin/contract.ts";
 import { count, time, shortJson } from "./table.ts";
 import type { ShownLine } from "./output.ts";
 import { oneLine } from "./printable.ts";
 
-export type ApplyOutcome = z.infer<typeof Applied>;
+export type ApplyOutcome = Infer<typeof Applied>;
 export type ShownChange = ApplyOutcome["changes"][number];
 
 export const MARKS = { added: ["+", "green"], removed: ["-", "red"], changed: ["~", "yellow"] } as const;

@@ -1,12 +1,11 @@
 // Owns turning what went wrong between here and a server into one line and an exit code: problem documents (RFC 9457),
 // refused connections, answers from something that is no tenantry server.
 
-import type { Problem } from "../../../admin/contract.ts";
-import type * as z from "zod/mini";
+import type { Problem, Infer } from "../../../admin/contract.ts";
 import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { oneLine } from "./printable.ts";
 
-type ProblemDocument = Partial<z.infer<typeof Problem>>;
+type ProblemDocument = Partial<Infer<typeof Problem>>;
 
 const EXITS: Readonly<Record<number, ExitCode>> = {
   401: EXIT.notAuthorised,
