@@ -9,10 +9,7 @@ const SLUG = matching(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "1 to 40 of a-z,
 
 export const TenantId = {
   ...SLUG,
-  allOf: [
-    { not: { pattern: "^xn--" }, "x-rule": "must not start with xn--" },
-    { not: { enum: ["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"] }, "x-rule": "is a reserved word" },
-  ],
+  format: "tenant-id",
   description: "Names a tenant in URLs and hostnames.",
   example: "acme",
 } as const;

@@ -36,39 +36,47 @@ function look(shape: Shape, value: unknown, inspection: Inspection): void {
   if (type !== undefined && !TYPES[type](value)) {
     return report(inspection, rule ?? `expected ${type}, received ${typeName(value)}`);
   }
+  const before = inspection.faults.length;
   for (const [keyword, limit] of Object.entries(shape)) {
     const broken = LIMITS[keyword as keyof Shape]?.(limit as never, value as never, shape);
     if (broken !== undefined) report(inspection, broken);
   }
-  if (isObject(value)) lookAtMembers(shape, value, inspection);
-  else if (Array.isArray(value)) for (const [at, item] of value.entries()) lookAt(at, shape.items, item, inspection);
+  // What is too long is not looked into: how long it is was for the sender to choose.
+  if (inspection.faults.length > before) return;
+  if (type === "array") lookAtItems(shape.items, value as readonly unknown[], inspection);
+  if (type === "object") lookAtMembers(shape, value as Members, inspection);
 }
+
+type Members = Readonly<Record<string, unknown>>;
 
 function report({ path, faults }: Inspection, rule: string): void {
   if (faults.length < MAX_FAULTS) faults.push({ field: path.join("."), rule });
 }
 
-/** Looks at a member, unless enough was found. A text in place of a shape is what is wrong with any value here. */
-function lookAt(
-  name: string | number,
-  shape: Shape | string | undefined,
-  value: unknown,
-  inspection: Inspection,
-): void {
-  if (shape === undefined || inspection.faults.length >= MAX_FAULTS) return;
+/** Looks at a member. A text in place of a shape is what is wrong with any value here. */
+function lookAt(name: string | number, shape: Shape | string, value: unknown, inspection: Inspection): void {
   inspection.path.push(String(name));
   if (typeof shape === "string") report(inspection, shape);
   else look(shape, value, inspection);
   inspection.path.pop();
 }
 
-function lookAtMembers(shape: Shape, value: Readonly<Record<string, unknown>>, inspection: Inspection): void {
-  const { properties = {}, required = [], propertyNames, additionalProperties } = shape;
+function lookAtItems(shape: Shape | undefined, items: readonly unknown[], inspection: Inspection): void {
+  if (shape === undefined) return;
+  for (const [at, item] of items.entries()) {
+    if (inspection.faults.length >= MAX_FAULTS) return;
+    lookAt(at, shape, item, inspection);
+  }
+}
+
+function lookAtMembers(shape: Shape, value: Members, inspection: Inspection): void {
+  const { properties = {}, required = [], propertyNames, additionalProperties = {} } = shape;
   for (const name of required) if (!Object.hasOwn(value, name)) lookAt(name, "is required", undefined, inspection);
-  for (const [name, member] of Object.entries(value)) {
-    lookAt(name, propertyNames, name, inspection);
+  for (const name of Object.keys(value)) {
+    if (inspection.faults.length >= MAX_FAULTS) return;
+    if (propertyNames) lookAt(name, propertyNames, name, inspection);
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    lookAt(name, known === false ? "is not known here" : known, member, inspection);
+    lookAt(name, known || "is not known here", value[name], inspection);
   }
 }
 
@@ -109,10 +117,6 @@ const LIMITS: { readonly [Keyword in keyof Shape]?: (limit: never, value: never,
     "x-maxBytes": (limit: number, text: string) =>
       new TextEncoder().encode(text).byteLength > limit ? `at most ${limit} bytes` : undefined,
     pattern: (pattern: string, text: string, { "x-rule": rule }) => (matches(pattern, text) ? undefined : rule),
-    allOf: (rules: NonNullable<Shape["allOf"]>, text: string) =>
-      rules.find(
-        ({ not }) => (not.enum?.includes(text) ?? false) || (not.pattern !== undefined && matches(not.pattern, text)),
-      )?.["x-rule"],
     uniqueItems: (_: true, items: readonly unknown[]) =>
       isDistinct(items) ? undefined : "must not name anything twice",
     "x-uniqueBy": (name: string, items: readonly unknown[]) =>
@@ -150,11 +154,17 @@ const FORMATS: Readonly<Record<string, (text: string) => string | undefined>> = 
     ISO_UTC.test(text) && isDay(text) ? undefined : "a time in UTC such as 2026-11-22T10:00:00Z, on a day that exists",
   origin: (text) => (isOrigin(text) ? undefined : "an origin such as https://app.example.com, without a path"),
   "secret-name": (text) => (secretNameOf(text) === undefined ? SECRET_NAME_RULE : undefined),
+  "tenant-id": (text) => {
+    if (text.startsWith("xn--")) return "must not start with xn--";
+    return RESERVED.includes(text) ? "is a reserved word" : undefined;
+  },
   uri: (text) => {
     const parsed = parseUri(text);
     return "broken" in parsed ? parsed.broken : undefined;
   },
 };
+
+const RESERVED = ["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"];
 
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?Z$/;
 

@@ -26,7 +26,6 @@ export interface Shape {
   readonly additionalProperties?: Shape | false;
   /** Objects that a member with a `const` tells apart. */
   readonly oneOf?: readonly Shape[];
-  readonly allOf?: readonly { readonly not: Pick<Shape, "enum" | "pattern">; readonly "x-rule": string }[];
   readonly default?: number;
   readonly description?: string;
   readonly example?: string;
