@@ -6,7 +6,7 @@ import { typeName } from "../calls/json-schema.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
-import type { Shape } from "./shapes.ts";
+import type { Format, Shape } from "./shapes.ts";
 
 /** Who mends these asks again, and an answer is not much larger than what was sent. */
 const MAX_FAULTS = 100;
@@ -116,12 +116,13 @@ const LIMITS: { readonly [Keyword in keyof Shape]?: (limit: never, value: never,
       values.includes(value) ? undefined : `one of ${values.join(", ")}`,
     "x-maxBytes": (limit: number, text: string) =>
       new TextEncoder().encode(text).byteLength > limit ? `at most ${limit} bytes` : undefined,
-    pattern: (pattern: string, text: string, { "x-rule": rule }) => (matches(pattern, text) ? undefined : rule),
+    pattern: (pattern: string, text: string, { "x-rule": rule }) =>
+      matches(pattern, text) ? undefined : (rule ?? `must match ${pattern}`),
     uniqueItems: (_: true, items: readonly unknown[]) =>
       isDistinct(items) ? undefined : "must not name anything twice",
     "x-uniqueBy": (name: string, items: readonly unknown[]) =>
       isDistinct(items.flatMap((item) => (isObject(item) ? [item[name]] : []))) ? undefined : `${name}s must differ`,
-    format: (format: string, text: string) => FORMATS[format]?.(text),
+    format: (format: Format, text: string) => FORMATS[format](text),
   };
 
 function least(limit: number, count: number, what?: string): string | undefined {
@@ -149,7 +150,7 @@ function isDistinct(list: readonly unknown[]): boolean {
 }
 
 /** What JSON Schema leaves to a function: what is wrong with a text of a format, if anything is. */
-const FORMATS: Readonly<Record<string, (text: string) => string | undefined>> = {
+const FORMATS: Readonly<Record<Format, (text: string) => string | undefined>> = {
   "date-time": (text) =>
     ISO_UTC.test(text) && isDay(text) ? undefined : "a time in UTC such as 2026-11-22T10:00:00Z, on a day that exists",
   origin: (text) => (isOrigin(text) ? undefined : "an origin such as https://app.example.com, without a path"),

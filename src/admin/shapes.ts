@@ -1,7 +1,10 @@
 // Owns what the contract is written in: JSON Schema 2020-12 as far as the admin API needs it, with words for what recurs.
-// Refuses keywords that `inspect.ts` does not hold: a shape with another one does not compile.
+// Refuses, for what may be sent, keywords that `inspect.ts` does not hold; a test walks through all of the contract.
 
 type TypeName = "array" | "boolean" | "integer" | "number" | "object" | "string";
+
+/** Texts of which a function says what is wrong. */
+export type Format = "date-time" | "origin" | "secret-name" | "tenant-id" | "uri";
 
 /** The schema of what somebody may send. */
 export interface Shape {
@@ -11,7 +14,7 @@ export interface Shape {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
-  readonly format?: string;
+  readonly format?: Format;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly minItems?: number;

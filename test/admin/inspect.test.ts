@@ -1,0 +1,218 @@
+// What the admin API says about what it is sent: each broken rule under the path of its member, and the same verdict as the
+// validator of tools, which knows JSON Schema and nothing of the contract.
+
+import { constantFrom, record, sample, type Arbitrary } from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BaseDocument, Document, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
+import { faultsOf } from "../../src/admin/inspect.ts";
+import { ROUTES } from "../../src/admin/routes/all-routes.ts";
+import type { Shape } from "../../src/admin/shapes.ts";
+import { compileJsonSchema } from "../../src/calls/json-schema.ts";
+import { isObject, type JsonObject } from "../../src/protocol/jsonrpc.ts";
+import { samplesOf } from "../support/schema-samples.ts";
+
+const faults = (shape: Shape, value: unknown) => faultsOf(shape, value).map(({ field, rule }) => [field, rule]);
+
+const shapes: readonly (readonly [string, Shape])[] = ROUTES.flatMap(({ method, path, params, query, body }) => {
+  const name = `${method} ${path}`;
+  const sent = body === undefined || body === "stream" ? [] : [[`the body of ${name}`, body] as const];
+  return [[`the path of ${name}`, params] as const, [`the query of ${name}`, query] as const, ...sent];
+});
+
+describe("what is wrong", () => {
+  const prompt = (content: unknown) => ({ prompts: { p: { messages: [{ role: "user", content }] } } });
+
+  it.each<[string, Shape, unknown, readonly (readonly [string, string])[]]>([
+    ["no object", Document, null, [["", "expected object, received null"]]],
+    ["a member that is missing", NewTenant, {}, [["id", "is required"]]],
+    ["an unknown member", NewTenant, { id: "a", x: 1 }, [["x", "is not known here"]]],
+    [
+      "an unknown member that every object has",
+      NewTenant,
+      { id: "a", toString: 1 },
+      [["toString", "is not known here"]],
+    ],
+    ["a type", Document, { search: 1 }, [["search", "expected boolean, received number"]]],
+    ["a type of a text with a pattern", NewTenant, { id: 7 }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
+    ["a pattern", NewTenant, { id: "A" }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
+    ["a reserved word", NewTenant, { id: "mcp" }, [["id", "is a reserved word"]]],
+    ["an option", Document, { mode: "shut" }, [["mode", "one of open, key"]]],
+    ["a length", Document, { title: "x".repeat(2001) }, [["title", "at most 2000 characters"]]],
+    ["an empty text", NewSecret, { value: "" }, [["value", "at least 1 character"]]],
+    ["half a character", NewSecret, { value: "\ud800" }, [["value", "must be text"]]],
+    ["bytes", NewSecret, { value: "ü".repeat(5000) }, [["value", "at most 8192 bytes"]]],
+    ["a number that is too small", Document, { outageSeconds: 9 }, [["outageSeconds", "at least 10"]]],
+    ["a number that is too large", Document, { outageSeconds: 86_401 }, [["outageSeconds", "at most 86400"]]],
+    ["half a number", Document, { outageSeconds: 10.5 }, [["outageSeconds", "expected integer, received number"]]],
+    [
+      "a name of a member",
+      Document,
+      { scopes: { "-": {} } },
+      [["scopes.-", "1 to 64 of A-Z, a-z, 0-9 and inner . _ -"]],
+    ],
+    [
+      "a list",
+      Document,
+      { extends: Array(11).fill("a") },
+      [
+        ["extends", "at most 10 items"],
+        ["extends", "must not name anything twice"],
+      ],
+    ],
+    ["an item", Document, { extends: ["a", ""] }, [["extends.1", "1 to 64 of A-Z, a-z, 0-9 and inner . _ -"]]],
+    [
+      "a day that is none",
+      NewOperator,
+      { name: "a", role: "owner", expires: "2026-02-30T00:00:00Z" },
+      [["expires", "a time in UTC such as 2026-11-22T10:00:00Z, on a day that exists"]],
+    ],
+    [
+      "a kind of content that is none",
+      Document,
+      prompt({ type: "sound" }),
+      [["prompts.p.messages.0.content.type", "one of text, image, resource"]],
+    ],
+    ["content without a kind", Document, prompt({ text: "x" }), [["prompts.p.messages.0.content.type", "is required"]]],
+    [
+      "content of another kind",
+      Document,
+      prompt({ type: "text", uri: "a:b" }),
+      [
+        ["prompts.p.messages.0.content.text", "is required"],
+        ["prompts.p.messages.0.content.uri", "is not known here"],
+      ],
+    ],
+    [
+      "several members",
+      Document,
+      { mode: 1, colour: 1, limits: { keys: -1 } },
+      [
+        ["mode", "expected string, received number"],
+        ["colour", "is not known here"],
+        ["limits.keys", "at least 0"],
+      ],
+    ],
+  ])("with %s is said, and nothing else", (_what, shape, value, said) => {
+    expect(faults(shape, value)).toEqual(said);
+  });
+
+  it("counts characters, not halves of them", () => {
+    expect(faults(Document, { title: "😀".repeat(2000) })).toEqual([]);
+    expect(faults(Document, { title: "😀".repeat(2001) })).toEqual([["title", "at most 2000 characters"]]);
+  });
+
+  it("is said a hundred times at most, however much of it there is", () => {
+    const unknown = Object.fromEntries(Array.from({ length: 200_000 }, (_, at) => [`k${at}`, 1]));
+    const found = faults(NewTenant, { id: "a", document: unknown });
+    expect(found).toHaveLength(100);
+    expect(found[99]).toEqual(["document.k99", "is not known here"]);
+  });
+
+  it("is not looked for in what is too long already", () => {
+    expect(faults(Document, { allowedOrigins: Array.from({ length: 200_000 }, (_, at) => at) })).toEqual([
+      ["allowedOrigins", "at most 100 items"],
+    ]);
+  });
+});
+
+/** What the validator of tools does not know, or means otherwise. */
+const OURS = new Set(["format", "x-maxBytes", "x-uniqueBy"]);
+
+function standard(shape: unknown): unknown {
+  if (Array.isArray(shape)) return shape.map(standard);
+  if (!isObject(shape)) return shape;
+  return Object.fromEntries(
+    Object.entries(shape).flatMap(([key, value]) =>
+      OURS.has(key) && typeof value !== "object" ? [] : [[key, standard(value)]],
+    ),
+  );
+}
+
+/** A document in which every member is there: made at random, one of them is nearly always wrong. */
+const WHOLE = {
+  title: "T",
+  description: "D",
+  instructions: "I",
+  mode: "open",
+  outage: "stale",
+  outageSeconds: 10,
+  maxStalenessMs: 50,
+  allowedOrigins: ["https://a.example"],
+  limits: { bodyBytes: 1024, resources: 0, resourceBytes: 0, keys: 10_000 },
+  search: true,
+  tools: { "a*": { enabled: false, config: [{ any: null }] } },
+  scopes: { s: { description: "S", tools: ["a"], prompts: [], resources: ["note://*"] } },
+  profiles: {
+    p: {
+      title: "P",
+      tools: { allow: ["a"], deny: ["b"], rename: { a: { name: "c", title: "C" } } },
+      prompts: {},
+      resources: { allow: ["note://*"] },
+      search: false,
+    },
+  },
+  prompts: {
+    q: {
+      title: "Q",
+      arguments: [{ name: "a", required: true }, { name: "b" }],
+      messages: [
+        { role: "user", content: { type: "text", text: "{{a}}" } },
+        { role: "assistant", content: { type: "image", data: "AAAA", mimeType: "image/png" } },
+        { role: "user", content: { type: "resource", uri: "note://{{b}}" } },
+      ],
+    },
+  },
+  retirementDays: 1.5,
+};
+
+const WORDS = ["a", "demo", "A b", "text", "", "a*"];
+const ODD = [null, 1, -1, 1e9, 0.5, "", "A b", "x".repeat(300), true, [], ["a", "a"], {}, { a: {} }, { type: "text" }];
+
+/** The value with one member, somewhere in it, that is another, absent or one too many. */
+function spoiled(value: unknown, draw: () => number): unknown {
+  const odd = ODD[draw() % ODD.length];
+  if (!isObject(value) && !Array.isArray(value)) return odd;
+  const names = Object.keys(value);
+  const name = names[draw() % names.length];
+  if (name === undefined || draw() % 4 === 0)
+    return Array.isArray(value) ? [...(value as unknown[]), odd] : { ...value, more: odd };
+  const copy = structuredClone(value) as Record<string, unknown>;
+  if (draw() % 8 === 0 && !Array.isArray(value)) delete copy[name];
+  else copy[name] = spoiled(copy[name], draw);
+  return copy;
+}
+
+describe("every shape of the contract", () => {
+  it("has no keyword that would be left out", () => {
+    const KNOWN =
+      /^(type|enum|const|(min|max)(Length|Items|imum)|maxProperties|pattern|format|items|uniqueItems|properties|required|propertyNames|additionalProperties|oneOf|default|description|example|x-(rule|uniqueBy|maxBytes))$/;
+    const walk = (shape: JsonObject): string[] =>
+      Object.entries(shape).flatMap(([keyword, value]) => {
+        if (!KNOWN.test(keyword)) return [keyword];
+        if (keyword === "properties") return Object.values(value as Record<string, JsonObject>).flatMap(walk);
+        return [value].flat().filter(isObject).flatMap(walk);
+      });
+    expect(shapes.flatMap(([, shape]) => walk(shape as JsonObject))).toEqual([]);
+  });
+
+  it.each(shapes)("takes and refuses what JSON Schema does: %s", (_name, shape) => {
+    const plain = standard(shape) as Shape;
+    const violationsOf = compileJsonSchema(plain as JsonObject);
+    const draws: Arbitrary<readonly [unknown, number]> = record({
+      value: samplesOf(plain as JsonObject, {}, WORDS),
+      seed: constantFrom(...Array(997).keys()),
+    }).map(({ value, seed }) => [value, seed]);
+    const verdicts = new Set<boolean>();
+    for (const [value, seed] of sample(draws, { numRuns: 60, seed: 24 })) {
+      let at = seed;
+      const draw = () => (at = (at * 1103515245 + 12345) % 2147483648);
+      const good = shape === Document || shape === BaseDocument ? WHOLE : value;
+      for (const one of [good, value, spoiled(good, draw), spoiled(value, draw), spoiled(spoiled(value, draw), draw)]) {
+        const valid = violationsOf(one).length === 0;
+        expect([faults(plain, one).length === 0, one]).toEqual([valid, one]);
+        verdicts.add(valid);
+      }
+    }
+    expect(verdicts).toEqual(new Set([true, false]));
+  });
+});
