@@ -6,6 +6,6 @@ import { config, type $ZodType } from "zod/v4/core";
 import { bringMiniWriter } from "./calls/schema.ts";
 import { writeZod } from "./calls/zod-json-schema.ts";
 
-bringMiniWriter((schema) => writeZod(schema as unknown as $ZodType, "input"));
+bringMiniWriter((schema) => writeZod(schema as unknown as $ZodType));
 // As in zod itself, texts that the author has set are kept.
 if (!config().localeError) config(en());

@@ -1,6 +1,6 @@
-// Owns zod schemas as JSON Schema, for those that cannot write themselves (zod/mini) and for the admin API's
-// description. Refuses, by member, what JSON cannot say. Decision 0019 says why zod's own writer, with which a test
-// compares this one, is not used.
+// Owns zod schemas as JSON Schema, for those that cannot write themselves (zod/mini): what may be sent, before zod makes
+// something else of it. Refuses, by member, what JSON cannot say. Decision 0019 says why zod's own writer, with which a
+// test compares this one, is not used.
 // https://zod.dev/library-authors
 
 import { globalRegistry, type $ZodType, type $ZodTypes } from "zod/v4/core";
@@ -9,20 +9,14 @@ import { numberKeywords, patternsOf, sizesOf, stringKeywords } from "./zod-check
 
 type Json = Record<string, unknown>;
 
-/** "input": what may be sent; "output": what is answered, in which members with a default are always there. */
-export type Direction = "input" | "output";
-
-/** Where authors registered what else a schema says: title, description, id, any further keyword. */
-export type Metadata = { get(schema: $ZodType): Readonly<Record<string, unknown>> | undefined };
-
 /** `$defs` has, by name, the members that have an id and those that contain themselves. */
 export interface WrittenSchema extends Json {
   readonly $defs?: Readonly<Record<string, Json>>;
 }
 
 /** Throws a TypeError that names the member that has no JSON Schema. */
-export function writeZod(schema: $ZodType, io: Direction, metadata: Metadata = globalRegistry): WrittenSchema {
-  const writer = new Writer(schema, io, metadata);
+export function writeZod(schema: $ZodType): WrittenSchema {
+  const writer = new Writer(schema);
   const json = writer.write(schema, []);
   return writer.defs.size === 0 ? json : { ...json, $defs: Object.fromEntries(writer.defs) };
 }
@@ -32,7 +26,6 @@ type Member = readonly string[];
 class Writer {
   /** What is written under `$defs`, by name. A map, in which no name is one that every object has. */
   readonly defs = new Map<string, Json>();
-  readonly io: Direction;
   /** How many members were written so far whose input is not of their output's type. */
   transforms = 0;
   /** The name of each schema that others refer to; of the outermost, where it has no id, the empty text. */
@@ -41,16 +34,14 @@ class Writer {
   /** Schemas that are being written now: one that is met again within itself becomes a reference. */
   readonly #open = new Set<$ZodType>();
   readonly #root: $ZodType;
-  readonly #metadata: Metadata;
 
-  constructor(root: $ZodType, io: Direction, metadata: Metadata) {
-    this.io = io;
+  constructor(root: $ZodType) {
     this.#root = root;
-    this.#metadata = metadata;
   }
 
   write(schema: $ZodType, at: Member): Json {
-    const { id, ...described } = this.#metadata.get(schema) ?? {};
+    // Where authors registered what else a schema says: title, description, id, any further keyword.
+    const { id, ...described }: Json = globalRegistry.get(schema) ?? {};
     if (typeof id === "string" && id !== "") {
       // Both would be listed as the first.
       if ((this.#ids.get(id) ?? schema) !== schema)
@@ -149,12 +140,8 @@ const bodies: { readonly [Type in TypeOf<$ZodTypes>]?: Body<Type> } = {
     // A default is of the output's type. Where the input has another type, no caller could send it, so it is left out.
     return writer.transforms > before ? inner : { ...inner, default: schema._zod.def.defaultValue };
   },
-  prefault: (schema, writer, at) => {
-    const inner = innerOf(schema, writer, at);
-    return writer.io === "input" ? { ...inner, default: schema._zod.def.defaultValue } : inner;
-  },
+  prefault: (schema, writer, at) => ({ ...innerOf(schema, writer, at), default: schema._zod.def.defaultValue }),
   pipe: ({ _zod: { def } }, writer, at) => {
-    if (writer.io === "output") return writer.write(def.out, at);
     writer.transforms += 1;
     return writer.write(def.in._zod.def.type === "transform" ? def.out : def.in, at);
   },
@@ -219,7 +206,7 @@ function membersOf(side: Json): Json {
 
 function tupleOf(...[schema, writer, at]: Parameters<Body<"tuple">>): Json {
   const { items, rest } = schema._zod.def;
-  const minItems = items.findLastIndex((item) => !mayLack(item, writer.io)) + 1;
+  const minItems = items.findLastIndex((item) => !mayLack(item)) + 1;
   return {
     type: "array",
     prefixItems: items.map((item, index) => writer.write(item, [...at, String(index)])),
@@ -233,7 +220,7 @@ function tupleOf(...[schema, writer, at]: Parameters<Body<"tuple">>): Json {
 function objectOf(...[{ _zod }, writer, at]: Parameters<Body<"object">>): Json {
   const { shape, catchall } = _zod.def;
   const members = Object.entries(shape);
-  const required = members.flatMap(([key, member]) => (mayLack(member, writer.io) ? [] : [key]));
+  const required = members.flatMap(([key, member]) => (mayLack(member) ? [] : [key]));
   return {
     type: "object",
     properties: Object.fromEntries(members.map(([key, member]) => [key, writer.write(member, [...at, key])])),
@@ -242,9 +229,9 @@ function objectOf(...[{ _zod }, writer, at]: Parameters<Body<"object">>): Json {
   };
 }
 
-/** zod drops members that an object does not name, so a request may carry more of them, and an answer has none. */
+/** zod drops members that an object does not name, so a request may carry more of them. */
 function furtherMembers(catchall: $ZodType | undefined, writer: Writer, at: Member): Json {
-  if (catchall === undefined) return writer.io === "output" ? { additionalProperties: false } : {};
+  if (catchall === undefined) return {};
   return { additionalProperties: catchall._zod.def.type === "never" ? false : writer.write(catchall, at) };
 }
 
@@ -254,7 +241,7 @@ function recordOf(...[{ _zod }, writer, at]: Parameters<Body<"record">>): Json {
   const additionalProperties = writer.write(valueType, at);
   // A loose record lets keys of another form pass with any value, so nothing is said of its members.
   if (mode === "loose") return { type: "object" };
-  const all = partial || (writer.io === "input" && mayLack(valueType, "input")) ? undefined : keyType._zod.values;
+  const all = partial || mayLack(valueType) ? undefined : keyType._zod.values;
   return {
     type: "object",
     // A key that is a number is text in JSON.
@@ -268,10 +255,9 @@ function recordOf(...[{ _zod }, writer, at]: Parameters<Body<"record">>): Json {
  * Whether a member may be absent. For zod, one with `catch` or a preprocess may, because these mend an absent value
  * too. Callers are told what holds of the schema under it.
  */
-function mayLack(schema: $ZodType, io: Direction): boolean {
-  if (io === "output") return schema._zod.optout !== undefined;
+function mayLack(schema: $ZodType): boolean {
   const { def } = (schema as $ZodTypes)._zod;
-  if (def.type === "catch") return mayLack(def.innerType, io);
-  if (def.type === "pipe" && def.in._zod.def.type === "transform") return mayLack(def.out, io);
+  if (def.type === "catch") return mayLack(def.innerType);
+  if (def.type === "pipe" && def.in._zod.def.type === "transform") return mayLack(def.out);
   return schema._zod.optin !== undefined;
 }
