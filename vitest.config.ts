@@ -65,7 +65,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "node",
       include: [
-        "test/{protocol,mcp-client,support,demo,clients,bench}/**/*.test.ts",
+        "test/{protocol,mcp-client,limits,support,demo,clients,bench}/**/*.test.ts",
         "test/conformance/verdict.test.ts",
         "test/*.test.ts",
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),

@@ -57,4 +57,6 @@ export type {
   SourceState,
 } from "./protocol/source.ts";
 
+export type { LimitName, Limits } from "./tenants/document/tenant-document.ts";
+
 export type TenantDefinition = Definition<NewResource>;

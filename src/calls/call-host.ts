@@ -2,7 +2,8 @@
 
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { Limits, Patterns } from "../tenants/document/tenant-document.ts";
+import type { LimitsInForce } from "../limits/limit-table.ts";
+import type { Patterns } from "../tenants/document/tenant-document.ts";
 import type { TenantStub } from "../tenants/authority/tables.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -37,7 +38,7 @@ export interface Sight {
   /** Whether what is read through the view may be shared by clients of other principals. */
   readonly cacheScope: CacheHint["cacheScope"];
   /** How much the tenant may store. */
-  readonly limits: Limits;
+  readonly limits: LimitsInForce;
   /** The tenant's configuration of a tool, frozen; undefined where there is none. */
   configOf(tool: string): unknown;
 }

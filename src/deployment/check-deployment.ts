@@ -5,6 +5,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
 import { checkResource } from "../content/store/open-store.ts";
+import { limitFault } from "../limits/limit-table.ts";
 import { nearest } from "../protocol/nearest.ts";
 import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Bindings, Deployment, Feature } from "./deployment.ts";
@@ -19,6 +20,8 @@ export function checkDeployment({ catalog, tenants, features, defaultTenant }: D
     "feature",
     features.map(({ name }) => name),
   );
+  const fault = limitFault(catalog.limits ?? {}, "author");
+  if (fault !== undefined) throw new TypeError(`limits: ${fault}`);
   for (const { id, definition } of tenants.values()) if (definition) checkTenant(id, definition, names);
   // A feature with routes may bring an API by which the tenant is made later.
   const canBeMade = features.some(({ routes }) => routes);
@@ -47,6 +50,8 @@ function refuseTwice(what: string, names: readonly string[]): void {
 
 /** Checks names only: a pattern may match nothing yet. */
 function checkTenant(id: string, definition: TenantDefinitionOf<NewResource>, names: Names): void {
+  const fault = limitFault(definition.limits ?? {}, "tenant");
+  if (fault !== undefined) throw new TypeError(`tenant "${id}": limits: ${fault}`);
   checkSeed(id, definition);
   for (const kind of ["tools", "prompts", "resources"] as const) {
     const missing = definition[kind]?.find((name) => !/[*?]/.test(name) && !names[kind].includes(name));

@@ -2,19 +2,20 @@
 
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { credentialOf } from "../auth/credential.ts";
+import { credentialOf, memoOf, type Credential } from "../auth/credential.ts";
 import { hostAllowed, originAllowed } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Bindings, Deployment, FeatureRoutes } from "../deployment/deployment.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import { validSnapshot } from "../tenants/isolate/snapshot.ts";
+import { lastSnapshot, validSnapshot } from "../tenants/isolate/snapshot.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
 import { enter, hold, unknownTenant } from "./enter.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
+import { refusal, refusedAddress } from "./limit-messages.ts";
 import { handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { requestIdOf } from "./on-error.ts";
@@ -110,6 +111,8 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   if (!address) return respondUnknown(deployment, request);
   // 2. The tenant; unknown names wake nothing.
   const credential = credentialOf(request.headers.get("authorization"));
+  const refused = isKnownHere(deployment, address.tenant, credential) ? undefined : refusedAddress(deployment, request);
+  if (refused) return respondFailure(era, undefined, refused);
   const found = await findTenant(env, deployment.tenants, address.tenant);
   const { tenant } = found;
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
@@ -124,6 +127,13 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   const response =
     request.method === "POST" ? await handlePost(visit, bodyLimit(env, address.tenant)) : await answerOther(visit);
   return withOrigin(response, origin);
+}
+
+/** Whether neither the directory nor an authority would be asked who this is. */
+function isKnownHere({ tenants }: Deployment, id: string, credential: Credential): boolean {
+  const memo = memoOf(credential);
+  const last = lastSnapshot(id);
+  return memo === undefined ? last !== undefined || tenants.has(id) : (last?.keys.get(memo) ?? null) !== null;
 }
 
 async function tenantAllows(
@@ -145,7 +155,7 @@ async function answerOther(visit: Visit): Promise<Response> {
   const { request, knock, deployment } = visit;
   const era = eraOf(request);
   const entered = await enter(visit);
-  if (isFailure(entered)) return respondFailure(era, undefined, entered);
+  if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
   const { view, tenant } = entered;
   if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
     return connectPage(request, { id: tenant, mount: deployment.path, path: knock.path, ...view.server }, view);

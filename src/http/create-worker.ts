@@ -17,6 +17,7 @@ import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+import type { Limits } from "../tenants/document/tenant-document.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
 import { createStoredRuns, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
@@ -35,6 +36,8 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
   readonly tools?: readonly Tool[];
   readonly prompts?: readonly Prompt[];
   readonly resources?: readonly (Resource | ResourceTemplate)[];
+  /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
+  readonly limits?: Limits;
   /** By tenant id. When absent there is one open tenant, `demo`, with everything. */
   readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource>>>;
   /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
@@ -135,6 +138,7 @@ function deploymentOf(options: WorkerOptions): Deployment {
     catalog: {
       server: serverInfo(options),
       instructions: options.instructions,
+      limits: options.limits,
       tools: options.tools ?? [],
       prompts: options.prompts ?? [],
       resources: options.resources ?? [],

@@ -8,6 +8,7 @@ import type { ResourceStore } from "../calls/resource-store.ts";
 import { ViewBackend } from "../content/serve/backend.ts";
 import type { View } from "../content/serve/view.ts";
 import { resourcesUnder } from "../content/store/view-store.ts";
+import type { LimitsInForce } from "../limits/limit-table.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -92,6 +93,9 @@ export class Entered implements CallHost, SessionCaller {
   }
   get sight(): View {
     return this.view;
+  }
+  get limits(): LimitsInForce {
+    return this.view.limits;
   }
   get env(): Visit["env"] {
     return this.visit.env;

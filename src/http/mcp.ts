@@ -4,7 +4,7 @@ import type { Call } from "../protocol/call.ts";
 import { classify, type InboundHeaders } from "../protocol/classify.ts";
 import { DIALECT_2026 } from "../protocol/era.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import type { JsonObject, RpcRequest } from "../protocol/jsonrpc.ts";
+import { parseMessage, type EchoId, type JsonObject, type RpcRequest } from "../protocol/jsonrpc.ts";
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
@@ -16,6 +16,7 @@ import { enter, hold } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { answer2025 } from "./era-2025/answers.ts";
 import { answerPosted, postedTo } from "./era-2025/posted.ts";
+import { limitMessages, refusal, wholly, type Limited } from "./limit-messages.ts";
 import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
 import { requestSink, RequestStream } from "./request-stream.ts";
@@ -37,7 +38,7 @@ export async function handlePost(visit: Visit, maxBodyBytes: number): Promise<Re
     // 3. Who calls. Before this, nothing that was sent is answered.
     const entering = enterAfterBody(visit, asked instanceof Promise ? await asked : asked);
     const entered = entering instanceof Promise ? await entering : entering;
-    if (isFailure(entered)) return respondFailure(era, undefined, entered);
+    if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
     const parsed = isFailure(body) ? body : parseJson(body.text);
     if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
     return inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
@@ -56,9 +57,15 @@ function enterAfterBody(visit: Visit, held: Snapshot | Failure): ReturnType<type
 
 async function answerBody(entered: Entered, accepted: Accepted, body: ParsedBody): Promise<Response> {
   const { request } = entered.visit;
+  // 4. Every message counts towards the limits.
+  const taken = limitMessages(entered, body.value);
+  const limited = taken instanceof Promise ? await taken : taken;
   const session = postedTo(request, eraOf(request));
+  // The answers to a batch on another connection are not here, so it is taken or refused as a whole.
+  const refused = session !== null || !Array.isArray(body.value) ? wholly(limited) : undefined;
+  if (refused) return respondFailure(eraOf(request), askedBy(body.value), refused);
   if (session !== null) return answerPosted(entered, session, body);
-  // 4. Which era, which dialect, or why not.
+  // 5. Which era, which dialect, or why not.
   const inbound = inboundOf(request.headers);
   const classified = classify(body.value, inbound);
   switch (classified.kind) {
@@ -66,13 +73,23 @@ async function answerBody(entered: Entered, accepted: Accepted, body: ParsedBody
       return respondFailure(classified.era, classified.id, classified.failure);
     case "ignored":
       return respondAccepted();
-    // 5. The answer, in its era.
+    // 6. The answer, in its era.
     case "request2026":
       return answer2026(entered, accepted, classified);
     case "message2025":
     case "batch2025":
-      return answer2025(entered, classified, { inbound, streams: accepted.stream });
+      return answer2025(entered, classified, { inbound, streams: accepted.stream, limited: eachOf(limited) });
   }
+}
+
+/** The id of a request that is refused before it is classified. */
+function askedBy(value: unknown): EchoId {
+  const message = parseMessage(value);
+  return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
+}
+
+function eachOf(limited: Limited): readonly (Failure | undefined)[] {
+  return Array.isArray(limited) ? (limited as readonly (Failure | undefined)[]) : [];
 }
 
 function inboundOf(headers: Headers): InboundHeaders {

@@ -3,7 +3,7 @@
 import type { Answer } from "../protocol/dispatch.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
 import { REVISION_2026, type Era } from "../protocol/era.ts";
-import type { Failure } from "../protocol/errors.ts";
+import type { Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
 import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
@@ -29,14 +29,22 @@ export function eraOf(request: Request): Era {
   return request.headers.get("mcp-protocol-version") === REVISION_2026 ? "2026" : "2025";
 }
 
-export function respondAnswer({ json, status, retryAfter }: Answer): Response {
+export function respondAnswer({ json, status, retryAfter, met }: Answer): Response {
   if (status === 200 && retryAfter === undefined) return new Response(json, JSON_INIT);
   const headers = {
     ...JSON_HEADERS,
     ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
     ...(status === 401 ? CHALLENGE : {}),
+    ...(met === undefined ? {} : limitHeaders(met, retryAfter)),
   };
   return new Response(json, { status, headers });
+}
+
+/** https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html */
+function limitHeaders({ name, most, seconds }: MetLimit, retryAfter: number | undefined): Record<string, string> {
+  const window = seconds === undefined ? "" : `;w=${seconds}`;
+  const reset = retryAfter === undefined ? "" : `;t=${retryAfter}`;
+  return { "ratelimit-policy": `"${name}";q=${most}${window}`, ratelimit: `"${name}";r=0${reset}` };
 }
 
 export function respondFailure(era: Era, id: EchoId, failure: Failure): Response {

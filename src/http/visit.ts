@@ -5,6 +5,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
+import { addressOf } from "../limits/address.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { createDoors, type Doors, type StreamEnv } from "../sessions/doors.ts";
@@ -14,8 +15,13 @@ import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { HostEnv } from "./find-tenant.ts";
 
+export interface LimitEnv {
+  /** Optional: Cloudflare's limiter, which all isolates of a location share. See wrangler.toml. */
+  readonly RATE_LIMITS?: RateLimit;
+}
+
 /** What a Worker must bind; see wrangler.toml. A feature may want more. */
-export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv {
+export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv, LimitEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** Bytes; 4 MiB when unset. */
@@ -50,6 +56,7 @@ export class Visit {
   readonly knock: Knock;
   readonly #ctx: Invocation["ctx"];
   #doors: Doors | undefined;
+  #address: string | undefined;
   /** The size of the body; 0 until it was read. */
   bodyBytes = 0;
 
@@ -63,6 +70,11 @@ export class Visit {
 
   get tenant(): string {
     return this.knock.tenant;
+  }
+
+  /** By which callers without a credential are told apart. */
+  get address(): string {
+    return (this.#address ??= addressOf(this.request.headers));
   }
 
   get placement(): Placement {

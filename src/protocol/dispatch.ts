@@ -6,7 +6,7 @@ import type { Call } from "./call.ts";
 import type { ServerInfo } from "./definition.ts";
 import { Encoded, type CallOutcome, type Complete } from "./outcome.ts";
 import type { Dialect, Era } from "./era.ts";
-import { ERRORS, errorCode, errorStatus, failure, type Failure } from "./errors.ts";
+import { ERRORS, errorCode, errorStatus, failure, type Failure, type MetLimit } from "./errors.ts";
 import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
 import { META } from "./meta.ts";
 import { complete } from "./methods/completion.ts";
@@ -54,6 +54,7 @@ export interface Answer {
   readonly json: string;
   readonly status: number;
   readonly retryAfter?: number;
+  readonly met?: MetLimit;
 }
 
 export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Dialect, server: ServerInfo): Answer {
@@ -84,6 +85,7 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
     json: errorResponse(shown, errorCode(fault.error, era), message, fault.data),
     status: errorStatus(fault.error, era),
     ...(fault.retryAfter === undefined ? {} : { retryAfter: fault.retryAfter }),
+    ...(fault.met === undefined ? {} : { met: fault.met }),
   };
 }
 

@@ -45,6 +45,7 @@ export const ERRORS = {
   notAcceptable: { code: -32600, status: 406, message: "Accept must allow application/json or text/event-stream" },
   tooLarge: { code: -32600, status: 413, message: "Request body too large" },
   unsupportedMediaType: { code: -32600, status: 415, message: "Content-Type must be application/json" },
+  limited: { code: { "2025": -32005, "2026": -32603 }, status: 429, message: "Too many requests" },
   unavailable: { code: -32603, status: 503, message: "Service unavailable" },
 } as const satisfies Record<string, ErrorRow>;
 
@@ -57,6 +58,15 @@ export interface Failure {
   readonly message?: string;
   readonly data?: unknown;
   readonly retryAfter?: number;
+  /** Which limit was met, for the headers of the answer. */
+  readonly met?: MetLimit;
+}
+
+/** A limit that somebody met. `seconds`: the time for which it counts; absent where it counts what is there at once. */
+export interface MetLimit {
+  readonly name: string;
+  readonly most: number;
+  readonly seconds?: number;
 }
 
 export function failure(error: ErrorKey, message?: string, data?: unknown): Failure {

@@ -68,6 +68,28 @@ describe.each(ERAS)("a tool that takes too long in era $era", ({ era, revision }
   }, 10_000);
 });
 
+describe.each(ERAS)("a tenant with a limit of 6 messages a minute in era $era", ({ era, revision }) => {
+  test("answers 429 with Retry-After to the message after the limit, and nobody else is affected", async () => {
+    const { method, params } = messageOf("001:148 rate limiting") as { method: string; params: Json };
+    const client = await clientOf(revision, `${origin}/mcp/narrow-${era}`);
+    // A session begins with two messages.
+    const within = era === "2025" ? 4 : 6;
+    for (let sent = 0; sent < within; sent += 1) expect((await client.request(method, params)).status).toBe(200);
+    const over = await client.request(method, params);
+    expect(over.status).toBe(429);
+    expect(over.error).toMatchObject({
+      code: era === "2025" ? -32005 : -32603,
+      message: expect.stringContaining("addressMessages allows 6 a minute"),
+      data: { limit: "addressMessages", most: 6 },
+    });
+    expect(Number(over.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(over.headers.get("ratelimit-policy")).toBe('"addressMessages";q=6;w=60');
+    expect(over.headers.get("ratelimit")).toMatch(/^"addressMessages";r=0;t=\d+$/);
+    const other = await clientOf(revision, `${origin}/mcp/narrow-other-${era}`);
+    expect((await other.request(method, params)).status).toBe(200);
+  });
+});
+
 describe.each(ERAS)("the time of a resource in era $era", ({ revision }) => {
   test("is ISO 8601 in UTC: as it was given, or when it was written", async () => {
     const { result } = await (await clientOf(revision, flow)).request("resources/list");

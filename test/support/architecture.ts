@@ -14,6 +14,7 @@ const RANKS = [
   "telemetry",
   "auth",
   "tenants",
+  "limits",
   "calls",
   "content",
   "streams",

@@ -1,6 +1,7 @@
 // Owns what a Worker's author wrote in code, for all of its tenants. Refuses to know which tenant has which part.
 
 import type { ServerInfo } from "../../protocol/definition.ts";
+import type { Limits } from "../../tenants/document/tenant-document.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Resource, ResourceTemplate } from "./resource.ts";
 import type { Tool } from "./tool.ts";
@@ -8,6 +9,8 @@ import type { Tool } from "./tool.ts";
 export interface Catalog {
   readonly server: ServerInfo;
   readonly instructions: string | undefined;
+  /** What holds for every tenant whose document says nothing else. */
+  readonly limits?: Limits | undefined;
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
   readonly resources: readonly (Resource | ResourceTemplate)[];

@@ -4,6 +4,7 @@
 import type { CallHost, Sight } from "../../calls/call-host.ts";
 import type { Definitions } from "../../protocol/backend.ts";
 import type { PromptDefinition, ServerInfo, ToolDefinition } from "../../protocol/definition.ts";
+import { limitsInForce } from "../../limits/limit-table.ts";
 import type { Failure } from "../../protocol/errors.ts";
 import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
@@ -63,7 +64,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     sources,
     missing,
     meta: missingMeta(missing),
-    limits: document.limits ?? {},
+    limits: limitsInForce(catalog.limits, document.limits),
     configOf: (tool) => frozen(settingOf(document, tool)?.setting.config),
   };
 }

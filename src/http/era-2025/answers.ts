@@ -44,6 +44,8 @@ export interface Posting {
   readonly inbound: InboundHeaders;
   /** The client accepts text/event-stream. */
   readonly streams: boolean;
+  /** Of a batch: what is over a limit, at the place of its message. */
+  readonly limited: readonly (Failure | undefined)[];
 }
 
 export async function answer2025(entered: Entered, classified: Classified2025, posting: Posting): Promise<Response> {
@@ -58,14 +60,14 @@ export async function answer2025(entered: Entered, classified: Classified2025, p
 async function answerClassified(
   entered: Entered,
   classified: Classified2025,
-  { inbound, streams }: Posting,
+  { inbound, streams, limited }: Posting,
 ): Promise<Response> {
   if (classified.kind === "message2025" && isInitialize(classified.message)) {
     return answerInitialize(entered, classified.message);
   }
   const session = inbound.session === null ? null : await findSession(entered, inbound.session);
   if (session === undefined) return respondFailure("2025", idOf(classified), failure("sessionNotFound"));
-  if (classified.kind === "batch2025") return answerBatch(entered, classified.messages, { session, inbound });
+  if (classified.kind === "batch2025") return answerBatch(entered, classified.messages, { session, inbound, limited });
   const { message } = classified;
   if (message.kind !== "request") return hear(entered, message, session);
   const call = call2025(entered, message, session?.dialect ?? classified.dialect, session);
@@ -114,13 +116,23 @@ async function answerInitialize(entered: Entered, message: RpcRequest): Promise<
 async function answerBatch(
   entered: Entered,
   messages: readonly RpcMessage[],
-  { session, inbound: { version } }: { readonly session: Session | null; readonly inbound: InboundHeaders },
+  { session, inbound: { version }, limited }: Omit<Posting, "streams"> & { readonly session: Session | null },
 ): Promise<Response> {
   const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
   if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
-  const json = await runBatch(entered, messages, { session, dialect });
+  const json = await runBatch(entered, messages, { session, dialect, limited });
   if (json === undefined) return respondAccepted();
-  return isFailure(json) ? respondFailure("2025", undefined, json) : respondAnswer({ json, status: 200 });
+  if (isFailure(json)) return respondFailure("2025", undefined, json);
+  const [first] = limited;
+  if (!first || limited.includes(undefined)) return respondAnswer({ json, status: 200 });
+  // Nothing was answered, so the status says it too.
+  return respondAnswer({ ...encodeFailure(undefined, first, "2025"), json });
+}
+
+interface BatchContext {
+  readonly session: Session | null;
+  readonly dialect: Dialect;
+  readonly limited?: Posting["limited"];
 }
 
 /**
@@ -130,13 +142,15 @@ async function answerBatch(
 export async function runBatch(
   entered: Entered,
   messages: readonly RpcMessage[],
-  { session, dialect }: { readonly session: Session | null; readonly dialect: Dialect },
+  { session, dialect, limited = [] }: BatchContext,
 ): Promise<string | Failure | undefined> {
   if (!dialect.batches) {
     return failure("invalidRequest", `Invalid Request: revision ${dialect.revision} has no batches`);
   }
   const answers = await Promise.all(
-    messages.map(async (message) => {
+    messages.map(async (message, at) => {
+      const over = limited[at];
+      if (over) return message.kind === "request" ? encodeFailure(message.id, over, "2025") : undefined;
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }

@@ -16,7 +16,7 @@ import { sessionStub } from "../../sessions/session-door.ts";
 import type { RunOrder } from "../../sessions/session-object.ts";
 import type { CallRecord } from "../../sessions/stored-call.ts";
 import { persistently } from "../../streams/persistently.ts";
-import { answer } from "../answer.ts";
+import { answerCounted } from "../answer.ts";
 import { CallSink, SILENT } from "../call-sink.ts";
 import { enterPatiently } from "../enter.ts";
 import type { Entered } from "../entered.ts";
@@ -66,7 +66,7 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
   );
   sink.divert(runner);
   await runner.watch();
-  const done = await answer(entered, { ...call, sink, questions: runner });
+  const done = await answerCounted(entered, { ...call, sink, questions: runner });
   await sink.finish(done.json);
 }
 

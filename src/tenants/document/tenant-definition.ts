@@ -1,6 +1,6 @@
 // Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
 
-import { MAX_STALENESS_MS, type TenantDocument } from "./tenant-document.ts";
+import { MAX_STALENESS_MS, type Limits, type TenantDocument } from "./tenant-document.ts";
 import { checkMembers, given } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
@@ -22,6 +22,8 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly seed?: () => readonly Seed[];
   /** What a tool reads as `ctx.config`, by the tool's name. It is frozen when it is first read. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Instead of the numbers that hold for every tenant of the Worker. */
+  readonly limits?: Limits;
   /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
   readonly maxStalenessMs?: number;
 }
@@ -39,9 +41,8 @@ export interface Tenant<Seed = unknown> {
 const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
-const MEMBERS = "title description instructions mode tools prompts resources search seed config maxStalenessMs".split(
-  " ",
-);
+const MEMBERS =
+  "title description instructions mode tools prompts resources search seed config limits maxStalenessMs".split(" ");
 
 export function isTenantId(id: string): boolean {
   return ID.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");

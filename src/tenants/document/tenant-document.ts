@@ -68,11 +68,30 @@ export interface PromptDocument {
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: PromptContent }[];
 }
 
-export interface Limits {
-  readonly bodyBytes?: number;
-  readonly resources?: number;
-  readonly resourceBytes?: number;
-  readonly keys?: number;
+/** What may be limited: src/limits/limit-table.ts says of each what it counts, and how far it goes. */
+export type LimitName =
+  | "tenantMessages"
+  | "principalMessages"
+  | "toolCalls"
+  | "addressMessages"
+  | "addressToolCalls"
+  | "addressRefusals"
+  | "dailyToolCalls"
+  | "principalDailyToolCalls"
+  | "concurrentCalls"
+  | "streams"
+  | "sessions"
+  | "tenantSessions"
+  | "bodyBytes"
+  | "resultBytes"
+  | "resourceBytes"
+  | "storedBytes"
+  | "resources"
+  | "keys";
+
+export interface Limits extends Readonly<Partial<Record<LimitName, number>>> {
+  /** Whether no more than the daily limits is ever served, at the price of waiting for the authority near their end. */
+  readonly exact?: boolean;
 }
 
 export type Mode = "open" | "key";

@@ -1,5 +1,6 @@
 // The store as one view may use it: what the view hides is not there, and hides nothing that lies behind it.
 
+import { limitsInForce } from "../../../src/limits/limit-table.ts";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ViewBackend } from "../../../src/content/serve/backend.ts";
@@ -18,7 +19,7 @@ import { putOf } from "../../support/worker/resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const storeOf = ({ id, stub }: FreshTenant) => openStore(id, remote(stub, contentTables), env.BODIES);
-const SIGHT = { cacheScope: "private", limits: {}, configOf: () => undefined } as const;
+const SIGHT = { cacheScope: "private", limits: limitsInForce(), configOf: () => undefined } as const;
 const seenStore = ({ id, stub }: FreshTenant) =>
   resourcesUnder(
     {

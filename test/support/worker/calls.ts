@@ -1,5 +1,6 @@
 // Owns requests as the protocol hands them to a backend, for a tenant on real bindings. Refuses assertions.
 
+import { limitsInForce } from "../../../src/limits/limit-table.ts";
 import { env } from "cloudflare:workers";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
 import type { CallHost, Sight } from "../../../src/calls/call-host.ts";
@@ -49,7 +50,7 @@ export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {})
   const sight: Sight = about.sight ?? {
     cacheScope: "public",
     sees: () => true,
-    limits: {},
+    limits: limitsInForce(),
     configOf: () => undefined,
   };
   return {

@@ -1,0 +1,39 @@
+// Owns counting what a caller has running at once. The platform may drop an invocation without a word, so what began
+// long ago counts no more: nobody is locked out by calls that never said that they ended. Pure.
+
+/** What began in the last two to three of these counts. */
+const WINDOW_MS = 60_000;
+const WINDOWS = 3;
+
+export class InUse {
+  readonly #counts = [0, 0, 0];
+  #window = 0;
+
+  /** A ticket for `end`; undefined: as many are running as may. */
+  begin(most: number, now: number): number | undefined {
+    this.#roll(Math.floor(now / WINDOW_MS));
+    if (this.#total() >= most) return undefined;
+    this.#add(this.#window, 1);
+    return this.#window;
+  }
+
+  end(ticket: number): void {
+    if (ticket > this.#window - WINDOWS) this.#add(ticket, -1);
+  }
+
+  #add(window: number, count: number): void {
+    const at = window % WINDOWS;
+    this.#counts[at] = (this.#counts[at] ?? 0) + count;
+  }
+
+  #total(): number {
+    return this.#counts.reduce((sum, count) => sum + count, 0);
+  }
+
+  #roll(window: number): void {
+    if (window <= this.#window) return;
+    if (window - this.#window >= WINDOWS) this.#counts.fill(0);
+    else for (let next = this.#window + 1; next <= window; next += 1) this.#counts[next % WINDOWS] = 0;
+    this.#window = window;
+  }
+}
