@@ -15,7 +15,7 @@ export async function answer(entered: Entered, call: Call): Promise<Answer> {
   const { concurrentCalls } = entered.limits;
   const ticket = running.begin(concurrentCalls, Date.now());
   if (ticket === undefined) {
-    return encodeFailure(call.id, atOnceFailure("concurrentCalls", concurrentCalls), call.dialect.era);
+    return encodeFailure(call.id, atOnceFailure(entered, "concurrentCalls"), call.dialect.era);
   }
   try {
     return await answerCounted(entered, call);

@@ -15,7 +15,7 @@ import { connectPage, wantsPage } from "./connect-page.ts";
 import { enter, hold, unknownTenant } from "./enter.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
-import { refusal, refusedAddress } from "./limit-messages.ts";
+import { limitMessages, refusal, refusedAddress, wholly } from "./limit-messages.ts";
 import { handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { requestIdOf } from "./on-error.ts";
@@ -109,6 +109,9 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   // 1. Hosts, before anything is looked at.
   if (!hostAllowed(request.headers.get("host"), env)) return respondFailure(era, undefined, failure("forbiddenHost"));
   if (!address) return respondUnknown(deployment, request);
+  const origin = request.headers.get("origin");
+  const isPreflight = request.method === "OPTIONS";
+  if (isPreflight && originAllowed(origin, env)) return preflightOf(request);
   // 2. The tenant; unknown names wake nothing.
   const credential = credentialOf(request.headers.get("authorization"));
   const refused = isKnownHere(deployment, address.tenant, credential) ? undefined : refusedAddress(deployment, request);
@@ -118,11 +121,10 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
   const visit = new Visit(deployment, invocation, { ...address, credential, known });
   // 3. Origins, which a tenant may add to.
-  const origin = request.headers.get("origin");
   if (!originAllowed(origin, env) && !(await tenantAllows(visit, tenant, origin))) {
-    return respondFailure(era, undefined, failure("forbiddenOrigin"));
+    return respondFailure(era, undefined, refusal(visit, failure("forbiddenOrigin")));
   }
-  if (request.method === "OPTIONS") return preflight(origin, request.headers.get("access-control-request-headers"));
+  if (isPreflight) return preflightOf(request);
   // 4. The method.
   const response =
     request.method === "POST" ? await handlePost(visit, bodyLimit(env, address.tenant)) : await answerOther(visit);
@@ -134,6 +136,10 @@ function isKnownHere({ tenants }: Deployment, id: string, credential: Credential
   const memo = memoOf(credential);
   const last = lastSnapshot(id);
   return memo === undefined ? last !== undefined || tenants.has(id) : (last?.keys.get(memo) ?? null) !== null;
+}
+
+function preflightOf({ headers }: Request): Response {
+  return preflight(headers.get("origin"), headers.get("access-control-request-headers"));
 }
 
 async function tenantAllows(
@@ -156,6 +162,9 @@ async function answerOther(visit: Visit): Promise<Response> {
   const era = eraOf(request);
   const entered = await enter(visit);
   if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
+  const taken = limitMessages(entered, undefined);
+  const limited = wholly(taken instanceof Promise ? await taken : taken);
+  if (limited) return respondFailure(era, undefined, limited);
   const { view, tenant } = entered;
   if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
     return connectPage(request, { id: tenant, mount: deployment.path, path: knock.path, ...view.server }, view);

@@ -9,6 +9,7 @@ import type { Tool } from "../content/define/tool.ts";
 import { contentTables } from "../content/store/content-tables.ts";
 import { checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings, Deployment, Feature } from "../deployment/deployment.ts";
+import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
 import { given } from "../protocol/members.ts";
@@ -121,7 +122,7 @@ function missingExport({ exports }: ExecutionContext): string | undefined {
 
 function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([contentTables, ...features.flatMap(tablesOf)]);
+  const TenantObject = createTenantObject<Env>([contentTables, limitTables, ...features.flatMap(tablesOf)]);
   const StoredRuns = createStoredRuns(deployment);
   const own: BaseObjects = { DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));

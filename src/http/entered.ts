@@ -46,6 +46,7 @@ export class Entered implements CallHost, SessionCaller {
     this.snapshot = snapshot;
     this.principal = principal;
     this.view = view;
+    visit.limits = view.limits;
     this.#enter = enter;
   }
 

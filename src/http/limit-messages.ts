@@ -3,15 +3,16 @@
 
 import type { Deployment } from "../deployment/deployment.ts";
 import { limitsInForce, type LimitsInForce } from "../limits/limit-table.ts";
-import type { Failure } from "../protocol/errors.ts";
-import { failure } from "../protocol/errors.ts";
+import { failure, type ErrorKey, type Failure } from "../protocol/errors.ts";
 import { MAX_BATCH } from "../protocol/classify.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressOf } from "../limits/address.ts";
-import { describeMet, Limiter, type LimitedCaller, type Edge, type Met } from "../limits/limiter.ts";
+import type { DailyCaller } from "../limits/daily-shares.ts";
+import { describeMet, Limiter, type Edge, type Met } from "../limits/limiter.ts";
 import type { InUse } from "../limits/in-use.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
+import { limitDaily, noteMet } from "./daily-limits.ts";
 import type { Entered } from "./entered.ts";
 import type { LimitEnv, Visit } from "./visit.ts";
 
@@ -25,20 +26,37 @@ export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
 export function limitMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
   const caller = callerOf(entered);
   const edge = edgeOf(entered.visit);
-  if (Array.isArray(value)) return limitBatch(entered, caller, value.slice(0, MAX_BATCH), edge);
-  return settle(limiter.take(caller, toolOf(entered, value), Date.now(), edge), limitFailure);
+  if (Array.isArray(value)) return limitBatch(entered, value.slice(0, MAX_BATCH), { caller, edge });
+  const met = limitMessage(entered, value, { caller, edge });
+  if (met === undefined) return undefined;
+  return met instanceof Promise ? met.then((one) => failOf(entered, one)) : failOf(entered, met);
 }
 
-async function limitBatch(
+interface Counted {
+  readonly caller: DailyCaller;
+  readonly edge: Edge | undefined;
+}
+
+function limitMessage(
   entered: Entered,
-  caller: LimitedCaller,
-  messages: readonly unknown[],
-  edge: Edge | undefined,
-): Promise<Limited> {
+  message: unknown,
+  { caller, edge }: Counted,
+): Met | undefined | Promise<Met | undefined> {
+  const tool = toolOf(entered, message);
+  const met = limiter.take(caller, tool, Date.now(), edge);
+  if (tool === undefined) return met;
+  if (met instanceof Promise) return met.then((one) => one ?? limitDaily(entered, caller));
+  return met ?? limitDaily(entered, caller);
+}
+
+function failOf(entered: Entered, met: Met | undefined): Failure | undefined {
+  if (met) noteMet(entered, met);
+  return limitFailure(met);
+}
+
+async function limitBatch(entered: Entered, messages: readonly unknown[], counted: Counted): Promise<Limited> {
   const over: (Failure | undefined)[] = [];
-  for (const message of messages) {
-    over.push(limitFailure(await limiter.take(caller, toolOf(entered, message), Date.now(), edge)));
-  }
+  for (const message of messages) over.push(failOf(entered, await limitMessage(entered, message, counted)));
   return over.some((one) => one !== undefined) ? over : undefined;
 }
 
@@ -53,16 +71,18 @@ export function runningOf(entered: Entered): InUse {
 }
 
 /** For a limit of what is there at once. */
-export function atOnceFailure(name: LimitName, most: number, waitMs = 1000): Failure {
-  return limitFailure({ name, most, waitMs }) as Failure;
+export function atOnceFailure(entered: Entered, name: LimitName, waitMs = 1000): Failure {
+  return failOf(entered, { name, most: entered.limits[name], waitMs }) as Failure;
 }
+
+const COUNTED: ReadonlySet<ErrorKey> = new Set(["unauthorized", "unknownTenant", "forbiddenOrigin"]);
 
 /**
  * What a caller is told whose tenant or credential is none: after too many of them only that, whichever it is. Whoever
  * asks for what exists learns nothing from the count either, because both count alike.
  */
 export function refusal(visit: Visit, why: Failure): Failure {
-  if (why.error !== "unauthorized" && why.error !== "unknownTenant") return why;
+  if (!COUNTED.has(why.error)) return why;
   return limitFailure(limiter.refuse(visit.address, limitsOfAuthor(visit.deployment), Date.now())) ?? why;
 }
 
@@ -79,9 +99,9 @@ function limitsOfAuthor(deployment: Deployment): LimitsInForce {
   return limits;
 }
 
-export function callerOf({ tenant, principal, visit, limits }: Entered): LimitedCaller {
+function callerOf({ tenant, principal, visit, limits, snapshot: { created } }: Entered): DailyCaller {
   const isAnonymous = principal.kind === "anonymous";
-  return { tenant, id: isAnonymous ? visit.address : principal.id, isAnonymous, limits };
+  return { tenant, created, id: isAnonymous ? visit.address : principal.id, isAnonymous, limits };
 }
 
 /** Under the name that its source gives it: a tool has one limit under all its names. */
@@ -104,10 +124,6 @@ function limitFailure(met: Met | undefined): Failure | undefined {
     retryAfter,
     met: seconds === undefined ? { name, most } : { name, most, seconds },
   };
-}
-
-function settle<T, R>(value: T | Promise<T>, then: (value: T) => R): R | Promise<R> {
-  return value instanceof Promise ? value.then(then) : then(value);
 }
 
 const edges = new WeakMap<NonNullable<LimitEnv["RATE_LIMITS"]>, Edge>();

@@ -14,6 +14,7 @@ import { Feed, type FeedHost, type FeedState, type StreamSight } from "../stream
 import { persistently } from "../streams/persistently.ts";
 import { validSnapshot } from "../tenants/isolate/snapshot.ts";
 import { EventStream } from "./event-stream.ts";
+import { atOnceFailure } from "./limit-messages.ts";
 import type { Doors } from "../sessions/doors.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
@@ -47,7 +48,7 @@ export async function answerListen(
     },
   });
   const started = await stream.feed.start(undefined);
-  if (typeof started === "number") return refuse(stream.events, started);
+  if (typeof started === "number") return refuse(entered, stream.events, started);
   stream.events.event(notification("notifications/subscriptions/acknowledged", { ...acknowledged(filter), _meta }));
   stream.begin();
   return stream.events.respond();
@@ -74,7 +75,7 @@ export async function answerStandalone(
   });
   const from = lastEventId === null ? undefined : stateOf(lastEventId);
   const started = await stream.feed.start(from);
-  if (typeof started === "number") return refuse(stream.events, started);
+  if (typeof started === "number") return refuse(entered, stream.events, started);
   if (session.dialect.primes) stream.events.prime(eventIdOf(from ?? started), RETRY_MS);
   stream.begin();
   return stream.events.respond();
@@ -86,10 +87,13 @@ export async function sessionFilter(doors: Doors, session: Session): ReturnType<
   return { tools: true, prompts: true, resources: true, uris: new Map(uris as [string, string][]) };
 }
 
+const STREAMS_RETRY_MS = 30_000;
+
 /** Ends a stream that did not begin. `status`: what `Feed.start` refused with. */
-export function refuse(events: EventStream, status: number): Failure {
+export function refuse(entered: Entered, events: EventStream, status: number): Failure {
   events.end();
   if (status === 403) return failure("forbidden");
+  if (status === 429) return atOnceFailure(entered, "streams", STREAMS_RETRY_MS);
   return { ...failure("unavailable", "Service unavailable: too many streams"), retryAfter: 30 };
 }
 
@@ -115,7 +119,7 @@ export interface NotificationStream {
 
 export function openNotifications(entered: Entered, options: StreamOptions): NotificationStream {
   const { doors } = entered;
-  const listener = { ...options.listener, since: Date.now() };
+  const since = Date.now();
   const interests = new Interests();
   interests.at(entered.view.sources, entered);
   // What happens before `begin` waits, so that it comes after the messages with which a stream begins.
@@ -134,8 +138,11 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     },
   });
   const feed: Feed = new Feed({
-    connect: (again) => doors.listenAt(listener, again),
-    listen: (since) => doors.changes().listen(since),
+    connect: async (again) => {
+      const owner = await entered.visit.ownerOf(entered.principal.id);
+      return doors.listenAt({ ...options.listener, since, owner, most: entered.limits.streams }, again);
+    },
+    listen: (version) => doors.changes().listen(version),
     look: (revision) => look(entered, revision, interests),
     filter: async () => {
       const filter = await options.filter();

@@ -3,9 +3,11 @@
 
 import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
+import { ANONYMOUS } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
-import { addressOf } from "../limits/address.ts";
+import { addressOf, storedAddress } from "../limits/address.ts";
+import { limitsInForce } from "../limits/limit-table.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { createDoors, type Doors, type StreamEnv } from "../sessions/doors.ts";
@@ -59,6 +61,8 @@ export class Visit {
   #address: string | undefined;
   /** The size of the body; 0 until it was read. */
   bodyBytes = 0;
+  /** The tenant's, from when it was let in. */
+  limits = limitsInForce();
 
   constructor(deployment: Deployment, { request, env, ctx }: Invocation, knock: Knock) {
     this.deployment = deployment;
@@ -70,6 +74,11 @@ export class Visit {
 
   get tenant(): string {
     return this.knock.tenant;
+  }
+
+  /** Whose something is that is kept: of those without a credential, by where they come from. */
+  async ownerOf(principal: string): Promise<string> {
+    return principal === ANONYMOUS.id ? storedAddress(this.address) : principal;
   }
 
   /** By which callers without a credential are told apart. */
@@ -89,7 +98,14 @@ export class Visit {
 
   get doors(): Doors {
     const { jurisdiction } = this.placement;
-    return (this.#doors ??= createDoors(this.tenant, this.env, { stub: () => this.stub(), jurisdiction }));
+    return (this.#doors ??= createDoors(this.tenant, this.env, {
+      stub: () => this.stub(),
+      jurisdiction,
+      ownership: async ({ principal }) => {
+        const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.limits;
+        return { owner: await this.ownerOf(principal), mostOfOwner, mostOfAll };
+      },
+    }));
   }
 
   waitUntil(work: Promise<unknown>): void {

@@ -1,9 +1,18 @@
 // Owns the address by which callers without a credential are told apart: what Cloudflare saw, not what a client says.
 
+import { digest } from "../auth/seal.ts";
+
 /** "" where the platform names none. A network of IPv6 counts as one: whoever has one address of it has them all. */
 export function addressOf(headers: Headers): string {
   const address = headers.get("cf-connecting-ip") ?? "";
   return address.includes(":") ? networkOf(address) : address;
+}
+
+const STORED_CHARACTERS = 16;
+
+/** How an address is written down where something is kept: nobody reads there who came. */
+export async function storedAddress(address: string): Promise<string> {
+  return `address ${(await digest(address)).slice(0, STORED_CHARACTERS)}`;
 }
 
 const GROUPS = 8;

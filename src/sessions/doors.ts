@@ -10,7 +10,7 @@ import type { Listener } from "../streams/wire.ts";
 import { remoteChanges, type ChangeMethods } from "../tenants/authority/change-tables.ts";
 import { hubName, shardsOf } from "../tenants/authority/changes.ts";
 import { endedTables, type EndedMethods } from "../tenants/authority/ended-tables.ts";
-import { sessionRegister } from "../tenants/authority/session-register.ts";
+import { sessionRegister, type SessionOwnership } from "../tenants/authority/session-register.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
 import { remote, type Remote, type TenantStub } from "../tenants/authority/tables.ts";
 import type { Session } from "./session-id.ts";
@@ -39,12 +39,22 @@ export interface Doors {
 const registered = new Set<string>();
 const MAX_REGISTERED = 10_000;
 
-interface TenantPlace {
+export interface TenantPlace {
   stub(this: void): TenantStub;
   readonly jurisdiction: string | null;
+  /** Whose a session is, for the limits of what is remembered. */
+  ownership(this: void, session: Session): Promise<SessionOwnership>;
 }
 
-export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction }: TenantPlace): Doors {
+const FULL_RETRY_S = 60;
+
+function noRoom(name: "sessions" | "tenantSessions", { mostOfOwner, mostOfAll }: SessionOwnership): AppError {
+  const most = name === "sessions" ? mostOfOwner : mostOfAll;
+  const message = `Too many requests: ${name} allows ${most} sessions that must be remembered; end some with DELETE`;
+  return new AppError("limited", { message, retryAfter: FULL_RETRY_S, met: { name, most } });
+}
+
+export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction, ownership }: TenantPlace): Doors {
   const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(tenant, shard));
   const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
   const sessionObject = ({ nonce }: Pick<Session, "nonce">) =>
@@ -52,8 +62,10 @@ export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction
   const remembered = async (session: Session) => {
     const name = sessionName(tenant, session.nonce);
     if (!registered.has(name)) {
-      const open = await remote(stub(), sessionRegister).remember(session.nonce, session.expires);
-      if (!open) throw new AppError("unknownTenant");
+      const of = await ownership(session);
+      const open = await remote(stub(), sessionRegister).remember(session.nonce, session.expires, of);
+      if (open === false) throw new AppError("unknownTenant");
+      if (open !== true) throw noRoom(open, of);
       const [oldest] = registered;
       if (registered.size >= MAX_REGISTERED && oldest !== undefined) registered.delete(oldest);
       registered.add(name);

@@ -22,9 +22,14 @@ export class HubObject extends DurableObject implements HubStub {
       if (isOutdated(listener, others)) return new Response(null, { status: 410 });
       this.#closeSession(listener.session, CLOSE.replaced);
     }
+    const owned = listener.owner === undefined ? [] : [ownerTag(listener.owner)];
+    // One that comes back was let in before; its lost socket may still count.
+    if (!listener.again && owned[0] !== undefined && this.#countOf(owned[0]) >= (listener.most ?? Infinity)) {
+      return new Response("too many streams", { status: 429 });
+    }
     this.#room -= 1;
     const { 0: near, 1: far } = new WebSocketPair();
-    this.ctx.acceptWebSocket(far, listener.session === null ? [] : [listener.session]);
+    this.ctx.acceptWebSocket(far, listener.session === null ? owned : [listener.session, ...owned]);
     far.serializeAttachment(listener);
     return new Response(null, { status: 101, webSocket: near });
   }
@@ -51,6 +56,10 @@ export class HubObject extends DurableObject implements HubStub {
     this.#closeSession(session, CLOSE.ended);
   }
 
+  #countOf(tag: string): number {
+    return this.ctx.getWebSockets(tag).filter(({ readyState }) => readyState === WebSocket.OPEN).length;
+  }
+
   /** Finds the sockets by their tag, so the number of other streams does not matter. */
   #closeSession(session: string, code: number): void {
     for (const socket of this.ctx.getWebSockets(session)) socket.close(code);
@@ -61,6 +70,13 @@ export class HubObject extends DurableObject implements HubStub {
       if (matches(listenerOf(socket))) socket.close(code);
     }
   }
+}
+
+const TAG_CHARACTERS = 256;
+
+/** No session's nonce has a space in it. */
+function ownerTag(owner: string): string {
+  return `of ${owner}`.slice(0, TAG_CHARACTERS);
 }
 
 function listenerOf(socket: WebSocket): Listener {

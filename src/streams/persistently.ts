@@ -1,19 +1,20 @@
 // Owns calling an object again that was just moved or evicted. The work it is given makes a new stub for each try.
 
+import { AppError } from "../protocol/app-error.ts";
 import { isOverloaded } from "../tenants/isolate/outage.ts";
 
 const RETRY_MS = [20, 150, 600] as const;
 
 /**
  * Tries `work` up to four times. Only for work that may happen twice: an object evicted in the middle may have done it
- * or not. An overloaded object is not asked again. Rejects with the error of the last try.
+ * or not. An overloaded object is not asked again, and neither is one that said which limit was met. Rejects with the error of the last try.
  */
 export async function persistently<T>(work: () => Promise<T>): Promise<T> {
   for (const wait of RETRY_MS) {
     try {
       return await work();
     } catch (error) {
-      if (isOverloaded(error)) throw error;
+      if (isOverloaded(error) || (error instanceof AppError && error.met)) throw error;
       await scheduler.wait(wait);
     }
   }

@@ -25,6 +25,9 @@ export interface Listener {
   readonly principal: string;
   /** When the stream began: milliseconds since the epoch, by the clock of whoever holds it. */
   readonly since?: number;
+  /** Whose streams are counted, and how many there may be; absent: of an earlier release. */
+  readonly owner?: string;
+  readonly most?: number;
   /** Whether the stream comes back after its socket was lost. */
   readonly again?: boolean;
 }

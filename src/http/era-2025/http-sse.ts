@@ -226,7 +226,7 @@ class HeldStream {
     const started = await feed.start(position?.state ?? (agreed === null ? undefined : NOTHING_TOLD));
     if (typeof started === "number") {
       this.#over();
-      return refuse(events, started);
+      return refuse(this.#entered, events, started);
     }
     this.#state = started;
     events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);

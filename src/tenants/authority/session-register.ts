@@ -5,9 +5,20 @@ import type { TableHost, Tables } from "./tables.ts";
 
 const PRUNED_AT_ONCE = 5000;
 
+/** Whose session it is, and how many are kept at once. */
+export interface SessionOwnership {
+  /** A principal, or where it comes from if it is anonymous. */
+  readonly owner: string;
+  readonly mostOfOwner: number;
+  readonly mostOfAll: number;
+}
+
 export interface RegisterMethods {
-  /** `expires`: of the session's id, milliseconds since the epoch. false: the tenant is being deleted. */
-  remember(nonce: string, expires: number): boolean;
+  /**
+   * `expires`: of the session's id, milliseconds since the epoch. false: the tenant is being deleted; otherwise the limit
+   * that leaves no room. An isolate of an earlier release does not say whose session it is.
+   */
+  remember(nonce: string, expires: number, of?: SessionOwnership): boolean | "sessions" | "tenantSessions";
   /** At most `limit` nonces in no order; empty when no session is left. */
   list(limit: number): readonly string[];
   forget(nonces: readonly string[]): void;
@@ -18,6 +29,8 @@ export const sessionRegister: Tables<RegisterMethods> = {
   migrations: [
     "CREATE TABLE remembered_sessions (nonce TEXT PRIMARY KEY, expires INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE INDEX remembered_by_expiry ON remembered_sessions (expires)",
+    "ALTER TABLE remembered_sessions ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX remembered_by_owner ON remembered_sessions (owner, expires)",
   ],
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
@@ -29,10 +42,18 @@ export function takeRemembered(sql: SqlStorage, nonce: string): boolean {
 
 function methodsOf(host: TableHost): RegisterMethods {
   const { sql } = host;
+  const room = createRoom(host);
   return {
-    remember: (nonce, expires) => {
+    remember: (nonce, expires, of) => {
       if (host.closure.isClosed()) return false;
-      sql.exec("INSERT OR REPLACE INTO remembered_sessions (nonce, expires) VALUES (?, ?)", nonce, expires);
+      const met = of && !isRemembered(sql, nonce) ? room.missing(of) : undefined;
+      if (met) return met;
+      sql.exec(
+        "INSERT OR REPLACE INTO remembered_sessions (nonce, expires, owner) VALUES (?, ?, ?)",
+        nonce,
+        expires,
+        of?.owner ?? "",
+      );
       host.wakeAt(expires);
       return true;
     },
@@ -45,6 +66,46 @@ function methodsOf(host: TableHost): RegisterMethods {
       host.transaction(() => {
         for (const nonce of nonces) sql.exec("DELETE FROM remembered_sessions WHERE nonce = ?", nonce);
       });
+    },
+  };
+}
+
+function isRemembered(sql: SqlStorage, nonce: string): boolean {
+  return sql.exec("SELECT 1 FROM remembered_sessions WHERE nonce = ?", nonce).toArray().length > 0;
+}
+
+interface Room {
+  /** Which limit leaves no room for one more. Where there is room, it is taken. */
+  missing(of: SessionOwnership): "sessions" | "tenantSessions" | undefined;
+}
+
+/** How long a tenant that has no room is not counted again. */
+const FULL_MS = 5000;
+
+/** All sessions are counted when there may be no room left, not at each one: counting reads every row. */
+function createRoom(host: TableHost): Room {
+  const { sql } = host;
+  let left = 0;
+  let mostThen = 0;
+  let fullUntil = 0;
+  const countAll = () => sql.exec<{ sessions: number }>("SELECT count(*) AS sessions FROM remembered_sessions").one();
+  return {
+    missing: ({ owner, mostOfOwner, mostOfAll }) => {
+      const { own } = sql
+        .exec<{ own: number }>(
+          "SELECT count(*) AS own FROM remembered_sessions WHERE owner = ? AND expires > ?",
+          owner,
+          host.now(),
+        )
+        .one();
+      if (own >= mostOfOwner) return "sessions";
+      if (mostThen !== mostOfAll) fullUntil = left = 0;
+      if (host.now() < fullUntil) return "tenantSessions";
+      if (left <= 0) left = mostOfAll - countAll().sessions;
+      mostThen = mostOfAll;
+      if (left <= 0) fullUntil = host.now() + FULL_MS;
+      left -= 1;
+      return left < 0 ? "tenantSessions" : undefined;
     },
   };
 }

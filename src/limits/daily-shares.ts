@@ -1,0 +1,167 @@
+// Owns what this isolate holds of its tenants' daily limits, and asking for more. Under an exact limit a call waits for
+// its share; otherwise it is served while more is asked for, and the authority learns of it then.
+
+import type { LimitName } from "../tenants/document/tenant-document.ts";
+import type { LimitedCaller, Met } from "./limiter.ts";
+import type { Given, Want } from "./limit-tables.ts";
+import { RecentMap } from "./recent-map.ts";
+import { Share, SHARE_MS, untilTomorrowMs } from "./share.ts";
+
+/** A tenant's authority, as far as daily limits go. */
+export interface DailyAuthority {
+  share(wants: readonly Want[]): Promise<Given>;
+  giveBack(day: string, who: string, count: number): Promise<void>;
+  /** Work that goes on after the answer. */
+  later(work: () => Promise<void>): void;
+  sleep(ms: number): Promise<void>;
+  now(): number;
+}
+
+export interface DailyCaller extends LimitedCaller {
+  /** When the tenant was made, which tells it from others of its name. */
+  readonly created: string;
+}
+
+interface Held {
+  readonly name: LimitName;
+  readonly most: number;
+  readonly who: string;
+  readonly share: Share;
+}
+
+const MOST_HELD = 20_000;
+/** How long a limit that is used up is not asked about again: calls may be given back. */
+const EMPTY_MS = 1000;
+const ASKING_MS = 2000;
+
+export class DailyShares {
+  readonly #shares = new RecentMap<Share>(MOST_HELD);
+
+  /** Counts one tool call. A promise only where the authority has to be asked first. */
+  take(caller: DailyCaller, now: number, authority: () => DailyAuthority): Met | undefined | Promise<Met | undefined> {
+    const { dailyToolCalls, principalDailyToolCalls, exact } = caller.limits;
+    if (dailyToolCalls === Infinity && principalDailyToolCalls === Infinity) return undefined;
+    const held = this.#heldBy(caller);
+    const missing = takeEach(held, now, !exact);
+    if (missing.length === 0) {
+      if (!exact && held.some(({ share }) => isDue(share, now))) askLater(held, authority());
+      return undefined;
+    }
+    const empty = missing.find(({ share }) => now < share.emptyUntil);
+    if (empty) {
+      untake(held, missing);
+      return metDaily(empty, now);
+    }
+    return takeAfterAsking(held, missing, authority());
+  }
+
+  #heldBy({ tenant, created, id, isAnonymous, limits }: DailyCaller): Held[] {
+    const held: Held[] = [];
+    const add = (name: LimitName, who: string) => {
+      const most = limits[name];
+      if (most === Infinity) return;
+      const key = `${tenant} ${created} ${who}`;
+      const share = this.#shares.get(key) ?? new Share();
+      this.#shares.set(key, share);
+      held.push({ name, most, who, share });
+    };
+    add("dailyToolCalls", "");
+    add("principalDailyToolCalls", isAnonymous ? `address ${id}` : `key ${id}`);
+    return held;
+  }
+}
+
+/** Those of which there was nothing to take. */
+function takeEach(held: readonly Held[], now: number, owing: boolean): Held[] {
+  return held.filter(({ share }) => !share.take(now, owing));
+}
+
+/** Puts back what was taken of one limit for a call that another one refuses. */
+function untake(held: readonly Held[], missing: readonly Held[]): void {
+  for (const one of held) {
+    if (missing.includes(one)) continue;
+    if (one.share.owed > 0) one.share.owed -= 1;
+    else one.share.left += 1;
+  }
+}
+
+/** While one call asks, others may bring more, or use up what it brought: then it asks again, as long as there is some. */
+async function takeAfterAsking(
+  held: readonly Held[],
+  wanting: readonly Held[],
+  authority: DailyAuthority,
+): Promise<Met | undefined> {
+  let missing = wanting;
+  for (;;) {
+    await ask(missing, authority);
+    const now = authority.now();
+    missing = takeEach(missing, now, false);
+    const [first] = missing;
+    if (!first) return undefined;
+    const empty = missing.find(({ share }) => now < share.emptyUntil);
+    if (!empty) continue;
+    untake(held, missing);
+    return metDaily(empty, now);
+  }
+}
+
+async function ask(wanting: readonly Held[], authority: DailyAuthority): Promise<void> {
+  const asked = authority.now();
+  // A share that ended has one who gives it back, if not in time: what comes now must not end with it.
+  for (const { share, who } of wanting) if (asked >= share.until) giveBack({ share, who }, authority);
+  const wants = wanting.map(({ who, most, share }) => ({ who, most, count: share.owed + 1 }));
+  const { day, counts } = await authority.share(wants);
+  for (const [at, held] of wanting.entries()) receive(held, { given: counts[at] ?? 0, day, asked }, authority);
+}
+
+interface Received {
+  readonly given: number;
+  readonly day: string;
+  readonly asked: number;
+}
+
+function receive({ share, who }: Held, { given, day, asked }: Received, authority: DailyAuthority): void {
+  const paid = Math.min(share.owed, given);
+  share.owed -= paid;
+  if (given === paid) {
+    share.emptyUntil = authority.now() + EMPTY_MS;
+    return;
+  }
+  share.receive(given - paid, { day, asked });
+  // One is for the call that asked.
+  if (share.left > 1) giveBackLater({ share, who }, authority);
+}
+
+function giveBackLater({ share, who }: Pick<Held, "share" | "who">, authority: DailyAuthority): void {
+  authority.later(async () => {
+    await authority.sleep(SHARE_MS);
+    // What came after has an end of its own.
+    if (authority.now() >= share.until) giveBack({ share, who }, authority);
+  });
+}
+
+function giveBack({ share, who }: Pick<Held, "share" | "who">, authority: DailyAuthority): void {
+  const { day } = share;
+  const left = share.drain();
+  if (left > 0) authority.later(() => authority.giveBack(day, who, left));
+}
+
+function isDue(share: Share, now: number): boolean {
+  return share.owed > 0 && now >= share.askedUntil;
+}
+
+function askLater(held: readonly Held[], authority: DailyAuthority): void {
+  const owing = held.filter(({ share }) => share.owed > 0);
+  for (const { share } of owing) share.askedUntil = authority.now() + ASKING_MS;
+  authority.later(async () => {
+    try {
+      await ask(owing, authority);
+    } finally {
+      for (const { share } of owing) share.askedUntil = 0;
+    }
+  });
+}
+
+function metDaily({ name, most }: Held, now: number): Met {
+  return { name, most, seconds: 86_400, waitMs: untilTomorrowMs(now) };
+}

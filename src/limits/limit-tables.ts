@@ -1,0 +1,136 @@
+// Owns what a tenant's authority knows of its limits: how many calls of the day were given out, to whom, and which limits
+// were met. One row for each limit and hour goes to the audit log, never one for each refusal.
+
+import type { Tables } from "../tenants/authority/tables.ts";
+import type { TenantHost } from "../tenants/authority/tenant-host.ts";
+import { dayOf, shareOf } from "./share.ts";
+
+/** A daily limit of which an isolate wants a share. */
+export interface Want {
+  /** Whose calls: empty for all callers, else a principal. */
+  readonly who: string;
+  readonly most: number;
+  /** The least that is wanted. */
+  readonly count: number;
+}
+
+/** How many calls of each limit the isolate may serve now, and of which day they are. */
+export interface Given {
+  readonly day: string;
+  readonly counts: readonly number[];
+}
+
+/** A limit that somebody met. */
+export interface MetRecord {
+  readonly name: string;
+  readonly most: number;
+  /** The principal; without a credential no address. */
+  readonly who: string;
+}
+
+export interface MetNote extends MetRecord {
+  /** ISO 8601: when it was noted last, at most once an hour. */
+  readonly at: string;
+}
+
+export interface LimitUse {
+  /** Calls of this day of UTC, by whose they are: empty for all callers. Those that isolates hold count. */
+  readonly calls: readonly { readonly who: string; readonly used: number }[];
+  readonly sessions: number;
+  /** The latest of each limit. */
+  readonly met: readonly MetNote[];
+}
+
+export interface LimitMethods {
+  /** `created`: of which tenant of this name. */
+  share(created: string, wants: readonly Want[]): Given;
+  /** What an isolate got today and did not use. */
+  giveBack(created: string, day: string, who: string, count: number): void;
+  noteMet(created: string, met: MetRecord): void;
+  use(): LimitUse;
+}
+
+/** Whoever comes after so many callers of one day shares one row with the others. */
+const MOST_CALLERS = 20_000;
+const OTHERS = "others";
+/** Of a time in ISO 8601, as far as its hour. */
+const HOUR = 13;
+const SHOWN_CALLERS = 100;
+
+export const limitTables: Tables<LimitMethods, TenantHost> = {
+  name: "limits",
+  migrations: [
+    `CREATE TABLE daily_calls (who TEXT PRIMARY KEY, day TEXT NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID`,
+    `CREATE TABLE met_limits (name TEXT PRIMARY KEY, most INTEGER NOT NULL, who TEXT NOT NULL, at TEXT NOT NULL)
+       WITHOUT ROWID`,
+  ],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+function methodsOf(host: TenantHost): LimitMethods {
+  const { sql } = host;
+  const used = (who: string) =>
+    sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
+  const give = ({ who: asked, most, count }: Want, day: string): number => {
+    const who = asked === "" || used(asked) || !isCrowded(host, day) ? asked : OTHERS;
+    const known = used(who);
+    const before = known?.day === day ? known.used : 0;
+    const given = shareOf(most - before, count);
+    if (given > 0) {
+      sql.exec(
+        `INSERT INTO daily_calls (who, day, used) VALUES (?, ?, ?)
+           ON CONFLICT (who) DO UPDATE SET day = excluded.day, used = excluded.used`,
+        who,
+        day,
+        before + given,
+      );
+    }
+    return given;
+  };
+  return {
+    share: (created, wants) =>
+      host.transaction(() => {
+        const day = dayOf(host.now());
+        const isOurs = host.created() === created;
+        return { day, counts: wants.map((want) => (isOurs ? give(want, day) : 0)) };
+      }),
+    giveBack: (created, day, who, count) => {
+      if (host.created() !== created) return;
+      sql.exec("UPDATE daily_calls SET used = max(0, used - ?) WHERE who = ? AND day = ?", count, who, day);
+    },
+    noteMet: (created, { name, most, who }) => {
+      host.transaction(() => {
+        if (host.created() !== created) return;
+        const at = new Date(host.now()).toISOString();
+        const last = sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
+        if (last?.at.slice(0, HOUR) === at.slice(0, HOUR)) return;
+        sql.exec("INSERT OR REPLACE INTO met_limits (name, most, who, at) VALUES (?, ?, ?, ?)", name, most, who, at);
+        host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
+      });
+    },
+    use: () => ({
+      calls: sql
+        .exec<{ who: string; used: number }>(
+          "SELECT who, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
+          dayOf(host.now()),
+          SHOWN_CALLERS,
+        )
+        .toArray(),
+      sessions: sql
+        .exec<{ sessions: number }>(
+          "SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?",
+          host.now(),
+        )
+        .one().sessions,
+      met: sql.exec<Record<string, SqlStorageValue> & MetNote>("SELECT * FROM met_limits ORDER BY name").toArray(),
+    }),
+  };
+}
+
+/** Rows of days that are over go first. */
+function isCrowded({ sql }: TenantHost, day: string): boolean {
+  const count = () => sql.exec<{ callers: number }>("SELECT count(*) AS callers FROM daily_calls").one().callers;
+  if (count() < MOST_CALLERS) return false;
+  sql.exec("DELETE FROM daily_calls WHERE day <> ?", day);
+  return count() >= MOST_CALLERS;
+}
