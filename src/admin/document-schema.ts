@@ -1,10 +1,16 @@
 // Owns the schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
 // checked where a document meets its bases and the Worker's tools.
 
+import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
 import { BINDABLE, MAX_STALENESS_MS } from "../tenants/document/tenant-document.ts";
 import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
 
 const FEW = { maxProperties: 500 } as const;
+/** Each limit that a tenant may have of its own, within what the table allows. */
+const LIMIT_SHAPES = Object.fromEntries(
+  TENANT_LIMITS.map((name) => [name, whole(LIMITS[name].least, LIMITS[name].most)]),
+) as Readonly<Record<TenantLimit, ReturnType<typeof whole>>>;
+
 const SLUG = matching(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "1 to 40 of a-z, 0-9 and inner hyphens");
 
 export const TenantId = {
@@ -83,7 +89,6 @@ const Hostname = {
 } as const;
 const Origin = { type: "string", format: "origin" } as const;
 
-const MIB_25 = 26_214_400;
 
 /** Members that a base has too. */
 const shared = {
@@ -95,15 +100,7 @@ const shared = {
   outageSeconds: whole(10, 86_400),
   maxStalenessMs: whole(50, MAX_STALENESS_MS),
   allowedOrigins: list(Origin, { maxItems: 100, ...DISTINCT }),
-  limits: object(
-    {},
-    {
-      bodyBytes: whole(1024, MIB_25),
-      resources: whole(0, 1_000_000),
-      resourceBytes: whole(0, MIB_25),
-      keys: whole(0, 10_000),
-    },
-  ),
+  limits: object({}, { ...LIMIT_SHAPES, exact: FLAG }),
   search: FLAG,
   tools: { ...record(Pattern, object({}, { enabled: FLAG, config: ANYTHING })), ...FEW },
   scopes: { ...record(Name, Scope), ...FEW },

@@ -56,6 +56,10 @@ export const LIMITS: Readonly<Record<LimitName, LimitRow>> = {
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
 
+/** What a document may say, of one tenant or of many. */
+export type TenantLimit = Exclude<LimitName, "addressRefusals">;
+export const TENANT_LIMITS = LIMIT_NAMES.filter((name): name is TenantLimit => LIMITS[name].raise !== "author");
+
 /** Each limit with the number that holds. */
 export type LimitsInForce = Readonly<Record<LimitName, number>> & { readonly exact: boolean };
 

@@ -61,13 +61,17 @@ describe("createWorker", () => {
     ["instructions that are no text", { instructions: {} }, "instructions is a string"],
     ["a seed that is no function", { seed: [] }, "seed is a function"],
     ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
-    ...["outage", "limits", "profiles", "scopes", "names", "allowedOrigins", "toString"].map(
+    ...["outage", "profiles", "scopes", "names", "allowedOrigins", "toString"].map(
       (member): [string, object, string] => [
         `${member}, of the document`,
         { [member]: {} },
         `${member} is no member of it`,
       ],
     ),
+    ["a limit that there is none of", { limits: { messages: 5 } }, "limits: there is no limit messages"],
+    ["a limit that is no number", { limits: { toolCalls: "5" } }, "limits: toolCalls is a whole number from 1 to"],
+    ["a limit that no tenant can say", { limits: { addressRefusals: 5 } }, "addressRefusals holds before a tenant is"],
+    ["exactness that is neither", { limits: { exact: 1 } }, "limits: exact is true or false"],
     ["a seed with a URI that is none", { seed: () => [{ uri: "no uri", name: "n", text: "" }] }, "seed: no uri: a URI"],
     ["a seed without a body", { seed: () => [{ uri: "note:a", name: "n" }] }, "seed: resource body: text or blob"],
     ["a seed without a name", { seed: () => [{ uri: "note:a", text: "" }] }, "seed: resource name: 1 to"],

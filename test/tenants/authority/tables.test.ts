@@ -9,6 +9,7 @@ import { authorityTables } from "../../../src/tenants/authority/authority-tables
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
+import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { failureOf, freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
@@ -92,6 +93,7 @@ describe("migrate", () => {
       { name: "changes", version: changeMigrations.length },
       { name: "content", version: contentTables.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
+      { name: "limits", version: limitTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
       { name: "section-rows", version: sectionRows.migrations.length },
       { name: "sections", version: sectionTables.migrations.length },
