@@ -193,6 +193,24 @@ export const FleetRun = object(
   { changes: list(object({ tenant: STRING, changes: Changes })) },
 );
 
+const LimitShown = object({
+  name: STRING,
+  /** null: no limit. */
+  value: nullable(COUNT),
+  unit: oneOf("a minute", "a day", "at once", "bytes", "in all"),
+  about: STRING,
+  setBy: oneOf("tenant", "base", "code", "worker", "default"),
+  raisedBy: oneOf("operator", "tenant", "author"),
+  /** null: only counted where calls come in. */
+  used: nullable(COUNT),
+  /** When somebody met it last; noted once an hour. */
+  met: nullable(Timestamp),
+});
+
+export const LimitsShown = object({ exact: FLAG, items: list(LimitShown) });
+
+export const LimitSet = object({ value: COUNT });
+
 export const Usage = object({
   resources: COUNT,
   resourceBytes: COUNT,
@@ -248,6 +266,7 @@ export const COMPONENTS = {
   FleetApply,
   FleetRun,
   Key: ApiKey,
+  Limit: LimitShown,
   NamedPrompt,
   NewBlock,
   NewKey: NewApiKey,

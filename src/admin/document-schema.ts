@@ -89,7 +89,6 @@ const Hostname = {
 } as const;
 const Origin = { type: "string", format: "origin" } as const;
 
-
 /** Members that a base has too. */
 const shared = {
   title: Text,

@@ -3,7 +3,9 @@
 
 import type { Call } from "../protocol/call.ts";
 import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/dispatch.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { noteMet } from "./daily-limits.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { atOnceFailure, runningOf } from "./limit-messages.ts";
@@ -24,6 +26,21 @@ export async function answer(entered: Entered, call: Call): Promise<Answer> {
   }
 }
 
+function tooLong(entered: Entered): Failure {
+  const { resultBytes: most } = entered.limits;
+  noteMet(entered, { name: "resultBytes", most });
+  const message = `Refused: the answer is longer than resultBytes, which is ${most}`;
+  return failure("refused", message, { limit: "resultBytes", most });
+}
+
+/** Of a character that is no ASCII, UTF-8 takes up to three bytes: only then they are counted. */
+function isWithin(json: string, most: number): boolean {
+  if (json.length * 3 <= most) return true;
+  return json.length <= most && encoder.encode(json).byteLength <= most;
+}
+
+const encoder = new TextEncoder();
+
 /** The same for a call that was counted when it came in. */
 export async function answerCounted(entered: Entered, call: Call): Promise<Answer> {
   try {
@@ -32,7 +49,10 @@ export async function answerCounted(entered: Entered, call: Call): Promise<Answe
     if (isFailure(again)) return encodeFailure(call.id, again, call.dialect.era);
     const { backend, view } = again;
     const outcome = dispatch(call, backend);
-    return encodeAnswer(call.id, outcome instanceof Promise ? await outcome : outcome, call.dialect, view.server);
+    const done = encodeAnswer(call.id, outcome instanceof Promise ? await outcome : outcome, call.dialect, view.server);
+    return isWithin(done.json, again.limits.resultBytes)
+      ? done
+      : encodeFailure(call.id, tooLong(again), call.dialect.era);
   } catch (error) {
     entered.onError(error);
     return encodeFailure(call.id, failureOf(error, entered.visit.request), call.dialect.era);

@@ -127,7 +127,9 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   if (isPreflight) return preflightOf(request);
   // 4. The method.
   const response =
-    request.method === "POST" ? await handlePost(visit, bodyLimit(env, address.tenant)) : await answerOther(visit);
+    request.method === "POST"
+      ? await handlePost(visit, bodyLimit(deployment, env, address.tenant))
+      : await answerOther(visit);
   return withOrigin(response, origin);
 }
 
@@ -173,7 +175,7 @@ async function answerOther(visit: Visit): Promise<Response> {
 }
 
 /** In bytes. While a lease holds, the tenant's own limit counts here; otherwise `enter` looks at what was read. */
-function bodyLimit({ MAX_BODY_BYTES }: Env, tenant: string): number {
-  const most = MAX_BODY_BYTES === undefined ? DEFAULT_MAX_BODY_BYTES : Number(MAX_BODY_BYTES);
+function bodyLimit({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env, tenant: string): number {
+  const most = MAX_BODY_BYTES === undefined ? (limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES) : Number(MAX_BODY_BYTES);
   return Math.min(most, validSnapshot(tenant)?.policy.document.limits?.bodyBytes ?? most);
 }

@@ -126,8 +126,8 @@ test("a limit that was met is one row of the audit log, however many were refuse
   const { refused } = await flood(tenant);
   expect(refused.length).toBeGreaterThan(900);
   const noted = async () => {
-    const { entries } = await workers.one.admin("GET", `/tenants/${tenant}/audit`);
-    return (entries as Json[]).filter(({ action }) => action === "limit.met");
+    const { items } = await workers.one.admin("GET", `/tenants/${tenant}/audit`);
+    return (items as Json[]).filter(({ action }) => action === "limit.met");
   };
   await expect.poll(noted).toMatchObject([{ actor: "limits", target: "limit addressMessages", after: { most: 5 } }]);
   await flood(tenant);

@@ -8,6 +8,7 @@ import { explainRoutes } from "./explain-routes.ts";
 import { exportRoutes } from "./export-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
+import { limitRoutes } from "./limit-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
 import { resourceRoutes } from "./resource-routes.ts";
 import type { Route } from "../route.ts";
@@ -18,6 +19,7 @@ import { tenantRoutes } from "./tenant-routes.ts";
 export const ROUTES: readonly Route[] = [
   ...tenantRoutes,
   ...documentRoutes,
+  ...limitRoutes,
   ...resourceRoutes,
   ...keyRoutes,
   ...secretRoutes,

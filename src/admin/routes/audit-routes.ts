@@ -60,7 +60,7 @@ export const auditRoutes: readonly Route[] = [
       const managed = await findManaged(call, call.params.id);
       const { effective, suspensions } = await readRecord(managed);
       const [{ resources, bytes }, keys] = await Promise.all([managed.content.usage(), managed.policy.keys()]);
-      const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);
+      const { exact: _, ...limits } = mergeDocuments([managed.tenant.base, effective]).limits ?? {};
       const counts = { resources, resourceBytes: bytes, keys: keys.length, suspensions: suspensions.length };
       return { body: { ...counts, limits } };
     },

@@ -5,6 +5,7 @@ import type { PromptDocument, TenantDocument } from "../../tenants/document/tena
 import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply-document.ts";
 import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName, type Infer } from "../contract.ts";
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
+import { limitJudge } from "../apply/limit-rules.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import type { FieldRule } from "../inspect.ts";
@@ -49,8 +50,9 @@ export const documentRoutes: readonly Route[] = [
     handle: async (call) => {
       const { dryRun, wait } = call.query;
       const next = call.body as TenantDocument;
+      const judgeLimits = await limitJudge(call, call.params.id);
       const edit = (own: TenantDocument) => {
-        checkMembers(call, own, next);
+        checkMembers(call, own, next, judgeLimits(own, next));
         return next;
       };
       return applied(call, call.params.id, { edit, action: "apply", dryRun, wait });
@@ -135,7 +137,7 @@ interface Edit {
   readonly wait?: boolean | undefined;
 }
 
-async function applied(
+export async function applied(
   desk: Desk,
   id: string,
   { edit, action, dryRun = false, wait = false }: Edit,
@@ -159,15 +161,21 @@ function shown(outcome: AppliedDocument): Infer<typeof Applied> {
  * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, and how long
  * a brake may take.
  */
-const OPERATORS_ONLY = ["extends", "limits", "hostnames", "outageSeconds"] as const;
+const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;
 
-function checkMembers({ caller }: Desk, before: TenantDocument, after: TenantDocument): void {
+function checkMembers(
+  { caller }: Desk,
+  before: TenantDocument,
+  after: TenantDocument,
+  ofLimits: readonly FieldRule[],
+): void {
   if (caller.role !== "tenant-admin") return;
   const changed = OPERATORS_ONLY.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
   const errors: FieldRule[] = changed.map((field) => ({ field, rule: "only an operator may change it" }));
+  errors.push(...ofLimits);
   const { maxStalenessMs = 0 } = after;
   if (maxStalenessMs > LONGEST_OF_A_TENANT && maxStalenessMs > (before.maxStalenessMs ?? 0)) {
     const rule = `only an operator may make leases longer than ${LONGEST_OF_A_TENANT} ms`;

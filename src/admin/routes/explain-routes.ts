@@ -11,6 +11,7 @@ import { Explained, type Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
 import { object, oneOf, textUpTo } from "../shapes.ts";
+import { limitUse } from "../apply/limit-rules.ts";
 import { tenantOffer } from "../apply/tenant-offer.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
@@ -60,8 +61,14 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
     visible: isLetIn && found.listedAs !== null,
     callable: isLetIn && found.callable,
     listedAs: found.listedAs,
-    reasons: [...barred, ...found.reasons, ...reasons],
+    reasons: [...barred, ...found.reasons, ...reasons, ...(await limitsMet(desk, managed))],
   };
+}
+
+/** Which limits refused somebody lately: what is visible may have been refused for that. */
+async function limitsMet(desk: Desk, managed: Managed): Promise<string[]> {
+  const { met } = await limitUse(desk, managed);
+  return met.map(({ name, most, who, at }) => `limit: ${name} of ${most} was met by ${who}, noted last at ${at}`);
 }
 
 function eyesOf(document: TenantDocument, profile: string | null, scopes: readonly string[] | undefined): Eyes {

@@ -2,12 +2,13 @@
 
 import { createKey } from "../../auth/api-key.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { limitsInForce } from "../../limits/limit-table.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
 import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { PageQuery, ROLES, route, type Route } from "../route.ts";
+import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { matching, object } from "../shapes.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
@@ -42,7 +43,7 @@ export const keyRoutes: readonly Route[] = [
     replies: [{ status: 201, schema: CreatedKey, about: "The key, with its token, which is shown this once" }],
     handle: async (call) => {
       const managed = await findManaged(call, call.params.id);
-      const most = await check(managed, call.body);
+      const most = await check(call, managed, call.body);
       const { name, scopes = null, profile = null, expires } = call.body;
       const { id, token, hash } = await createKey();
       const ends = expires === undefined ? null : Date.parse(expires);
@@ -67,7 +68,7 @@ export const keyRoutes: readonly Route[] = [
       const { key } = call.params;
       const { retires } = await findKey(managed, key);
       if (retires !== null) throw new ProblemError("conflict", { detail: `The key ${key} was rotated already` });
-      const most = limitOf(await documentOf(managed));
+      const most = limitOf(call, await documentOf(managed));
       const rotation = { old: key, key: { id, hash }, overlapMs: overlapSeconds * 1000, most };
       const done = await managed.policy.rotateKey(rotation, call.caller);
       if (done.state === "absent") throw notFound(`key ${key}`);
@@ -116,13 +117,17 @@ async function documentOf(managed: Managed): Promise<TenantDocument> {
   return mergeDocuments([managed.tenant.base, effective]);
 }
 
-/** null: no limit. */
-function limitOf({ limits }: TenantDocument): number | null {
-  return limits?.keys ?? null;
+/** How many keys the tenant may have. */
+function limitOf({ options }: Desk, { limits }: TenantDocument): number {
+  return limitsInForce(options.catalog.limits, limits).keys;
 }
 
-/** Refuses scopes, profiles and times that cannot be. Returns how many keys the tenant may have; null for no limit. */
-async function check(managed: Managed, { scopes, profile, expires }: Infer<typeof NewApiKey>): Promise<number | null> {
+/** Refuses scopes, profiles and times that cannot be. Returns how many keys the tenant may have. */
+async function check(
+  desk: Desk,
+  managed: Managed,
+  { scopes, profile, expires }: Infer<typeof NewApiKey>,
+): Promise<number> {
   const document = await documentOf(managed);
   const unknown = (scopes ?? []).filter((name) => !Object.hasOwn(document.scopes ?? {}, name));
   const errors = unknown.map((name) => [`scopes.${scopes?.indexOf(name)}`, `there is no scope ${name}`] as const);
@@ -131,7 +136,7 @@ async function check(managed: Managed, { scopes, profile, expires }: Infer<typeo
     throw invalidFields(["profile", `there is no profile ${profile}`]);
   }
   if (expires !== undefined && Date.parse(expires) <= Date.now()) throw invalidFields(["expires", "lies in the past"]);
-  return limitOf(document);
+  return limitOf(desk, document);
 }
 
 async function findKey({ policy }: Managed, id: string): Promise<KeyRecord> {

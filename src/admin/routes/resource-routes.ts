@@ -1,15 +1,17 @@
 // Owns the routes for a tenant's resources: what there is, and bodies in and out, with conditions by which two editors
 // lose nothing.
 
+import { limitsInForce } from "../../limits/limit-table.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
 import {
   MAX_RESOURCE_BYTES,
   openStore,
   digestOf,
+  fullText,
   storeBody,
   type StoreResult,
 } from "../../content/store/open-store.ts";
-import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
+import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { Audience, pageShapeOf, ResourceAbout, Timestamp, type Infer } from "../contract.ts";
 import { changedMeanwhile, ifAbsentOf, ifMatchOf, isKnown, quoted } from "../etag.ts";
@@ -166,20 +168,20 @@ async function putResource(desk: Desk, managed: Managed, query: Infer<typeof Put
   const { request, env } = desk;
   const [ifMatch, ifAbsent, mimeType] = [ifMatchOf(request), ifAbsentOf(request), mediaTypeOf(request)];
   const { effective } = await readRecord(managed);
-  const { limits = {} } = mergeDocuments([managed.tenant.base, effective]);
+  const limits = limitsInForce(desk.options.catalog.limits, mergeDocuments([managed.tenant.base, effective]).limits);
   const uri = normal(query.uri);
   // A condition that does not hold is refused before the body is read.
   if (ifMatch !== null || ifAbsent) await checkEarly(managed, uri, { ifMatch, ifAbsent });
-  const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes ?? MAX_RESOURCE_BYTES));
+  const upload = await readUpload(request, Math.min(MAX_RESOURCE_BYTES, limits.resourceBytes));
   try {
     const { bytes } = upload;
     const binary = isBinary(mimeType, bytes, query.binary);
     const row = { ...fieldsOf(query), mimeType, binary, size: bytes.byteLength, hash: await digestOf(bytes) };
     const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
     const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
-    const maxResources = limits.resources ?? null;
+    const most = { maxResources: limits.resources, maxBytes: limits.storedBytes };
     const to = { tenant: managed.id, content: managed.content, bodies: env.BODIES };
-    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, maxResources }), limits.resources);
+    return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, ...most }), limits);
   } finally {
     upload.release();
   }
@@ -222,7 +224,7 @@ function lastPartOf(uri: string): string {
 
 type Written = Omit<ResourceRow, "lastModified" | "revision">;
 
-function answerOf(row: Written, done: StoreResult, most: number | undefined): RouteAnswer {
+function answerOf(row: Written, done: StoreResult, limits: Limits): RouteAnswer {
   switch (done.state) {
     case "stored": {
       const { lastModified, revision, created } = done;
@@ -237,7 +239,7 @@ function answerOf(row: Written, done: StoreResult, most: number | undefined): Ro
       throw changedMeanwhile(done.etag);
     case "full":
       throw new ProblemError("conflict", {
-        errors: [{ field: "limits.resources", rule: `the tenant has its ${most} resources` }],
+        errors: [{ field: `limits.${done.of ?? "resources"}`, rule: fullText(done, limits) }],
       });
     case "closed":
       throw notFound("such tenant any more");

@@ -8,6 +8,7 @@ import { addCompletionCommands } from "./commands/completion.ts";
 import { addExportCommand } from "./commands/export.ts";
 import { addFleetCommands } from "./commands/fleet.ts";
 import { addKeyCommands } from "./commands/key.ts";
+import { addLimitsCommand } from "./commands/limits.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
@@ -72,7 +73,7 @@ export function createProgram(terminal: Terminal): Command {
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
   "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands],
-  "Who gets in": [addKeyCommands, addSuspendCommands, addAuditCommands],
+  "Who gets in": [addKeyCommands, addSuspendCommands, addLimitsCommand, addAuditCommands],
   "Trying out": [addCallCommand, addWatchCommand],
   "Local clients": [addStdioCommand],
   "The whole server": [addFleetCommands, addOperatorCommands],

@@ -2,8 +2,9 @@
 // Bodies are not here, except small new ones for the minutes in which KV may not show them everywhere yet.
 
 import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
-import { auditEdit, countAll, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
+import { auditEdit, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
 import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge } from "./garbage.ts";
+import { countAll, countAnew, countRow } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 
@@ -15,6 +16,8 @@ export interface PutResource {
   readonly ifAbsent: boolean;
   /** How many resources the tenant may have; null for no limit. */
   readonly maxResources: number | null;
+  /** How many bytes all of them may take; null for no limit. */
+  readonly maxBytes?: number | null;
   /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
   readonly resent: number | null;
   /** Set for an operator's write, which may have conditions and is audited. */
@@ -29,7 +32,7 @@ export type PutResult =
   /** Nothing of the tenant may be kept: it is being deleted. */
   | { readonly state: "closed" }
   /** The tenant has as many as it may. */
-  | { readonly state: "full" }
+  | { readonly state: "full"; readonly of?: "storedBytes" }
   | EditRefusal;
 
 export interface ContentMethods extends QueryMethods {
@@ -71,22 +74,30 @@ export const contentTables: Tables<ContentMethods> = {
 
 function methodsOf(host: TableHost): ContentMethods {
   const { sql } = host;
+  const write = <T>(work: () => T): T => {
+    try {
+      return host.transaction(work);
+    } catch (error) {
+      countAnew(sql);
+      throw error;
+    }
+  };
   const find = (uri: string) => sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
   return {
-    put: (resource) => host.transaction(() => put(host, resource, find(resource.row.uri))),
+    put: (resource) => write(() => put(host, resource, find(resource.row.uri))),
     get: (uri) => {
       const row = find(uri);
       return row && fromStored(row);
     },
     copy: (hash) => sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray()[0]?.body,
     remove: (uri) =>
-      host.transaction(() => {
+      write(() => {
         const row = find(uri);
         if (row) drop(host, row);
         if (row) host.changes.updated(uri, true);
         return row !== undefined;
       }),
-    removeAs: (uri, edit) => host.transaction(() => removeAs(host, edit, find(uri))),
+    removeAs: (uri, edit) => write(() => removeAs(host, edit, find(uri))),
     holds: (hash) =>
       sql
         .exec(
@@ -125,14 +136,18 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
 /** Why nothing is written; undefined: the write goes on. */
 function refuse(
   sql: SqlStorage,
-  { edit, row, ifAbsent, maxResources }: PutResource,
+  { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
   before: ResourceRow | undefined,
 ): PutResult | undefined {
   const refused = edit && refuseEdit(edit, row, before);
   if (refused) return refused;
   if (ifAbsent && before) return { state: "present", row: before };
-  const isFull = !before && maxResources !== null && countAll(sql).resources >= maxResources;
-  return isFull ? { state: "full" } : undefined;
+  const { resources, bytes } = countAll(sql);
+  if (!before && maxResources !== null && resources >= maxResources) return { state: "full" };
+  const more = row.size - (before?.size ?? 0);
+  // What takes less than before is stored, however much there is.
+  const isTooMuch = maxBytes !== null && more > 0 && bytes + more > maxBytes;
+  return isTooMuch ? { state: "full", of: "storedBytes" } : undefined;
 }
 
 function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutResource): void {
@@ -156,6 +171,7 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
       row.revision,
     )
     .one();
+  countRow(sql, row.size, 1);
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   sql.exec(
     "INSERT INTO resource_text (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
@@ -193,5 +209,6 @@ function drop(host: TableHost, row: StoredRow): void {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);
+  countRow(sql, row.size, -1);
   discard(host, row.hash);
 }

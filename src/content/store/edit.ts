@@ -55,11 +55,3 @@ export function auditEdit(
   const uri = (after ?? before)?.uri ?? "";
   recordAudit(host, { name: actor }, [`resource.${action}`, `resource ${uri}`], { before, after });
 }
-
-export function countAll(sql: SqlStorage): { readonly resources: number; readonly bytes: number } {
-  return sql
-    .exec<{ resources: number; bytes: number }>(
-      "SELECT count(*) AS resources, coalesce(sum(size), 0) AS bytes FROM resources",
-    )
-    .one();
-}

@@ -30,7 +30,7 @@ const MAX_PAGE = 1000;
 
 export interface Opening {
   /** The tenant's, for what its tools write through this store. */
-  readonly limits?: Pick<Limits, "resources" | "resourceBytes">;
+  readonly limits?: Limits;
   /** What alone has a part in searches and counts of tags; absent: everything. */
   readonly only?: readonly Patterns[];
 }
@@ -147,12 +147,19 @@ interface WriteHow {
 async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
   const { uri, bytes } = checkResource(resource, limits.resourceBytes);
   const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };
-  const maxResources = limits.resources ?? null;
-  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, maxResources });
+  const most = { maxResources: limits.resources ?? null, maxBytes: limits.storedBytes ?? null };
+  const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, ...most });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
   if (done.state === "present") return metaOf(done.row);
-  if (done.state === "full") throw new Error(`the tenant has its ${maxResources} resources`);
+  if (done.state === "full") throw new Error(fullText(done, limits));
   throw new AppError("unknownTenant");
+}
+
+/** Why there is no room for a resource. */
+export function fullText({ of }: { readonly of?: "storedBytes" }, { resources, storedBytes }: Limits): string {
+  return of === "storedBytes"
+    ? `the tenant has no room for it in its ${storedBytes} bytes`
+    : `the tenant has its ${resources} resources`;
 }
 
 export interface StoredBody {
@@ -170,7 +177,7 @@ export type StoreResult = Exclude<PutResult, { state: "resend" }>;
 export async function storeBody(
   to: WriteTo,
   { row, bytes, searchText }: StoredBody,
-  how: { readonly ifAbsent?: boolean; readonly maxResources: number | null; readonly edit?: Edit },
+  how: Pick<PutResource, "maxResources" | "maxBytes"> & { readonly ifAbsent?: boolean; readonly edit?: Edit },
 ): Promise<StoreResult> {
   const key = bodyKey(to.tenant, row.hash);
   const put: Omit<PutResource, "resent"> = {
@@ -180,6 +187,7 @@ export async function storeBody(
     copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
     ifAbsent: how.ifAbsent ?? false,
     maxResources: how.maxResources,
+    maxBytes: how.maxBytes ?? null,
     ...given({ edit: how.edit }),
   };
   let held = how.edit !== undefined && (await to.content.holds(row.hash));

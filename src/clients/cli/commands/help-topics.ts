@@ -31,7 +31,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world; above 10000 for operators only
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]
-  limits: { bodyBytes: 1048576, resources: 10000, resourceBytes: 10485760, keys: 50 }
+  limits: { toolCalls: 600, dailyToolCalls: 10000, exact: true, keys: 50 }   # see tenantry limits acme
   search: true                   # the built-in tools search and fetch
   tools:                         # by name or pattern; the most specific one decides
     "*": { enabled: false }

@@ -1,0 +1,116 @@
+// Owns the routes for a tenant's limits: which hold, who said so, what is used of them, and setting one. A limit is a
+// member of the document, so that it has its history and its bases.
+
+import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../limits/limit-table.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { LimitName, Limits } from "../../tenants/document/tenant-document.ts";
+import { limitJudge, limitsOf, limitUse } from "../apply/limit-rules.ts";
+import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { Applied, LimitSet, LimitsShown, type Infer } from "../contract.ts";
+import { ProblemError } from "../problem.ts";
+import { ROLES, route, type Desk, type Route } from "../route.ts";
+import { object, oneOf } from "../shapes.ts";
+import { applied } from "./document-routes.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const LimitParams = object({ ...TenantParams.properties, name: oneOf(...TENANT_LIMITS) });
+const APPLIED = { status: 200, schema: Applied, about: "What changed" };
+
+export const limitRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/limits",
+    summary: "Each limit of a tenant: its value, who set it, and what is used of it",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    replies: [{ status: 200, schema: LimitsShown, about: "Limits, and which of them somebody met" }],
+    handle: async (call) => ({ body: await showLimits(call, await findManaged(call, call.params.id)) }),
+  }),
+  route({
+    method: "put",
+    path: "/tenants/{id}/limits/{name}",
+    summary: "Set a limit of a tenant; only operators raise what protects others",
+    roles: ROLES.tenant,
+    params: LimitParams,
+    body: LimitSet,
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      const { least, most } = LIMITS[name];
+      const { value } = call.body;
+      if (value < least || value > most) {
+        const errors = [{ field: "value", rule: `a whole number from ${least} to ${most}` }];
+        throw new ProblemError("invalid-input", { errors });
+      }
+      return edit(call, id, (limits) => ({ ...limits, [name]: value }));
+    },
+  }),
+  route({
+    method: "delete",
+    path: "/tenants/{id}/limits/{name}",
+    summary: "Take a limit out of a tenant's own document, so that what lies under it holds",
+    roles: ROLES.tenant,
+    params: LimitParams,
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { id, name } = call.params;
+      return edit(call, id, ({ [name]: _, ...left }: Limits) => left);
+    },
+  }),
+];
+
+async function edit(desk: Desk, id: string, change: (limits: Limits) => Limits) {
+  const judge = await limitJudge(desk, id);
+  return applied(desk, id, {
+    action: "limits",
+    edit: (own) => {
+      const next = { ...own, limits: change(own.limits ?? {}) };
+      const errors = judge(own, next);
+      if (errors.length > 0) throw new ProblemError("forbidden", { errors });
+      return next;
+    },
+  });
+}
+
+async function showLimits(desk: Desk, managed: Managed): Promise<Infer<typeof LimitsShown>> {
+  const record = await readRecord(managed);
+  const [use, content, keys] = await Promise.all([
+    limitUse(desk, managed),
+    managed.content.usage(),
+    managed.policy.keys(),
+  ]);
+  const inForce = limitsOf(desk, managed, record);
+  const used: Partial<Record<LimitName, number>> = {
+    dailyToolCalls: use.calls.find(({ who }) => who === "")?.used ?? 0,
+    principalDailyToolCalls: Math.max(0, ...use.calls.filter(({ who }) => who !== "").map((one) => one.used)),
+    tenantSessions: use.sessions,
+    resources: content.resources,
+    storedBytes: content.bytes,
+    keys: keys.length,
+  };
+  return {
+    exact: inForce.exact,
+    items: LIMIT_NAMES.map((name) => ({
+      name,
+      value: numberOf(inForce[name]),
+      unit: LIMITS[name].unit,
+      about: LIMITS[name].about,
+      setBy: setBy(name, desk, managed, record),
+      raisedBy: LIMITS[name].raise,
+      used: used[name] ?? null,
+      met: use.met.find((one) => one.name === name)?.at ?? null,
+    })),
+  };
+}
+
+/** JSON has no Infinity: null is no limit. */
+function numberOf(value: number): number | null {
+  return value === Infinity ? null : value;
+}
+
+function setBy(name: LimitName, { options }: Desk, { tenant }: Managed, { own, effective }: TenantRecord) {
+  const said = effective.limits?.[name];
+  if (said !== undefined) return own.limits?.[name] === said ? "tenant" : "base";
+  if (tenant.base.limits?.[name] !== undefined) return "code";
+  return options.catalog.limits?.[name] === undefined ? "default" : "worker";
+}

@@ -1,0 +1,64 @@
+// Owns `tenantry limits`: which limits of a tenant hold, who set them, what is used of them, and setting one.
+
+import type { Command } from "commander";
+import type { Applied, Infer, LimitsShown } from "../../../admin/contract.ts";
+import { act, type CommandContext } from "../command-context.ts";
+import { usageError } from "../exit.ts";
+import { inForce } from "../terminal/changes.ts";
+import { table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+type Shown = Infer<typeof LimitsShown>;
+
+export function addLimitsCommand(program: Command, terminal: Terminal): void {
+  const limits = program
+    .command("limits")
+    .description("Show a tenant's limits, who set each and what is used of it, or set one.")
+    .argument("<tenant>")
+    .argument("[name=value]", "a limit and its new value; default takes the tenant's own away")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry limits acme
+  tenantry limits acme toolCalls=5000
+  tenantry limits acme toolCalls=default
+
+Whoever may write the tenant's document may lower a limit. One that is raised by an operator protects others; one that is
+raised by the tenant protects it from its own callers. docs/limits.md says what each counts.`,
+    );
+  act(limits, terminal, async (context: CommandContext, [tenant, change]: readonly [string, string?]) => {
+    if (change === undefined) await showLimits(context, tenant);
+    else await setLimit(context, tenant, change);
+  });
+}
+
+async function showLimits(context: CommandContext, tenant: string): Promise<void> {
+  const limits = await context.api.json<Shown>({ path: ["tenants", tenant, "limits"] });
+  context.show(limits, () => {
+    const rows = limits.items.map(({ name, value, unit, used, setBy, raisedBy, met }) => [
+      name,
+      value === null ? "none" : String(value),
+      value === null ? "" : unit,
+      used === null ? "" : String(used),
+      setBy,
+      raisedBy,
+      met === null ? "" : time(met),
+    ]);
+    const shown = table(["limit", "value", "", "used", "set by", "raised by", "met"], rows, context.terminal.stdout);
+    return limits.exact ? `${shown}\nThe limits of a day are exact.` : shown;
+  });
+}
+
+async function setLimit(context: CommandContext, tenant: string, change: string): Promise<void> {
+  const [, name = "", value = ""] = /^(\w+)=(\d{1,15}|default)$/.exec(change) ?? [];
+  if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
+  const path = ["tenants", tenant, "limits", name];
+  const done = await (value === "default"
+    ? context.api.json<Infer<typeof Applied>>({ method: "DELETE", path })
+    : context.api.json<Infer<typeof Applied>>({ method: "PUT", path, json: { value: Number(value) } }));
+  context.show(done, () => {
+    const what = done.changed ? `${name} of ${tenant} is ${value}` : `${name} of ${tenant} was ${value} already`;
+    return [what, ...inForce(done.effectiveAt)].join("\n");
+  });
+}
