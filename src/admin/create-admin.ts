@@ -3,6 +3,8 @@
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { pathBelow } from "../deployment/mount.ts";
+import { isTenantId } from "../tenants/document/tenant-definition.ts";
+import { meetTenant } from "./apply/tenant-access.ts";
 import { authenticate, authorize } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
 import { weakTokenTeller } from "./owner-tokens.ts";
@@ -56,8 +58,27 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
   // 2. Who calls, and whether they may.
   const caller = await authenticate(request, c.env);
   authorize(caller, route, params);
-  // 3. What was sent, and the route.
-  return withHeaders(options, c, await route.serve({ env: c.env, options, caller, request }, params));
+  // 3. Which tenant is meant, before the body has come: another one may have the name when it has.
+  const place = { env: c.env, options };
+  const { id = "" } = params;
+  const met = /^\/tenants\/\{id\}/.test(route.path) && isTenantId(id) ? meetTenant(place, id) : undefined;
+  met?.catch(() => {});
+  // 4. What was sent; whoever sends it must still be let in when it is there.
+  const again = async () => {
+    await met?.catch(() => {});
+    authorize(await authenticate(request, c.env), route, params);
+  };
+  const isAwaited = route.body !== undefined && request.body !== null;
+  if (!isAwaited && (route.method !== "get" || caller.tenants)) await again();
+  const sent = isAwaited ? checkedAtEnd(request, again) : request;
+  // 5. The route.
+  return withHeaders(options, c, await route.serve({ ...place, caller, request: sent, met }, params));
+}
+
+/** Hands out the end of the body only when `check` lets it pass: its sender decides how long it takes. */
+function checkedAtEnd(request: Request, check: () => Promise<void>): Request {
+  const checked = new TransformStream<Uint8Array, Uint8Array>({ flush: check });
+  return new Request(request, { body: request.body?.pipeThrough(checked) ?? null });
 }
 
 /** 405 for a path that exists with another method, else 404. */

@@ -2,6 +2,7 @@
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
 import { AppError } from "../protocol/app-error.ts";
+import { isGone } from "../tenants/authority/incarnation.ts";
 import { isOverloaded } from "../tenants/isolate/outage.ts";
 import type { FieldRule } from "./inspect.ts";
 
@@ -67,6 +68,8 @@ export function respondProblem(error: unknown, request: Request, onError: (error
 
 function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   if (error instanceof ProblemError) return error;
+  // Another tenant may have the name by now: what was asked for is not there.
+  if (isGone(error)) return notFound("such tenant any more");
   const busy = isOverloaded(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;

@@ -9,6 +9,8 @@ import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { Incarnation } from "../tenants/authority/incarnation.ts";
+import type { DirectoryEntry } from "../tenants/directory/directory-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
@@ -50,8 +52,17 @@ export interface Caller {
   readonly tenants: readonly string[] | null;
 }
 
+/** Which tenant a request means: the one that had the name before its body came. */
+export interface Met {
+  /** null: declared in code. */
+  readonly entry: DirectoryEntry | null;
+  readonly created: Incarnation;
+}
+
 /** What every handler gets, whatever its route. */
 export interface Desk {
+  /** Absent where the path names no tenant. Rejects where there is none of the name. */
+  readonly met?: Promise<Met> | undefined;
   readonly env: AdminEnv;
   readonly options: AdminOptions;
   readonly caller: Caller;

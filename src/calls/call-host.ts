@@ -4,7 +4,7 @@ import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { LimitsInForce } from "../limits/limit-table.ts";
 import type { Patterns } from "../tenants/document/tenant-document.ts";
-import type { TenantStub } from "../tenants/authority/tables.ts";
+import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { CacheHint } from "../protocol/outcome.ts";

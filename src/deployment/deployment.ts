@@ -5,7 +5,8 @@ import type { CallHost, Hooks } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { Source } from "../protocol/source.ts";
-import type { Tables, TenantStub } from "../tenants/authority/tables.ts";
+import type { Tables } from "../tenants/authority/tables.ts";
+import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -47,6 +48,8 @@ export interface SourceGround {
 /** What is needed to load a tenant's sections. */
 export interface SectionGround {
   readonly tenant: string;
+  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  readonly kept: string;
   /** The hash of each section in the tenant's lease, by name. */
   readonly leased: ReadonlyMap<string, string>;
   readonly bodies: KVNamespace;

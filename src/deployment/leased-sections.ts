@@ -2,7 +2,8 @@
 // A Worker whose features lease no sections does not have this file in its bundle.
 
 import { sectionTables } from "../tenants/authority/section-tables.ts";
-import { remote, type TenantStub } from "../tenants/authority/tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import { recallSection, loadSection, type Section, type SectionPlace } from "../tenants/isolate/sections.ts";
 import { weighSections } from "../tenants/isolate/snapshot.ts";
 import type { LeasedSections, SectionGround } from "./deployment.ts";
@@ -15,20 +16,20 @@ export function leasedSections(wants: (name: string) => boolean): LeasedSections
     tables: sectionTables,
     load: (ground) => {
       const wanted = [...ground.leased].filter(([name]) => wants(name));
-      const known = wanted.map(([name, hash]) => [name, recallSection(ground.tenant, hash)] as const);
+      const known = wanted.map(([name, hash]) => [name, recallSection(ground.kept, hash)] as const);
       const missing = known.some(([, section]) => section === undefined);
       return missing ? loadAll(wanted, ground) : loaded(ground, known);
     },
   };
 }
 
-/** Where a tenant's sections are read and written. */
-export function sectionPlace(tenant: string, bodies: KVNamespace, stub: () => TenantStub): SectionPlace {
-  return { tenant, bodies, sections: () => remote(stub(), sectionTables) };
+/** Where a tenant's sections are read and written. `kept`: as `keptUnder` makes it. */
+export function sectionPlace(kept: string, bodies: KVNamespace, stub: () => TenantStub): SectionPlace {
+  return { kept, bodies, sections: () => remote(stub(), sectionTables) };
 }
 
 async function loadAll(wanted: readonly Named[], ground: SectionGround) {
-  const place = sectionPlace(ground.tenant, ground.bodies, ground.stub);
+  const place = sectionPlace(ground.kept, ground.bodies, ground.stub);
   return loaded(
     ground,
     await Promise.all(

@@ -11,6 +11,7 @@ import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { persistently } from "../streams/persistently.ts";
+import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
@@ -61,9 +62,9 @@ export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<S
   const { known } = visit.knock;
   if (isFailure(known)) return known;
   const taken = holdSnapshot(visit, known, revision);
-  if (!(taken instanceof Promise)) return taken;
-  return taken
-    .then(async (snapshot) => snapshot ?? (await gone(visit)))
+  if (!(taken instanceof Promise) && visit.isTo(taken.created)) return taken;
+  return Promise.resolve(taken)
+    .then(async (snapshot) => (snapshot && visit.isTo(snapshot.created) ? snapshot : gone(visit)))
     .catch((error: unknown) => {
       visit.onError(error);
       return UNREACHABLE;
@@ -82,7 +83,7 @@ export function unknownTenant(
   return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
 }
 
-/** The authority has no such tenant any more, though this isolate thought so: the directory knows what to answer. */
+/** The tenant that was meant is not there any more, though this isolate thought so: the directory knows what to answer. */
 async function gone(visit: Visit): Promise<Failure> {
   const { anyPrivate } = await lookUp(visit.env, visit.tenant);
   return unknownTenant(visit, visit.knock.credential, anyPrivate);
@@ -154,7 +155,8 @@ function offerTo(
     tenant: tenant.id,
     leased: snapshot.sections,
     bodies: visit.env.BODIES,
-    stub: () => visit.stub(),
+    kept: keptUnder(tenant.id, snapshot.created),
+    stub: () => visit.stub(snapshot.created),
   });
   return sources instanceof Promise ? sources.then(made) : made(sources);
 }

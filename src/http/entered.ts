@@ -15,9 +15,9 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { parseUri } from "../protocol/uri.ts";
-import type { Doors } from "../sessions/doors.ts";
+import { createDoors, type Doors } from "../sessions/doors.ts";
 import type { SessionCaller } from "../sessions/session-caller.ts";
-import type { TenantStub } from "../tenants/authority/tables.ts";
+import { keptUnder, type TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import type { Visit } from "./visit.ts";
@@ -38,6 +38,7 @@ export class Entered implements CallHost, SessionCaller {
   readonly principal: Principal;
   readonly view: View;
   #backend: Backend | undefined;
+  #doors: Doors | undefined;
 
   readonly #enter: Admission["enter"];
 
@@ -67,7 +68,6 @@ export class Entered implements CallHost, SessionCaller {
     const again = await this.#enter(this.visit);
     if (isFailure(again)) return again;
     const { snapshot, backend, view } = again;
-    if (snapshot.created !== this.snapshot.created) return failure("unknownTenant");
     if (snapshot.version === this.snapshot.version) return undefined;
     if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
     const name = String(params.name);
@@ -111,11 +111,23 @@ export class Entered implements CallHost, SessionCaller {
     return this.visit.deployment.hooks;
   }
   get doors(): Doors {
-    return this.visit.doors;
+    const { jurisdiction } = this.visit.placement;
+    return (this.#doors ??= createDoors(this.kept, this.env, {
+      stub: () => this.stub(),
+      jurisdiction,
+      ownership: async ({ principal }) => {
+        const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.visit.limits;
+        return { owner: await this.visit.ownerOf(principal), mostOfOwner, mostOfAll };
+      },
+    }));
+  }
+  /** What stands for the tenant in the names of what is kept outside of its authority. */
+  get kept(): string {
+    return keptUnder(this.tenant, this.snapshot.created);
   }
 
   resources(): ResourceStore {
-    return resourcesUnder({ tenant: this.tenant, sight: this.view, bodies: this.env.BODIES }, this.stub());
+    return resourcesUnder({ kept: this.kept, sight: this.view, bodies: this.env.BODIES }, this.stub());
   }
 
   secret(name: string): Promise<string | undefined> {
@@ -123,7 +135,7 @@ export class Entered implements CallHost, SessionCaller {
   }
 
   stub(): TenantStub {
-    return this.visit.stub();
+    return this.visit.stub(this.snapshot.created);
   }
 
   waitUntil(work: Promise<unknown>): void {

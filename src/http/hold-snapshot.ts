@@ -11,6 +11,7 @@ import {
   type Snapshot,
   type SnapshotAsk,
 } from "../tenants/isolate/snapshot.ts";
+import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Visit } from "./visit.ts";
@@ -43,7 +44,8 @@ async function takeSnapshot(visit: Visit, tenant: Tenant<NewResource>): Promise<
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
   // The first lease of a tenant in code also stores its first content.
   dropSnapshot(id);
-  await storeSeed(id, visit.stub(), visit.env.BODIES, definition.seed?.() ?? []);
+  const place = { kept: keptUnder(id, snapshot.created), bodies: visit.env.BODIES };
+  await storeSeed(place, visit.stub(snapshot.created), definition.seed?.() ?? []);
   return askSnapshot(id, visit.stub(), ask);
 }
 
@@ -56,7 +58,7 @@ async function askOrStale(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | un
     if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));
     return snapshot;
   } catch (error) {
-    const served = isOverloaded(error) ? undefined : await staleSnapshot(tenant, env.BODIES);
+    const served = isOverloaded(error) ? undefined : await staleSnapshot(tenant, ask.placement, env.BODIES);
     if (!served) throw error;
     return served;
   }

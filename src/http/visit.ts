@@ -10,9 +10,9 @@ import { addressOf, storedAddress } from "../limits/address.ts";
 import { limitsInForce } from "../limits/limit-table.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { createDoors, type Doors, type StreamEnv } from "../sessions/doors.ts";
+import type { StreamEnv } from "../sessions/doors.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
-import type { TenantStub } from "../tenants/authority/tables.ts";
+import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { HostEnv } from "./find-tenant.ts";
@@ -57,7 +57,7 @@ export class Visit {
   readonly env: Env;
   readonly knock: Knock;
   readonly #ctx: Invocation["ctx"];
-  #doors: Doors | undefined;
+  #incarnation: Incarnation | undefined;
   #address: string | undefined;
   /** The size of the body; 0 until it was read. */
   bodyBytes = 0;
@@ -91,21 +91,18 @@ export class Visit {
     return isFailure(known) ? ANYWHERE : known.placement;
   }
 
-  /** A stub belongs to one request. */
-  stub(): TenantStub {
-    return stubOf(this.env, this.tenant, this.placement);
+  /** A stub of the tenant's authority, which belongs to one request. `incarnation`: absent to ask who has the name. */
+  stub(incarnation: Incarnation = WHOEVER): TenantStub {
+    return stubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
   }
 
-  get doors(): Doors {
-    const { jurisdiction } = this.placement;
-    return (this.#doors ??= createDoors(this.tenant, this.env, {
-      stub: () => this.stub(),
-      jurisdiction,
-      ownership: async ({ principal }) => {
-        const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.limits;
-        return { owner: await this.ownerOf(principal), mostOfOwner, mostOfAll };
-      },
-    }));
+  /**
+   * Whether a lease is one of the tenant that this visit is to: the one that had the name when it came. Whoever is let in
+   * again later, because their body or their stream took long, does not find another in its place.
+   */
+  isTo(incarnation: Incarnation): boolean {
+    this.#incarnation ??= incarnation;
+    return this.#incarnation === incarnation;
   }
 
   waitUntil(work: Promise<unknown>): void {

@@ -12,7 +12,8 @@ import { hubName, shardsOf } from "../tenants/authority/changes.ts";
 import { endedTables, type EndedMethods } from "../tenants/authority/ended-tables.ts";
 import { sessionRegister, type SessionOwnership } from "../tenants/authority/session-register.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
-import { remote, type Remote, type TenantStub } from "../tenants/authority/tables.ts";
+import { remote, type Remote } from "../tenants/authority/tables.ts";
+import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Session } from "./session-id.ts";
 
 export interface StreamEnv extends SessionEnv {
@@ -54,13 +55,13 @@ function noRoom(name: "sessions" | "tenantSessions", { mostOfOwner, mostOfAll }:
   return new AppError("limited", { message, retryAfter: FULL_RETRY_S, met: { name, most } });
 }
 
-export function createDoors(tenant: string, env: StreamEnv, { stub, jurisdiction, ownership }: TenantPlace): Doors {
-  const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(tenant, shard));
+/** `kept`: what stands for the tenant in the names of its hubs and sessions, as `keptUnder` makes it. */
+export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, ownership }: TenantPlace): Doors {
+  const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(kept, shard));
   const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
-  const sessionObject = ({ nonce }: Pick<Session, "nonce">) =>
-    sessionStub(env, sessionName(tenant, nonce), jurisdiction);
+  const sessionObject = ({ nonce }: Pick<Session, "nonce">) => sessionStub(env, sessionName(kept, nonce), jurisdiction);
   const remembered = async (session: Session) => {
-    const name = sessionName(tenant, session.nonce);
+    const name = sessionName(kept, session.nonce);
     if (!registered.has(name)) {
       const of = await ownership(session);
       const open = await remote(stub(), sessionRegister).remember(session.nonce, session.expires, of);

@@ -12,8 +12,9 @@ export interface SessionEnv {
   readonly SESSIONS: DurableObjectNamespace<SessionObject>;
 }
 
-export function sessionName(tenant: string, nonce: string): string {
-  return `${tenant}/${nonce}`;
+/** `kept`: as `keptUnder` makes it. */
+export function sessionName(kept: string, nonce: string): string {
+  return `${kept}/${nonce}`;
 }
 
 /** `name`: as `sessionName` makes it; `jurisdiction`: the tenant's. */

@@ -107,7 +107,7 @@ async function write(
   const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, plan));
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
   const staleUntil = plan.withdraws
-    ? await endStale(desk, effectiveAt, [[managed.id, await managed.policy.staleUntil()]])
+    ? await endStale(desk, effectiveAt, [[managed, await managed.policy.staleUntil()]])
     : {};
   return { revision: written.revision, effectiveAt, staleUntil };
 }
@@ -177,14 +177,14 @@ export async function resolveDocument(
 
 async function basesOf(
   { env }: Desk,
-  { id }: Managed,
+  { id, created }: Managed,
   { extends: names = [] }: TenantDocument,
   { dryRun, supposing }: Pick<Intent, "dryRun" | "supposing">,
 ): Promise<readonly TenantDocument[]> {
   const asked = names.filter((name) => name !== supposing?.base);
   if (asked.length === 0 && supposing === undefined) return [];
   const platform = remote(platformOf(env), baseTables);
-  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take(id, asked);
+  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take({ id, created }, asked);
   if (!found.bases) {
     const { missing } = found;
     throw invalidFields(
@@ -200,6 +200,9 @@ async function basesOf(
 async function settle(desk: Desk, managed: Managed, before: TenantRecord, { own, whole }: Plan): Promise<number> {
   const was = before.own.extends ?? [];
   const is = own.extends ?? [];
-  if (was.some((name) => !is.includes(name))) await remote(platformOf(desk.env), baseTables).settle(managed.id, is);
+  if (was.some((name) => !is.includes(name))) {
+    const { id, created } = managed;
+    await remote(platformOf(desk.env), baseTables).settle({ id, created }, is);
+  }
   return announceNames(desk, managed, before.effective.hostnames ?? [], whole);
 }

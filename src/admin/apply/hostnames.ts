@@ -1,6 +1,8 @@
 // Owns what the directory says about a tenant beside its id: hostnames, which belong to one tenant only, and whether it
 // is private. Claimed before a document is written, released after it.
 
+import { AppError } from "../../protocol/app-error.ts";
+import type { Named } from "../../tenants/directory/directory-object.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { directoryOf, forgetName, UNKNOWN_FOR_MS } from "../../tenants/directory/directory.ts";
 import { hostnameOf } from "../../auth/origin.ts";
@@ -10,6 +12,10 @@ import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";
 
 type Subject = Pick<Managed, "id" | "entry">;
+
+function namedAs({ id, entry }: Subject): Named {
+  return { id, created: entry?.created ?? null };
+}
 
 /**
  * Throws `conflict` for a hostname of another tenant, and refuses those that are the Worker's. `whole`: the effective document
@@ -37,27 +43,27 @@ function unfitting({ env, request }: Desk, hostname: string): string | undefined
 /** Claims all hostnames or none. Returns those that were not the tenant's before. */
 export async function claimNames(desk: Desk, subject: Subject, whole: TenantDocument): Promise<readonly string[]> {
   await checkNames(desk, subject, whole);
-  const { id, entry } = subject;
+  const { entry } = subject;
   const directory = directoryOf(desk.env);
   const claimed: string[] = [];
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    if ((await directory.hostname(hostname)) === id) continue;
-    const owner = await directory.claimHostname(hostname, id);
-    if (owner !== null) {
+    const done = await directory.claimHostname(hostname, namedAs(subject));
+    if (done === "kept") continue;
+    if (done !== "claimed") {
       await releaseNames(desk, subject, claimed);
-      throw taken(hostname, at);
+      throw done === "taken" ? taken(hostname, at) : new AppError("unknownTenant");
     }
     claimed.push(hostname);
   }
   // Marked before the tenant becomes private, so that unknown names are hidden by then. One that opens is unmarked only
   // after it did, in `announceNames`.
-  if (entry && !entry.isPrivate && isPrivate(whole)) await directory.mark(id, { isPrivate: true });
+  if (entry && !entry.isPrivate && isPrivate(whole)) await directory.mark(namedAs(subject), { isPrivate: true });
   return claimed;
 }
 
-export async function releaseNames({ env }: Desk, { id }: Subject, hostnames: readonly string[]): Promise<void> {
+export async function releaseNames({ env }: Desk, subject: Subject, hostnames: readonly string[]): Promise<void> {
   for (const hostname of hostnames) {
-    await directoryOf(env).releaseHostname(hostname, id);
+    await directoryOf(env).releaseHostname(hostname, namedAs(subject));
     forgetName(hostname);
   }
 }
@@ -69,11 +75,12 @@ export async function announceNames(
   before: readonly string[],
   whole: TenantDocument,
 ): Promise<number> {
-  const { id, entry } = subject;
+  const { entry } = subject;
   const left = before.filter((hostname) => !whole.hostnames?.includes(hostname));
   await releaseNames(desk, subject, left);
   for (const hostname of whole.hostnames ?? []) forgetName(hostname);
-  if (entry && entry.isPrivate && !isPrivate(whole)) await directoryOf(desk.env).mark(id, { isPrivate: false });
+  if (entry && entry.isPrivate && !isPrivate(whole))
+    await directoryOf(desk.env).mark(namedAs(subject), { isPrivate: false });
   return left.length > 0 ? Date.now() + UNKNOWN_FOR_MS : 0;
 }
 

@@ -4,7 +4,7 @@
 
 import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
 import { outageKey } from "../../tenants/isolate/outage.ts";
-import type { AdminEnv, AdminOptions } from "../route.ts";
+import type { AdminEnv, AdminOptions, Met } from "../route.ts";
 import { inLanes } from "./lanes.ts";
 
 /** Waits until `effectiveAt`, in milliseconds since the epoch: then every lease from before it has ended. */
@@ -25,8 +25,8 @@ export interface Staleness {
 
 type Where = { readonly env: AdminEnv; readonly options: AdminOptions };
 
-/** The tenant's id, and until when it may be served, as its object says; null: it did not choose so. */
-export type Stale = readonly [id: string, staleUntil: number | null];
+/** The tenant, and until when it may be served, as its object says; null: it did not choose so. */
+export type Stale = readonly [tenant: { readonly id: string } & Pick<Met, "entry">, staleUntil: number | null];
 
 /** Deletes copies after a withdrawal is in force. */
 export async function endStale(
@@ -34,10 +34,10 @@ export async function endStale(
   effectiveAt: number,
   tenants: readonly Stale[],
 ): Promise<Staleness> {
-  const ends = await inLanes(tenants, async ([id, until]) => {
+  const ends = await inLanes(tenants, async ([{ id, entry }, until]) => {
     if (until === null) return 0;
     try {
-      await env.BODIES.delete(outageKey(id));
+      await env.BODIES.delete(outageKey(id, entry?.created));
       return until > effectiveAt + DEFAULT_OUTAGE_SECONDS * 1000 ? until : 0;
     } catch (error) {
       // The withdrawal is in force all the same, and the copy says itself until when it may be served.

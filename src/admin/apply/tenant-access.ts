@@ -9,18 +9,21 @@ import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
+import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
 import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import type { Desk } from "../route.ts";
+import type { Desk, Met } from "../route.ts";
 
-export interface Managed {
+/** One tenant of a name: what is called through this is refused by any other. */
+export interface Managed extends Met {
   readonly id: string;
   readonly tenant: Declared<NewResource>;
-  /** null: declared in code. */
-  readonly entry: DirectoryEntry | null;
+  /** What stands for it in the names of what is kept outside of its authority. */
+  readonly kept: string;
   readonly policy: Remote<PolicyMethods>;
   readonly content: RemoteContent;
+  readonly stub: () => TenantStub;
 }
 
 /** In the contract's types, which hold because the directory has only what came in through the contract. */
@@ -31,23 +34,40 @@ export function placementOf({
   return { region, jurisdiction } as ReturnType<typeof placementOf>;
 }
 
-export function managedOf({ env, options }: Desk, id: string, entry: DirectoryEntry | null): Managed {
-  const stub = stubOf(env, id, entry ?? ANYWHERE);
+type Place = Pick<Desk, "env" | "options">;
+
+export function managedOf({ env, options }: Place, id: string, { entry, created }: Met): Managed {
+  const stub = () => stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created });
   return {
     id,
     tenant: options.tenants.get(id) ?? managedTenant(id),
     entry,
-    policy: remote(stub, policyTables),
-    content: remote(stub, contentTables),
+    created,
+    kept: keptUnder(id, created),
+    policy: remote(stub(), policyTables),
+    content: remote(stub(), contentTables),
+    stub,
   };
 }
 
-/** A tenant in any state. Throws `not-found`. */
+/** Whichever tenant has the name, for what is said to all of them. */
+export function anyOf({ env }: Place, id: string, entry: DirectoryEntry | null): Remote<PolicyMethods> {
+  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: WHOEVER }), policyTables);
+}
+
+/** Which tenant has the name now, in whatever state. Throws `not-found`. */
+export async function meetTenant(place: Place, id: string): Promise<Met> {
+  const inCode = place.options.tenants.has(id);
+  const { entry } = inCode ? { entry: null } : await directoryOf(place.env).lookup(id);
+  if (entry && isEntered(entry.created)) return { entry, created: entry.created };
+  if (!entry && !inCode) throw notFound(`tenant ${id}`);
+  const created = await anyOf(place, id, entry).incarnation(inCode);
+  return { entry, created: created ?? entry?.created ?? "" };
+}
+
+/** The tenant that the request means, or, where its path names none, the one that has the name now. */
 export async function lookUpTenant(desk: Desk, id: string): Promise<Managed> {
-  if (desk.options.tenants.has(id)) return managedOf(desk, id, null);
-  const { entry } = await directoryOf(desk.env).lookup(id);
-  if (!entry) throw notFound(`tenant ${id}`);
-  return managedOf(desk, id, entry);
+  return managedOf(desk, id, await (desk.met ?? meetTenant(desk, id)));
 }
 
 /** A tenant that is not being deleted. Throws `not-found` or `conflict`. */

@@ -6,7 +6,7 @@ import { sessionName, sessionStub } from "../../sessions/session-door.ts";
 import { sessionRegister } from "../../tenants/authority/session-register.ts";
 import { outageKey } from "../../tenants/isolate/outage.ts";
 import { dropSnapshot } from "../../tenants/isolate/snapshot.ts";
-import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
+import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { untilInForce } from "./in-force.ts";
@@ -23,7 +23,7 @@ const SESSIONS_AT_ONCE = 100;
 
 /** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
-  const { id, entry, policy, content } = managed;
+  const { id, entry, created, policy, content } = managed;
   if (entry === null) {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
@@ -31,35 +31,35 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   const directory = directoryOf(env);
   const operators = remote(platformOf(env), operatorTables);
   // 1. No isolate that does not know it yet finds it, by id or hostname.
-  await directory.mark(id, { state: "deleting" });
+  await directory.mark(entry, { state: "deleting" });
   const record = await policy.read(false);
   if (record) {
     await operators.record(caller, "tenant.delete", `tenant ${id}`, { before: record.own, after: null });
     await releaseNames(desk, managed, record.effective.hostnames ?? []);
   }
   // 2. No lease is given any more, and those that were given end.
-  await untilInForce(await policy.close());
+  await untilInForce(await policy.close(created));
   dropSnapshot(id);
   // 3. What it stored.
   while (!(await content.purge(BODIES_AT_ONCE)).done);
   await endSessions(desk, managed);
-  await env.BODIES.delete(outageKey(id));
+  await env.BODIES.delete(outageKey(id, entry.created));
   await policy.erase();
   // 4. What others say about it, and its name.
-  await remote(platformOf(env), baseTables).settle(id, []);
-  await operators.forgetTenant(id);
-  await directory.remove(id);
+  await remote(platformOf(env), baseTables).settle({ id, created }, []);
+  await operators.forgetTenant({ id, created });
+  await directory.remove(entry);
   forgetName(id);
 }
 
 /** Ends what 2025 sessions remembered, because their stored calls hold the tenant's data. */
-async function endSessions({ env }: Desk, { id, entry }: Managed): Promise<void> {
-  const placement = entry ?? ANYWHERE;
-  const register = remote(stubOf(env, id, placement), sessionRegister);
+async function endSessions({ env }: Desk, { kept, entry, stub }: Managed): Promise<void> {
+  const { jurisdiction } = entry ?? ANYWHERE;
+  const register = remote(stub(), sessionRegister);
   for (;;) {
     const nonces = await register.list(SESSIONS_AT_ONCE);
     if (nonces.length === 0) return;
-    await Promise.all(nonces.map((nonce) => sessionStub(env, sessionName(id, nonce), placement.jurisdiction).end()));
+    await Promise.all(nonces.map((nonce) => sessionStub(env, sessionName(kept, nonce), jurisdiction).end()));
     await register.forget(nonces);
   }
 }

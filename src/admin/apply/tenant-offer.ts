@@ -7,7 +7,6 @@ import { documentOf, offerOf, type Offer } from "../../content/serve/sources.ts"
 import { featureSources } from "../../deployment/feature-sources.ts";
 import type { Source } from "../../protocol/source.ts";
 import type { Policy, TenantRecord } from "../../tenants/authority/policy-records.ts";
-import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import type { CatalogNames } from "../../tenants/document/retirement.ts";
 import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";
@@ -35,14 +34,15 @@ export async function catalogNames(desk: Desk, managed: Managed, record: TenantR
 
 async function furtherSources(
   { env, options: { features = [] } }: Desk,
-  { id, tenant, entry }: Managed,
+  { id, tenant, kept, stub }: Managed,
   record: TenantRecord,
 ): Promise<readonly Source<CallHost>[]> {
   const { sources } = await featureSources(features, documentOf(tenant, policyOf(record)), {
     tenant: id,
+    kept,
     leased: new Map(record.sections),
     bodies: env.BODIES,
-    stub: () => stubOf(env, id, entry ?? ANYWHERE),
+    stub,
   });
   return sources;
 }

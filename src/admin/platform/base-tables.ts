@@ -4,6 +4,7 @@
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { Actor } from "../../tenants/authority/policy-records.ts";
+import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 
 export interface BaseRecord {
@@ -18,6 +19,12 @@ export interface BlockRecord {
   readonly name: string;
   readonly note: string;
   readonly since: string;
+}
+
+/** A tenant: another one of its name has uses of its own. */
+export interface BaseUser {
+  readonly id: string;
+  readonly created: Incarnation;
 }
 
 export type BaseWrite =
@@ -39,11 +46,15 @@ export interface BaseMethods {
   /** The documents of these bases. */
   resolve(names: readonly string[]): BasesFound;
   /** The same, and notes that the tenant extends these bases, so that none of them can be removed. */
-  take(tenant: string, names: readonly string[]): BasesFound;
-  /** Tenants that may extend the base: those that a write which was cut off noted are among them. */
-  uses(base: string, limit: number): readonly string[];
+  take(tenant: BaseUser, names: readonly string[]): BasesFound;
+  /**
+   * Tenants that may extend the base: those that a write which was cut off noted are among them. `created` is empty where
+   * release 0.1.0 noted the use.
+   */
+  uses(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
   /** Notes that the tenant extends these bases and no others. */
-  settle(tenant: string, names: readonly string[]): void;
+  settle(tenant: BaseUser, names: readonly string[]): void;
+  release(base: string, tenant: BaseUser): void;
   blocks(): readonly BlockRecord[];
   block(name: string, note: string, actor: Actor): boolean;
   unblock(name: string, actor: Actor): boolean;
@@ -65,6 +76,11 @@ export const baseTables: Tables<BaseMethods> = {
     "CREATE TABLE base_uses (base TEXT NOT NULL, tenant TEXT NOT NULL, PRIMARY KEY (base, tenant)) WITHOUT ROWID",
     "CREATE INDEX base_uses_by_tenant ON base_uses (tenant)",
     "CREATE TABLE blocks (name TEXT PRIMARY KEY, note TEXT NOT NULL, since TEXT NOT NULL) WITHOUT ROWID",
+    `CREATE TABLE base_users (base TEXT NOT NULL, tenant TEXT NOT NULL, created TEXT NOT NULL,
+       PRIMARY KEY (base, tenant, created)) WITHOUT ROWID`,
+    "INSERT INTO base_users (base, tenant, created) SELECT base, tenant, '' FROM base_uses",
+    "DROP TABLE base_uses",
+    "CREATE INDEX base_users_by_tenant ON base_users (tenant)",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -76,7 +92,7 @@ function methodsOf(host: TableHost): BaseMethods {
     bases: (after, limit) =>
       sql
         .exec<Omit<BaseRow, "document"> & { tenants: number }>(
-          `SELECT name, revision, changed, (SELECT count(*) FROM base_uses WHERE base = name) AS tenants
+          `SELECT name, revision, changed, (SELECT count(DISTINCT tenant) FROM base_users WHERE base = name) AS tenants
              FROM bases WHERE name > ? ORDER BY name LIMIT ?`,
           after,
           limit,
@@ -88,7 +104,8 @@ function methodsOf(host: TableHost): BaseMethods {
       host.transaction(() => {
         const before = findBase(sql, name);
         if (!before) return null;
-        const uses = sql.exec<{ uses: number }>("SELECT count(*) AS uses FROM base_uses WHERE base = ?", name).one();
+        const counting = "SELECT count(DISTINCT tenant) AS uses FROM base_users WHERE base = ?";
+        const uses = sql.exec<{ uses: number }>(counting, name).one();
         if (uses.uses > 0) return uses.uses;
         sql.exec("DELETE FROM bases WHERE name = ?", name);
         recordAudit(host, actor, ["base.delete", `base ${name}`], { before: before.document, after: null });
@@ -98,25 +115,33 @@ function methodsOf(host: TableHost): BaseMethods {
     take: (tenant, names) =>
       host.transaction(() => {
         const found = resolve(sql, names);
-        if (found.bases) {
-          for (const name of names)
-            sql.exec("INSERT OR IGNORE INTO base_uses (base, tenant) VALUES (?, ?)", name, tenant);
-        }
+        if (found.bases) use(sql, tenant, names);
         return found;
       }),
     uses: (base, limit) =>
       sql
-        .exec<{ tenant: string }>("SELECT tenant FROM base_uses WHERE base = ? LIMIT ?", base, limit)
-        .toArray()
-        .map((row) => row.tenant),
+        .exec<{ tenant: string; created: string }>(
+          "SELECT tenant, created FROM base_users WHERE base = ? LIMIT ?",
+          base,
+          limit,
+        )
+        .toArray(),
     settle: (tenant, names) => {
       host.transaction(() => {
-        sql.exec("DELETE FROM base_uses WHERE tenant = ?", tenant);
-        for (const name of names) sql.exec("INSERT INTO base_uses (base, tenant) VALUES (?, ?)", name, tenant);
+        sql.exec("DELETE FROM base_users WHERE tenant = ? AND created IN ('', ?)", tenant.id, tenant.created);
+        use(sql, tenant, names);
       });
+    },
+    release: (base, { id, created }) => {
+      sql.exec("DELETE FROM base_users WHERE base = ? AND tenant = ? AND created = ?", base, id, created);
     },
     ...blockMethods(host),
   };
+}
+
+function use(sql: SqlStorage, { id, created }: BaseUser, names: readonly string[]): void {
+  const query = "INSERT OR IGNORE INTO base_users (base, tenant, created) VALUES (?, ?, ?)";
+  for (const name of names) sql.exec(query, name, id, created);
 }
 
 function findBase(sql: SqlStorage, name: string): BaseRecord | undefined {

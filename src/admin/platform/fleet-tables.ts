@@ -169,7 +169,7 @@ function startRun(host: TableHost, run: NewRun, actor: Actor): RunRecord {
     )
     .one();
   sql.exec(
-    "INSERT INTO run_tenants (run, tenant, state) SELECT ?, tenant, 'pending' FROM base_uses WHERE base = ?",
+    "INSERT INTO run_tenants (run, tenant, state) SELECT DISTINCT ?, tenant, 'pending' FROM base_users WHERE base = ?",
     id,
     base,
   );

@@ -2,6 +2,7 @@
 
 import { auditPage, recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { Actor, AuditEntry } from "../../tenants/authority/policy-records.ts";
+import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 
 export type OperatorRole = "owner" | "operator" | "auditor" | "tenant-admin";
@@ -23,11 +24,17 @@ export interface OperatorMethods {
   addOperator(operator: Omit<OperatorRecord, "created">, hash: string, actor: Actor): OperatorRecord | null;
   /** false: there was none. */
   removeOperator(name: string, actor: Actor): boolean;
-  /** Takes a deleted tenant from its tenant-admins: one made later under the same name is not theirs. */
-  forgetTenant(tenant: string): void;
+  /**
+   * Takes a deleted tenant from its tenant-admins: one made later under the same name is not theirs. Does so once: when it
+   * is asked again, that one may have been given to somebody.
+   */
+  forgetTenant(tenant: { readonly id: string; readonly created: Incarnation }): void;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
 }
+
+/** Longer than any request that deletes a tenant can go on. */
+const FORGOTTEN_FOR_MS = 86_400_000;
 
 interface OperatorRow {
   [column: string]: SqlStorageValue;
@@ -46,6 +53,8 @@ export const operatorTables: Tables<OperatorMethods> = {
        created TEXT NOT NULL, expires TEXT) WITHOUT ROWID`,
     `CREATE TABLE audit (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+    `CREATE TABLE forgotten_tenants (tenant TEXT NOT NULL, created TEXT NOT NULL, at INTEGER NOT NULL,
+       PRIMARY KEY (tenant, created)) WITHOUT ROWID`,
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -97,9 +106,17 @@ function methodsOf(host: TableHost): OperatorMethods {
       }),
     forgetTenant: (tenant) => {
       host.transaction(() => {
+        sql.exec("DELETE FROM forgotten_tenants WHERE at < ?", host.now() - FORGOTTEN_FOR_MS);
+        const noted = sql.exec(
+          "INSERT OR IGNORE INTO forgotten_tenants (tenant, created, at) VALUES (?, ?, ?) RETURNING at",
+          tenant.id,
+          tenant.created,
+          host.now(),
+        );
+        if (noted.toArray().length === 0) return;
         for (const { name, tenants } of all()) {
-          if (!tenants?.includes(tenant)) continue;
-          const left = JSON.stringify(tenants.filter((id) => id !== tenant));
+          if (!tenants?.includes(tenant.id)) continue;
+          const left = JSON.stringify(tenants.filter((id) => id !== tenant.id));
           sql.exec("UPDATE operators SET tenants = ? WHERE name = ?", left, name);
         }
       });

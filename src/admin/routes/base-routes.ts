@@ -13,7 +13,7 @@ import { platformOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
-import { managedOf } from "../apply/tenant-access.ts";
+import { anyOf } from "../apply/tenant-access.ts";
 
 const BaseParams = object({ name: Name });
 const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
@@ -110,12 +110,12 @@ const CHECKED = 20;
 /** Forgets uses that their tenants do not have: a write that was refused or cut off leaves such a use behind. */
 async function forgetUses(desk: Desk, base: string): Promise<void> {
   const bases = basesOf(desk.env);
-  for (const id of await bases.uses(base, CHECKED)) {
-    const inCode = desk.options.tenants.has(id);
-    const entry = inCode ? null : (await directoryOf(desk.env).lookup(id)).entry;
+  for (const { tenant, created } of await bases.uses(base, CHECKED)) {
+    const inCode = desk.options.tenants.has(tenant);
+    const entry = inCode ? null : (await directoryOf(desk.env).lookup(tenant)).entry;
     // A tenant that was never made does not use a base.
-    const record = inCode || entry ? await managedOf(desk, id, entry).policy.read(inCode) : undefined;
-    const own = record?.own.extends ?? [];
-    if (!own.includes(base)) await bases.settle(id, own);
+    const record = inCode || entry ? await anyOf(desk, tenant, entry).read(inCode) : undefined;
+    const isIt = record && ["", record.created].includes(created);
+    if (!isIt || !record.own.extends?.includes(base)) await bases.release(base, { id: tenant, created });
   }
 }

@@ -4,7 +4,8 @@
 import { directoryOf } from "../../tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts";
 import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
-import { remote } from "../../tenants/authority/tables.ts";
+import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
+import { remote, type Remote } from "../../tenants/authority/tables.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
@@ -15,7 +16,7 @@ import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
-import { managedOf, type Managed } from "../apply/tenant-access.ts";
+import { anyOf, type Managed } from "../apply/tenant-access.ts";
 
 const ToolParams = object({ name: ToolName });
 const DONE = { status: 200, schema: BlockDone, about: "In force in every tenant" };
@@ -47,7 +48,7 @@ export const blockRoutes: readonly Route[] = [
       const known = [...options.catalog.tools, ...searchTools].some((tool) => tool.name === name);
       if (!known) throw invalidFields(["name", `there is no tool ${name} in the code`]);
       const changed = await remote(platformOf(env), baseTables).block(name, body.note, caller);
-      const told = await tellAll(call, ({ policy }) => policy.blockTool(name, body.note, caller));
+      const told = await tellAll(call, (policy) => policy.blockTool(name, body.note, caller));
       return { body: { name, changed, ...told } };
     },
   }),
@@ -61,30 +62,31 @@ export const blockRoutes: readonly Route[] = [
     handle: async (call) => {
       const { name } = call.params;
       const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
-      const told = await tellAll(call, ({ policy }) => policy.unblockTool(name, call.caller));
+      const told = await tellAll(call, (policy) => policy.unblockTool(name, call.caller));
       return { body: { name, changed, ...told } };
     },
   }),
 ];
 
 /** Tells every tenant and waits until that is in force. Throws `busy` when one could not be told. */
-async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrite>) {
+async function tellAll(desk: Desk, tell: (policy: Remote<PolicyMethods>) => Promise<BlockWrite>) {
   let tenants = 0;
   let effectiveAt = 0;
   const stale: Stale[] = [];
   const failed: string[] = [];
   for await (const page of allTenants(desk)) {
     tenants += page.length;
-    await inLanes(page, async (managed) => {
+    await inLanes(page, async ({ id, entry }) => {
       try {
-        // Reading makes the policy of a tenant in code, which has none until then.
-        if (managed.entry === null) await managed.policy.read(true);
-        const told = await tell(managed);
+        // A block is for whoever has the name. Asking makes the policy of a tenant in code, which has none until then.
+        const policy = anyOf(desk, id, entry);
+        if (entry === null) await policy.incarnation(true);
+        const told = await tell(policy);
         effectiveAt = Math.max(effectiveAt, told.effectiveAt);
-        stale.push([managed.id, told.staleUntil]);
+        stale.push([{ id, entry }, told.staleUntil]);
       } catch (error) {
         desk.options.onError?.(error);
-        failed.push(managed.id);
+        failed.push(id);
       }
     });
   }
@@ -100,15 +102,14 @@ async function tellAll(desk: Desk, tell: (managed: Managed) => Promise<BlockWrit
   return { tenants, effectiveAt: isoTime(effectiveAt === 0 ? null : effectiveAt), ...ended };
 }
 
-async function* allTenants(desk: Desk): AsyncGenerator<readonly Managed[]> {
-  const { options, env } = desk;
-  yield [...options.tenants.keys()].map((id) => managedOf(desk, id, null));
+async function* allTenants({ options, env }: Desk): AsyncGenerator<readonly Pick<Managed, "id" | "entry">[]> {
+  yield [...options.tenants.keys()].map((id) => ({ id, entry: null }));
   let after: string | null = null;
   do {
     const entries: readonly DirectoryEntry[] = await directoryOf(env).list(after, DIRECTORY_PAGE);
     yield entries
       .filter(({ id, state }) => state === "active" && !options.tenants.has(id))
-      .map((entry) => managedOf(desk, entry.id, entry));
+      .map((entry) => ({ id: entry.id, entry }));
     after = entries.length < DIRECTORY_PAGE ? null : (entries.at(-1)?.id ?? null);
   } while (after !== null);
 }

@@ -101,7 +101,7 @@ export const keyRoutes: readonly Route[] = [
         revision: done.state === "written" ? done.revision : revision,
         changed: done.state === "written",
         effectiveAt: isoTime(effectiveAt),
-        ...(await endStale(call, effectiveAt, [[id, await managed.policy.staleUntil()]])),
+        ...(await endStale(call, effectiveAt, [[managed, await managed.policy.staleUntil()]])),
       };
       return { body };
     },

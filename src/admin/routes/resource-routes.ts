@@ -155,11 +155,11 @@ function headersOf(row: ResourceRow): Record<string, string> {
   };
 }
 
-async function bodyOf(env: AdminEnv, { id, content }: Managed, row: ResourceRow): Promise<BodyInit> {
-  const stream = await env.BODIES.get(bodyKey(id, row.hash), "stream");
+async function bodyOf({ BODIES }: AdminEnv, { kept, content }: Managed, row: ResourceRow): Promise<BodyInit> {
+  const stream = await BODIES.get(bodyKey(kept, row.hash), "stream");
   if (stream) return stream;
   // KV may not show a new body here yet. The store knows where else to look.
-  const found = await openStore(id, content, env.BODIES).read(row.uri);
+  const found = await openStore({ kept, content, bodies: BODIES }).read(row.uri);
   if (!found) throw notFound(`resource ${row.uri}`);
   return found.text ?? found.blob;
 }
@@ -180,7 +180,7 @@ async function putResource(desk: Desk, managed: Managed, query: Infer<typeof Put
     const searchText = binary ? "" : new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES));
     const edit = { actor: desk.caller.name, ifMatch, ifAbsent };
     const most = { maxResources: limits.resources, maxBytes: limits.storedBytes };
-    const to = { tenant: managed.id, content: managed.content, bodies: env.BODIES };
+    const to = { kept: managed.kept, content: managed.content, bodies: env.BODIES };
     return answerOf(row, await storeBody(to, { row, bytes, searchText }, { edit, ...most }), limits);
   } finally {
     upload.release();
@@ -241,8 +241,6 @@ function answerOf(row: Written, done: StoreResult, limits: Limits): RouteAnswer 
       throw new ProblemError("conflict", {
         errors: [{ field: `limits.${done.of ?? "resources"}`, rule: fullText(done, limits) }],
       });
-    case "closed":
-      throw notFound("such tenant any more");
     default:
       throw invalidFields(["body", "could not be stored"]);
   }

@@ -133,6 +133,6 @@ async function acknowledge(managed: Managed, done: WriteResult, desk?: Desk): Pr
   const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
   await untilInForce(effectiveAt);
   const { revision, state } = done;
-  const stale = desk && (await endStale(desk, effectiveAt, [[managed.id, await managed.policy.staleUntil()]]));
+  const stale = desk && (await endStale(desk, effectiveAt, [[managed, await managed.policy.staleUntil()]]));
   return { body: { revision, changed: state === "written", effectiveAt: isoTime(effectiveAt), ...stale } };
 }

@@ -16,7 +16,7 @@ import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
-import { lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
+import { anyOf, lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
 
 export const TenantParams = object({ id: TenantId });
 
@@ -139,16 +139,20 @@ async function supposeTenant(desk: Desk, asked: Asked) {
 async function createTenant(desk: Desk, asked: Asked) {
   const { id, region = null, jurisdiction = null, document = {} } = asked;
   const own = document as TenantDocument;
-  const managed = await findPlace(desk, { id, region, jurisdiction });
+  const place = await findPlace(desk, { id, region, jurisdiction });
   // 1. Everything is checked, before anything is written.
-  const names = await catalogNames(desk, managed, null);
-  const { effective, whole } = await resolveDocument(desk, managed, { own, names }, { dryRun: false });
-  const claimed = await claimNames(desk, managed, whole);
-  // 2. The directory knows it, then the tenant's own object.
+  const names = await catalogNames(desk, place, null);
+  const { whole } = await resolveDocument(desk, place, { own, names }, { dryRun: true });
+  await checkNames(desk, place, whole);
+  // 2. The directory decides which tenant of the name it is, and the tenant's own object follows.
   const directory = directoryOf(desk.env);
-  await directory.add(id, { region, jurisdiction });
-  await directory.mark(id, { isPrivate: whole.mode !== "open" });
-  const written = await managed.policy.create({ own, effective, actor: desk.caller, action: "create" });
+  const entry = await directory.add(id, { region, jurisdiction });
+  const managed = managedOf(desk, id, { entry, created: entry.created });
+  const { effective } = await resolveDocument(desk, managed, { own, names }, { dryRun: false });
+  const claimed = await claimNames(desk, managed, whole);
+  await directory.mark(entry, { isPrivate: whole.mode !== "open" });
+  const birth = { created: entry.created, own, effective, actor: desk.caller, action: "create" };
+  const written = await anyOf(desk, id, entry).create(birth);
   if (written.state !== "written") {
     await releaseNames(desk, managed, claimed);
     throw taken(id);
@@ -159,7 +163,7 @@ async function createTenant(desk: Desk, asked: Asked) {
     await managed.policy.blockTool(name, note, desk.caller);
   }
   // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
-  if (own.extends) await bases.take(id, own.extends);
+  if (own.extends) await bases.take({ id, created: entry.created }, own.extends);
   forgetName(id);
   await announceNames(desk, managed, [], whole);
   const record = await readRecord(managed);
@@ -175,7 +179,7 @@ async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   const { entry } = await directoryOf(desk.env).lookup(id);
   if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
   const managed = birthOf(desk, id, entry ?? { ...place, created: "", state: "active", isPrivate: true });
-  if (entry && (await managed.policy.read(false))) throw taken(id);
+  if (entry && (await anyOf(desk, id, entry).read(false))) throw taken(id);
   return managed;
 }
 
@@ -185,7 +189,7 @@ function taken(id: string): ProblemError {
 
 function birthOf(desk: Desk, id: string, entry: DirectoryEntry): Managed {
   try {
-    return managedOf(desk, id, entry);
+    return managedOf(desk, id, { entry, created: entry.created });
   } catch (error) {
     if (entry.jurisdiction === null) throw error;
     throw invalidFields(["jurisdiction", `${entry.jurisdiction} is not available here`]);

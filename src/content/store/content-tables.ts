@@ -29,8 +29,6 @@ export type PutResult =
   | { readonly state: "present"; readonly row: ResourceRow }
   /** The body was deleted from KV since its upload, or is being deleted: upload it again. */
   | { readonly state: "resend"; readonly collected: number }
-  /** Nothing of the tenant may be kept: it is being deleted. */
-  | { readonly state: "closed" }
   /** The tenant has as many as it may. */
   | { readonly state: "full"; readonly of?: "storedBytes" }
   | EditRefusal;
@@ -69,6 +67,7 @@ export const contentTables: Tables<ContentMethods> = {
     "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
     "ALTER TABLE resources ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
   ],
+  ending: ["purge"],
   open: (host) => ({ methods: methodsOf(host), alarm: (now) => collect(host, now) }),
 };
 
@@ -113,7 +112,6 @@ function methodsOf(host: TableHost): ContentMethods {
 }
 
 function put(host: TableHost, resource: PutResource, old: StoredRow | undefined): PutResult {
-  if (host.closure.isClosed()) return { state: "closed" };
   const { row, resent, edit } = resource;
   const before = old && fromStored(old);
   const refused = refuse(host.sql, resource, before);

@@ -55,7 +55,7 @@ export async function collect(host: TableHost, now: number): Promise<number | un
     // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
     mark(hash, DELETING);
     try {
-      await BODIES.delete(bodyKey(host.tenant, hash));
+      await BODIES.delete(bodyKey(host.kept(), hash));
     } catch {
       // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
       return now + MINUTE;
@@ -82,13 +82,14 @@ const INDEXES = ["resources", "garbage", "collected"] as const;
  */
 export async function purge(host: TableHost, limit: number): Promise<{ readonly done: boolean }> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
+  const kept = host.kept();
   const hashes = `SELECT DISTINCT hash FROM (${INDEXES.map((table) => `SELECT hash FROM ${table}`).join(" UNION ALL ")})`;
   const known = host.sql
     .exec<{ hash: string }>(`${hashes} LIMIT ?`, limit)
     .toArray()
     .map((row) => row.hash);
   if (known.length === 0) {
-    const { keys } = await BODIES.list({ prefix: bodyKey(host.tenant, ""), limit });
+    const { keys } = await BODIES.list({ prefix: bodyKey(kept, ""), limit });
     await deleteBodies(
       BODIES,
       keys.map((key) => key.name),
@@ -97,8 +98,10 @@ export async function purge(host: TableHost, limit: number): Promise<{ readonly 
   }
   await deleteBodies(
     BODIES,
-    known.map((hash) => bodyKey(host.tenant, hash)),
+    known.map((hash) => bodyKey(kept, hash)),
   );
+  // Meanwhile another deletion of the tenant may have come to its end, and what is here now be another one's.
+  if (host.kept() !== kept) return { done: true };
   host.transaction(() => {
     for (const hash of known) for (const table of INDEXES) host.sql.exec(`DELETE FROM ${table} WHERE hash = ?`, hash);
   });

@@ -5,6 +5,7 @@
 import { AppError } from "../../protocol/app-error.ts";
 import { given } from "../../protocol/members.ts";
 import { parseUri } from "../../protocol/uri.ts";
+import { orClearUp } from "../../tenants/authority/incarnation.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
 import type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
@@ -35,12 +36,16 @@ export interface Opening {
   readonly only?: readonly Patterns[];
 }
 
-export function openStore(
-  tenant: string,
-  content: RemoteContent,
-  bodies: KVNamespace,
-  { limits = {}, only }: Opening = {},
-): ResourceStore {
+/** Where a tenant's resources are. */
+export interface ContentPlace {
+  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  readonly kept: string;
+  readonly content: RemoteContent;
+  readonly bodies: KVNamespace;
+}
+
+export function openStore(place: ContentPlace, { limits = {}, only }: Opening = {}): ResourceStore {
+  const { content } = place;
   return {
     list: (options = {}) => list(content, options),
     get: async (uri) => {
@@ -49,10 +54,9 @@ export function openStore(
     },
     read: async (uri) => {
       const row = await content.get(nameOf(uri));
-      return row && { ...metaOf(row), ...(await readBody(tenant, row, content, bodies)) };
+      return row && { ...metaOf(row), ...(await readBody(place, row)) };
     },
-    write: (resource, options = {}) =>
-      write({ tenant, content, bodies }, resource, { ifAbsent: false, ...options, limits }),
+    write: (resource, options = {}) => write(place, resource, { ifAbsent: false, ...options, limits }),
     delete: (uri) => content.remove(nameOf(uri)),
     search: (query, options = {}) => search(content, query, { ...options, only }),
     tags: async (options = {}) => [...(await content.tags(options.prefix ?? "", only))],
@@ -95,14 +99,9 @@ async function list(
   return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
 }
 
-async function readBody(
-  tenant: string,
-  row: ResourceRow,
-  content: RemoteContent,
-  bodies: KVNamespace,
-): Promise<ResourceBody> {
-  const key = bodyKey(tenant, row.hash);
-  const bytes = recallBody(key) ?? (await fetchBody(key, row.hash, content, bodies));
+async function readBody(place: ContentPlace, row: ResourceRow): Promise<ResourceBody> {
+  const key = bodyKey(place.kept, row.hash);
+  const bytes = recallBody(key) ?? (await fetchBody(place, key, row.hash));
   if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
   rememberBody(key, bytes);
   // A copy, because others read the remembered bytes. A byte order mark is kept: it is part of what was stored.
@@ -116,10 +115,9 @@ async function readBody(
  * nobody has it.
  */
 async function fetchBody(
+  { content, bodies }: ContentPlace,
   key: string,
   hash: string,
-  content: RemoteContent,
-  bodies: KVNamespace,
 ): Promise<ArrayBuffer | undefined> {
   const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
   if (first) return first;
@@ -133,26 +131,19 @@ async function fetchBody(
   return undefined;
 }
 
-export interface WriteTo {
-  readonly tenant: string;
-  readonly content: RemoteContent;
-  readonly bodies: KVNamespace;
-}
-
 interface WriteHow {
   readonly ifAbsent: boolean;
   readonly limits: Limits;
 }
 
-async function write(to: WriteTo, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
+async function write(to: ContentPlace, resource: NewResource, { ifAbsent, limits }: WriteHow): Promise<ResourceMeta> {
   const { uri, bytes } = checkResource(resource, limits.resourceBytes);
   const row = { ...rowOf(resource, bytes.byteLength), uri, hash: await digestOf(bytes) };
   const most = { maxResources: limits.resources ?? null, maxBytes: limits.storedBytes ?? null };
   const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, ...most });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
   if (done.state === "present") return metaOf(done.row);
-  if (done.state === "full") throw new Error(fullText(done, limits));
-  throw new AppError("unknownTenant");
+  throw new Error(fullText(done, limits));
 }
 
 /** Why there is no room for a resource. */
@@ -175,11 +166,11 @@ export type StoreResult = Exclude<PutResult, { state: "resend" }>;
  * operator's edit does not upload a body that the tenant has: many files are alike, and KV counts writes.
  */
 export async function storeBody(
-  to: WriteTo,
+  to: ContentPlace,
   { row, bytes, searchText }: StoredBody,
   how: Pick<PutResource, "maxResources" | "maxBytes"> & { readonly ifAbsent?: boolean; readonly edit?: Edit },
 ): Promise<StoreResult> {
-  const key = bodyKey(to.tenant, row.hash);
+  const key = bodyKey(to.kept, row.hash);
   const put: Omit<PutResource, "resent"> = {
     row,
     searchText: searchText.slice(0, MAX_SEARCH_CHARACTERS),
@@ -195,8 +186,7 @@ export async function storeBody(
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
     if (!held) await to.bodies.put(key, bytes);
-    const done = await to.content.put({ ...put, resent });
-    if (done.state === "closed") await to.bodies.delete(key);
+    const done: PutResult = await orClearUp(to.content.put({ ...put, resent }), () => to.bodies.delete(key));
     if (done.state !== "resend") return done;
     held = false;
     resent = done.collected;

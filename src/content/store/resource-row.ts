@@ -23,10 +23,11 @@ export interface ResourceRow {
 export type NewRow = Omit<ResourceRow, "lastModified" | "revision"> & { readonly lastModified?: string };
 
 /**
- * The KV key of a body. It names tenant and content: equal bodies of two tenants are stored apart, and deleted apart.
+ * The KV key of a body. It names tenant and content: equal bodies of two tenants, and of one that was deleted and the next
+ * of its name, are stored apart, and deleted apart. `kept`: as `keptUnder` makes it.
  */
-export function bodyKey(tenant: string, hash: string): string {
-  return `body/${tenant}/${hash}`;
+export function bodyKey(kept: string, hash: string): string {
+  return `body/${kept}/${hash}`;
 }
 
 /** The entity tag of a resource: every write makes another one, and none comes back. */

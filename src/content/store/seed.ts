@@ -2,17 +2,17 @@
 
 import type { NewResource } from "../../calls/resource-store.ts";
 import { authorityTables } from "../../tenants/authority/authority-tables.ts";
-import { remote, type TenantStub } from "../../tenants/authority/tables.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { contentTables } from "./content-tables.ts";
-import { openStore } from "./open-store.ts";
+import { openStore, type ContentPlace } from "./open-store.ts";
 
 export async function storeSeed(
-  tenant: string,
+  { kept, bodies }: Pick<ContentPlace, "kept" | "bodies">,
   stub: TenantStub,
-  bodies: KVNamespace,
   seed: readonly NewResource[],
 ): Promise<void> {
-  const store = openStore(tenant, remote(stub, contentTables), bodies);
+  const store = openStore({ kept, content: remote(stub, contentTables), bodies });
   for (const resource of seed) await store.write(resource, { ifAbsent: true });
   await remote(stub, authorityTables).markSeeded();
 }

@@ -5,9 +5,10 @@ import { AppError } from "../../protocol/app-error.ts";
 import { encodeCursor } from "../../protocol/cursor.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { Sight } from "../../calls/call-host.ts";
-import { remote, type TenantStub } from "../../tenants/authority/tables.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { contentTables } from "./content-tables.ts";
-import { openStore } from "./open-store.ts";
+import { openStore, type ContentPlace } from "./open-store.ts";
 import type { ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
 
 /** How many pages are looked through for one page of visible rows. Where a view hides nearly all, it may stay empty. */
@@ -63,10 +64,13 @@ async function listVisible(
 
 /** What `ctx.resources` is under a view. */
 export function resourcesUnder(
-  { tenant, sight, bodies }: { readonly tenant: string; readonly sight: Sight; readonly bodies: KVNamespace },
+  { kept, sight, bodies }: Pick<ContentPlace, "kept" | "bodies"> & { readonly sight: Sight },
   stub: TenantStub,
 ): ResourceStore {
   const { limits, only } = sight;
-  const store = openStore(tenant, remote(stub, contentTables), bodies, { limits, ...(only ? { only } : {}) });
+  const store = openStore(
+    { kept, content: remote(stub, contentTables), bodies },
+    { limits, ...(only ? { only } : {}) },
+  );
   return only ? viewStore(store, (uri) => sight.sees(uri)) : store;
 }

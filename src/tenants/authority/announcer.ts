@@ -15,10 +15,7 @@ import type { TableHost } from "./tables.ts";
 
 const RETRY_MS = 1000;
 
-export type AnnouncerHost = Pick<
-  TableHost,
-  "sql" | "env" | "tenant" | "jurisdiction" | "now" | "transaction" | "wakeAt"
->;
+export type AnnouncerHost = Pick<TableHost, "sql" | "env" | "kept" | "jurisdiction" | "now" | "transaction" | "wakeAt">;
 
 export type ChangeKind = "updated" | "listed" | "announced" | "policy";
 
@@ -42,8 +39,13 @@ export interface Announcer extends Omit<ChangeLog, "watch"> {
   alarm(now: number): Promise<number | undefined>;
 }
 
-/** What a change of policy makes the hubs do at once, before it is in force. It is kept in memory only. */
-type Unversioned = Pick<ChangeEvent, "check" | "close">;
+/**
+ * What a change of policy makes the hubs do at once, before it is in force. It is kept in memory only. `kept`: whose hubs:
+ * another tenant may have the name when it is sent.
+ */
+interface Unversioned extends Pick<ChangeEvent, "check" | "close"> {
+  readonly kept: string;
+}
 
 export function createAnnouncer(record: ChangeRecord): Announcer {
   const sender = new Sender(record);
@@ -120,7 +122,7 @@ class Sender {
 
   check(check: number, close: ChangeEvent["close"]): void {
     if (!this.#listening) return;
-    this.#waiting.push({ check, close });
+    this.#waiting.push({ check, close, kept: this.#record.kept() });
     this.soon();
   }
 
@@ -153,9 +155,10 @@ class Sender {
     const { all, ...changes } = this.#record.since(this.#sent);
     // The record does not reach back to `#sent`: this value of `after` tells every stream that it missed something.
     const after = all ? changes.version : this.#sent;
-    const event: ChangeEvent = { ...changes, after, check: null, close: null, ...first };
+    const { check = null, close = null, kept = this.#record.kept() } = first ?? {};
+    const event: ChangeEvent = { ...changes, after, check, close };
     const arrivals = this.#arrivals;
-    const streams = await publish(this.#record, event);
+    const streams = await publish(this.#record, kept, event);
     if (first) this.#waiting.shift();
     this.#sent = event.version;
     if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
@@ -167,12 +170,12 @@ class Sender {
 }
 
 /** Tells every hub of the tenant; gives the number of streams at all of them. Throws when one cannot be reached. */
-async function publish({ env, tenant, jurisdiction }: AnnouncerHost, event: ChangeEvent): Promise<number> {
+async function publish({ env, jurisdiction }: AnnouncerHost, kept: string, event: ChangeEvent): Promise<number> {
   const hubs = env as HubEnv;
   const objects = objectsIn(hubs.HUBS, jurisdiction);
   const counts = await Promise.all(
     Array.from({ length: shardsOf(hubs) }, (_, shard) =>
-      (objects.getByName(hubName(tenant, shard)) as unknown as HubStub).publish(event),
+      (objects.getByName(hubName(kept, shard)) as unknown as HubStub).publish(event),
     ),
   );
   return counts.reduce((sum, count) => sum + count, 0);

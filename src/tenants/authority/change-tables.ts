@@ -9,7 +9,8 @@ import {
   type ChangeKind,
   type ChangeRecord,
 } from "./announcer.ts";
-import { remote, type Remote, type Tables, type TenantStub } from "./tables.ts";
+import { remote, type Remote, type Tables } from "./tables.ts";
+import type { TenantStub } from "./incarnation.ts";
 
 export interface ChangeMethods {
   /** Registers that somebody listens. Gives what changed since the version that they know; null: they begin now. */

@@ -69,7 +69,7 @@ export function shardsOf({ HUB_SHARDS }: HubEnv): number {
   return Number.isInteger(shards) && shards >= 1 && shards <= MAX_SHARDS ? shards : 1;
 }
 
-/** The name of one of a tenant's hubs. A tenant's id has no "#". */
-export function hubName(tenant: string, shard: number): string {
-  return shard === 0 ? tenant : `${tenant}#${shard}`;
+/** The name of one of a tenant's hubs. `kept`: as `keptUnder` makes it, which has no "#". */
+export function hubName(kept: string, shard: number): string {
+  return shard === 0 ? kept : `${kept}#${shard}`;
 }

@@ -1,16 +1,29 @@
 // Owns the end of a tenant's object: it is closed, then erased, and remembers that for as long as a call that began
 // before can go on writing. Then nothing at all is left.
 
+import { given } from "../../protocol/members.ts";
+import type { Incarnation } from "./incarnation.ts";
+
 /** As long as the longest time limit of a tool. */
 export const CLOSED_FOR_MS = 3_600_000;
 const KEY = "closure";
 
-type State = { readonly state: "closing" } | { readonly state: "erased"; readonly until: number };
+/** `created`: of the tenant that ended; absent where release 0.1.0 closed it. */
+type State = { readonly created?: Incarnation } & (
+  | { readonly state: "closing" }
+  | { readonly state: "erased"; readonly until: number }
+);
 
 export interface Closure {
   /** Closing or erased: nothing may be written. */
   isClosed(): boolean;
-  setClosed(closed: boolean): void;
+  /** Which tenant of the name ended here last; undefined: none did that is remembered. */
+  incarnation(): Incarnation | undefined;
+  /** The same while it is not erased yet. */
+  ending(): Incarnation | undefined;
+  close(incarnation: Incarnation): void;
+  /** Another tenant takes the name. */
+  reopen(): void;
   /** Until when an erased object must be remembered; undefined for one that is not erased. */
   erasedUntil(): number | undefined;
   /** Deletes everything stored; gives the time until which the object stays closed, milliseconds since the epoch. */
@@ -30,14 +43,20 @@ export function createClosure(storage: DurableObjectStorage): Closure {
   if (closure?.state === "erased" && isTaken(storage.sql)) set(undefined);
   return {
     isClosed: () => closure !== undefined,
-    setClosed: (closed) => {
-      set(closed ? { state: "closing" } : undefined);
+    incarnation: () => closure?.created,
+    ending: () => (closure?.state === "closing" ? closure.created : undefined),
+    close: (created) => {
+      set({ state: "closing", created });
+    },
+    reopen: () => {
+      set(undefined);
     },
     erasedUntil: () => (closure?.state === "erased" ? closure.until : undefined),
     erase: async (now) => {
+      const { created } = closure ?? {};
       await storage.deleteAll();
       const until = now + CLOSED_FOR_MS;
-      set({ state: "erased", until });
+      set({ state: "erased", until, ...given({ created }) });
       return until;
     },
     forget: async () => {

@@ -2,6 +2,7 @@
 // code declares. Refuses to change it: policy-tables.ts does, in a Worker with the admin API.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
+import { newIncarnation, type Incarnation } from "./incarnation.ts";
 import { grant } from "./leases.ts";
 import type { LeaseAnswer, LeaseAsk } from "./policy-records.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -45,7 +46,7 @@ export function leaseMethods(host: TenantHost): LeaseMethods {
 
 export interface TenantRow {
   [column: string]: SqlStorageValue;
-  created: string;
+  created: Incarnation;
   revision: number;
   own: string;
   effective: string;
@@ -53,7 +54,7 @@ export interface TenantRow {
 
 export interface TenantRows {
   find(): TenantRow | undefined;
-  insert(own: TenantDocument, effective: TenantDocument): void;
+  insert(created: Incarnation, own: TenantDocument, effective: TenantDocument): void;
   /**
    * A tenant in code exists without a row until it is first asked for. Where one of this name was deleted before, that
    * one's end is over with it: what is written from now on stays.
@@ -64,10 +65,10 @@ export interface TenantRows {
 export function tenantRows(host: TableHost): TenantRows {
   const { sql } = host;
   const find = () => sql.exec<TenantRow>("SELECT * FROM tenant").toArray()[0];
-  const insert = (own: TenantDocument, effective: TenantDocument) => {
+  const insert: TenantRows["insert"] = (created, own, effective) => {
     sql.exec(
       "INSERT INTO tenant (one, created, revision, own, effective) VALUES (1, ?, 1, ?, ?)",
-      new Date(host.now()).toISOString(),
+      created,
       JSON.stringify(own),
       JSON.stringify(effective),
     );
@@ -79,8 +80,8 @@ export function tenantRows(host: TableHost): TenantRows {
       const found = find();
       if (found && !host.closure.isClosed()) return found;
       return host.transaction(() => {
-        if (!found) insert({}, {});
-        host.closure.setClosed(false);
+        if (!found) insert(newIncarnation(host.now()), {}, {});
+        host.closure.reopen();
         return find() as TenantRow;
       });
     },

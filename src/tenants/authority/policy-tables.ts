@@ -8,6 +8,7 @@ import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
 import { withdrawn } from "./leases.ts";
 import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
+import { newIncarnation, type Incarnation } from "./incarnation.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
 import { noteOutage, staleUntil } from "./outage-times.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
@@ -27,15 +28,26 @@ export interface DocumentWrite {
   readonly action: string;
 }
 
+export interface TenantBirth extends Omit<DocumentWrite, "ifRevision" | "retired"> {
+  /** As the directory entered it; absent: now. */
+  readonly created?: Incarnation;
+}
+
 export interface Suspender extends Actor {
   /** Answers for this tenant alone, and lifts nothing that an operator of the platform suspended. */
   readonly isTenantAdmin?: boolean;
 }
 
 export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, SecretMethods {
-  create(write: Omit<DocumentWrite, "ifRevision" | "retired">): WriteResult;
+  /** "absent": it was deleted before it came into being. */
+  create(birth: TenantBirth): WriteResult;
   write(write: DocumentWrite): WriteResult;
-  /** `inCode`: code declares the tenant, so it exists without having been created. */
+  /**
+   * Which tenant has the name, or had it last; null: none that is remembered. `inCode`: code declares the tenant, so it
+   * exists without having been created.
+   */
+  incarnation(inCode: boolean): Incarnation | null;
+  /** `inCode`: as for `incarnation`. */
   read(inCode: boolean): TenantRecord | undefined;
   suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult;
   /** "forbidden": an operator suspended it, and somebody else may not lift that. */
@@ -49,10 +61,10 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
    */
   staleUntil(): number | null;
   /**
-   * Ends the tenant: from now on no lease is given and nothing is written. Gives the time from which on no isolate
-   * serves it, milliseconds since the epoch.
+   * Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives the time from which on no
+   * isolate serves it, milliseconds since the epoch.
    */
-  close(): number;
+  close(incarnation: Incarnation): number;
   /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
   erase(): Promise<void>;
 }
@@ -60,6 +72,7 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
+  ending: ["read", "close", "erase"],
   open: (host) => ({ methods: methodsOf(host) }),
 };
 
@@ -71,13 +84,14 @@ function methodsOf(host: TenantHost): PolicyMethods {
     ...createKeyMethods(host),
     ...createBlockMethods(host),
     ...createSecretMethods(host),
-    create: (write) =>
+    create: ({ created = newIncarnation(host.now()), own, effective, actor, action }) =>
       host.transaction(() => {
         const found = rows.find();
         if (found) return { state: "conflict", revision: found.revision };
-        rows.insert(write.own, write.effective);
-        host.closure.setClosed(false);
-        host.record(write.actor, write.action, "tenant", { before: null, after: write.own });
+        if (host.closure.incarnation() === created) return { state: "absent" };
+        rows.insert(created, own, effective);
+        host.closure.reopen();
+        host.record(actor, action, "tenant", { before: null, after: own });
         return { state: "written", revision: 1, effectiveAt: host.now() };
       }),
     write: (write) =>
@@ -85,6 +99,10 @@ function methodsOf(host: TenantHost): PolicyMethods {
         const found = rows.find();
         return found ? writeDocument(host, write, found) : { state: "absent" };
       }),
+    incarnation: (inCode) => {
+      const found = inCode ? rows.ensure() : rows.find();
+      return found?.created ?? host.closure.incarnation() ?? null;
+    },
     read: (inCode) => {
       const found = inCode ? rows.ensure() : rows.find();
       return found && recordOf(host, found);
@@ -103,13 +121,13 @@ function methodsOf(host: TenantHost): PolicyMethods {
     audit: (page) => host.audit(page),
     inForceAt: () => host.effectiveAt(),
     staleUntil: () => staleUntil(host),
-    close: () => {
+    close: (incarnation) => {
       host.transaction(() => {
         sql.exec("DELETE FROM tenant");
         sql.exec("DELETE FROM api_keys");
         sql.exec("DELETE FROM secrets");
       });
-      host.closure.setClosed(true);
+      host.closure.close(incarnation);
       host.changes.policy(Number.MAX_SAFE_INTEGER, host.effectiveAt(), {});
       return host.effectiveAt();
     },

@@ -20,22 +20,16 @@ const DELETING = Number.MAX_SAFE_INTEGER;
 export type SectionWrite =
   | { readonly state: "written"; readonly effectiveAt: number }
   | { readonly state: "unchanged" }
-  /** There is no such tenant any more, or another one has its name. */
-  | { readonly state: "absent" }
   /** The section, or all of the tenant's together, would be larger than they may be. */
   | { readonly state: "full" };
 
 export type SectionPut =
   | SectionWrite
-  /** There is no tenant, so whoever uploaded the body deletes it. */
-  | { readonly state: "closed" }
   /** The body may be missing in KV: upload it again, and say `collected` as `resent`. */
   | { readonly state: "resend"; readonly collected: number };
 
 export interface SectionBody {
   readonly name: string;
-  /** When the tenant was made that is meant, as its lease says: another one of its name refuses the section. */
-  readonly created: string;
   readonly hash: string;
   readonly body: ArrayBuffer;
   /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
@@ -45,14 +39,17 @@ export interface SectionBody {
 export interface SectionMethods {
   /** The body is in KV already. One that is refused is deleted there, unless another section has it. */
   put(section: SectionBody): SectionPut;
-  remove(name: string, created: string): SectionWrite;
+  remove(name: string): SectionWrite;
   /** null: no section has this hash. */
   body(hash: string): ArrayBuffer | null;
 }
 
-/** Under the prefix of the tenant's resource bodies, so that deleting all of those deletes the sections too. */
-export function sectionKey(tenant: string, hash: string): string {
-  return `body/${tenant}/section-${hash}`;
+/**
+ * Under the prefix of the tenant's resource bodies, so that deleting all of those deletes the sections too. `kept`: as
+ * `keptUnder` makes it.
+ */
+export function sectionKey(kept: string, hash: string): string {
+  return `body/${kept}/section-${hash}`;
 }
 
 export const sectionTables: Tables<SectionMethods, TenantHost> = {
@@ -75,9 +72,8 @@ function methodsOf(host: TenantHost): SectionMethods {
   const written = (): SectionWrite => ({ state: "written", effectiveAt: host.effectiveAt() });
   return {
     put: (section) => host.transaction(() => put(host, section)),
-    remove: (name, created) =>
+    remove: (name) =>
       host.transaction(() => {
-        if (created !== host.created()) return { state: "absent" };
         const before = sectionHash(sql, name);
         if (!host.definitionsChanged(name, null)) return { state: "unchanged" };
         discard(host, before);
@@ -88,16 +84,13 @@ function methodsOf(host: TenantHost): SectionMethods {
 }
 
 function put(host: TenantHost, section: SectionBody): SectionPut {
-  const { name, created, hash, body, resent } = section;
+  const { name, hash, body, resent } = section;
   const { sql } = host;
-  const current = host.created();
-  if (host.closure.isClosed() || current === undefined) return { state: "closed" };
   const before = sectionHash(sql, name);
-  if (current === created && before === hash) return { state: "unchanged" };
-  const refused = current === created ? isTooLarge(sql, section) && "full" : "absent";
-  if (refused) {
+  if (before === hash) return { state: "unchanged" };
+  if (isTooLarge(sql, section)) {
     discard(host, hash);
-    return { state: refused };
+    return { state: "full" };
   }
   const collected = collectedSince(sql, hash, resent);
   if (collected !== undefined) return { state: "resend", collected };
@@ -158,7 +151,7 @@ function discard(host: TenantHost, hash: string | null): void {
 
 /** Deletes bodies in KV whose grace is over; gives when to go on, milliseconds since the epoch. */
 async function collect(host: TenantHost, now: number): Promise<number | undefined> {
-  const { sql, env, tenant } = host;
+  const { sql, env } = host;
   sql.exec("DELETE FROM section_collected WHERE until <= ?", now);
   const due = sql
     .exec<{ hash: string }>("SELECT hash FROM section_garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
@@ -172,7 +165,7 @@ async function collect(host: TenantHost, now: number): Promise<number | undefine
     // Marked before the deletion: a write of the same content that comes in meanwhile is told to upload again.
     mark(hash, DELETING);
     try {
-      await BODIES.delete(sectionKey(tenant, hash));
+      await BODIES.delete(sectionKey(host.kept(), hash));
     } catch {
       return host.now() + RETRY_MS;
     }

@@ -32,6 +32,7 @@ export const sessionRegister: Tables<RegisterMethods> = {
     "ALTER TABLE remembered_sessions ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX remembered_by_owner ON remembered_sessions (owner, expires)",
   ],
+  ending: ["list", "forget"],
   open: (host) => ({ methods: methodsOf(host), alarm: async (now) => prune(host, now) }),
 };
 

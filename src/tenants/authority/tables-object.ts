@@ -4,6 +4,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { createChanges } from "./change-tables.ts";
 import { createClosure, type Closure } from "./closure.ts";
+import type { Incarnation, Keeper, Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { createWake, type Wake } from "./wake.ts";
 
@@ -12,21 +13,30 @@ const RETRY_MS = 60_000;
 
 type Method = (...args: unknown[]) => unknown;
 
-export interface TablesObject {
-  run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
+export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Keeper;
+
+export interface Shared<Host> {
+  /** What the domains share. */
+  hostOf(base: TableHost): Host;
+  /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
+  isMeant(host: Host, meant: Incarnation, isEnding: boolean): boolean;
 }
 
-export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & TablesObject;
+interface Opened<Host> {
+  readonly host: Host;
+  readonly tables: ReadonlyMap<string, OpenTables<object>>;
+}
 
-/** A Durable Object class that holds these tables; `hostOf`: what their domains share. */
+/** A Durable Object class that holds these tables. */
 export function createTablesObject<Env, Host extends TableHost>(
   tables: readonly Tables<object, Host>[],
-  hostOf: (base: TableHost) => Host,
+  { hostOf, isMeant }: Shared<Host>,
 ): TablesObjectClass<Env> {
+  const endings = new Set(tables.flatMap(({ name, ending = [] }) => ending.map((method) => `${name}.${method}`)));
   return class extends DurableObject<Env> {
     readonly #wake: Wake;
     readonly #closure: Closure;
-    #opened: ReadonlyMap<string, OpenTables<object>> | undefined;
+    #opened: Opened<Host> | undefined;
 
     constructor(ctx: DurableObjectState, env: Env) {
       super(ctx, env);
@@ -35,10 +45,14 @@ export function createTablesObject<Env, Host extends TableHost>(
       if (this.#closure.erasedUntil() === undefined) this.#open();
     }
 
-    async run(name: string, method: string, args: readonly unknown[]): Promise<unknown> {
-      const methods = this.#open().get(name)?.methods as Record<string, Method> | undefined;
+    /** The one way in: a call that does not say what it means, as those of release 0.1.0 do not, is refused. */
+    async run(name: string, method: string, args: readonly unknown[], meant?: Incarnation): Promise<Ran> {
+      const opened = this.#open();
+      const methods = opened.tables.get(name)?.methods as Record<string, Method> | undefined;
       if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${name}.${method}`);
-      return methods[method]?.(...args);
+      if (meant === undefined) throw new Error("the Worker that calls is of an earlier release");
+      if (!isMeant(opened.host, meant, endings.has(`${name}.${method}`))) return { gone: true };
+      return { value: await methods[method]?.(...args) };
     }
 
     override async alarm(): Promise<void> {
@@ -47,11 +61,11 @@ export function createTablesObject<Env, Host extends TableHost>(
       const erased = this.#closure.erasedUntil();
       if (erased !== undefined && now >= erased) await this.#empty(() => this.#closure.forget());
       else if (erased !== undefined) this.#wake.at(erased);
-      else await ringAll(this.#open(), now, this.#wake);
+      else await ringAll(this.#open().tables, now, this.#wake);
     }
 
     /** An object that was erased has no tables: they are made again when a late call needs them. */
-    #open(): ReadonlyMap<string, OpenTables<object>> {
+    #open(): Opened<Host> {
       if (this.#opened) return this.#opened;
       const changes = createChanges();
       const base: TableHost = {
@@ -63,7 +77,9 @@ export function createTablesObject<Env, Host extends TableHost>(
           this.#wake.at(await this.#empty(() => this.#closure.erase(Date.now())));
         },
       };
-      this.#opened = openTables<Host>([changes.tables, ...tables], base, hostOf);
+      let host: Host | undefined;
+      const opened = openTables<Host>([changes.tables, ...tables], base, (shared) => (host = hostOf(shared)));
+      this.#opened = { host: host as Host, tables: opened };
       return this.#opened;
     }
 
@@ -99,6 +115,7 @@ function hostOn({ id, storage }: DurableObjectState, wake: Wake) {
   return {
     sql: storage.sql,
     tenant: id.name ?? "",
+    kept: () => id.name ?? "",
     jurisdiction: id.jurisdiction ?? null,
     now: () => Date.now(),
     transaction: <T>(work: () => T) => wake.transaction(work),

@@ -3,12 +3,15 @@
 
 import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
+import type { TenantStub } from "./incarnation.ts";
 
 export interface TableHost {
   readonly sql: SqlStorage;
   readonly env: unknown;
-  /** The tenant's id, which names the object. */
+  /** The tenant's id. */
   readonly tenant: string;
+  /** What stands for the tenant, as it is now, in the names of what is kept elsewhere: `keptUnder`. */
+  kept(): string;
   /** Where the object must stay; null: anywhere. */
   readonly jurisdiction: string | null;
   now(): number;
@@ -18,7 +21,7 @@ export interface TableHost {
   /** Where a domain says what it changed, for whoever listens to the tenant. */
   readonly changes: ChangeLog;
   /** Whether the tenant is being deleted, or was not long ago: what comes late must not be kept. */
-  readonly closure: Pick<Closure, "isClosed" | "setClosed">;
+  readonly closure: Pick<Closure, "isClosed" | "close" | "reopen" | "incarnation" | "ending">;
   /** Deletes everything that the object stores and keeps it closed for a while. Nothing must be written after it. */
   erase(): Promise<void>;
 }
@@ -33,6 +36,8 @@ export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
   /** SQL statements, each applied once and in order. One that was released is never edited. */
   readonly migrations: readonly string[];
+  /** Methods with which a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
+  readonly ending?: readonly string[];
   open(host: Host): OpenTables<Methods>;
 }
 
@@ -70,10 +75,6 @@ export type Remote<Methods> = {
     ? (...args: Args) => Promise<Awaited<Result>>
     : never;
 };
-
-export interface TenantStub {
-  run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
-}
 
 export function remote<Methods extends object>(stub: TenantStub, tables: Tables<Methods>): Remote<Methods> {
   return new Proxy({} as Remote<Methods>, {

@@ -4,6 +4,7 @@
 import { auditPage, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { trackLeases, type Leases } from "./lease-times.ts";
+import { keptUnder, type Incarnation } from "./incarnation.ts";
 import type { Actor, AuditEntry } from "./policy-records.ts";
 import { setSection } from "./section-rows.ts";
 import type { TableHost } from "./tables.ts";
@@ -15,7 +16,7 @@ export interface TenantHost extends TableHost {
   /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
   /** When the tenant was made, which tells it from others of its name; undefined where there is none. */
-  created(): string | undefined;
+  created(): Incarnation | undefined;
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
@@ -43,12 +44,14 @@ export function createTenantHost(base: TableHost): TenantHost {
     base.changes.policy(next.revision, effectiveAt(), close);
     return next.revision;
   };
+  const created = () => row()?.created;
   return {
     ...base,
     leases,
+    kept: () => keptUnder(base.tenant, created() ?? base.closure.incarnation() ?? ""),
     effectiveAt,
     revision,
-    created: () => row()?.created,
+    created,
     bump,
     record: (actor, action, target, change) => {
       recordAudit(base, actor, [action, target], change);

@@ -7,6 +7,7 @@ import { sectionRows } from "./section-rows.ts";
 import { sessionRegister } from "./session-register.ts";
 import type { Tables } from "./tables.ts";
 import { createTablesObject, type TablesObjectClass } from "./tables-object.ts";
+import { WHOEVER, type Incarnation } from "./incarnation.ts";
 import { createTenantHost, type TenantHost } from "./tenant-host.ts";
 
 const own: readonly Tables<object, TenantHost>[] = [
@@ -23,5 +24,15 @@ const own: readonly Tables<object, TenantHost>[] = [
  */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
   const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
-  return createTablesObject<Env, TenantHost>([...byName.values()], createTenantHost);
+  return createTablesObject<Env, TenantHost>([...byName.values()], { hostOf: createTenantHost, isMeant });
+}
+
+/**
+ * The tenant that is here; for what belongs to its end, also the one that is ending here, or that was never made. Where
+ * release 0.1.0 closed one, nobody knows which.
+ */
+function isMeant({ created, closure }: TenantHost, meant: Incarnation, isEnding: boolean): boolean {
+  const current = created();
+  if (meant === WHOEVER || meant === current) return true;
+  return isEnding && current === undefined && (closure.ending() ?? meant) === meant;
 }

@@ -2,11 +2,11 @@
 // and go. Refuses everything else about a tenant: the tenant's own object has that.
 
 import { DurableObject } from "cloudflare:workers";
+import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 
 export interface DirectoryEntry {
   readonly id: string;
-  /** ISO 8601. */
-  readonly created: string;
+  readonly created: Incarnation;
   readonly state: "active" | "deleting";
   readonly isPrivate: boolean;
   readonly jurisdiction: string | null;
@@ -18,6 +18,15 @@ export interface Lookup {
   readonly entry: DirectoryEntry | null;
   readonly anyPrivate: boolean;
 }
+
+/** A tenant as it is entered; `created` null: in code, so it is not. */
+export interface Named {
+  readonly id: string;
+  readonly created: Incarnation | null;
+}
+
+/** "kept": it was the tenant's already. "gone": there is no such tenant any more. */
+export type Claimed = "claimed" | "kept" | "taken" | "gone";
 
 interface Row {
   [column: string]: SqlStorageValue;
@@ -44,6 +53,9 @@ export class DirectoryObject extends DurableObject {
     this.#sql.exec(
       "CREATE TABLE IF NOT EXISTS hostnames (hostname TEXT PRIMARY KEY, tenant TEXT NOT NULL) WITHOUT ROWID",
     );
+    // Release 0.1.0 did not note which tenant of a name it was: whoever has the name may give the hostname up.
+    const columns = this.#sql.exec("SELECT 1 FROM pragma_table_info('hostnames') WHERE name = 'created'").toArray();
+    if (columns.length === 0) this.#sql.exec("ALTER TABLE hostnames ADD COLUMN created TEXT NOT NULL DEFAULT ''");
   }
 
   async lookup(id: string): Promise<Lookup> {
@@ -57,39 +69,45 @@ export class DirectoryObject extends DurableObject {
     return rows.toArray()[0]?.tenant ?? null;
   }
 
-  /** false: the id is taken. */
-  async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<boolean> {
-    const added = this.#sql.exec(
-      "INSERT OR IGNORE INTO tenants (id, created, state, is_private, jurisdiction, region) VALUES (?, ?, 'active', 0, ?, ?) RETURNING id",
+  /** Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id. */
+  async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<DirectoryEntry> {
+    this.#sql.exec(
+      "INSERT OR IGNORE INTO tenants (id, created, state, is_private, jurisdiction, region) VALUES (?, ?, 'active', 0, ?, ?)",
       id,
-      new Date().toISOString(),
+      newIncarnation(Date.now()),
       about.jurisdiction,
       about.region,
     );
-    return added.toArray().length > 0;
+    return entryOf(this.#sql.exec<Row>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
-  async mark(id: string, change: { isPrivate?: boolean; state?: "active" | "deleting" }): Promise<void> {
-    if (change.isPrivate !== undefined) {
-      this.#sql.exec("UPDATE tenants SET is_private = ? WHERE id = ?", change.isPrivate ? 1 : 0, id);
-    }
-    if (change.state !== undefined) this.#sql.exec("UPDATE tenants SET state = ? WHERE id = ?", change.state, id);
+  async mark({ id, created }: Named, change: { isPrivate?: boolean; state?: "active" | "deleting" }): Promise<void> {
+    const set = (column: string, value: SqlStorageValue) =>
+      this.#sql.exec(`UPDATE tenants SET ${column} = ? WHERE id = ? AND created = ?`, value, id, created);
+    if (change.isPrivate !== undefined) set("is_private", change.isPrivate ? 1 : 0);
+    if (change.state !== undefined) set("state", change.state);
   }
 
-  async remove(id: string): Promise<void> {
-    this.#sql.exec("DELETE FROM tenants WHERE id = ?", id);
+  async remove({ id, created }: Named): Promise<void> {
+    this.#sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
   }
 
-  /** null: the hostname is this tenant's now. A text: the id of the tenant that has it. */
-  async claimHostname(hostname: string, tenant: string): Promise<string | null> {
-    const owner = await this.hostname(hostname);
-    if (owner !== null) return owner === tenant ? null : owner;
-    this.#sql.exec("INSERT INTO hostnames (hostname, tenant) VALUES (?, ?)", hostname, tenant);
-    return null;
+  async claimHostname(hostname: string, { id, created }: Named): Promise<Claimed> {
+    const known = this.#sql.exec("SELECT 1 FROM tenants WHERE id = ? AND created = ?", id, created).toArray();
+    // A tenant in code is not entered here.
+    if (created !== null && known.length === 0) return "gone";
+    const [owner] = this.#sql
+      .exec<{ tenant: string; created: string }>("SELECT tenant, created FROM hostnames WHERE hostname = ?", hostname)
+      .toArray();
+    if (owner && owner.tenant !== id) return "taken";
+    const of = created ?? "";
+    this.#sql.exec("INSERT OR REPLACE INTO hostnames (hostname, tenant, created) VALUES (?, ?, ?)", hostname, id, of);
+    return owner && ["", of].includes(owner.created) ? "kept" : "claimed";
   }
 
-  async releaseHostname(hostname: string, tenant: string): Promise<void> {
-    this.#sql.exec("DELETE FROM hostnames WHERE hostname = ? AND tenant = ?", hostname, tenant);
+  async releaseHostname(hostname: string, { id, created }: Named): Promise<void> {
+    const query = "DELETE FROM hostnames WHERE hostname = ? AND tenant = ? AND created IN ('', ?)";
+    this.#sql.exec(query, hostname, id, created ?? "");
   }
 
   /** Tenants with an id after `after`, in the order of ids. */

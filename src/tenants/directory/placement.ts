@@ -1,11 +1,13 @@
 // Owns which Durable Object is a tenant's authority: its name, and where it was placed when it was made.
 
-import type { TenantStub } from "../authority/tables.ts";
+import { meaning, type Incarnation, type Keeper, type TenantStub } from "../authority/incarnation.ts";
 
 /** Another jurisdiction is another object. The region only says where an object is made, when it is first asked for. */
 export interface Placement {
   readonly jurisdiction: string | null;
   readonly region: string | null;
+  /** As the directory entered the tenant; absent for one in code. */
+  readonly created?: Incarnation;
 }
 
 /** The placement of tenants in code, and of those that asked for none. */
@@ -19,12 +21,18 @@ export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === null ? objects : objects.jurisdiction(jurisdiction as DurableObjectJurisdiction);
 }
 
+/** A tenant, as its authority is asked for it. */
+export interface Meant {
+  readonly id: string;
+  readonly placement: Placement;
+  readonly incarnation: Incarnation;
+}
+
 /** The authority of a tenant. */
 export function stubOf(
   env: { readonly TENANTS: DurableObjectNamespace },
-  id: string,
-  { jurisdiction, region }: Placement,
+  { id, placement: { jurisdiction, region }, incarnation }: Meant,
 ): TenantStub {
   const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
-  return objectsIn(env.TENANTS, jurisdiction).getByName(id, near) as unknown as TenantStub;
+  return meaning(objectsIn(env.TENANTS, jurisdiction).getByName(id, near) as unknown as Keeper, incarnation);
 }

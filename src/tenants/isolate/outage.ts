@@ -6,7 +6,8 @@
 import { outageMsOf, type TenantDocument } from "../document/tenant-document.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import { lastSnapshot, type Snapshot } from "./snapshot.ts";
-import { ANYWHERE } from "../directory/placement.ts";
+import { keptUnder, type Incarnation } from "../authority/incarnation.ts";
+import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
 const WRITE_EVERY_MS = 10_000;
 /** KV keeps nothing for less than a minute. */
@@ -14,12 +15,21 @@ const LEAST_TTL_SECONDS = 60;
 /** How long a stale snapshot is repeated, before a request waits for the authority again. */
 const STALE_FOR_MS = 2000;
 
-/** Where the copy lies in KV. A tenant's end and every withdrawal delete it there. */
-export function outageKey(tenant: string): string {
-  return `outage/${tenant}`;
+/**
+ * Where the copy lies in KV. A tenant's end and every withdrawal delete it there. `entered`: as the directory has the
+ * tenant; absent for one in code, which comes and goes with the code.
+ */
+export function outageKey(tenant: string, entered?: Incarnation): string {
+  return `outage/${entered === undefined ? tenant : keptUnder(tenant, entered)}`;
+}
+
+/** Under an older lease it is the copy of that tenant, not of the one that has its name now. */
+function keyOf({ tenant, created, inCode }: Snapshot): string {
+  return inCode ? outageKey(tenant) : outageKey(tenant, created);
 }
 
 interface Copy {
+  readonly created: Incarnation;
   readonly version: number;
   readonly document: TenantDocument;
   /** Milliseconds since the epoch: it is served before, and refused from then on. */
@@ -33,6 +43,7 @@ interface Kept {
   readonly isThere: boolean;
 }
 
+/** By the copy's key. */
 const kept = new Map<string, Kept>();
 /** In place of the version: KV has not answered yet, or failed. */
 const NOBODY_KNOWS = -1;
@@ -44,18 +55,19 @@ function staleMsOf({ policy: { document, suspensions } }: Pick<Snapshot, "policy
 
 /** Writes or deletes the copy when that is due; undefined when it is not. Rejects when KV fails; the next lease retries. */
 export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
-  const { tenant, version, policy, validUntil } = snapshot;
-  const last = kept.get(tenant);
+  const { created, version, policy, validUntil } = snapshot;
+  const key = keyOf(snapshot);
+  const last = kept.get(key);
   const forMs = staleMsOf(snapshot);
   if (forMs === 0) return dropCopy(snapshot, bodies);
   const every = last?.version === version ? Math.max(WRITE_EVERY_MS, forMs / 2) : WRITE_EVERY_MS;
   if (last && Date.now() < last.at + every) return undefined;
-  const copy: Copy = { version, document: policy.document, until: validUntil + forMs };
+  const copy: Copy = { created, version, document: policy.document, until: validUntil + forMs };
   const expirationTtl = LEAST_TTL_SECONDS + Math.ceil((copy.until - Date.now()) / 1000);
-  return settle(tenant, { at: Date.now(), version, isThere: true }, async () => {
-    await bodies.put(outageKey(tenant), JSON.stringify(copy), { expirationTtl });
+  return settle(key, { at: Date.now(), version, isThere: true }, async () => {
+    await bodies.put(key, JSON.stringify(copy), { expirationTtl });
     // A withdrawal that came in meanwhile deleted nothing, if this came after it.
-    if (kept.get(tenant)?.isThere === false) await bodies.delete(outageKey(tenant));
+    if (kept.get(key)?.isThere === false) await bodies.delete(key);
   });
 }
 
@@ -63,23 +75,25 @@ export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void>
  * Deletes the copy at once, without waiting for `WRITE_EVERY_MS`: it must not be served any more. Asks KV for nothing
  * where this isolate wrote no copy and the document does not name `outage`: whoever withdrew deleted it, and it expires.
  */
-function dropCopy({ tenant, version, policy }: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
-  const last = kept.get(tenant);
+function dropCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
+  const { version, policy } = snapshot;
+  const key = keyOf(snapshot);
+  const last = kept.get(key);
   const isDone = last ? !last.isThere && last.version === version : policy.document.outage === undefined;
   if (isDone) return undefined;
-  return settle(tenant, { at: 0, version, isThere: false }, () => bodies.delete(outageKey(tenant)));
+  return settle(key, { at: 0, version, isThere: false }, () => bodies.delete(key));
 }
 
 /** Only what KV has acknowledged counts as done. */
-async function settle(tenant: string, done: Kept, work: () => Promise<void>): Promise<void> {
+async function settle(key: string, done: Kept, work: () => Promise<void>): Promise<void> {
   const pending = { ...done, version: NOBODY_KNOWS };
   let known: Kept = { ...pending, at: 0 };
-  kept.set(tenant, pending);
+  kept.set(key, pending);
   try {
     await work();
     known = done;
   } finally {
-    if (kept.get(tenant) === pending) kept.set(tenant, known);
+    if (kept.get(key) === pending) kept.set(key, known);
   }
 }
 
@@ -108,15 +122,19 @@ export function endOutage(tenant: string): void {
 }
 
 /** undefined: this tenant is closed while its authority is away. */
-export async function staleSnapshot(tenant: string, bodies: KVNamespace): Promise<Snapshot | undefined> {
+export async function staleSnapshot(
+  tenant: string,
+  { created: entered }: Placement,
+  bodies: KVNamespace,
+): Promise<Snapshot | undefined> {
   const last = lastSnapshot(tenant);
   if (last) return aged(last, last.validUntil + staleMsOf(last));
-  const copy = await bodies.get<Omit<Copy, "until"> & Partial<Copy>>(outageKey(tenant), "json");
-  if (!copy) return undefined;
+  const copy = await bodies.get<Omit<Copy, "until" | "created"> & Partial<Copy>>(outageKey(tenant, entered), "json");
+  if (copy?.created === undefined) return undefined;
   const snapshot: Snapshot = {
     tenant,
     version: copy.version,
-    created: "",
+    created: copy.created,
     policy: { document: copy.document, suspensions: [], retired: [] },
     sections: new Map(),
     ring: [],

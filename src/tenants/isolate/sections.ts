@@ -2,12 +2,14 @@
 // bytes, and written by whoever made one. A hash names its content, so what is kept here can never be old.
 
 import { AppError } from "../../protocol/app-error.ts";
+import { orClearUp } from "../authority/incarnation.ts";
 import type { Remote } from "../authority/tables.ts";
 import {
   MAX_SECTION_BYTES,
   sectionKey,
   type SectionBody,
   type SectionMethods,
+  type SectionPut,
   type SectionWrite,
 } from "../authority/section-tables.ts";
 
@@ -23,19 +25,20 @@ export interface Section {
 }
 
 export interface SectionPlace {
-  readonly tenant: string;
+  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  readonly kept: string;
   readonly bodies: KVNamespace;
   /** The tenant's authority. */
   readonly sections: () => Remote<SectionMethods>;
 }
 
-/** By tenant and hash, least recently used first. */
+/** By key, least recently used first. */
 const kept = new Map<string, Section>();
 let bytes = 0;
 
-/** The section if this isolate has it: no call is made. */
-export function recallSection(tenant: string, hash: string): Section | undefined {
-  const key = sectionKey(tenant, hash);
+/** The section if this isolate has it: no call is made. `of`: as `SectionPlace.kept`. */
+export function recallSection(of: string, hash: string): Section | undefined {
+  const key = sectionKey(of, hash);
   const section = kept.get(key);
   if (section) {
     kept.delete(key);
@@ -49,9 +52,9 @@ export function recallSection(tenant: string, hash: string): Section | undefined
  * is asked where KV fails, cannot be reached in time.
  */
 export async function loadSection(place: SectionPlace, hash: string): Promise<Section | undefined> {
-  const known = recallSection(place.tenant, hash);
+  const known = recallSection(place.kept, hash);
   if (known) return known;
-  const key = sectionKey(place.tenant, hash);
+  const key = sectionKey(place.kept, hash);
   const stored = await inTime(place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS })).catch(
     () => null,
   );
@@ -75,32 +78,27 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-export interface NewSection extends Pick<SectionBody, "name" | "created"> {
+export interface NewSection extends Pick<SectionBody, "name"> {
   readonly bytes: Uint8Array;
 }
 
 /**
  * Writes to KV before it tells the authority, so that whoever learns the hash finds the body; again while an older copy
- * of it is being deleted, some times, and then throws `busy`.
+ * of it is being deleted, some times, and then throws `busy`; `unknownTenant` where the tenant is gone.
  */
-export async function writeSection(
-  place: SectionPlace,
-  { name, created, bytes: body }: NewSection,
-): Promise<SectionWrite> {
+export async function writeSection(place: SectionPlace, { name, bytes: body }: NewSection): Promise<SectionWrite> {
   if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  const key = sectionKey(place.tenant, hash);
-  const section = { name, created, hash, body: new Uint8Array(body).buffer };
+  const key = sectionKey(place.kept, hash);
+  const section = { name, hash, body: new Uint8Array(body).buffer };
   let resent: number | null = null;
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
     await place.bodies.put(key, body);
-    const done = await place.sections().put({ ...section, resent });
-    if (done.state === "closed") {
-      await place.bodies.delete(key);
-      return { state: "absent" };
-    }
+    const done: SectionPut = await orClearUp(place.sections().put({ ...section, resent }), () =>
+      place.bodies.delete(key),
+    );
     if (done.state !== "resend") return done;
     resent = done.collected;
   }

@@ -6,7 +6,8 @@ import { EndedSessions } from "./ended-sessions.ts";
 import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "../authority/policy-records.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
 import type { Placement } from "../directory/placement.ts";
-import { remote, type TenantStub } from "../authority/tables.ts";
+import { remote } from "../authority/tables.ts";
+import type { TenantStub } from "../authority/incarnation.ts";
 
 /** Milliseconds that a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
 export const DEFAULT_MAX_STALENESS_MS = 5000;

@@ -6,7 +6,8 @@ import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import { isStale } from "./outage.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
 import type { Snapshot } from "./snapshot.ts";
-import { remote, type TenantStub } from "../authority/tables.ts";
+import { remote } from "../authority/tables.ts";
+import type { TenantStub } from "../authority/incarnation.ts";
 
 /** Names may come from a tool's arguments, so only so many are remembered. */
 const MAX_DERIVED = 1000;

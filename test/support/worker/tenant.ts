@@ -6,7 +6,8 @@ import { env } from "cloudflare:workers";
 import type { TenantObject } from "../../fixtures/worker.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import type { OpenTables, TableHost, Tables, TenantStub } from "../../../src/tenants/authority/tables.ts";
+import type { OpenTables, TableHost, Tables } from "../../../src/tenants/authority/tables.ts";
+import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
 
 export interface FreshTenant {
   readonly id: string;

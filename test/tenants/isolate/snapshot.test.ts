@@ -14,7 +14,8 @@ import {
   type Snapshot,
   type SnapshotAsk,
 } from "../../../src/tenants/isolate/snapshot.ts";
-import { remote, type TenantStub } from "../../../src/tenants/authority/tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };

@@ -1,0 +1,71 @@
+// Owns which tenant of a name is meant. One that is deleted and made again is another one: every call to a keeper of its
+// state says which it means, and whatever is kept outside of its authority is kept under a name that no other one has.
+// Refuses what is meant for another, however late it comes.
+
+import { AppError } from "../../protocol/app-error.ts";
+
+/** When a tenant was made, ISO 8601: no other one of its name, before or after it, has the same. */
+export type Incarnation = string;
+
+/** For asking who has a name now, and for what every tenant is told, whoever it is. Refused to whatever belongs to one. */
+export const WHOEVER: Incarnation = "*";
+
+/** The last three digits are by lot, so that two made within a millisecond differ. */
+export function newIncarnation(now: number): Incarnation {
+  const [lot = 0] = crypto.getRandomValues(new Uint16Array(1));
+  return `${new Date(now).toISOString().slice(0, -1)}${String(lot % 1000).padStart(3, "0")}Z`;
+}
+
+const TELLS_APART = /\.\d{6}Z$/;
+
+/** Whether the directory made it: then it is the same wherever it is asked for. Release 0.1.0 noted two times. */
+export function isEntered(entered: Incarnation): boolean {
+  return TELLS_APART.test(entered);
+}
+
+/**
+ * What stands for the tenant in the names of objects and of bodies. A tenant's id has no "@". One that release 0.1.0 made
+ * has its id alone, as everything it stored; whoever takes the name after it has another.
+ */
+export function keptUnder(tenant: string, incarnation: Incarnation): string {
+  return isEntered(incarnation) ? `${tenant}@${incarnation}` : tenant;
+}
+
+/** What became of a call. `gone`: what it means is not, or not any more, what the object keeps. */
+export type Ran = { readonly value: unknown } | { readonly gone: true };
+
+/** An object that keeps tables, as it is called over RPC. */
+export interface Keeper {
+  run(tables: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran>;
+}
+
+/** The same object for one incarnation: nobody who has this can mean another. */
+export interface TenantStub {
+  run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
+}
+
+/** The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone. */
+export function meaning(keeper: Keeper, meant: Incarnation): TenantStub {
+  return {
+    run: async (tables, method, args) => {
+      const ran = await keeper.run(tables, method, args, meant);
+      if ("gone" in ran) throw new AppError("unknownTenant");
+      return ran.value;
+    },
+  };
+}
+
+/** What was stored for a write goes where the write finds its tenant gone: nobody else would look for it. */
+export async function orClearUp<T>(write: Promise<T>, clearUp: () => Promise<unknown>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isGone(error)) await clearUp();
+    throw error;
+  }
+}
+
+/** Whether a call was refused because its tenant is not there any more. */
+export function isGone(error: unknown): boolean {
+  return error instanceof AppError && error.key === "unknownTenant";
+}
