@@ -2,6 +2,7 @@
 // Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
 // are ended by the method that DELETE ends in.
 import * as z from "zod";
+import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { digestOf } from "../../src/content/store/open-store.ts";
@@ -28,12 +29,12 @@ const worker = createWorker({
 
 class FillableTenant extends worker.exports.TenantObject {
   async store(resources: PutResource[]): Promise<void> {
-    for (const resource of resources) await this.run("content", "put", [resource]);
+    for (const resource of resources) await this.run("content", "put", [resource], WHOEVER);
   }
 
   async endSessions(count: number): Promise<void> {
     const expires = Date.now() + SESSION_LIFETIME_MS;
-    for (let at = 0; at < count; at += 1) await this.run("ended", "endSession", [crypto.randomUUID(), expires]);
+    for (let at = 0; at < count; at += 1) await this.run("ended", "endSession", [crypto.randomUUID(), expires], WHOEVER);
   }
 }
 

@@ -1,17 +1,17 @@
 // Keys, suspensions and blocked tools: what is given and taken away, each in force when it is acknowledged; and why.
 
-import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Explained, SuspensionShape, Infer } from "../../src/admin/contract.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules, type Answered } from "../support/worker/admin.ts";
+import { anyTenant } from "../support/worker/tenant.ts";
 
 type Made = Infer<typeof CreatedKey>;
 type Key = Infer<typeof ApiKey>;
 
-const policyOf = (id: string) => remote(env.TENANTS.getByName(id), policyTables);
+const policyOf = (id: string) => remote(anyTenant(id), policyTables);
 const lease = async (id: string, token?: string, inCode = false) =>
   policyOf(id).lease({
     version: null,

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
@@ -42,18 +43,18 @@ function linesFeature(): Feature {
 
 async function made(shelf: string) {
   const { id, stub, object } = freshTenant();
-  await directoryOf(env).add(id, { jurisdiction: null, region: null });
+  const { created } = await directoryOf(env).add(id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   await remote(stub, policyTables).create({
+    created,
     own: document,
     effective: document,
     actor: { name: "ann" },
     action: "apply",
   });
-  const place = sectionPlace(id, env.BODIES, () => stub);
-  const created = (await remote(stub, policyTables).read(false))?.created ?? "";
+  const place = sectionPlace(keptUnder(id, created), env.BODIES, () => stub);
   const bytes = new TextEncoder().encode(shelf);
-  await writeSection(place, { name: "shelf", created, bytes });
+  await writeSection(place, { name: "shelf", bytes });
   const [[, hash] = ["", ""]] = await inside({ id, stub, object }, ({ storage }) => sectionsOf(storage.sql));
   return { id, stub, object, hash };
 }

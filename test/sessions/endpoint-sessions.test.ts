@@ -11,6 +11,7 @@ import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
+import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
 
 const REVISION = "2025-11-25";
 const MANY = 2000;
@@ -95,7 +96,7 @@ it("a session is one until the last millisecond of its life, and none from then 
 function endMany({ object }: FreshTenant, count: number): Promise<void> {
   return runInDurableObject(object, async (instance) => {
     for (let at = 0; at < count; at += 1) {
-      await instance.run("ended", "endSession", [crypto.randomUUID(), Date.now() + SESSION_LIFETIME_MS]);
+      await instance.run("ended", "endSession", [crypto.randomUUID(), Date.now() + SESSION_LIFETIME_MS], WHOEVER);
     }
   });
 }

@@ -3,10 +3,13 @@
 import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import { sessionName } from "../../../src/sessions/session-door.ts";
+import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
-import { ANYWHERE, stubOf } from "../../../src/tenants/directory/placement.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
+import { anyTenant, oneTenant } from "../../support/worker/tenant.ts";
 import { adminEnv, ask, newTenant, ORIGIN } from "../../support/worker/admin.ts";
 
 const worker = createWorker({ tenants: { demo: {} } });
@@ -34,10 +37,12 @@ async function subscribed(tenant: string): Promise<string> {
   return session;
 }
 
-const registerOf = (tenant: string) => remote(stubOf(env, tenant, ANYWHERE), sessionRegister);
+const createdOf = async (tenant: string) => (await remote(anyTenant(tenant), policyTables).incarnation(false)) ?? "";
+const registerOf = (tenant: string) => remote(anyTenant(tenant), sessionRegister);
 
-function subscriptionsIn(tenant: string, nonce: string): Promise<number> {
-  return runInDurableObject(env.SESSIONS.getByName(`${tenant}/${nonce}`), async (object) => {
+/** `kept`: as `keptUnder` makes it. */
+function subscriptionsIn(kept: string, nonce: string): Promise<number> {
+  return runInDurableObject(env.SESSIONS.getByName(sessionName(kept, nonce)), async (object) => {
     const kept = await object.subscriptions();
     return kept.length;
   });
@@ -48,9 +53,10 @@ it("leaves nothing in the sessions that remembered something", async () => {
   await Promise.all(Array.from({ length: 3 }, () => subscribed(tenant)));
   const nonces = await registerOf(tenant).list(10);
   expect(nonces).toHaveLength(3);
-  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(tenant, nonce)))).toEqual([1, 1, 1]);
+  const kept = keptUnder(tenant, await createdOf(tenant));
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([1, 1, 1]);
   expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
-  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(tenant, nonce)))).toEqual([0, 0, 0]);
+  expect(await Promise.all(nonces.map((nonce) => subscriptionsIn(kept, nonce)))).toEqual([0, 0, 0]);
 });
 
 it("lets a session that remembers nothing begin without a word to anybody", async () => {
@@ -62,8 +68,8 @@ it("lets a session that remembers nothing begin without a word to anybody", asyn
 
 it("takes no session in that comes while the tenant is being deleted", async () => {
   const tenant = await newTenant({ maxStalenessMs: 50 });
-  const register = registerOf(tenant);
+  const register = remote(oneTenant(tenant, await createdOf(tenant)), sessionRegister);
   expect(await register.remember("nonce-before", Date.now() + 60_000)).toBe(true);
   await ask("DELETE", `/tenants/${tenant}`);
-  expect(await register.remember("nonce-after", Date.now() + 60_000)).toBe(false);
+  await expect(register.remember("nonce-after", Date.now() + 60_000)).rejects.toThrow("unknownTenant");
 });

@@ -6,8 +6,9 @@ import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
+import { anyTenant } from "../../support/worker/tenant.ts";
 
-const policyOf = (id: string) => remote(env.TENANTS.getByName(id), policyTables);
+const policyOf = (id: string) => remote(anyTenant(id), policyTables);
 const apply = (id: string, json: unknown, query = "", headers: Readonly<Record<string, string>> = {}) =>
   ask("PUT", `/tenants/${id}/document${query}`, { json, headers });
 const leaseOf = (id: string) =>
@@ -310,7 +311,7 @@ describe("hostnames", () => {
   it("that an earlier release let pass stay, until they are taken away", async () => {
     const hostname = `${crypto.randomUUID()}.workers.dev`;
     const id = await newTenant();
-    await directoryOf(env).claimHostname(hostname, id);
+    await directoryOf(env).claimHostname(hostname, { id, created: null });
     expect((await apply(id, { mode: "open", title: "T", hostnames: [hostname] })).status).toBe(200);
     expect((await apply(id, { mode: "open" })).status).toBe(200);
     expect(rules(await apply(id, { mode: "open", hostnames: [hostname] }))).toEqual([

@@ -6,14 +6,21 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
+import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/worker/admin.ts";
+import { anyTenant, oneTenant } from "../../support/worker/tenant.ts";
 
 const TEXT = { "content-type": "text/plain" };
-const policyOf = (id: string) => remote(env.TENANTS.getByName(id), policyTables);
-const contentOf = (id: string) => remote(env.TENANTS.getByName(id), contentTables);
-const bodiesOf = async (id: string) => (await env.BODIES.list({ prefix: `body/${id}/` })).keys.map(({ name }) => name);
+const policyOf = (id: string) => remote(anyTenant(id), policyTables);
+const contentOf = (id: string) => remote(anyTenant(id), contentTables);
+/** Of every tenant that had the name. */
+const bodiesOf = async (id: string) =>
+  (await env.BODIES.list({ prefix: `body/${id}` })).keys.map(({ name }) => name).filter(isOf(id));
+const isOf = (id: string) => (key: string) => ["/", "@"].includes(key.slice(`body/${id}`.length)[0] ?? "");
+const createdOf = async (id: string) => (await policyOf(id).incarnation(false)) ?? "";
 
 describe("making a tenant", () => {
   it("answers with where it is, and shows the same afterwards", async () => {
@@ -182,7 +189,7 @@ describe("the end of a tenant", () => {
     const id = await full();
     const [hostname = ""] = (await policyOf(id).read(false))?.own.hostnames ?? [];
     // What an upload that was cut off leaves behind is in no index.
-    await env.BODIES.put(`body/${id}/orphan`, "left behind");
+    await env.BODIES.put(bodyKey(keptUnder(id, await createdOf(id)), "orphan"), "left behind");
     expect(await bodiesOf(id)).toHaveLength(4);
     expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(204);
     expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
@@ -212,8 +219,10 @@ describe("the end of a tenant", () => {
 
   it("keeps nothing of a write that comes late", async () => {
     const id = await full();
+    const created = await createdOf(id);
+    const content = remote(oneTenant(id, created), contentTables);
     await ask("DELETE", `/tenants/${id}`);
-    const store = openStore(id, contentOf(id), env.BODIES);
+    const store = openStore({ kept: keptUnder(id, created), content, bodies: env.BODIES });
     await expect(store.write({ uri: "note:late", name: "late", text: "too late" })).rejects.toThrow();
     expect(await bodiesOf(id)).toEqual([]);
   });
@@ -230,12 +239,13 @@ describe("the end of a tenant", () => {
 
   it.each([
     ["marked", () => Promise.resolve()],
-    ["closed", (id: string) => policyOf(id).close()],
-    ["half empty", async (id: string) => [await policyOf(id).close(), await contentOf(id).purge(1)]],
-    ["empty", async (id: string) => [await policyOf(id).close(), await policyOf(id).erase()]],
+    ["closed", async (id: string) => policyOf(id).close(await createdOf(id))],
+    ["half empty", async (id: string) => [await policyOf(id).close(await createdOf(id)), await contentOf(id).purge(1)]],
+    ["empty", async (id: string) => [await policyOf(id).close(await createdOf(id)), await policyOf(id).erase()]],
   ])("goes on where it was cut off: %s", async (_state, until) => {
     const id = await full();
-    await directoryOf(env).mark(id, { state: "deleting" });
+    const { entry } = await directoryOf(env).lookup(id);
+    if (entry) await directoryOf(env).mark(entry, { state: "deleting" });
     await until(id);
     expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ state: "deleting" });
     const refused = await ask("PUT", `/tenants/${id}/document`, { json: {} });

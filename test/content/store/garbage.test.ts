@@ -18,6 +18,7 @@ import {
   rowsOf,
   type Bench,
   type FreshTenant,
+  NO_CLOSURE,
 } from "../../support/worker/tenant.ts";
 
 type ContentBench = Bench<ReturnType<typeof contentTables.open>["methods"]>;
@@ -258,7 +259,7 @@ describe("with KV and the object as they are", () => {
 
   it("deletes only unreferenced bodies, with an eviction before every step", async () => {
     const tenant = freshTenant();
-    const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
+    const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
     const steps = [
       () => store.write({ uri: "note:keep", name: "k", text: "kept" }),
       () => store.write({ uri: "note:same", name: "s", text: "gone" }),
@@ -281,7 +282,7 @@ describe("with KV and the object as they are", () => {
 
   it("stores a collected body again under the same key", async () => {
     const tenant = freshTenant();
-    const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
+    const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
     await store.write({ uri: "note:a", name: "a", text: "back and forth" });
     const [key] = await keysOf(tenant);
     await store.delete("note:a");
@@ -296,9 +297,13 @@ describe("with KV and the object as they are", () => {
   it("never touches another tenant's body of the same content", async () => {
     const [one, two] = [freshTenant(), freshTenant()];
     for (const { id, stub } of [one, two]) {
-      await openStore(id, remote(stub, contentTables), env.BODIES).write({ uri: "note:a", name: "a", text: "same" });
+      await openStore({ kept: id, content: remote(stub, contentTables), bodies: env.BODIES }).write({
+        uri: "note:a",
+        name: "a",
+        text: "same",
+      });
     }
-    await openStore(one.id, remote(one.stub, contentTables), env.BODIES).delete("note:a");
+    await openStore({ kept: one.id, content: remote(one.stub, contentTables), bodies: env.BODIES }).delete("note:a");
     await graceIsOver(one);
     await runDurableObjectAlarm(one.object);
     expect([await keysOf(one), (await keysOf(two)).length]).toEqual([[], 1]);
@@ -310,12 +315,13 @@ function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete"
     sql,
     env: { BODIES: bodies },
     tenant: "bench",
+    kept: () => "bench",
     jurisdiction: null,
     now: () => clock.now,
     transaction: <T>(step: () => T) => step(),
     wakeAt: () => {},
     changes: NO_CHANGES,
-    closure: { isClosed: () => false, setClosed: () => {} },
+    closure: NO_CLOSURE,
     erase: async () => {},
   };
 }

@@ -26,7 +26,7 @@ function open() {
       },
     });
   const content = remote(tenant.stub, contentTables);
-  const store = openStore(tenant.id, logged("index", content), logged("kv", env.BODIES));
+  const store = openStore({ kept: tenant.id, content: logged("index", content), bodies: logged("kv", env.BODIES) });
   return { tenant, content, store, log };
 }
 
@@ -51,7 +51,7 @@ describe("a write", () => {
   it("leaves no row that has no body when KV fails", async () => {
     const { tenant, content } = open();
     const down = { put: () => Promise.reject(new Error("KV is down")) } as unknown as KVNamespace;
-    const store = openStore(tenant.id, content, down);
+    const store = openStore({ kept: tenant.id, content, bodies: down });
     await expect(store.write({ uri: "note:a", name: "a", text: "text" })).rejects.toThrow("KV is down");
     expect(await content.get("note:a")).toBeUndefined();
   });
@@ -67,7 +67,7 @@ describe("a write", () => {
         return left >= 0 ? { state: "resend", collected: left } : content.put(resource);
       },
     });
-    const store = openStore(tenant.id, collecting, env.BODIES);
+    const store = openStore({ kept: tenant.id, content: collecting, bodies: env.BODIES });
     await store.write({ uri: "note:a", name: "a", text: "text" });
     expect(resents).toEqual([null, 1, 0]);
     left = Number.MAX_SAFE_INTEGER;
@@ -116,8 +116,12 @@ describe("a write", () => {
         return done;
       },
     });
-    const first = await openStore(tenant.id, content, env.BODIES).write({ uri: "note:a", name: "first", text: "1" });
-    const store = openStore(tenant.id, losing, env.BODIES);
+    const first = await openStore({ kept: tenant.id, content, bodies: env.BODIES }).write({
+      uri: "note:a",
+      name: "first",
+      text: "1",
+    });
+    const store = openStore({ kept: tenant.id, content: losing, bodies: env.BODIES });
     expect(await store.write({ uri: "note:a", name: "second", text: "2" }, { ifAbsent: true })).toEqual(first);
     expect(await content.get("note:a")).toBeUndefined();
   });

@@ -28,7 +28,7 @@ beforeAll(async () => {
       return content.search(query);
     },
   });
-  store = openStore(id, watched, env.BODIES);
+  store = openStore({ kept: id, content: watched, bodies: env.BODIES });
   for (const [uri, text] of Object.entries(texts)) await store.write({ uri, name: "n", text });
   await store.write({ uri: "note:image", name: "apple picture", blob: Uint8Array.of(1) });
 });

@@ -18,12 +18,13 @@ import { hostOf } from "../../support/worker/calls.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
-const storeOf = ({ id, stub }: FreshTenant) => openStore(id, remote(stub, contentTables), env.BODIES);
+const storeOf = ({ id, stub }: FreshTenant) =>
+  openStore({ kept: id, content: remote(stub, contentTables), bodies: env.BODIES });
 const SIGHT = { cacheScope: "private", limits: limitsInForce(), configOf: () => undefined } as const;
 const seenStore = ({ id, stub }: FreshTenant) =>
   resourcesUnder(
     {
-      tenant: id,
+      kept: id,
       bodies: env.BODIES,
       sight: { ...SIGHT, only: [{ deny: ["note:hidden*"] }], sees: (uri) => !uri.startsWith("note:hidden") },
     },

@@ -62,7 +62,7 @@ export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {})
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: () => undefined,
-    resources: () => resourcesUnder({ tenant: id, sight, bodies: env.BODIES }, stub),
+    resources: () => resourcesUnder({ kept: id, sight, bodies: env.BODIES }, stub),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
     waitUntil: () => {},

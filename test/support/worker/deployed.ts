@@ -14,9 +14,15 @@ import { freshTenant, type FreshTenant } from "./tenant.ts";
 /** One that was made by the admin API, as far as a Worker can tell. */
 export async function servedTenant(document: TenantDocument = { mode: "open" }): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
+  const { created } = await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
   const actor = { name: "ann" };
-  await remote(tenant.stub, policyTables).create({ own: document, effective: document, actor, action: "create" });
+  await remote(tenant.stub, policyTables).create({
+    created,
+    own: document,
+    effective: document,
+    actor,
+    action: "create",
+  });
   return tenant;
 }
 

@@ -7,7 +7,13 @@ import type { TenantObject } from "../../fixtures/worker.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import type { OpenTables, TableHost, Tables } from "../../../src/tenants/authority/tables.ts";
-import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
+import {
+  meaning,
+  WHOEVER,
+  type Incarnation,
+  type Keeper,
+  type TenantStub,
+} from "../../../src/tenants/authority/incarnation.ts";
 
 export interface FreshTenant {
   readonly id: string;
@@ -18,9 +24,26 @@ export interface FreshTenant {
 /** A tenant that no other test knows, in whichever file: several share a Worker. */
 export function freshTenant(): FreshTenant {
   const id = `t-${crypto.randomUUID()}`;
-  const object = env.TENANTS.getByName(id);
-  return { id, object, stub: object };
+  return { id, object: env.TENANTS.getByName(id), stub: anyTenant(id) };
 }
+
+/** Whichever tenant has the name, or none: most tests need none to be made. */
+export function anyTenant(id: string): TenantStub {
+  return oneTenant(id, WHOEVER);
+}
+
+export function oneTenant(id: string, incarnation: Incarnation): TenantStub {
+  return meaning(env.TENANTS.getByName(id) as unknown as Keeper, incarnation);
+}
+
+/** Open, and never ended. */
+export const NO_CLOSURE: TableHost["closure"] = {
+  isClosed: () => false,
+  incarnation: () => undefined,
+  ending: () => undefined,
+  close: () => {},
+  reopen: () => {},
+};
 
 /** Runs inside the tenant's object. */
 export function inside<R>({ object }: FreshTenant, work: (state: DurableObjectState) => R | Promise<R>): Promise<R> {
@@ -34,7 +57,7 @@ export function inside<R>({ object }: FreshTenant, work: (state: DurableObjectSt
 export function failureOf({ object }: FreshTenant, ...call: Parameters<TenantStub["run"]>): Promise<unknown> {
   return runInDurableObject(object, async (instance) => {
     try {
-      await instance.run(...call);
+      await instance.run(...call, WHOEVER);
       return "it did not fail";
     } catch (error) {
       return error;
@@ -76,6 +99,7 @@ export function onBench<Methods, R>(
       sql,
       env: { BODIES: about.bodies ?? env.BODIES, ...about.env },
       tenant: tenant.id,
+      kept: () => tenant.id,
       jurisdiction: null,
       now: () => clock.now,
       transaction: (step) => storage.transactionSync(step),
@@ -83,7 +107,7 @@ export function onBench<Methods, R>(
         wakes.push(time);
       },
       changes: NO_CHANGES,
-      closure: { isClosed: () => false, setClosed: () => {} },
+      closure: NO_CLOSURE,
       erase: async () => {},
     };
     const open = tables.open(createTenantHost(host));

@@ -107,7 +107,7 @@ describe("a tenant's object", () => {
     const listener = await listenAt(tenant.id);
     const methods = remoteChanges(tenant.stub);
     expect(await methods.listen(null)).toEqual(changes({}));
-    const store = openStore(tenant.id, remote(tenant.stub, contentTables), env.BODIES);
+    const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
     await store.write({ uri: "note:a", name: "a", text: "one" });
     expect(await listener.next()).toMatchObject({ version: 2, updated: ["note:a"], listed: ["note:a"] });
     await store.write({ uri: "note:a", name: "a", text: "two" });

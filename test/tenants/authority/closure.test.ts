@@ -11,6 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const CREATED = "2026-11-21T10:00:00.123456Z";
 const NOW = Date.UTC(2026, 10, 21, 12);
 
 /** On real storage; `again` is what a later instance of the object finds there. */
@@ -27,9 +28,9 @@ function onStorage(
 it("is open until somebody closes it, and over a restart what it was", async () => {
   await onStorage((closure, again) => {
     expect([closure.isClosed(), again().isClosed()]).toEqual([false, false]);
-    closure.setClosed(true);
+    closure.close(CREATED);
     expect([closure.isClosed(), again().isClosed(), again().erasedUntil()]).toEqual([true, true, undefined]);
-    closure.setClosed(false);
+    closure.reopen();
     expect([closure.isClosed(), again().isClosed()]).toEqual([false, false]);
   });
 });
@@ -48,7 +49,7 @@ it("leaves nothing but its own memory when it is erased", async () => {
 it("opens again for a tenant that takes the name", async () => {
   await onStorage(async (closure, again) => {
     await closure.erase(NOW);
-    closure.setClosed(false);
+    closure.reopen();
     expect([closure.isClosed(), again().isClosed(), again().erasedUntil()]).toEqual([false, false, undefined]);
   });
 });
@@ -71,7 +72,7 @@ async function deleted(): Promise<FreshTenant> {
   const tenant = freshTenant();
   const policy = policyOf(tenant);
   await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-  await policy.close();
+  await policy.close(CREATED);
   await policy.erase();
   return tenant;
 }
@@ -110,7 +111,7 @@ it("a deletion that goes on does not erase the tenant in code that took the name
   const tenant = freshTenant();
   const policy = policyOf(tenant);
   await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-  await policy.close();
+  await policy.close(CREATED);
   await policy.read(true);
   await policy.erase();
   expect(await ownOf(tenant)).toEqual([{ own: "{}" }]);

@@ -63,7 +63,7 @@ describe("a key", () => {
 
   it("is not made where there is no tenant any more", async () => {
     await made(({ methods }) => {
-      methods.close();
+      methods.close("");
       expect(methods.addKey(keyOf(), ANN)).toEqual({ state: "absent" });
       expect(methods.keys()).toEqual([]);
     });

@@ -108,7 +108,7 @@ describe("a lease", () => {
   it("is absent once the tenant is closed", async () => {
     await made({ maxStalenessMs: 700 }, ({ methods, clock }) => {
       methods.lease(ask());
-      expect(methods.close()).toBe(clock.now + 700 + SLACK_MS);
+      expect(methods.close("")).toBe(clock.now + 700 + SLACK_MS);
       expect(methods.lease(ask())).toEqual({ state: "absent" });
       expect(methods.read(false)).toBeUndefined();
     });
@@ -292,7 +292,7 @@ describe("a suspension", () => {
 
   it("of what is not there any more is absent, and nothing is kept of it", async () => {
     await made({}, ({ methods, sql }) => {
-      methods.close();
+      methods.close("");
       expect(methods.suspend({ kind: "tool", name: "add", note: "n" }, ANN)).toEqual({ state: "absent" });
       expect(sql.exec("SELECT * FROM suspensions").toArray()).toEqual([]);
     });

@@ -17,19 +17,22 @@ import {
 } from "../../../src/tenants/authority/section-tables.ts";
 import { remote, type Remote } from "../../../src/tenants/authority/tables.ts";
 import { loadSection, writeSection, type SectionPlace } from "../../../src/tenants/isolate/sections.ts";
-import { freshTenant, inside, onBench, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, onBench, oneTenant, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
+const BIRTH = { own: {}, effective: {}, actor: ANN, action: "create" };
+/** As release 0.1.0 noted it: what such a tenant stores outside of its object has the tenant's id in its name. */
+const CREATED = "2026-11-21T10:00:00.000Z";
 
 const placeOf = ({ id, stub }: FreshTenant): SectionPlace => ({
-  tenant: id,
+  kept: id,
   bodies: env.BODIES,
   sections: () => remote(stub, sectionTables),
 });
 
 async function made(): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await remote(tenant.stub, policyTables).create({ own: {}, effective: {}, actor: ANN, action: "create" });
+  await remote(tenant.stub, policyTables).create({ ...BIRTH, created: CREATED });
   return tenant;
 }
 
@@ -44,9 +47,8 @@ async function leaseOf({ stub }: FreshTenant, number?: number): Promise<LeaseGra
 const bytes = (size: number, fill = 1) => new Uint8Array(size).fill(fill);
 
 /** Written for the tenant that has the name now, unless `created` says for which. */
-async function write(tenant: FreshTenant, name: string, body: Uint8Array, created?: string): Promise<SectionWrite> {
-  const current = (await remote(tenant.stub, policyTables).read(false))?.created ?? "never";
-  return writeSection(placeOf(tenant), { name, created: created ?? current, bytes: body });
+async function write(tenant: FreshTenant, name: string, body: Uint8Array): Promise<SectionWrite> {
+  return writeSection(placeOf(tenant), { name, bytes: body });
 }
 
 async function inKv({ id }: FreshTenant): Promise<number> {
@@ -104,15 +106,14 @@ describe("a section", () => {
 it("is refused for another tenant of the same name, and so is its removal", async () => {
   const tenant = await made();
   const policy = remote(tenant.stub, policyTables);
-  const first = (await policy.read(false))?.created ?? "";
-  await policy.close();
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 1 });
-  await policy.create({ own: {}, effective: {}, actor: ANN, action: "create" });
-  expect(await write(tenant, "s", bytes(1), first)).toEqual({ state: "absent" });
+  const first = { ...tenant, stub: oneTenant(tenant.id, CREATED) };
+  await policy.close(CREATED);
+  await policy.create(BIRTH);
+  await expect(write(first, "s", bytes(1))).rejects.toThrow("unknownTenant");
+  expect(await inKv(tenant)).toBe(0);
   expect(await write(tenant, "s", bytes(2))).toMatchObject({ state: "written" });
-  expect(await remote(tenant.stub, sectionTables).remove("s", first)).toEqual({ state: "absent" });
+  await expect(remote(first.stub, sectionTables).remove("s")).rejects.toThrow("unknownTenant");
   expect((await leaseOf(tenant)).sections).toHaveLength(1);
-  vi.useRealTimers();
 });
 
 describe("equal sections", () => {
@@ -146,18 +147,17 @@ describe("what is refused leaves nothing in KV", () => {
 
   it("where there is no tenant any more", async () => {
     const tenant = await made();
-    const { created } = await leaseOf(tenant);
-    await remote(tenant.stub, policyTables).close();
-    expect(await write(tenant, "s", bytes(1), created)).toEqual({ state: "absent" });
+    await remote(tenant.stub, policyTables).close(CREATED);
+    const gone = { ...tenant, stub: oneTenant(tenant.id, CREATED) };
+    await expect(write(gone, "s", bytes(1))).rejects.toThrow("unknownTenant");
     expect(await inKv(tenant)).toBe(0);
   });
 
-  it("once its grace is over, where all sections are too large together or it was meant for another", async () => {
+  it("once its grace is over, where all sections are too large together", async () => {
     const tenant = await made();
     for (let at = 0; at < 4; at += 1) await write(tenant, `s${at}`, bytes(MAX_SECTION_BYTES, at));
     expect(await write(tenant, "more", bytes(1, 99))).toEqual({ state: "full" });
-    expect(await write(tenant, "other", bytes(1, 98), "1999-01-01T00:00:00.000Z")).toEqual({ state: "absent" });
-    expect(await inKv(tenant)).toBe(6);
+    expect(await inKv(tenant)).toBe(5);
     await inside(tenant, ({ storage }) => storage.sql.exec("UPDATE section_garbage SET collect_at = 1"));
     expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
     expect(await inKv(tenant)).toBe(4);
@@ -166,7 +166,6 @@ describe("what is refused leaves nothing in KV", () => {
 
 it("one that comes back while its body is being deleted is in KV afterwards", async () => {
   const tenant = await made();
-  const { created } = await leaseOf(tenant);
   const stored = new Set<string>();
   const during: (() => Promise<void>)[] = [];
   const bodies = {
@@ -185,8 +184,8 @@ it("one that comes back while its body is being deleted is in KV afterwards", as
         return methods.put(section);
       };
       const sections = () => ({ put }) as Remote<SectionMethods>;
-      const place = { tenant: tenant.id, bodies: bodies as unknown as KVNamespace, sections };
-      const again = (fill: number) => writeSection(place, { name: "s", created, bytes: bytes(1, fill) });
+      const place = { kept: tenant.id, bodies: bodies as unknown as KVNamespace, sections };
+      const again = (fill: number) => writeSection(place, { name: "s", bytes: bytes(1, fill) });
       await again(1);
       await again(2);
       let writing: Promise<SectionWrite> | undefined;
@@ -224,8 +223,7 @@ it("what was replaced is deleted in KV when nobody's lease names it any more, an
     },
   };
   const tenant = await made();
-  const { created } = await leaseOf(tenant);
-  const put = (hash: string) => ({ name: "s", created, hash, body: bytes(1).buffer, resent: null });
+  const put = (hash: string) => ({ name: "s", hash, body: bytes(1).buffer, resent: null });
   await onBench(
     sectionTables,
     async ({ methods, open, clock, wakes }) => {
@@ -236,8 +234,8 @@ it("what was replaced is deleted in KV when nobody's lease names it any more, an
       await open.alarm?.(clock.now + 600_000);
       expect(deleted.toSorted()).toEqual([sectionKey(tenant.id, "one"), sectionKey(tenant.id, "three")]);
       expect(methods.body("two")).not.toBeNull();
-      expect(methods.remove("s", created)).toMatchObject({ state: "written" });
-      expect([methods.remove("s", created), methods.body("two")]).toEqual([{ state: "unchanged" }, null]);
+      expect(methods.remove("s")).toMatchObject({ state: "written" });
+      expect([methods.remove("s"), methods.body("two")]).toEqual([{ state: "unchanged" }, null]);
     },
     { tenant, bodies },
   );

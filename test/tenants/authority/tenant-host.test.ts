@@ -8,7 +8,7 @@ import { openTables, type TableHost, type Tables } from "../../../src/tenants/au
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
-import { freshTenant, inside } from "../../support/worker/tenant.ts";
+import { freshTenant, inside, NO_CLOSURE } from "../../support/worker/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ANN = { name: "ann" };
@@ -47,6 +47,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
       sql: storage.sql,
       env: {},
       tenant: "tenant",
+      kept: () => "tenant",
       jurisdiction: null,
       now: () => NOW,
       transaction: (step) => storage.transactionSync(step),
@@ -57,7 +58,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
           told.push(about);
         },
       },
-      closure: { isClosed: () => false, setClosed: () => {} },
+      closure: NO_CLOSURE,
       erase: async () => {},
     };
     const tables = [changes.tables, policyTables, contentTables, sectionRows, sectionTables, ownTables];

@@ -10,7 +10,7 @@ import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { failureOf, freshTenant, inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 
 function storeOf({ id, stub }: FreshTenant) {
-  return openStore(id, remote(stub, contentTables), env.BODIES);
+  return openStore({ kept: id, content: remote(stub, contentTables), bodies: env.BODIES });
 }
 
 function alarmOf(tenant: FreshTenant): Promise<number | null> {

@@ -2,6 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Named } from "../../../src/tenants/directory/directory-object.ts";
 import {
   directoryOf,
   forgetName,
@@ -13,6 +14,7 @@ import {
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ANYWHERE = { jurisdiction: null, region: null };
 const directory = () => directoryOf(env);
+const inCode = (id: string): Named => ({ id, created: null });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -24,38 +26,57 @@ afterEach(() => {
 describe("the directory", () => {
   it("gives an id to one of many who want it", async () => {
     const added = await Promise.all(Array.from({ length: 5 }, () => directory().add("wanted", ANYWHERE)));
-    expect(added.filter(Boolean)).toHaveLength(1);
+    expect(new Set(added.map(({ created }) => created)).size).toBe(1);
+    const first = added[0] as Named;
     expect(await directory().lookup("wanted")).toMatchObject({
-      entry: { id: "wanted", state: "active", isPrivate: false, ...ANYWHERE },
+      entry: { ...first, id: "wanted", state: "active", isPrivate: false, ...ANYWHERE },
     });
-    await directory().remove("wanted");
+    await directory().remove(first);
     expect((await directory().lookup("wanted")).entry).toBeNull();
-    expect(await directory().add("wanted", { jurisdiction: "eu", region: "weur" })).toBe(true);
+    const second = await directory().add("wanted", { jurisdiction: "eu", region: "weur" });
+    expect(second.created).not.toBe(first.created);
     expect((await directory().lookup("wanted")).entry).toMatchObject({ jurisdiction: "eu", region: "weur" });
   });
 
+  it("hears of a tenant nothing that is said of another of its name", async () => {
+    const first = await directory().add("again", ANYWHERE);
+    await directory().claimHostname("again.example", first);
+    await directory().remove(first);
+    const second = await directory().add("again", ANYWHERE);
+    expect(await directory().claimHostname("late.example", first)).toBe("gone");
+    expect(await directory().claimHostname("again.example", second)).toBe("claimed");
+    expect(await directory().claimHostname("again.example", second)).toBe("kept");
+    await directory().releaseHostname("again.example", first);
+    await directory().mark(first, { state: "deleting", isPrivate: true });
+    await directory().remove(first);
+    expect((await directory().lookup("again")).entry).toEqual(second);
+    expect(await directory().hostname("again.example")).toBe("again");
+    expect(await directory().hostname("late.example")).toBeNull();
+  });
+
   it("knows whether anything is private, for as long as it is", async () => {
-    await directory().add("private", ANYWHERE);
+    const one = await directory().add("private", ANYWHERE);
     expect((await directory().lookup("nobody")).anyPrivate).toBe(false);
-    await directory().mark("private", { isPrivate: true });
+    await directory().mark(one, { isPrivate: true });
     expect((await directory().lookup("nobody")).anyPrivate).toBe(true);
-    await directory().mark("private", { state: "deleting" });
+    await directory().mark(one, { state: "deleting" });
     expect(await directory().lookup("private")).toMatchObject({
       anyPrivate: true,
       entry: { isPrivate: true, state: "deleting" },
     });
-    await directory().remove("private");
+    await directory().remove(one);
     expect((await directory().lookup("nobody")).anyPrivate).toBe(false);
   });
 
   it("gives a hostname to one tenant, and takes it back from that one only", async () => {
-    expect(await directory().claimHostname("a.example", "one")).toBeNull();
-    expect(await directory().claimHostname("a.example", "one")).toBeNull();
-    expect(await directory().claimHostname("a.example", "two")).toBe("one");
-    await directory().releaseHostname("a.example", "two");
+    const [one, two] = ["one", "two"].map(inCode) as [Named, Named];
+    expect(await directory().claimHostname("a.example", one)).toBe("claimed");
+    expect(await directory().claimHostname("a.example", one)).toBe("kept");
+    expect(await directory().claimHostname("a.example", two)).toBe("taken");
+    await directory().releaseHostname("a.example", two);
     expect(await directory().hostname("a.example")).toBe("one");
-    await directory().releaseHostname("a.example", "one");
-    expect(await directory().claimHostname("a.example", "two")).toBeNull();
+    await directory().releaseHostname("a.example", one);
+    expect(await directory().claimHostname("a.example", two)).toBe("claimed");
   });
 
   it("lists tenants by id, a page at a time", async () => {
@@ -86,19 +107,19 @@ describe("an isolate", () => {
   });
 
   it("takes a tenant that is being deleted for none", async () => {
-    await directory().add("leaving", ANYWHERE);
+    const leaving = await directory().add("leaving", ANYWHERE);
     expect((await lookUp(env, "leaving")).entry).not.toBeNull();
-    await directory().mark("leaving", { state: "deleting" });
+    await directory().mark(leaving, { state: "deleting" });
     expect((await lookUp(env, "leaving")).entry).toBeNull();
   });
 
   it("remembers whose a hostname is, or that it is nobody's, for a moment", async () => {
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
-    await directory().claimHostname("b.example", "one");
+    await directory().claimHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
     vi.setSystemTime(NOW + UNKNOWN_FOR_MS);
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
-    await directory().releaseHostname("b.example", "one");
+    await directory().releaseHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
     forgetName("b.example");
     expect(await tenantOfHostname(env, "b.example")).toBeNull();

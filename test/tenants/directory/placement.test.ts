@@ -45,13 +45,16 @@ it("is asked of the directory once, and remembered with the snapshot", async () 
   expect(first.tenant?.placement).toMatchObject(placement);
   expect(await ping("remembered")).toBe(200);
   // The directory would not know it any more.
-  await directoryOf(env).remove("remembered");
+  const { entry } = await directoryOf(env).lookup("remembered");
+  if (entry) await directoryOf(env).remove(entry);
   expect((await findTenant(adminEnv, new Map(), "remembered")).tenant?.placement).toMatchObject(placement);
 });
 
 it("decides which object a caller's request reaches", async () => {
   await directoryOf(env).add("abroad", { region: null, jurisdiction: "eu" });
-  expect(() => stubOf(adminEnv, "abroad", { region: null, jurisdiction: "eu" })).toThrow();
+  expect(() =>
+    stubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, incarnation: "" }),
+  ).toThrow();
   expect(await ping("abroad")).toBe(503);
   await directoryOf(env).add("here", { region: null, jurisdiction: null });
   expect(await ping("here")).toBe(404);

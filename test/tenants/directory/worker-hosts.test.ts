@@ -5,12 +5,13 @@ import { describe, expect, it } from "vitest";
 import { tenantOfHost } from "../../../src/http/find-tenant.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 
+const ACME = { id: "acme", created: null };
 const ownerOf = (host: string, TENANT_HOST?: string) =>
   tenantOfHost({ DIRECTORY: env.DIRECTORY, ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }) }, host);
 
 describe("a hostname that the directory gives to a tenant", () => {
   it("is the tenant's, where tenants have hostnames at all", async () => {
-    await directoryOf(env).claimHostname("customer.example", "acme");
+    await directoryOf(env).claimHostname("customer.example", ACME);
     for (const host of ["customer.example", "Customer.Example.:443"]) {
       expect([host, await ownerOf(host, "mcp.test"), await ownerOf(host)]).toEqual([host, "acme", null]);
     }
@@ -26,7 +27,7 @@ describe("a hostname that the directory gives to a tenant", () => {
     "127.0.0.1:8787",
     "[::1]:8787",
   ])("is the Worker's all the same: %s", async (host) => {
-    await directoryOf(env).claimHostname(host.toLowerCase().replace(/\.?(?::\d+)?$/, ""), "acme");
+    await directoryOf(env).claimHostname(host.toLowerCase().replace(/\.?(?::\d+)?$/, ""), ACME);
     expect(await ownerOf(host, "mcp.test")).toBeNull();
   });
 
@@ -36,7 +37,7 @@ describe("a hostname that the directory gives to a tenant", () => {
     ["notworkers.dev", "mcp.test", "other"],
     ["1.example", "mcp.test", "other"],
   ])("%s under %s is %s's", async (host, domain, owner) => {
-    await directoryOf(env).claimHostname(host, "other");
+    await directoryOf(env).claimHostname(host, { id: "other", created: null });
     expect(await ownerOf(host, domain)).toBe(owner);
   });
 });

@@ -33,7 +33,7 @@ afterEach(() => {
 const policyOf = ({ stub }: FreshTenant) => remote(stub, policyTables);
 const copyOf = ({ id }: FreshTenant) =>
   env.BODIES.get<{ document: TenantDocument; until: number }>(`outage/${id}`, "json");
-const stale = ({ id }: FreshTenant) => staleSnapshot(id, env.BODIES);
+const stale = ({ id }: FreshTenant) => staleSnapshot(id, ANYWHERE, env.BODIES);
 const later = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
 
 /** KV with one method of the test's own. */

@@ -105,7 +105,7 @@ describe("a snapshot", () => {
   it("of a tenant that is absent is none, and what was held before is forgotten", async () => {
     const tenant = await made();
     await take(tenant);
-    await policyOf(tenant).close();
+    await policyOf(tenant).close("");
     expect(await askSnapshot(tenant.id, tenant.stub, ASK)).toBeUndefined();
     expect(lastSnapshot(tenant.id)).toBeUndefined();
   });
@@ -183,7 +183,7 @@ describe("a snapshot that is renewed", () => {
       ANN,
     );
     expect((await take(tenant, { key: KEY })).keys.get(KEY.memo)).toMatchObject({ id: "k1" });
-    await policyOf(tenant).close();
+    await policyOf(tenant).close("");
     await policyOf(tenant).erase();
     later(10_000);
     const second: TenantDocument = { mode: "key", title: "second" };
