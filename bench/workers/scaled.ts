@@ -34,7 +34,8 @@ class FillableTenant extends worker.exports.TenantObject {
 
   async endSessions(count: number): Promise<void> {
     const expires = Date.now() + SESSION_LIFETIME_MS;
-    for (let at = 0; at < count; at += 1) await this.run("ended", "endSession", [crypto.randomUUID(), expires], WHOEVER);
+    for (let at = 0; at < count; at += 1)
+      await this.run("ended", "endSession", [crypto.randomUUID(), expires], WHOEVER);
   }
 }
 

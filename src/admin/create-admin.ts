@@ -61,7 +61,7 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
   // 3. Which tenant is meant, before the body has come: another one may have the name when it has.
   const place = { env: c.env, options };
   const { id = "" } = params;
-  const met = /^\/tenants\/\{id\}/.test(route.path) && isTenantId(id) ? meetTenant(place, id) : undefined;
+  const met = route.path.startsWith("/tenants/{id}") && isTenantId(id) ? meetTenant(place, id) : undefined;
   met?.catch(() => {});
   // 4. What was sent; whoever sends it must still be let in when it is there.
   const again = async () => {
@@ -78,7 +78,8 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
 /** Hands out the end of the body only when `check` lets it pass: its sender decides how long it takes. */
 function checkedAtEnd(request: Request, check: () => Promise<void>): Request {
   const checked = new TransformStream<Uint8Array, Uint8Array>({ flush: check });
-  return new Request(request, { body: request.body?.pipeThrough(checked) ?? null });
+  const { method, headers } = request;
+  return new Request(request.url, { method, headers, body: request.body?.pipeThrough(checked) ?? null });
 }
 
 /** 405 for a path that exists with another method, else 404. */

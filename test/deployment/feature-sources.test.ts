@@ -5,7 +5,6 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
-import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
@@ -13,7 +12,7 @@ import { remote } from "../../src/tenants/authority/tables.ts";
 import { directoryOf } from "../../src/tenants/directory/directory.ts";
 import { lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { writeSection } from "../../src/tenants/isolate/sections.ts";
-import { freshTenant, inside } from "../support/worker/tenant.ts";
+import { freshTenant, inside, MADE_BEFORE } from "../support/worker/tenant.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -43,16 +42,16 @@ function linesFeature(): Feature {
 
 async function made(shelf: string) {
   const { id, stub, object } = freshTenant();
-  const { created } = await directoryOf(env).add(id, { jurisdiction: null, region: null });
+  await directoryOf(env).add(id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   await remote(stub, policyTables).create({
-    created,
+    created: MADE_BEFORE,
     own: document,
     effective: document,
     actor: { name: "ann" },
     action: "apply",
   });
-  const place = sectionPlace(keptUnder(id, created), env.BODIES, () => stub);
+  const place = sectionPlace(id, env.BODIES, () => stub);
   const bytes = new TextEncoder().encode(shelf);
   await writeSection(place, { name: "shelf", bytes });
   const [[, hash] = ["", ""]] = await inside({ id, stub, object }, ({ storage }) => sectionsOf(storage.sql));

@@ -9,7 +9,7 @@ import { hubName } from "../../src/tenants/authority/changes.ts";
 import { directoryOf } from "../../src/tenants/directory/directory.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
-import { freshTenant } from "../support/worker/tenant.ts";
+import { freshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
 
 const REVISION = "2025-11-25";
 const LATER = "2026-07-28";
@@ -21,7 +21,13 @@ async function made(): Promise<string> {
   const tenant = freshTenant();
   await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
-  const created = { own: document, effective: document, actor: { name: "ann" }, action: "create" };
+  const created = {
+    created: MADE_BEFORE,
+    own: document,
+    effective: document,
+    actor: { name: "ann" },
+    action: "create",
+  };
   await remote(tenant.stub, policyTables).create(created);
   return tenant.id;
 }

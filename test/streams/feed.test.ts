@@ -12,7 +12,7 @@ import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { changeEvent as event, LISTENER } from "../support/worker/hubs.ts";
-import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
 
 const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
 const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamSight => ({
@@ -133,7 +133,7 @@ function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?
 async function suspendLater({ stub }: FreshTenant): Promise<void> {
   const policy = remote(stub, policyTables);
   const actor = { name: "ann" };
-  await policy.create({ own: {}, effective: {}, actor, action: "create" });
+  await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
   await policy.lease({ version: null, maxStalenessMs: 60_000, inCode: false, keyHash: null });
   await policy.suspend({ kind: "tool", name: "add", note: "n" }, actor);
 }
@@ -253,7 +253,7 @@ describe("a change of policy", () => {
     const policy = remote(tenant.stub, policyTables);
     const actor = { name: "ann" };
     const lease = { version: null, inCode: false, keyHash: null };
-    await policy.create({ own: {}, effective: {}, actor, action: "create" });
+    await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
     await feed.start(undefined);
     for (const maxStalenessMs of [50, 600]) {
       await policy.lease({ ...lease, maxStalenessMs });

@@ -2,7 +2,7 @@
 // only, never for a client's request.
 
 import { createTablesObject } from "../../tenants/authority/tables-object.ts";
-import { meaning, WHOEVER, type Keeper, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { meaning, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { baseTables } from "./base-tables.ts";
 import { fleetTables } from "./fleet-tables.ts";
 import { operatorTables } from "./operator-tables.ts";
@@ -18,5 +18,5 @@ export interface PlatformEnv {
 }
 
 export function platformOf(env: PlatformEnv): TenantStub {
-  return meaning(env.PLATFORM.getByName("platform") as unknown as Keeper, WHOEVER);
+  return meaning(env.PLATFORM.getByName("platform"), WHOEVER);
 }

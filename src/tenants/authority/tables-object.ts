@@ -17,9 +17,9 @@ export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => 
 
 export interface Shared<Host> {
   /** What the domains share. */
-  hostOf(base: TableHost): Host;
+  readonly hostOf: (base: TableHost) => Host;
   /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
-  isMeant(host: Host, meant: Incarnation, isEnding: boolean): boolean;
+  readonly isMeant: (host: Host, meant: Incarnation, isEnding: boolean) => boolean;
 }
 
 interface Opened<Host> {

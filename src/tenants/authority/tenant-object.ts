@@ -31,8 +31,8 @@ export function createTenantObject<Env>(tables: readonly Tables<object, TenantHo
  * The tenant that is here; for what belongs to its end, also the one that is ending here, or that was never made. Where
  * release 0.1.0 closed one, nobody knows which.
  */
-function isMeant({ created, closure }: TenantHost, meant: Incarnation, isEnding: boolean): boolean {
-  const current = created();
+function isMeant(host: TenantHost, meant: Incarnation, isEnding: boolean): boolean {
+  const current = host.created();
   if (meant === WHOEVER || meant === current) return true;
-  return isEnding && current === undefined && (closure.ending() ?? meant) === meant;
+  return isEnding && current === undefined && (host.closure.ending() ?? meant) === meant;
 }

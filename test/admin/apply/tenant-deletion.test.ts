@@ -40,9 +40,8 @@ async function subscribed(tenant: string): Promise<string> {
 const createdOf = async (tenant: string) => (await remote(anyTenant(tenant), policyTables).incarnation(false)) ?? "";
 const registerOf = (tenant: string) => remote(anyTenant(tenant), sessionRegister);
 
-/** `kept`: as `keptUnder` makes it. */
-function subscriptionsIn(kept: string, nonce: string): Promise<number> {
-  return runInDurableObject(env.SESSIONS.getByName(sessionName(kept, nonce)), async (object) => {
+function subscriptionsIn(of: string, nonce: string): Promise<number> {
+  return runInDurableObject(env.SESSIONS.getByName(sessionName(of, nonce)), async (object) => {
     const kept = await object.subscriptions();
     return kept.length;
   });

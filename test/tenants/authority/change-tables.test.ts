@@ -10,7 +10,7 @@ import { hubName, shardsOf, type Changes } from "../../../src/tenants/authority/
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { listenAt } from "../../support/worker/hubs.ts";
-import { freshTenant, onBench, rowsOf, scansOf, type Bench } from "../../support/worker/tenant.ts";
+import { freshTenant, onBench, rowsOf, scansOf, type Bench, MADE_BEFORE } from "../../support/worker/tenant.ts";
 
 const changes = (about: Partial<Changes>): Changes => ({
   version: 0,
@@ -116,7 +116,7 @@ describe("a tenant's object", () => {
     expect(await listener.next()).toMatchObject({ updated: ["note:code"], announced: ["tools"] });
     const actor = { name: "ann" };
     const policy = remote(tenant.stub, policyTables);
-    await policy.create({ own: {}, effective: {}, actor, action: "create" });
+    await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor, action: "create" });
     await policy.suspend({ kind: "tenant", name: "", note: "n" }, actor);
     expect(await listener.ended).toBe(4001);
   });

@@ -7,7 +7,7 @@ import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/poli
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { listenAt } from "../../support/worker/hubs.ts";
-import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant, MADE_BEFORE } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
 
@@ -48,6 +48,7 @@ describe("a lease", () => {
 it("a withdrawal is told to streams when the last lease has ended, and looked at by them at once", async () => {
   const tenant = freshTenant();
   const policy = remote(tenant.stub, policyTables);
+  await policy.create({ created: MADE_BEFORE, own: {}, effective: {}, actor: ANN, action: "create" });
   const listener = await listenAt(tenant.id);
   await remoteChanges(tenant.stub).listen(null);
   await leaseOf(tenant, { maxStalenessMs: 200 });

@@ -17,12 +17,18 @@ import {
 } from "../../../src/tenants/authority/section-tables.ts";
 import { remote, type Remote } from "../../../src/tenants/authority/tables.ts";
 import { loadSection, writeSection, type SectionPlace } from "../../../src/tenants/isolate/sections.ts";
-import { freshTenant, inside, onBench, oneTenant, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+import {
+  freshTenant,
+  inside,
+  onBench,
+  oneTenant,
+  rowsOf,
+  type FreshTenant,
+  MADE_BEFORE,
+} from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
 const BIRTH = { own: {}, effective: {}, actor: ANN, action: "create" };
-/** As release 0.1.0 noted it: what such a tenant stores outside of its object has the tenant's id in its name. */
-const CREATED = "2026-11-21T10:00:00.000Z";
 
 const placeOf = ({ id, stub }: FreshTenant): SectionPlace => ({
   kept: id,
@@ -32,7 +38,7 @@ const placeOf = ({ id, stub }: FreshTenant): SectionPlace => ({
 
 async function made(): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await remote(tenant.stub, policyTables).create({ ...BIRTH, created: CREATED });
+  await remote(tenant.stub, policyTables).create({ ...BIRTH, created: MADE_BEFORE });
   return tenant;
 }
 
@@ -85,7 +91,10 @@ describe("a section", () => {
   });
 
   it("of a tenant that is not there is refused", async () => {
-    expect(await write(freshTenant(), "s", bytes(1))).toEqual({ state: "absent" });
+    const { id, object } = freshTenant();
+    const never = { id, object, stub: oneTenant(id, MADE_BEFORE) };
+    await expect(write(never, "s", bytes(1))).rejects.toThrow("unknownTenant");
+    expect(await inKv(never)).toBe(0);
   });
 
   it("is refused above its size, and above the size of all", async () => {
@@ -106,8 +115,8 @@ describe("a section", () => {
 it("is refused for another tenant of the same name, and so is its removal", async () => {
   const tenant = await made();
   const policy = remote(tenant.stub, policyTables);
-  const first = { ...tenant, stub: oneTenant(tenant.id, CREATED) };
-  await policy.close(CREATED);
+  const first = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
+  await policy.close(MADE_BEFORE);
   await policy.create(BIRTH);
   await expect(write(first, "s", bytes(1))).rejects.toThrow("unknownTenant");
   expect(await inKv(tenant)).toBe(0);
@@ -147,8 +156,8 @@ describe("what is refused leaves nothing in KV", () => {
 
   it("where there is no tenant any more", async () => {
     const tenant = await made();
-    await remote(tenant.stub, policyTables).close(CREATED);
-    const gone = { ...tenant, stub: oneTenant(tenant.id, CREATED) };
+    await remote(tenant.stub, policyTables).close(MADE_BEFORE);
+    const gone = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
     await expect(write(gone, "s", bytes(1))).rejects.toThrow("unknownTenant");
     expect(await inKv(tenant)).toBe(0);
   });

@@ -13,10 +13,11 @@ import {
   repeatedSnapshot,
   staleSnapshot,
 } from "../../../src/tenants/isolate/outage.ts";
+import { newIncarnation } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { askSnapshot, dropSnapshot, type Snapshot } from "../../../src/tenants/isolate/snapshot.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+import { freshTenant, type FreshTenant, MADE_BEFORE } from "../../support/worker/tenant.ts";
 
 const ANN = { name: "ann" };
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -64,7 +65,13 @@ async function write(tenant: FreshTenant, document: TenantDocument): Promise<voi
 /** Made with this document, and served once. */
 async function served(document: TenantDocument): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await policyOf(tenant).create({ own: document, effective: document, actor: ANN, action: "create" });
+  await policyOf(tenant).create({
+    created: MADE_BEFORE,
+    own: document,
+    effective: document,
+    actor: ANN,
+    action: "create",
+  });
   await serve(tenant);
   return tenant;
 }
@@ -79,7 +86,7 @@ describe("a copy", () => {
   it("is kept of an open tenant that chose it, and holds its definitions alone", async () => {
     const tenant = await served(OPEN);
     // A lease of 1 s, and 10 s after it.
-    expect(await copyOf(tenant)).toEqual({ version: 1, document: OPEN, until: NOW + 11_000 });
+    expect(await copyOf(tenant)).toEqual({ created: MADE_BEFORE, version: 1, document: OPEN, until: NOW + 11_000 });
   });
 
   it.each<[string, TenantDocument]>([
@@ -135,7 +142,7 @@ describe("a copy", () => {
 
   it("that KV did not take is written with the next lease", async () => {
     const tenant = freshTenant();
-    await policyOf(tenant).create({ own: OPEN, effective: OPEN, actor: ANN, action: "create" });
+    await policyOf(tenant).create({ created: MADE_BEFORE, own: OPEN, effective: OPEN, actor: ANN, action: "create" });
     await expect(serve(tenant, null, failing("put"))).rejects.toThrow("KV 500");
     expect(await serve(tenant)).toBe(true);
     expect(await copyOf(tenant)).not.toBeNull();
@@ -152,7 +159,7 @@ describe("a copy", () => {
 
   it("that KV takes after a withdrawal has deleted it is deleted once more", async () => {
     const tenant = freshTenant();
-    await policyOf(tenant).create({ own: OPEN, effective: OPEN, actor: ANN, action: "create" });
+    await policyOf(tenant).create({ created: MADE_BEFORE, own: OPEN, effective: OPEN, actor: ANN, action: "create" });
     let taken: (() => void) | undefined;
     const slow = bodiesWith("put", async (key, copy) => {
       await new Promise<void>((resolve) => (taken = resolve));
@@ -265,6 +272,18 @@ describe("while the authority is away", () => {
     const tenant = freshTenant();
     await env.BODIES.put(`outage/${tenant.id}`, JSON.stringify({ version: 1, document: OPEN }));
     expect(await stale(tenant)).toBeUndefined();
+  });
+
+  it("a copy is of one tenant of its name, and of no other that was there before it or comes after it", async () => {
+    const [first, second] = [newIncarnation(NOW), newIncarnation(NOW)];
+    const tenant = freshTenant();
+    const born = { own: OPEN, effective: OPEN, actor: ANN, action: "create" };
+    await policyOf(tenant).create({ ...born, created: first });
+    await serve(tenant);
+    dropSnapshot(tenant.id);
+    const staleOf = (created: string) => staleSnapshot(tenant.id, { ...ANYWHERE, created }, env.BODIES);
+    expect([await staleOf(second), await staleOf(MADE_BEFORE)]).toEqual([undefined, undefined]);
+    expect(await staleOf(first)).toMatchObject({ created: first });
   });
 
   it("a tenant that nobody ever served is not known", async () => {
