@@ -17,7 +17,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { createDoors, type Doors } from "../sessions/doors.ts";
 import type { SessionCaller } from "../sessions/session-caller.ts";
-import { keptUnder, type TenantStub } from "../tenants/authority/incarnation.ts";
+import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import type { Visit } from "./visit.ts";
@@ -86,6 +86,9 @@ export class Entered implements CallHost, SessionCaller {
   get tenant(): string {
     return this.visit.tenant;
   }
+  get created(): Incarnation {
+    return this.snapshot.created;
+  }
   get profile(): string | null {
     return this.visit.knock.profile;
   }
@@ -123,7 +126,7 @@ export class Entered implements CallHost, SessionCaller {
   }
   /** What stands for the tenant in the names of what is kept outside of its authority. */
   get kept(): string {
-    return keptUnder(this.tenant, this.snapshot.created);
+    return keptUnder(this.tenant, this.created);
   }
 
   resources(): ResourceStore {
@@ -135,7 +138,7 @@ export class Entered implements CallHost, SessionCaller {
   }
 
   stub(): TenantStub {
-    return this.visit.stub(this.snapshot.created);
+    return this.visit.stub(this.created);
   }
 
   waitUntil(work: Promise<unknown>): void {

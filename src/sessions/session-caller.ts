@@ -4,6 +4,7 @@
 import type { Credential } from "../auth/credential.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
+import type { Incarnation } from "../tenants/authority/incarnation.ts";
 import type { EndedSessions } from "../tenants/isolate/ended-sessions.ts";
 import type { Doors } from "./doors.ts";
 
@@ -11,6 +12,8 @@ export interface SessionCaller {
   /** The path under which the Worker is mounted that was called; empty: at the root. */
   readonly mount: string;
   readonly tenant: string;
+  /** Which tenant of the name it is. */
+  readonly created: Incarnation;
   readonly profile: string | null;
   readonly principal: Principal;
   readonly credential: Credential;

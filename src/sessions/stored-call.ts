@@ -6,6 +6,7 @@ import type { Call } from "../protocol/call.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
 import type { Revision } from "../protocol/era.ts";
 import { failure } from "../protocol/errors.ts";
+import type { Incarnation } from "../tenants/authority/incarnation.ts";
 import { persistently } from "../streams/persistently.ts";
 import { CallRunner, newCallKey, requestKey } from "./call-runner.ts";
 import type { NewCall } from "./call-tables.ts";
@@ -20,6 +21,8 @@ export interface CallRecord {
   /** Under which path the Worker is mounted that took the call; absent in what release 0.1.0 stored. */
   readonly mount?: string;
   readonly tenant: string;
+  /** Which tenant of the name took the call; absent in what release 0.1.0 stored. */
+  readonly created?: Incarnation;
   readonly profile: string | null;
   /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
@@ -96,7 +99,7 @@ const LOST_FOR_GOOD =
   "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
 
 async function describe(
-  { mount, tenant, profile, credential, principal }: SessionCaller,
+  { mount, tenant, created, profile, credential, principal }: SessionCaller,
   { call, session, repeatable }: SessionCall,
 ): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
   const { id, method, params } = call;
@@ -104,6 +107,7 @@ async function describe(
   const record: CallRecord = {
     mount,
     tenant,
+    created,
     profile,
     keyHash: await keyHashOf(credential),
     principal: principal.id,

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, leasedSections, type Env, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { sectionsOf } from "../../src/tenants/authority/section-rows.ts";
 import { sectionKey, sectionTables } from "../../src/tenants/authority/section-tables.ts";
@@ -122,9 +123,9 @@ describe("a feature's sections", () => {
   });
 
   it("are missing where neither KV nor the authority answers in time, and nothing else is", async () => {
-    const { id, stub } = await made(crypto.randomUUID());
-    const run = (...call: Parameters<typeof stub.run>) =>
-      call[1] === "body" ? new Promise(() => {}) : stub.run(...call);
+    const { id, object } = await made(crypto.randomUUID());
+    const run = (...call: Parameters<Keeper["run"]>) =>
+      call[1] === "body" ? new Promise(() => {}) : object.run(...call);
     const TENANTS = new Proxy(env.TENANTS, {
       get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
     });

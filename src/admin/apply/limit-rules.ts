@@ -50,6 +50,6 @@ export function limitsOf({ options }: Desk, { tenant }: Managed, { effective }: 
 }
 
 /** What the tenant's authority knows of the use of its limits. */
-export function limitUse({ env }: Desk, { id, entry }: Managed): Promise<LimitUse> {
-  return remote(stubOf(env, id, entry ?? ANYWHERE), limitTables).use();
+export function limitUse({ env }: Desk, { id, entry, created }: Managed): Promise<LimitUse> {
+  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created }), limitTables).use();
 }

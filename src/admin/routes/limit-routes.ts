@@ -54,7 +54,7 @@ export const limitRoutes: readonly Route[] = [
     replies: [APPLIED],
     handle: async (call) => {
       const { id, name } = call.params;
-      return edit(call, id, ({ [name]: _, ...left }: Limits) => left);
+      return edit(call, id, (limits) => Object.fromEntries(Object.entries(limits).filter(([other]) => other !== name)));
     },
   }),
 ];

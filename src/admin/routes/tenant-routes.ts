@@ -15,7 +15,7 @@ import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
-import { object } from "../shapes.ts";
+import { object, textUpTo } from "../shapes.ts";
 import { anyOf, lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
 
 export const TenantParams = object({ id: TenantId });
@@ -68,13 +68,23 @@ export const tenantRoutes: readonly Route[] = [
     summary: "Delete a tenant and everything it has; a try that was cut off can be repeated",
     roles: ROLES.platform,
     params: TenantParams,
+    query: object({}, { created: textUpTo(40) }),
     replies: [{ status: 204, about: "Nothing of it is left" }],
     handle: async (call) => {
-      await deleteTenant(call, await lookUpTenant(call, call.params.id));
+      const managed = await lookUpTenant(call, call.params.id);
+      refuseOther(managed, call.query.created);
+      await deleteTenant(call, managed);
       return {};
     },
   }),
 ];
+
+/** Throws where a tenant is named by when it was made, and another one has its name now. */
+function refuseOther({ id, created, entry }: Managed, named: string | undefined): void {
+  // Of a tenant that release 0.1.0 made, a list of tenants shows another time than the tenant itself.
+  if (named === undefined || [created, entry?.created].includes(named)) return;
+  throw new ProblemError("precondition-failed", { detail: `The tenant ${id} is another one now, made ${created}` });
+}
 
 type Summary = Infer<typeof TenantSummary>;
 

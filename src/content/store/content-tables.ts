@@ -140,9 +140,20 @@ function refuse(
   const refused = edit && refuseEdit(edit, row, before);
   if (refused) return refused;
   if (ifAbsent && before) return { state: "present", row: before };
+  return findRoom(sql, { more: row.size - (before?.size ?? 0), isNew: !before, maxResources, maxBytes });
+}
+
+/** How much there may be; null: as much as one likes. */
+interface Room {
+  readonly more: number;
+  readonly isNew: boolean;
+  readonly maxResources: number | null;
+  readonly maxBytes: number | null;
+}
+
+function findRoom(sql: SqlStorage, { more, isNew, maxResources, maxBytes }: Room): PutResult | undefined {
   const { resources, bytes } = countAll(sql);
-  if (!before && maxResources !== null && resources >= maxResources) return { state: "full" };
-  const more = row.size - (before?.size ?? 0);
+  if (isNew && maxResources !== null && resources >= maxResources) return { state: "full" };
   // What takes less than before is stored, however much there is.
   const isTooMuch = maxBytes !== null && more > 0 && bytes + more > maxBytes;
   return isTooMuch ? { state: "full", of: "storedBytes" } : undefined;

@@ -143,7 +143,8 @@ async function write(to: ContentPlace, resource: NewResource, { ifAbsent, limits
   const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, ...most });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
   if (done.state === "present") return metaOf(done.row);
-  throw new Error(fullText(done, limits));
+  if (done.state === "full") throw new Error(fullText(done, limits));
+  throw new Error("a write that nobody made conditional met another");
 }
 
 /** Why there is no room for a resource. */

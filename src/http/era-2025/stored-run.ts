@@ -74,12 +74,14 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
 async function visitOf(
   deployment: Deployment,
   invocation: Invocation,
-  { tenant: id, profile, keyHash }: CallRecord,
+  { tenant: id, created, profile, keyHash }: CallRecord,
 ): Promise<Visit> {
   const { tenant } = await findTenant(invocation.env, deployment.tenants, id);
   const credential: Credential = keyHash === null ? NO_CREDENTIAL : { kind: "keptKey", hash: keyHash };
   const known = tenant ?? failure("unknownTenant");
-  return new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });
+  const visit = new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });
+  if (created !== undefined) visit.isTo(created);
+  return visit;
 }
 
 function callOf({ doors }: Entered, { profile, principal, revision, session, call }: CallRecord): Call {

@@ -4,6 +4,8 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import { outageKey } from "../../../src/tenants/isolate/outage.ts";
 import { adminOptions, appOf, adminEnv, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/worker/admin.ts";
 import { anyTenant } from "../../support/worker/tenant.ts";
 
@@ -15,11 +17,12 @@ interface Acknowledgement {
   readonly staleUntil?: string;
 }
 
-const copyOf = (id: string) => env.BODIES.get(`outage/${id}`);
+const keyFor = async (id: string) => outageKey(id, (await directoryOf(env).lookup(id)).entry?.created);
+const copyOf = async (id: string) => env.BODIES.get(await keyFor(id));
 /** A tenant of which some isolate wrote a copy. */
 async function copied(document: Readonly<Record<string, unknown>>): Promise<string> {
   const id = await newTenant(document);
-  await env.BODIES.put(`outage/${id}`, "a copy");
+  await env.BODIES.put(await keyFor(id), "a copy");
   return id;
 }
 

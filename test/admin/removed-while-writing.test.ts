@@ -1,0 +1,102 @@
+// An operator who is removed while a request of theirs is under way writes nothing with it: whoever was told of the removal
+// sees nothing of them any more. Held against every route that writes, so that a new one is.
+
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ROUTES } from "../../src/admin/routes/all-routes.ts";
+import type { Route } from "../../src/admin/route.ts";
+import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
+import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
+
+const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile" };
+
+/** Does something as soon as the operator was known for the first time, before whoever asked hears of it. */
+function onceKnown(work: () => Promise<unknown>): {
+  readonly platform: typeof env.PLATFORM;
+  readonly done: Promise<void>;
+} {
+  const end = Promise.withResolvers<void>();
+  let isKnown = false;
+  const run = async (...call: Parameters<Keeper["run"]>) => {
+    const ran = await env.PLATFORM.getByName("platform").run(...call);
+    if (call[1] === "operatorByHash" && !isKnown) {
+      isKnown = true;
+      await work();
+      end.resolve();
+    }
+    return ran;
+  };
+  const platform = new Proxy(env.PLATFORM, {
+    get: (objects, member) => (member === "getByName" ? () => ({ run }) : (Reflect.get(objects, member) as unknown)),
+  });
+  return { platform, done: end.promise };
+}
+
+/** Its end is sent when that is done. */
+function halfSent(done: Promise<void>): ReadableStream<Uint8Array> {
+  const parts = ['{"title"', ': "late"}'].map((part) => new TextEncoder().encode(part));
+  return new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      controller.enqueue(parts[0]);
+    },
+    pull: async (controller) => {
+      await done;
+      controller.enqueue(parts[1]);
+      controller.close();
+    },
+  });
+}
+
+async function auditOf(tenant: string): Promise<string> {
+  const paths = ["/audit?limit=50", `/tenants/${tenant}/audit`];
+  return JSON.stringify(await Promise.all(paths.map(async (path) => (await ask("GET", path)).body)));
+}
+
+function pathOf({ path }: Route, tenant: string): string {
+  const id = path.startsWith("/fleet") ? "run-1" : tenant;
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, place: string) => (place === "id" ? id : (PLACES[place] ?? "x")));
+  return path.endsWith("/content") ? `${filled}?uri=note:late` : filled;
+}
+
+const writes = ROUTES.filter(({ method }) => method !== "get");
+
+describe("an operator who was removed meanwhile", () => {
+  it.each(writes.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const))(
+    "is refused at the end of %s",
+    async (_title, route) => {
+      const tenant = await newTenant({ maxStalenessMs: 50, profiles: { profile: {} } });
+      const { name, token } = await operator("owner");
+      const { platform, done } = onceKnown(async () => {
+        expect((await ask("DELETE", `/operators/${name}`)).status).toBe(204);
+      });
+      const method = route.method.toUpperCase() as "POST";
+      const answer = await send(method, pathOf(route, tenant), {
+        token,
+        env: { PLATFORM: platform },
+        ...(route.body === undefined ? {} : { body: halfSent(done) }),
+        headers: { "content-type": route.body === "stream" ? "text/plain" : "application/json" },
+      });
+      expect([answer.status, await answer.json()]).toMatchObject([401, { detail: "The token is not known" }]);
+      expect(await auditOf(tenant)).not.toContain(`"actor":"${name}"`);
+      expect((await ask("GET", `/tenants/${tenant}`)).body).toMatchObject({ revision: 1, state: "active" });
+    },
+  );
+});
+
+describe("a tenant's administrator", () => {
+  const reads = ROUTES.filter(({ method, path }) => method === "get" && path.startsWith("/tenants/{id}"));
+
+  it.each(reads.map((route) => [route.path, route] as const))(
+    "whose tenant was deleted meanwhile sees nothing of the next one of its name at %s",
+    async (_path, route) => {
+      const tenant = await newTenant({ maxStalenessMs: 50 });
+      const { token } = await operator("tenant-admin", { tenants: [tenant] });
+      const { platform } = onceKnown(async () => {
+        expect((await ask("DELETE", `/tenants/${tenant}`)).status).toBe(204);
+        expect((await ask("POST", "/tenants", { json: { id: tenant, document: { mode: "open" } } })).status).toBe(201);
+      });
+      const answer = await send("GET", pathOf(route, tenant), { token, env: { PLATFORM: platform } });
+      expect([answer.status, await answer.json()]).toMatchObject([403, { detail: "This tenant is not one of yours" }]);
+    },
+  );
+});
