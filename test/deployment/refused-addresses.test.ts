@@ -1,0 +1,107 @@
+// Names of no tenant and credentials that are none, tried from one address: after too many of them the answer is 429, the
+// same whether the tenant exists, and nothing is looked up for it.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createKey } from "../../src/auth/api-key.ts";
+import { createWorker, type Env, type TenantryWorker } from "../../src/tenantry.ts";
+
+const MOST = 10;
+const ORIGIN = "https://refused.example.com";
+const workerOf = (mode: "open" | "key") =>
+  createWorker({ limits: { addressRefusals: MOST }, tenants: { private: { mode: "key" }, shared: { mode } } });
+
+interface Tried {
+  readonly address: string;
+  readonly tenant: string;
+  readonly token?: string;
+  readonly method?: string;
+}
+
+let lookups = 0;
+/** Counts who is asked: the directory and the authorities. */
+const watched = new Proxy(env as unknown as Env, {
+  get: (target, name: keyof Env) => {
+    if (name === "TENANTS" || name === "DIRECTORY") lookups += 1;
+    return target[name];
+  },
+});
+
+async function attempt(worker: TenantryWorker<object>, { address, tenant, token, method = "POST" }: Tried) {
+  const request = new Request(`${ORIGIN}/mcp/${tenant}`, {
+    method,
+    headers: {
+      "content-type": "application/json",
+      "cf-connecting-ip": address,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+    ...(method === "POST" ? { body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }) } : {}),
+  });
+  const ctx = createExecutionContext();
+  const response = await worker.fetch(request, watched, ctx);
+  await waitOnExecutionContext(ctx);
+  const { status, headers } = response;
+  return { status, text: await response.text(), retryAfter: headers.get("retry-after") };
+}
+
+let addresses = 0;
+const newAddress = () => `203.0.113.${(addresses += 1)}`;
+
+const { token: FAKE } = await createKey();
+const TRIED = [
+  ["a name of no tenant", { tenant: "nobody" }],
+  ["a tenant that takes keys, without one", { tenant: "private" }],
+  ["a tenant, with a key that is none", { tenant: "private", token: FAKE }],
+  ["an open tenant, with a key that is none", { tenant: "shared", token: "nothing" }],
+  ["a name of no tenant, with a key that is none", { tenant: "nobody", token: FAKE }],
+  ["a stream of a tenant that takes keys", { tenant: "private", method: "GET" }],
+] as const;
+
+it.each(TRIED)("%s is refused as it is, and after too many times with 429", async (_what, tried) => {
+  const worker = workerOf("open");
+  const address = newAddress();
+  const statuses: number[] = [];
+  for (let times = 0; times < MOST + 2; times += 1)
+    statuses.push((await attempt(worker, { ...tried, address })).status);
+  expect(statuses).toEqual([...Array(MOST).fill(statuses[0]), 429, 429]);
+  expect([401, 404]).toContain(statuses[0]);
+});
+
+it("what is answered then is the same for a tenant that exists and for one that does not, and nothing is asked", async () => {
+  const worker = workerOf("key");
+  const address = newAddress();
+  for (let times = 0; times < MOST; times += 1) await attempt(worker, { address, tenant: "nobody" });
+  lookups = 0;
+  const answers = await Promise.all(
+    ["private", "shared", "nobody", "nobody-else"].flatMap((tenant) =>
+      [undefined, FAKE, "nothing"].map((token) =>
+        attempt(worker, { address, tenant, ...(token === undefined ? {} : { token }) }),
+      ),
+    ),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([429]));
+  expect(new Set(answers.map(({ text }) => text.replaceAll(/"id":(?:1|null),/g, ""))).size).toBe(1);
+  expect(Number(answers[0]?.retryAfter)).toBeGreaterThan(0);
+});
+
+it("an open tenant serves others behind a refused address, and other addresses are refused as before", async () => {
+  const worker = workerOf("open");
+  const address = newAddress();
+  for (let times = 0; times < 2 * MOST; times += 1) await attempt(worker, { address, tenant: "nobody" });
+  expect((await attempt(worker, { address, tenant: "shared" })).status).toBe(200);
+  expect((await attempt(worker, { address: newAddress(), tenant: "nobody" })).status).toBe(401);
+});
+
+it("a refused address wakes no directory and no authority", async () => {
+  const worker = workerOf("open");
+  const address = newAddress();
+  for (let times = 0; times < MOST; times += 1) await attempt(worker, { address, tenant: `nobody-${times}` });
+  lookups = 0;
+  for (let times = 0; times < 20; times += 1) {
+    expect((await attempt(worker, { address, tenant: `other-${times}` })).status).toBe(429);
+    const { token } = await createKey();
+    expect((await attempt(worker, { address, tenant: "private", token })).status).toBe(429);
+  }
+  expect(lookups).toBe(0);
+});
