@@ -22,11 +22,11 @@ const limiter = new Limiter();
 /** For one message a failure, for a batch one for each message that is over a limit; undefined: none is. */
 export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
 
-/** `value`: the parsed body, whatever it is. */
+/** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
 export function limitMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
   const caller = callerOf(entered);
   const edge = edgeOf(entered.visit);
-  if (Array.isArray(value)) return limitBatch(entered, value.slice(0, MAX_BATCH), { caller, edge });
+  if (Array.isArray(value) && value.length > 0) return limitBatch(entered, value.slice(0, MAX_BATCH), { caller, edge });
   const met = limitMessage(entered, value, { caller, edge });
   if (met === undefined) return undefined;
   return met instanceof Promise ? met.then((one) => failOf(entered, one)) : failOf(entered, met);
@@ -62,7 +62,12 @@ async function limitBatch(entered: Entered, messages: readonly unknown[], counte
 
 /** The failure for the whole of what was sent, where it cannot be taken in part. */
 export function wholly(limited: Limited): Failure | undefined {
-  return Array.isArray(limited) ? limited.find((one) => one !== undefined) : (limited as Failure | undefined);
+  return isEach(limited) ? limited.find((one) => one !== undefined) : limited;
+}
+
+/** Whether it speaks of each message of a batch. */
+export function isEach(limited: Limited): limited is readonly (Failure | undefined)[] {
+  return Array.isArray(limited);
 }
 
 /** What counts the requests of this caller that run in this isolate. */

@@ -16,7 +16,7 @@ import { enter, hold } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { answer2025 } from "./era-2025/answers.ts";
 import { answerPosted, postedTo } from "./era-2025/posted.ts";
-import { limitMessages, refusal, wholly, type Limited } from "./limit-messages.ts";
+import { isEach, limitMessages, refusal, wholly } from "./limit-messages.ts";
 import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
 import { requestSink, RequestStream } from "./request-stream.ts";
@@ -40,7 +40,7 @@ export async function handlePost(visit: Visit, maxBodyBytes: number): Promise<Re
     const entered = entering instanceof Promise ? await entering : entering;
     if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
     const parsed = isFailure(body) ? body : parseJson(body.text);
-    if (isFailure(parsed)) return respondFailure(era, undefined, parsed);
+    if (isFailure(parsed)) return await respondUnread(entered, parsed);
     return inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.
@@ -62,7 +62,7 @@ async function answerBody(entered: Entered, accepted: Accepted, body: ParsedBody
   const limited = taken instanceof Promise ? await taken : taken;
   const session = postedTo(request, eraOf(request));
   // The answers to a batch on another connection are not here, so it is taken or refused as a whole.
-  const refused = session !== null || !Array.isArray(body.value) ? wholly(limited) : undefined;
+  const refused = session !== null || !isEach(limited) ? wholly(limited) : undefined;
   if (refused) return respondFailure(eraOf(request), askedBy(body.value), refused);
   if (session !== null) return answerPosted(entered, session, body);
   // 5. Which era, which dialect, or why not.
@@ -78,18 +78,24 @@ async function answerBody(entered: Entered, accepted: Accepted, body: ParsedBody
       return answer2026(entered, accepted, classified);
     case "message2025":
     case "batch2025":
-      return answer2025(entered, classified, { inbound, streams: accepted.stream, limited: eachOf(limited) });
+      return answer2025(entered, classified, {
+        inbound,
+        streams: accepted.stream,
+        limited: isEach(limited) ? limited : [],
+      });
   }
+}
+
+/** Counts like a message: otherwise what is no JSON could be sent without end. */
+async function respondUnread(entered: Entered, why: Failure): Promise<Response> {
+  const limited = wholly(await limitMessages(entered, undefined));
+  return respondFailure(eraOf(entered.visit.request), undefined, limited ?? why);
 }
 
 /** The id of a request that is refused before it is classified. */
 function askedBy(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
-}
-
-function eachOf(limited: Limited): readonly (Failure | undefined)[] {
-  return Array.isArray(limited) ? (limited as readonly (Failure | undefined)[]) : [];
 }
 
 function inboundOf(headers: Headers): InboundHeaders {

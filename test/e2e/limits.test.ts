@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
-import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
 
 const CALLS = 1000;
 const MOST = 100;
@@ -132,4 +132,123 @@ test("a limit that was met is one row of the audit log, however many were refuse
   await expect.poll(noted).toMatchObject([{ actor: "limits", target: "limit addressMessages", after: { most: 5 } }]);
   await flood(tenant);
   expect(await noted()).toHaveLength(1);
+});
+
+test("each message of a batch over the limit has an error of its own, and the others are answered", async () => {
+  const tenant = await newTenant({ addressMessages: 20 });
+  const batch = Array.from({ length: 50 }, (_none, id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+  const post = () =>
+    fetch(`${workers.one.origin}/mcp/${tenant}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(batch),
+    });
+  const first = await post();
+  expect(first.status).toBe(200);
+  const answers = (await first.json()) as { id: number; result?: Json; error?: { code: number; data: Json } }[];
+  expect(answers.map(({ id }) => id)).toEqual(batch.map(({ id }) => id));
+  expect(answers.map(({ error }) => error?.code)).toEqual([...Array(20).fill(undefined), ...Array(30).fill(-32005)]);
+  expect(answers.at(-1)?.error?.data).toMatchObject({ limit: "addressMessages", most: 20 });
+  // Where nothing is answered, the status says it too.
+  const second = await post();
+  expect(second.status).toBe(429);
+  expect(Number(second.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await second.json()).toHaveLength(50);
+});
+
+test("what is refused for its shape counts like everything else", async () => {
+  const tenant = await newTenant({ addressMessages: 10 });
+  const post = async (body: string) => {
+    const headers = { "content-type": "application/json", "mcp-protocol-version": REVISION };
+    return (await fetch(`${workers.one.origin}/mcp/${tenant}`, { method: "POST", headers, body })).status;
+  };
+  const bodies = ["{", '{"jsonrpc":"2.0","id":1}', "[]", "7", '{"jsonrpc":"2.0","id":1,"method":"tools/call"}'];
+  const statuses: number[] = [];
+  for (let sent = 0; sent < 12; sent += 1) statuses.push(await post(bodies[sent % bodies.length] ?? ""));
+  expect(statuses.slice(0, 10)).not.toContain(429);
+  expect(statuses.slice(10)).toEqual([429, 429]);
+});
+
+async function session(tenant: string): Promise<Record<string, string>> {
+  const { headers, body } = write("2025-11-25", "initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  });
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  const begun = await fetch(`${workers.one.origin}/mcp/${tenant}`, init);
+  await begun.text();
+  return { ...headers, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+}
+
+test("sessions that must be remembered are bounded for each address, over all isolates, and one that ends makes room", async () => {
+  const tenant = await newTenant({ sessions: 10 });
+  const { body } = write("2025-11-25", "logging/setLevel", { level: "info" });
+  const remember = async (headers: Record<string, string>, at: number) => {
+    const { origin } = at % 2 === 0 ? workers.one : workers.two;
+    return fetch(`${origin}/mcp/${tenant}`, { method: "POST", headers, body: JSON.stringify(body) });
+  };
+  const sessions = await Promise.all(Array.from({ length: 30 }, () => session(tenant)));
+  const answers = await Promise.all(sessions.map(remember));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
+  const refused = answers.find(({ status }) => status === 429);
+  expect(await refused?.json()).toMatchObject({ error: { code: -32005, data: { limit: "sessions", most: 10 } } });
+  expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
+  const [ended, waiting] = [200, 429].map((status) => sessions[answers.findIndex((one) => one.status === status)]);
+  const gone = await fetch(`${workers.one.origin}/mcp/${tenant}`, { method: "DELETE", headers: ended ?? {} });
+  expect(gone.status).toBe(204);
+  expect((await remember(waiting ?? {}, 0)).status).toBe(200);
+});
+
+test("notification streams are bounded for each address, over all isolates", async () => {
+  const tenant = await newTenant({ streams: 3 });
+  const open = async (at: number) => {
+    const { origin } = at % 2 === 0 ? workers.one : workers.two;
+    const { headers, body } = write(REVISION, "subscriptions/listen", { notifications: { toolsListChanged: true } });
+    const stop = new AbortController();
+    const init = { method: "POST", headers, body: JSON.stringify(body), signal: stop.signal };
+    return { response: await fetch(`${origin}/mcp/${tenant}`, init), stop };
+  };
+  const opened = [];
+  for (let at = 0; at < 5; at += 1) opened.push(await open(at));
+  expect(opened.map(({ response }) => response.status)).toEqual([200, 200, 200, 429, 429]);
+  expect(await opened[3]?.response.json()).toMatchObject({ error: { data: { limit: "streams", most: 3 } } });
+  for (const { stop } of opened) stop.abort();
+});
+
+test("requests that run at once are bounded for each address, and one that ends makes room", async () => {
+  const tenant = await newTenant({ concurrentCalls: 4 });
+  const wait = { name: "flow_waits", arguments: { ms: 60_000, token: crypto.randomUUID() } };
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, () => send(workers.one.origin, tenant, "tools/call", wait)),
+  );
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(6);
+  expect(refused[0]?.json.error).toMatchObject({ data: { limit: "concurrentCalls", most: 4 } });
+  expect((await send(workers.one.origin, tenant)).status).toBe(200);
+});
+
+test("an answer that is longer than allowed is an error that says so", async () => {
+  const tenant = await newTenant({ resultBytes: 2000 });
+  expect((await send(workers.one.origin, tenant)).json.error).toBeUndefined();
+  const { status, json } = await send(workers.one.origin, tenant, "tools/list", {});
+  expect(status).toBe(200);
+  expect(json.error).toMatchObject({ data: { limit: "resultBytes", most: 2000 } });
+});
+
+test("everything that is stored is bounded in bytes, and what takes less than before is stored all the same", async () => {
+  const tenant = await newTenant({ storedBytes: 100 });
+  const put = async (uri: string, bytes: number) => {
+    const url = `${workers.one.origin}/admin/v1/tenants/${tenant}/resources/content?uri=${encodeURIComponent(uri)}`;
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "text/plain" };
+    const response = await fetch(url, { method: "PUT", headers, body: "x".repeat(bytes) });
+    return { status: response.status, text: await response.text() };
+  };
+  expect((await put("note:a", 60)).status).toBe(201);
+  const refused = await put("note:b", 50);
+  expect(refused.status).toBe(409);
+  expect(refused.text).toContain("limits.storedBytes");
+  expect((await put("note:a", 40)).status).toBe(200);
+  expect((await put("note:b", 60)).status).toBe(201);
+  expect((await put("note:b", 61)).status).toBe(409);
 });
