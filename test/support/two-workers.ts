@@ -25,6 +25,8 @@ export interface WatchedWorker {
    * binding that is named in its place, such as `SESSIONS`.
    */
   cutOff(tenant?: string): Promise<void>;
+  /** From now on each call of this Worker to an object or to KV takes up to so many milliseconds more. */
+  delay(milliseconds: number, seed: number): Promise<void>;
   /** Ends what `cutOff` began with the same name, or without one. */
   reconnect(tenant?: string): Promise<void>;
 }
@@ -126,7 +128,13 @@ async function evictOne(miniflare: Miniflare, className: string, object: Named):
 }
 
 function watchedWorker(origin: string): WatchedWorker {
-  const control = async (change?: { cut?: string; reconnect?: string; reset?: boolean }) => {
+  const control = async (change?: {
+    cut?: string;
+    reconnect?: string;
+    reset?: boolean;
+    jitter?: number;
+    seed?: number;
+  }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
     return (await response.json()) as { calls: string[]; lives: string[] };
@@ -150,6 +158,9 @@ function watchedWorker(origin: string): WatchedWorker {
     lives: async () => (await control()).lives,
     reset: async () => {
       await control({ reset: true });
+    },
+    delay: async (jitter, seed) => {
+      await control({ jitter, seed });
     },
     cutOff: async (tenant = "*") => {
       await control({ cut: tenant });
