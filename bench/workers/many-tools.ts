@@ -26,6 +26,7 @@ const worker = createWorker({
   features: [admin()],
 });
 
-export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
+  worker.exports;
 
 export default worker;

@@ -27,11 +27,13 @@ const worker = createWorker({
   features: [admin()],
 });
 
-class FillableTenant extends worker.exports.TenantObject {
+class FillableContent extends worker.exports.ContentObject {
   async store(resources: PutResource[]): Promise<void> {
     for (const resource of resources) await this.run("content", "put", [resource], WHOEVER);
   }
+}
 
+class FillableTenant extends worker.exports.TenantObject {
   async endSessions(count: number): Promise<void> {
     const expires = Date.now() + SESSION_LIFETIME_MS;
     for (let at = 0; at < count; at += 1)
@@ -54,13 +56,18 @@ export default {
   },
 };
 
-function objectOf(tenant: string, env: Env): DurableObjectStub<FillableTenant> {
+function tenantOf(tenant: string, env: Env): DurableObjectStub<FillableTenant> {
   const object: unknown = env.TENANTS.getByName(tenant);
   return object as DurableObjectStub<FillableTenant>;
 }
 
+function contentOf(tenant: string, env: Env): DurableObjectStub<FillableContent> {
+  const object: unknown = env.CONTENT.getByName(tenant);
+  return object as DurableObjectStub<FillableContent>;
+}
+
 async function end({ tenant, count }: Endings, env: Env): Promise<void> {
-  await objectOf(tenant, env).endSessions(count);
+  await tenantOf(tenant, env).endSessions(count);
 }
 
 async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
@@ -72,7 +79,7 @@ async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
     if (isRead(number, size)) await env.BODIES.put(bodyKey(tenant, hash), bytes);
     resources.push(putOf(number, { text, hash, size: bytes.byteLength }));
   }
-  await objectOf(tenant, env).store(resources);
+  await contentOf(tenant, env).store(resources);
 }
 
 function putOf(number: number, { text, hash, size }: { text: string; hash: string; size: number }): PutResource {
@@ -92,4 +99,4 @@ function putOf(number: number, { text, hash, size }: { text: string; hash: strin
 
 export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns } = worker.exports;
 
-export { FillableTenant as TenantObject };
+export { FillableContent as ContentObject, FillableTenant as TenantObject };

@@ -5,6 +5,7 @@ import { applyDefaults } from "../calls/json-schema.ts";
 import type { Infer } from "../calls/schema.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Feature } from "../deployment/deployment.ts";
+import type { ContentEnv } from "../content/store/content-door.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
@@ -22,7 +23,7 @@ import { ProblemError } from "./problem.ts";
 import { object, textUpTo, type Shape } from "./shapes.ts";
 
 /** What the admin API needs of a Worker's bindings. */
-export interface AdminEnv extends DirectoryEnv, HostVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
+export interface AdminEnv extends ContentEnv, DirectoryEnv, HostVars, PlatformEnv, SecretsKeyEnv, SessionEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** The first owner's token: a Worker secret. */

@@ -63,6 +63,8 @@ export interface CallHost {
   recheck(call: Call): Failure | undefined | Promise<Failure | undefined>;
   /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
+  /** The same for the object that keeps the tenant's content. */
+  contentStub(): TenantStub;
   /** Keeps the invocation alive for work that outlives its answer. */
   waitUntil(work: Promise<unknown>): void;
 }

@@ -184,7 +184,7 @@ export class Context {
       if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
       return parsed.uri;
     });
-    await remoteChanges(this.#host.stub()).announce(sections, uris);
+    await remoteChanges(this.#host.contentStub()).announce(sections, uris);
   }
 
   /** Whether this client can be asked. */

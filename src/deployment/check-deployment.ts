@@ -10,7 +10,7 @@ import { nearest } from "../protocol/nearest.ts";
 import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Bindings, Deployment, Feature } from "./deployment.ts";
 
-const BINDINGS = ["TENANTS", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
+const BINDINGS = ["TENANTS", "CONTENT", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
 
 /** Throws a TypeError that names what is wrong, and where. */
 export function checkDeployment({ catalog, tenants, features, defaultTenant }: Deployment): void {

@@ -6,7 +6,8 @@ import { defined, definitionFaults, isDeployed } from "../content/define/refuse.
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import type { Tool } from "../content/define/tool.ts";
-import { contentTables } from "../content/store/content-tables.ts";
+import { ContentObject } from "../content/store/content-object.ts";
+import { earlierContent } from "../content/store/earlier-content.ts";
 import { checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings, Deployment, Feature } from "../deployment/deployment.ts";
 import { limitTables } from "../limits/limit-tables.ts";
@@ -51,6 +52,7 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
 }
 
 export interface BaseObjects {
+  readonly ContentObject: typeof ContentObject;
   readonly DirectoryObject: typeof DirectoryObject;
   readonly HubObject: typeof HubObject;
   readonly SessionObject: typeof SessionObject;
@@ -122,9 +124,9 @@ function missingExport({ exports }: ExecutionContext): string | undefined {
 
 function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([contentTables, limitTables, ...features.flatMap(tablesOf)]);
+  const TenantObject = createTenantObject<Env>([earlierContent, limitTables, ...features.flatMap(tablesOf)]);
   const StoredRuns = createStoredRuns(deployment);
-  const own: BaseObjects = { DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
+  const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
 }
 

@@ -130,7 +130,7 @@ export class Entered implements CallHost, SessionCaller {
   }
 
   resources(): ResourceStore {
-    return resourcesUnder({ kept: this.kept, sight: this.view, bodies: this.env.BODIES }, this.stub());
+    return resourcesUnder({ kept: this.kept, sight: this.view, bodies: this.env.BODIES }, this.contentStub());
   }
 
   secret(name: string): Promise<string | undefined> {
@@ -139,6 +139,10 @@ export class Entered implements CallHost, SessionCaller {
 
   stub(): TenantStub {
     return this.visit.stub(this.created);
+  }
+
+  contentStub(): TenantStub {
+    return this.visit.contentStub(this.snapshot.created);
   }
 
   waitUntil(work: Promise<unknown>): void {

@@ -45,7 +45,8 @@ async function takeSnapshot(visit: Visit, tenant: Tenant<NewResource>): Promise<
   // The first lease of a tenant in code also stores its first content.
   dropSnapshot(id);
   const place = { kept: keptUnder(id, snapshot.created), bodies: visit.env.BODIES };
-  await storeSeed(place, visit.stub(snapshot.created), definition.seed?.() ?? []);
+  const objects = { stub: visit.stub(snapshot.created), content: visit.contentStub(snapshot.created) };
+  await storeSeed(place, objects, definition.seed?.() ?? []);
   return askSnapshot(id, visit.stub(), ask);
 }
 

@@ -10,8 +10,11 @@ import { notification, resultResponse, type RequestId } from "../protocol/jsonrp
 import { Interests } from "../content/serve/interests.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/methods/subscriptions.ts";
-import { Feed, type FeedHost, type FeedState, type StreamSight } from "../streams/feed.ts";
+import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } from "../streams/feed.ts";
+import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
+import { remoteChanges } from "../tenants/authority/change-tables.ts";
+import type { Changes } from "../tenants/authority/changes.ts";
 import { validSnapshot } from "../tenants/isolate/snapshot.ts";
 import { EventStream } from "./event-stream.ts";
 import { atOnceFailure } from "./limit-messages.ts";
@@ -142,7 +145,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
       const owner = await entered.visit.ownerOf(entered.principal.id);
       return doors.listenAt({ ...options.listener, since, owner, most: entered.limits.streams }, again);
     },
-    listen: (version) => doors.changes().listen(version),
+    listen: (from) => heardSince(entered, from),
     look: (revision) => look(entered, revision, interests),
     filter: async () => {
       const filter = await options.filter();
@@ -170,6 +173,22 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     early = undefined;
   };
   return { events, feed, begin };
+}
+
+/** What a stream is told of content that is gone with its tenant: it has to look again, and is not let in. */
+const GONE: Changes = { version: 0, updated: [], listed: [], announced: [], policy: true, all: true, due: false };
+
+async function heardSince(entered: Entered, since: Versions | null): Promise<Heard> {
+  const [definitions, content] = await Promise.all([
+    entered.doors.changes().listen(since?.definitions ?? null),
+    remoteChanges(entered.contentStub())
+      .listen(since?.content ?? null)
+      .catch((error: unknown) => {
+        if (error instanceof AppError && error.key === "unknownTenant") return GONE;
+        throw error;
+      }),
+  ]);
+  return { definitions, content };
 }
 
 /** null: whoever listens is not let in any more. */
@@ -224,14 +243,21 @@ async function digestsOf(view: View): Promise<StreamSight["digests"]> {
   return made;
 }
 
-/** An event id from which a stream can go on: a version, and a digest of each list as it was told. */
-export function eventIdOf({ version, digests: { tools, prompts, resources } }: FeedState): string {
-  return `n.${version}.${tools}.${prompts}.${resources}`;
+/** An event id from which a stream can go on: a version of each log, and a digest of each list as it was told. */
+export function eventIdOf({ versions, digests: { tools, prompts, resources } }: FeedState): string {
+  return `n.${versions.definitions}.${versions.content}.${tools}.${prompts}.${resources}`;
 }
 
-/** The reverse of `eventIdOf`; undefined: it did not make this id. */
+/**
+ * The reverse of `eventIdOf`; undefined: it did not make this id. An id of release 0.1.0 has one version, from which both
+ * logs went on when there were two.
+ */
 export function stateOf(eventId: string): FeedState | undefined {
-  const [, version, tools = "", prompts = "", resources = ""] =
-    /^n\.(\d{1,15})\.([\w-]*)\.([\w-]*)\.([\w-]*)$/.exec(eventId) ?? [];
-  return version === undefined ? undefined : { version: Number(version), digests: { tools, prompts, resources } };
+  const [, version, content = version, tools = "", prompts = "", resources = ""] =
+    /^n\.(\d{1,15})(?:\.(\d{1,15}))?\.([\w-]*)\.([\w-]*)\.([\w-]*)$/.exec(eventId) ?? [];
+  if (version === undefined) return undefined;
+  return {
+    versions: { definitions: Number(version), content: Number(content) },
+    digests: { tools, prompts, resources },
+  };
 }

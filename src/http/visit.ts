@@ -12,6 +12,7 @@ import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/doors.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
+import { contentStubOf, type ContentEnv } from "../content/store/content-door.ts";
 import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -23,7 +24,7 @@ export interface LimitEnv {
 }
 
 /** What a Worker must bind; see wrangler.toml. A feature may want more. */
-export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv, LimitEnv {
+export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv, LimitEnv, ContentEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** Bytes; 4 MiB when unset. */
@@ -94,6 +95,11 @@ export class Visit {
   /** A stub of the tenant's authority, which belongs to one request. `incarnation`: absent to ask who has the name. */
   stub(incarnation: Incarnation = WHOEVER): TenantStub {
     return stubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
+  }
+
+  /** The same of the object that keeps the tenant's content. */
+  contentStub(incarnation: Incarnation): TenantStub {
+    return contentStubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
   }
 
   /**

@@ -2,8 +2,9 @@
 // asked for it and its view sees it. Before anything is told, whoever listens must still be admitted.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
-import type { Changes, ChangedSection } from "../tenants/authority/changes.ts";
+import type { ChangeLogName, Changes, ChangedSection } from "../tenants/authority/changes.ts";
 import { HeldSocket, type Opened } from "./held-socket.ts";
+import { later, merged, nothing, type Pending, type Versions } from "./pending.ts";
 import { persistently } from "./persistently.ts";
 import { CLOSE, type HubMessage } from "./wire.ts";
 
@@ -33,8 +34,8 @@ export interface StreamSight {
 export interface FeedHost {
   /** Opens the stream's socket at the hub. `again`: it was lost, and must not replace a newer stream of its session. */
   connect(again: boolean): Promise<Opened>;
-  /** Tells the authority that somebody listens. Resolves to what changed since version `since`; null: since now. */
-  listen(since: number | null): Promise<Changes>;
+  /** Tells those who keep the logs that somebody listens. Resolves to what changed since these versions; null: since now. */
+  listen(since: Versions | null): Promise<Heard>;
   /**
    * What the listener sees now; null: they are no longer admitted. `revision`: the least revision of the policy to look
    * at; Infinity: the newest, which the authority is asked for.
@@ -49,9 +50,11 @@ export interface FeedHost {
   closed?(): void;
 }
 
+export type Heard = Readonly<Record<ChangeLogName, Changes>>;
+
 /** What a stream has been told: enough to go on from there. */
 export interface FeedState {
-  readonly version: number;
+  readonly versions: Versions;
   readonly digests: Digests;
 }
 
@@ -63,6 +66,8 @@ const METHODS: Readonly<Record<ChangedSection, string>> = {
 const UPDATED = "notifications/resources/updated";
 const SECTIONS: readonly ChangedSection[] = ["tools", "prompts", "resources"];
 
+const LOGS: readonly ChangeLogName[] = ["definitions", "content"];
+
 const UNKNOWN: Digests = { tools: "", prompts: "", resources: "" };
 
 export class Feed {
@@ -71,10 +76,10 @@ export class Feed {
   #filter: Filter | undefined;
   #state: FeedState | undefined;
   #pending: Pending = nothing();
-  /** The newest version heard of. An event whose `after` is greater shows that one in between was missed. */
-  #heard = 0;
-  /** The version of the last event taken, to recognize it when it is repeated because another hub did not get it. */
-  #taken = 0;
+  /** The newest versions heard of. An event whose `after` is greater shows that one in between was missed. */
+  readonly #heard = { definitions: 0, content: 0 };
+  /** The versions of the last events taken, to recognize one that is repeated because another hub did not get it. */
+  readonly #taken = { definitions: 0, content: 0 };
   /** As far as is known, a change of policy is written but not in force yet. */
   #due = false;
   #work: Promise<void> = Promise.resolve();
@@ -105,7 +110,7 @@ export class Feed {
     const refused = await persistently(() => this.#socket.start());
     if (refused !== undefined) return refused;
     const [changes, sight, filter] = await Promise.all([
-      persistently(() => this.#host.listen(from?.version ?? null)),
+      persistently(() => this.#host.listen(from?.versions ?? null)),
       this.#host.look(from ? Infinity : 0),
       this.#host.filter(),
     ]).catch((error: unknown) => {
@@ -117,17 +122,22 @@ export class Feed {
     this.#filter = filter;
     // While a change is not in force yet, what the client listed may be older than what is seen here. Unknown digests
     // match no list, so every list is told once the change is in force.
-    const digests = from?.digests ?? (changes.due ? UNKNOWN : sight.digests);
-    this.#state = { version: changes.version, digests };
-    this.#heard = Math.max(this.#heard, changes.version);
-    if (from) {
-      this.#take(changes);
-      // A deployment may have changed lists in code without any new version: compare the digests.
-      this.#pending.policy ||= !changes.due;
-    }
+    const { definitions, content } = changes;
+    const digests = from?.digests ?? (definitions.due ? UNKNOWN : sight.digests);
+    this.#state = { versions: { definitions: definitions.version, content: content.version }, digests };
+    this.#know(changes, from !== undefined);
+    // A deployment may have changed lists in code without any new version: compare the digests.
+    if (from) this.#pending.policy ||= !definitions.due;
     // Tells what was just taken, and what was heard while `#state` was not set.
     this.#soon(0);
     return this.#state;
+  }
+
+  #know(changes: Heard, take: boolean): void {
+    for (const log of LOGS) {
+      this.#heard[log] = Math.max(this.#heard[log], changes[log].version);
+      if (take) this.#take(log, changes[log]);
+    }
   }
 
   #refuse(): number {
@@ -157,26 +167,26 @@ export class Feed {
       this.#pending.resubscribe = true;
       return this.#soon(0);
     }
-    const { check, after } = message;
+    const { log, check, after, version } = message;
     if (check !== null) this.#pending.revision = Math.max(this.#pending.revision, check);
     // Before the stream has begun nothing can be missed, because what it begins with is newer.
-    if (this.#state && this.#heard < after) this.#pending.missed = true;
-    this.#heard = Math.max(this.#heard, message.version);
-    const isRepeated = message.version > after && message.version === this.#taken;
-    if (!isRepeated) this.#take({ ...message, all: false });
-    this.#taken = message.version;
+    if (this.#state && this.#heard[log] < after) this.#pending.missed = true;
+    this.#heard[log] = Math.max(this.#heard[log], version);
+    const isRepeated = version > after && version === this.#taken[log];
+    if (!isRepeated) this.#take(log, { ...message, all: false });
+    this.#taken[log] = version;
     return this.#soon(check === null ? COALESCE_MS : Math.random() * SPREAD_MS);
   }
 
-  #take(changes: Changes): void {
+  #take(log: ChangeLogName, changes: Changes): void {
     const pending = this.#pending;
     for (const uri of changes.updated) pending.updated.add(uri);
     for (const uri of changes.listed) pending.listed.add(uri);
     for (const section of changes.announced) pending.announced.add(section);
     pending.policy ||= changes.policy || changes.all;
     pending.all ||= changes.all;
-    this.#due = changes.due;
-    pending.version = Math.max(pending.version, changes.version);
+    if (log === "definitions") this.#due = changes.due;
+    pending.versions[log] = Math.max(pending.versions[log], changes.version);
   }
 
   /** Flushes after `wait` milliseconds. A flush that is due already stands, except where this one comes at once. */
@@ -198,9 +208,7 @@ export class Feed {
 
   async #flush(): Promise<void> {
     if (this.#pending.missed && this.#state) {
-      const changes = await this.#host.listen(this.#state.version);
-      this.#heard = Math.max(this.#heard, changes.version);
-      this.#take(changes);
+      this.#know(await this.#host.listen(this.#state.versions), true);
     }
     const pending = this.#pending;
     this.#pending = nothing();
@@ -224,7 +232,7 @@ export class Feed {
     // digests has the lists told again when the change is in force.
     const unsure = this.#due ? Object.fromEntries(changed.map((section) => [section, ""])) : {};
     const after = {
-      version: Math.max(before.version, pending.version),
+      versions: later(before.versions, pending.versions),
       digests: pending.policy ? { ...sight.digests, ...unsure } : before.digests,
     };
     const told = [
@@ -237,49 +245,6 @@ export class Feed {
       this.#host.tell(method, params, at === told.length - 1 ? after : before);
     }
   }
-}
-
-interface Pending {
-  updated: Set<string>;
-  listed: Set<string>;
-  announced: Set<ChangedSection>;
-  policy: boolean;
-  all: boolean;
-  /** An event was lost: the authority has to be asked what changed. */
-  missed: boolean;
-  resubscribe: boolean;
-  /** The least revision of the policy that the view must be computed on. */
-  revision: number;
-  version: number;
-}
-
-function nothing(): Pending {
-  return {
-    updated: new Set(),
-    listed: new Set(),
-    announced: new Set(),
-    policy: false,
-    all: false,
-    missed: false,
-    resubscribe: false,
-    revision: 0,
-    version: 0,
-  };
-}
-
-/** What could not be told, with what came since. */
-function merged(a: Pending, b: Pending): Pending {
-  return {
-    updated: new Set([...a.updated, ...b.updated]),
-    listed: new Set([...a.listed, ...b.listed]),
-    announced: new Set([...a.announced, ...b.announced]),
-    policy: a.policy || b.policy,
-    all: a.all || b.all,
-    missed: a.missed || b.missed,
-    resubscribe: a.resubscribe || b.resubscribe,
-    revision: Math.max(a.revision, b.revision),
-    version: Math.max(a.version, b.version),
-  };
 }
 
 function hasChanged(section: ChangedSection, pending: Pending, before: FeedState, sight: StreamSight): boolean {

@@ -98,12 +98,12 @@ describe("createWorker", () => {
 });
 
 describe("bindings", () => {
-  const all = { TENANTS: {}, SESSIONS: {}, HUBS: {}, DIRECTORY: {}, BODIES: {} };
+  const all = { TENANTS: {}, CONTENT: {}, SESSIONS: {}, HUBS: {}, DIRECTORY: {}, BODIES: {} };
 
   it("are named when they are missing, those of features too", () => {
     expect(missingBinding(all, [])).toBeUndefined();
     expect(missingBinding({ ...all, HUBS: undefined }, [])).toContain("binds no HUBS");
-    expect(missingBinding({ BODIES: {} }, [])).toContain("TENANTS, SESSIONS, HUBS, DIRECTORY");
+    expect(missingBinding({ BODIES: {} }, [])).toContain("TENANTS, CONTENT, SESSIONS, HUBS, DIRECTORY");
     expect(missingBinding(all, [admin()])).toContain("binds no PLATFORM");
   });
 });

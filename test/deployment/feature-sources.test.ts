@@ -42,7 +42,8 @@ function linesFeature(): Feature {
 }
 
 async function made(shelf: string) {
-  const { id, stub, object } = freshTenant();
+  const tenant = freshTenant();
+  const { id, stub } = tenant;
   await directoryOf(env).add(id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   await remote(stub, policyTables).create({
@@ -55,8 +56,8 @@ async function made(shelf: string) {
   const place = sectionPlace(id, env.BODIES, () => stub);
   const bytes = new TextEncoder().encode(shelf);
   await writeSection(place, { name: "shelf", bytes });
-  const [[, hash] = ["", ""]] = await inside({ id, stub, object }, ({ storage }) => sectionsOf(storage.sql));
-  return { id, stub, object, hash };
+  const [[, hash] = ["", ""]] = await inside(tenant, ({ storage }) => sectionsOf(storage.sql));
+  return { ...tenant, hash };
 }
 
 /** KV of which these members are as given. */

@@ -120,14 +120,14 @@ describe("a stored resource", () => {
 
   test("is listed with one call to the authority", async () => {
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["TENANTS content.list"]);
+      expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["CONTENT content.list"]);
     }
   });
 
   test("is read with one call to the authority, and its body once from KV", async () => {
-    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["TENANTS content.get", "BODIES get"]);
+    expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get", "BODIES get"]);
     for (let times = 0; times < 3; times += 1) {
-      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["TENANTS content.get"]);
+      expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get"]);
     }
   });
 });

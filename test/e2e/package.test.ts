@@ -21,7 +21,7 @@ const double = defineTool({
 
 const worker = createWorker({ tools: [double], tenants: { acme: {} }, features: [admin()] });
 
-export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
 
 export default worker;
 `;

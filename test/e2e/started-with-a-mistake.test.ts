@@ -37,7 +37,7 @@ import * as z from "zod";
 const input = z.object({ when: ${when} });
 const wrong = defineTool({ name: "wrong", input, handler: () => "" });
 const worker = createWorker({ tools: [wrong], tenants: { demo: {} }, features: [admin()] });
-export const { DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
 export default worker;
 `;
   await writeFile(join(project, "src/worker.ts"), source);

@@ -9,6 +9,7 @@ import { hubName } from "../../src/tenants/authority/changes.ts";
 import { directoryOf } from "../../src/tenants/directory/directory.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
+import { changeEvent } from "../support/worker/hubs.ts";
 import { freshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
 
 const REVISION = "2025-11-25";
@@ -123,7 +124,7 @@ it("a reader that never reads is given up after a megabyte, and its socket with 
   const uris = Array.from({ length: 80 }, (_none, at) => `docs://${at}/${"x".repeat(1500)}`);
   const bytes = JSON.stringify(uris).length;
   const { body } = await listen(tenant, uris);
-  const changes = { listed: [], announced: [], policy: false, due: false, check: null, close: null };
+  const changes = changeEvent({});
   let published = 0;
   const publishOne = async () => {
     published += 1;

@@ -25,12 +25,14 @@ const filterOf = (...uris: readonly string[]): Filter => ({
   resources: true,
   uris: new Map(uris.map((uri) => [uri, uri.toUpperCase()])),
 });
+const NEVER = { definitions: 0, content: 0 };
 const LIST = (section: keyof Digests) => `${section}/list_changed`;
 
 /** A stream with everything about it that a test may change while it is open. */
 function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
   const tenant = freshTenant();
-  const changes = remoteChanges(tenant.stub);
+  const definitions = remoteChanges(tenant.stub);
+  const changes = remoteChanges(tenant.content);
   // A deaf hub hears nothing from the authority: only what the test tells it.
   const hub = env.HUBS.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
   const told: string[] = [];
@@ -71,8 +73,11 @@ function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?
       return opened;
     },
     listen: (since) => {
-      listens.push(since);
-      return reach(() => changes.listen(since));
+      listens.push(since?.content ?? null);
+      return reach(async () => ({
+        definitions: await definitions.listen(since?.definitions ?? null),
+        content: await changes.listen(since?.content ?? null),
+      }));
     },
     look: (revision) =>
       reach(async () => {
@@ -319,7 +324,10 @@ describe("what a stream missed", () => {
     await update("a");
     await update("unsubscribed");
     world.sight = sightOf({ prompts: "p2" });
-    expect(await feed.start({ version: 0, digests: DIGESTS })).toMatchObject({ version: 2, digests: DIGESTS });
+    expect(await feed.start({ versions: NEVER, digests: DIGESTS })).toMatchObject({
+      versions: { content: 2 },
+      digests: DIGESTS,
+    });
     expect(await untilEnd()).toEqual([LIST("prompts"), "resources/updated NOTE:A"]);
   });
 
@@ -327,7 +335,7 @@ describe("what a stream missed", () => {
     const { feed, hub, world, tenant, next, untilEnd } = streaming();
     await suspendLater(tenant);
     world.sight = sightOf({ tools: "t2" });
-    await feed.start({ version: 0, digests: DIGESTS });
+    await feed.start({ versions: NEVER, digests: DIGESTS });
     expect(await untilEnd()).toEqual([]);
     await hub.publish(event({ policy: true }));
     expect(await next()).toBe(LIST("tools"));
@@ -336,7 +344,7 @@ describe("what a stream missed", () => {
   it("for so long that nobody knows any more may be anything", async () => {
     const { feed, next, world } = streaming({ filter: filterOf("note:a") });
     world.sight = sightOf({ prompts: "p2" });
-    await feed.start({ version: 99, digests: DIGESTS });
+    await feed.start({ versions: { definitions: 0, content: 99 }, digests: DIGESTS });
     expect([await next(), await next(), await next()]).toEqual([
       LIST("prompts"),
       LIST("resources"),
@@ -352,8 +360,8 @@ describe("what a stream missed", () => {
     const from = first.states.at(-1);
     await first.update("b");
     await first.next();
-    expect(from).toEqual({ version: 1, digests: DIGESTS });
-    expect(await first.changes.listen(from?.version ?? null)).toMatchObject({ updated: ["note:b"] });
+    expect(from).toEqual({ versions: { definitions: 0, content: 1 }, digests: DIGESTS });
+    expect(await first.changes.listen(from?.versions.content ?? null)).toMatchObject({ updated: ["note:b"] });
   });
 });
 
@@ -367,7 +375,7 @@ describe("what is told at once", () => {
       "resources/updated NOTE:A",
       "resources/updated NOTE:B",
     ]);
-    expect(states.map(({ version }) => version)).toEqual([0, 0, 3]);
+    expect(states.map(({ versions }) => versions.content)).toEqual([0, 0, 3]);
   });
 });
 

@@ -15,6 +15,7 @@ const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
 
 export const OBJECTS = {
   TENANTS: "TenantObject",
+  CONTENT: "ContentObject",
   SESSIONS: "SessionObject",
   HUBS: "HubObject",
   DIRECTORY: "DirectoryObject",

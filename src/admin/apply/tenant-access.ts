@@ -1,7 +1,10 @@
 // Owns how the admin API reaches a tenant: whether it exists, the object that is its authority, and its record. Refuses
 // the isolate's memory of who exists: an operator sees the directory as it is.
 
+import { contentStubOf } from "../../content/store/content-door.ts";
 import { contentTables, type RemoteContent } from "../../content/store/content-tables.ts";
+import { earlierContent, type EarlierMethods } from "../../content/store/earlier-content.ts";
+import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { directoryOf } from "../../tenants/directory/directory.ts";
@@ -23,6 +26,10 @@ export interface Managed extends Met {
   readonly kept: string;
   readonly policy: Remote<PolicyMethods>;
   readonly content: RemoteContent;
+  /** Audit entries of edits that are still on their way. */
+  readonly edits: RemoteOutbox;
+  /** What an earlier release stored in the tenant's authority. */
+  readonly earlier: Remote<EarlierMethods>;
   readonly stub: () => TenantStub;
 }
 
@@ -37,7 +44,9 @@ export function placementOf({
 type Place = Pick<Desk, "env" | "options">;
 
 export function managedOf({ env, options }: Place, id: string, { entry, created }: Met): Managed {
-  const stub = () => stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created });
+  const meant = { id, placement: entry ?? ANYWHERE, incarnation: created };
+  const stub = () => stubOf(env, meant);
+  const content = contentStubOf(env, meant);
   return {
     id,
     tenant: options.tenants.get(id) ?? managedTenant(id),
@@ -45,7 +54,9 @@ export function managedOf({ env, options }: Place, id: string, { entry, created 
     created,
     kept: keptUnder(id, created),
     policy: remote(stub(), policyTables),
-    content: remote(stub(), contentTables),
+    content: remote(content, contentTables),
+    edits: remote(content, editOutbox),
+    earlier: remote(stub(), earlierContent),
     stub,
   };
 }

@@ -23,7 +23,7 @@ const SESSIONS_AT_ONCE = 100;
 
 /** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
-  const { id, entry, created, policy, content } = managed;
+  const { id, entry, created, policy, content, earlier } = managed;
   if (entry === null) {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
@@ -41,9 +41,12 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   await untilInForce(await policy.close(created));
   dropSnapshot(id);
   // 3. What it stored.
+  await content.close(created);
+  while (!(await earlier.purge(BODIES_AT_ONCE)).done);
   while (!(await content.purge(BODIES_AT_ONCE)).done);
   await endSessions(desk, managed);
   await env.BODIES.delete(outageKey(id, entry.created));
+  await content.erase();
   await policy.erase();
   // 4. What others say about it, and its name.
   await remote(platformOf(env), baseTables).settle({ id, created }, []);

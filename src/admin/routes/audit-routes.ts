@@ -45,7 +45,9 @@ export const auditRoutes: readonly Route[] = [
     query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(AuditRow), about: "Entries, newest first" }],
     handle: async (call) => {
-      const { policy } = await findManaged(call, call.params.id);
+      const { policy, edits } = await findManaged(call, call.params.id);
+      // Edits are audited a moment after they were answered, unless somebody looks.
+      await edits.deliver().catch((error: unknown) => call.options.onError?.(error));
       return { body: await auditPage("audit", call.query, (page) => policy.audit(page)) };
     },
   }),

@@ -28,7 +28,9 @@ export const exportRoutes: readonly Route[] = [
         revision,
         document: own as Extract<Line, { kind: "tenant" }>["document"],
       };
-      return new Response(linesOf(first, managed.content), { headers: { "content-type": "application/x-ndjson" } });
+      return new Response(linesOf(first, managed.content), {
+        headers: { "content-type": "application/x-ndjson" },
+      });
     },
   }),
 ];

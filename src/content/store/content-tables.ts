@@ -1,12 +1,14 @@
-// Owns the resource index of a tenant: one row per URI, full-text search, tags, and which bodies in KV are in use.
+// Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
 // Bodies are not here, except small new ones for the minutes in which KV may not show them everywhere yet.
 
+import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import { auditEdit, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
 import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge } from "./garbage.ts";
 import { countAll, countAnew, countRow } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { indexText } from "./text-index.ts";
 
 export interface PutResource {
   readonly row: NewRow;
@@ -45,8 +47,12 @@ export interface ContentMethods extends QueryMethods {
   /** Whether KV has a body with this hash: in use, or waiting to be deleted. */
   holds(hash: string): boolean;
   usage(): { readonly resources: number; readonly bytes: number };
+  /** The tenant is being deleted: from now on nothing is written. */
+  close(incarnation: Incarnation): void;
   /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
   purge(limit: number): Promise<{ readonly done: boolean }>;
+  /** Deletes everything that the object stores. */
+  erase(): Promise<void>;
 }
 
 export type RemoteContent = Remote<ContentMethods>;
@@ -66,8 +72,11 @@ export const contentTables: Tables<ContentMethods> = {
     "CREATE TABLE garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL)",
     "CREATE TABLE collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL)",
     "ALTER TABLE resources ADD COLUMN revision INTEGER NOT NULL DEFAULT 0",
+    "CREATE TABLE texts_due (id INTEGER PRIMARY KEY)",
+    `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
+       action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
   ],
-  ending: ["purge"],
+  ending: ["close", "purge", "erase"],
   open: (host) => ({ methods: methodsOf(host), alarm: (now) => collect(host, now) }),
 };
 
@@ -106,7 +115,11 @@ function methodsOf(host: TableHost): ContentMethods {
         )
         .toArray().length > 0,
     usage: () => countAll(sql),
+    close: (incarnation) => {
+      host.closure.close(incarnation);
+    },
     purge: (limit) => purge(host, limit),
+    erase: () => host.erase(),
     ...createQueryMethods(sql),
   };
 }
@@ -182,13 +195,7 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
     .one();
   countRow(sql, row.size, 1);
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
-  sql.exec(
-    "INSERT INTO resource_text (rowid, title, tags, body) VALUES (?, ?, ?, ?)",
-    id,
-    `${row.name} ${row.title ?? ""} ${row.description ?? ""}`,
-    row.tags.join(" "),
-    searchText,
-  );
+  indexText(sql, id, row, searchText);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
     const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
@@ -213,7 +220,9 @@ function removeAs(
 
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
-  sql.exec("DELETE FROM resource_text WHERE rowid = ?", row.id);
+  // One that was taken over from an earlier release may not be in the index yet.
+  const isDue = sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", row.id).toArray().length > 0;
+  if (!isDue) sql.exec("DELETE FROM resource_text WHERE rowid = ?", row.id);
   for (const tag of JSON.parse(row.tags) as string[]) {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }

@@ -81,6 +81,18 @@ const INDEXES = ["resources", "garbage", "collected"] as const;
  * The caller repeats it until it says `done`.
  */
 export async function purge(host: TableHost, limit: number): Promise<{ readonly done: boolean }> {
+  if ((await purgeKnown(host, limit)) > 0) return { done: false };
+  const { BODIES } = host.env as { BODIES: KVNamespace };
+  const { keys } = await BODIES.list({ prefix: bodyKey(host.kept(), ""), limit });
+  await deleteBodies(
+    BODIES,
+    keys.map((key) => key.name),
+  );
+  return { done: keys.length === 0 };
+}
+
+/** Deletes at most `limit` bodies that the index knows; gives how many. */
+export async function purgeKnown(host: TableHost, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const kept = host.kept();
   const hashes = `SELECT DISTINCT hash FROM (${INDEXES.map((table) => `SELECT hash FROM ${table}`).join(" UNION ALL ")})`;
@@ -88,24 +100,16 @@ export async function purge(host: TableHost, limit: number): Promise<{ readonly 
     .exec<{ hash: string }>(`${hashes} LIMIT ?`, limit)
     .toArray()
     .map((row) => row.hash);
-  if (known.length === 0) {
-    const { keys } = await BODIES.list({ prefix: bodyKey(kept, ""), limit });
-    await deleteBodies(
-      BODIES,
-      keys.map((key) => key.name),
-    );
-    return { done: keys.length === 0 };
-  }
   await deleteBodies(
     BODIES,
     known.map((hash) => bodyKey(kept, hash)),
   );
   // Meanwhile another deletion of the tenant may have come to its end, and what is here now be another one's.
-  if (host.kept() !== kept) return { done: true };
+  if (host.kept() !== kept) return 0;
   host.transaction(() => {
     for (const hash of known) for (const table of INDEXES) host.sql.exec(`DELETE FROM ${table} WHERE hash = ?`, hash);
   });
-  return { done: false };
+  return known.length;
 }
 
 async function deleteBodies(bodies: KVNamespace, keys: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-// Owns a tenant's stored resources as a Worker sees them: the index in the tenant's object, bodies in KV.
+// Owns a tenant's stored resources as a Worker sees them: the index in the object of its content, bodies in KV.
 // A write stores the body, then the row of the index. The content under a body's key never changes, so a cached body is
 // never old. Refuses names that are no URIs and bodies over the limit, before anything is written.
 
@@ -12,12 +12,12 @@ import type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "../
 import { recallBody, rememberBody } from "./body-cache.ts";
 import type { Edit } from "./edit.ts";
 import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
+import { MAX_SEARCH_CHARACTERS } from "./text-index.ts";
 import type { PutResource, PutResult, RemoteContent } from "./content-tables.ts";
 
 /** The largest value that KV stores. */
 export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
 const MAX_COPY_BYTES = 256 * 1024;
-const MAX_SEARCH_CHARACTERS = 256 * 1024;
 const KV_CACHE_SECONDS = 86_400;
 const MISS_RETRY_MS = [50, 200, 500] as const;
 const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
@@ -111,7 +111,7 @@ async function readBody(place: ContentPlace, row: ResourceRow): Promise<Resource
 }
 
 /**
- * A new body may be missing from KV far away for a minute: then the authority's copy is read, then KV again. undefined:
+ * A new body may be missing from KV far away for a minute: then the copy beside the index is read, then KV again. undefined:
  * nobody has it.
  */
 async function fetchBody(

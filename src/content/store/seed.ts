@@ -9,10 +9,10 @@ import { openStore, type ContentPlace } from "./open-store.ts";
 
 export async function storeSeed(
   { kept, bodies }: Pick<ContentPlace, "kept" | "bodies">,
-  stub: TenantStub,
+  { stub, content }: { readonly stub: TenantStub; readonly content: TenantStub },
   seed: readonly NewResource[],
 ): Promise<void> {
-  const store = openStore({ kept, content: remote(stub, contentTables), bodies });
+  const store = openStore({ kept, content: remote(content, contentTables), bodies });
   for (const resource of seed) await store.write(resource, { ifAbsent: true });
   await remote(stub, authorityTables).markSeeded();
 }

@@ -65,11 +65,11 @@ async function listVisible(
 /** What `ctx.resources` is under a view. */
 export function resourcesUnder(
   { kept, sight, bodies }: Pick<ContentPlace, "kept" | "bodies"> & { readonly sight: Sight },
-  stub: TenantStub,
+  content: TenantStub,
 ): ResourceStore {
   const { limits, only } = sight;
   const store = openStore(
-    { kept, content: remote(stub, contentTables), bodies },
+    { kept, content: remote(content, contentTables), bodies },
     { limits, ...(only ? { only } : {}) },
   );
   return only ? viewStore(store, (uri) => sight.sees(uri)) : store;

@@ -25,7 +25,10 @@ const STREAM_NAME = /^[\w.~-]{16,64}$/;
 /** How many stored calls an event id names: as many as a session's object stores. */
 const MAX_SHOWN = 50;
 /** Where a stream is of which nothing is known: the digests match no list, so every list is told. */
-const NOTHING_TOLD: FeedState = { version: 0, digests: { tools: "", prompts: "", resources: "" } };
+const NOTHING_TOLD: FeedState = {
+  versions: { definitions: 0, content: 0 },
+  digests: { tools: "", prompts: "", resources: "" },
+};
 
 /** Where a stream was: what its lists looked like, and which event of each stored call was the last. */
 interface Position {

@@ -6,6 +6,7 @@ import {
   shardsOf,
   type ChangeEvent,
   type ChangeLog,
+  type ChangeLogName,
   type Changes,
   type HubEnv,
   type HubStub,
@@ -21,6 +22,7 @@ export type ChangeKind = "updated" | "listed" | "announced" | "policy";
 
 /** What the announcer reads and writes in the tables of changes. */
 export interface ChangeRecord extends AnnouncerHost {
+  readonly log: ChangeLogName;
   version(): number;
   /** Records the change under the next version. */
   add(kind: ChangeKind, name: string): void;
@@ -33,7 +35,7 @@ export interface ChangeRecord extends AnnouncerHost {
   setFact(name: "listening" | "sent", value: number): void;
 }
 
-export interface Announcer extends Omit<ChangeLog, "watch"> {
+export interface Announcer extends ChangeLog {
   listen(since: number | null): Changes;
   flush(): Promise<void>;
   alarm(now: number): Promise<number | undefined>;
@@ -156,7 +158,7 @@ class Sender {
     // The record does not reach back to `#sent`: this value of `after` tells every stream that it missed something.
     const after = all ? changes.version : this.#sent;
     const { check = null, close = null, kept = this.#record.kept() } = first ?? {};
-    const event: ChangeEvent = { ...changes, after, check, close };
+    const event: ChangeEvent = { ...changes, log: this.#record.log, after, check, close };
     const arrivals = this.#arrivals;
     const streams = await publish(this.#record, kept, event);
     if (first) this.#waiting.shift();

@@ -1,7 +1,7 @@
-// Owns the record of what changed in a tenant and since which version, and sending it to the hub: at least once, in
-// bursts, and only while somebody listens. Refuses to know who listens, and who may.
+// Owns one log of what changed in a tenant and since which version, and sending it to the hub: at least once, in bursts,
+// and only while somebody listens. Refuses to know who listens, and who may.
 
-import type { ChangeLog, Changes, ChangedSection } from "./changes.ts";
+import type { ChangeLog, ChangeLogName, Changes, ChangedSection } from "./changes.ts";
 import {
   createAnnouncer,
   type Announcer,
@@ -37,9 +37,8 @@ export interface Changing {
 }
 
 /** The tables of changes, and the log that other domains write to. Made anew for each instance of the object. */
-export function createChanges(): Changing {
+export function createChanges(name: ChangeLogName): Changing {
   let announcer: Announcer | undefined;
-  const watching = new Map<string, readonly (() => void)[]>();
   const opened = () => {
     if (!announcer) throw new Error("the tables of changes are not open");
     return announcer;
@@ -49,7 +48,7 @@ export function createChanges(): Changing {
       name: "changes",
       migrations: changeMigrations,
       open: (host) => {
-        announcer = createAnnouncer(changeRecord(host));
+        announcer = createAnnouncer(changeRecord(host, name));
         return {
           methods: {
             listen: (since) => opened().listen(since),
@@ -68,10 +67,6 @@ export function createChanges(): Changing {
     log: {
       updated: (uri, listed) => {
         opened().updated(uri, listed);
-        for (const changed of watching.get(uri) ?? []) changed();
-      },
-      watch: (uri, changed) => {
-        watching.set(uri, [...(watching.get(uri) ?? []), changed]);
       },
       announced: (sections) => {
         opened().announced(sections);
@@ -83,19 +78,19 @@ export function createChanges(): Changing {
   };
 }
 
-const { tables: shape } = createChanges();
+const { tables: shape } = createChanges("definitions");
 
 /** The same methods, called from a Worker. */
 export function remoteChanges(stub: TenantStub): Remote<ChangeMethods> {
   return remote(stub, shape);
 }
 
-function changeRecord(host: AnnouncerHost): ChangeRecord {
+function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {
   const { sql } = host;
-  const version = () =>
-    sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one().version ?? 0;
+  const version = () => newestVersion(sql);
   return {
     ...host,
+    log,
     version,
     add: (kind, name) => {
       const next = version() + 1;
@@ -111,12 +106,27 @@ function changeRecord(host: AnnouncerHost): ChangeRecord {
       const { next } = sql.exec<{ next: number | null }>("SELECT min(at) AS next FROM due_announcements").one();
       return { due, next: next ?? undefined };
     },
-    fact: (name) =>
-      sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0,
+    fact: (name) => changeFact(sql, name),
     setFact: (name, value) => {
-      sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
+      setChangeFact(sql, name, value);
     },
   };
+}
+
+/** `base`: the version that the log had when rows of it moved to another object, or came from one. */
+type ChangeFact = "listening" | "sent" | "floor" | "base";
+
+export function changeFact(sql: SqlStorage, name: ChangeFact): number {
+  return sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0;
+}
+
+export function setChangeFact(sql: SqlStorage, name: ChangeFact, value: number): void {
+  sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES (?, ?)", name, value);
+}
+
+export function newestVersion(sql: SqlStorage): number {
+  const { version } = sql.exec<{ version: number | null }>("SELECT max(version) AS version FROM changes").one();
+  return Math.max(version ?? 0, changeFact(sql, "base"));
 }
 
 /**
@@ -127,14 +137,11 @@ function prune(sql: SqlStorage, newest: number): void {
   const floor = newest - KEPT;
   if (floor <= 0) return;
   const gone = sql.exec("DELETE FROM changes WHERE version <= ? RETURNING version", floor).toArray();
-  if (gone.length > 0) {
-    sql.exec("INSERT OR REPLACE INTO change_facts (name, value) VALUES ('floor', ?)", floor);
-  }
+  if (gone.length > 0) setChangeFact(sql, "floor", floor);
 }
 
 function changesSince(sql: SqlStorage, from: number, newest: number): Changes {
-  const floor =
-    sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = 'floor'").toArray()[0]?.value ?? 0;
+  const floor = changeFact(sql, "floor");
   const rows = sql
     .exec<{ kind: ChangeKind; name: string; version: number }>(
       "SELECT kind, name, version FROM changes WHERE version > ? ORDER BY version",

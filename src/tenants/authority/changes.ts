@@ -3,6 +3,12 @@
 /** A list that a client may ask to hear about. */
 export type ChangedSection = "tools" | "prompts" | "resources";
 
+/**
+ * A tenant's changes are in two logs, each with versions of its own: that of its authority, and that of the object that
+ * keeps its content.
+ */
+export type ChangeLogName = "definitions" | "content";
+
 /** What changed in a tenant between two versions, hidden things included; a view decides what of it may be told. */
 export interface Changes {
   /** Grows with every change; 0 for a tenant that never changed. */
@@ -21,8 +27,9 @@ export interface Changes {
   readonly due: boolean;
 }
 
-/** What the authority sends to its hubs. */
+/** What either object sends to the tenant's hubs. */
 export interface ChangeEvent extends Omit<Changes, "all"> {
+  readonly log: ChangeLogName;
   /** The version of the event before. A stream that knows less has missed an event. */
   readonly after: number;
   /** The policy's revision when it was just written: whoever holds a stream looks whether the stream may go on. */
@@ -42,8 +49,6 @@ export interface ChangeLog {
   /** The content under the URI changed; `listed`: so did its entry in the list of resources. */
   updated(uri: string, listed: boolean): void;
   announced(sections: readonly ChangedSection[]): void;
-  /** Calls back whenever this URI was said to be updated. */
-  watch(uri: string, changed: () => void): void;
   /**
    * The policy changed. Streams check now whether they may go on, and are told what differs at `effectiveAt`
    * (milliseconds since the epoch); those that `close` names end now.
@@ -51,7 +56,7 @@ export interface ChangeLog {
   policy(revision: number, effectiveAt: number, close?: Withdrawn): void;
 }
 
-/** A hub of the tenant, as its authority calls it. Gives the number of streams at it. */
+/** A hub of the tenant, as those objects call it. Gives the number of streams at it. */
 export interface HubStub {
   publish(event: ChangeEvent): Promise<number>;
 }

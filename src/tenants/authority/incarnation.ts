@@ -31,8 +31,11 @@ export function keptUnder(tenant: string, incarnation: Incarnation): string {
   return isEntered(incarnation) ? `${tenant}@${incarnation}` : tenant;
 }
 
-/** What became of a call. `gone`: what it means is not, or not any more, what the object keeps. */
-export type Ran = { readonly value: unknown } | { readonly gone: true };
+/**
+ * What became of a call. `gone`: what it means is not, or not any more, what the object keeps; `busy`: the object is not
+ * ready for it yet.
+ */
+export type Ran = { readonly value: unknown } | { readonly gone: true } | { readonly busy: true };
 
 /** An object that keeps tables, as it is called over RPC. */
 export interface Keeper {
@@ -44,12 +47,15 @@ export interface TenantStub {
   run(tables: string, method: string, args: readonly unknown[]): Promise<unknown>;
 }
 
-/** The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone. */
+const BUSY_SECONDS = 2;
+
+/** The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. */
 export function meaning(keeper: Keeper, meant: Incarnation): TenantStub {
   return {
     run: async (tables, method, args) => {
       const ran = await keeper.run(tables, method, args, meant);
       if ("gone" in ran) throw new AppError("unknownTenant");
+      if ("busy" in ran) throw new AppError("busy", { retryAfter: BUSY_SECONDS });
       return ran.value;
     },
   };

@@ -3,6 +3,7 @@
 
 import { DurableObject } from "cloudflare:workers";
 import { createChanges } from "./change-tables.ts";
+import type { ChangeLogName } from "./changes.ts";
 import { createClosure, type Closure } from "./closure.ts";
 import type { Incarnation, Keeper, Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
@@ -20,6 +21,8 @@ export interface Shared<Host> {
   readonly hostOf: (base: TableHost) => Host;
   /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
   readonly isMeant: (host: Host, meant: Incarnation, isEnding: boolean) => boolean;
+  /** What its changes are of; of definitions when absent. */
+  readonly log?: ChangeLogName;
 }
 
 interface Opened<Host> {
@@ -30,7 +33,7 @@ interface Opened<Host> {
 /** A Durable Object class that holds these tables. */
 export function createTablesObject<Env, Host extends TableHost>(
   tables: readonly Tables<object, Host>[],
-  { hostOf, isMeant }: Shared<Host>,
+  { hostOf, isMeant, log = "definitions" }: Shared<Host>,
 ): TablesObjectClass<Env> {
   const endings = new Set(tables.flatMap(({ name, ending = [] }) => ending.map((method) => `${name}.${method}`)));
   return class extends DurableObject<Env> {
@@ -67,7 +70,7 @@ export function createTablesObject<Env, Host extends TableHost>(
     /** An object that was erased has no tables: they are made again when a late call needs them. */
     #open(): Opened<Host> {
       if (this.#opened) return this.#opened;
-      const changes = createChanges();
+      const changes = createChanges(log);
       const base: TableHost = {
         ...hostOn(this.ctx, this.#wake),
         env: this.env,

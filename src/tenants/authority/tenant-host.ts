@@ -1,5 +1,5 @@
-// Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, the
-// audit log, and hearing of content. So no domain reaches into another's tables.
+// Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, and the
+// audit log. So no domain reaches into another's tables.
 
 import { auditPage, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
@@ -27,8 +27,6 @@ export interface TenantHost extends TableHost {
    * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
    */
   definitionsChanged(section: string, hash: string | null): boolean;
-  /** Calls back, within the transaction, whenever the content under this URI changes, while this instance lives. */
-  watch(uri: string, changed: () => void): void;
 }
 
 export function createTenantHost(base: TableHost): TenantHost {
@@ -62,9 +60,6 @@ export function createTenantHost(base: TableHost): TenantHost {
       // A tenant that is being made right now has no policy yet, so there is nothing to announce.
       if (revision() > 0) bump();
       return true;
-    },
-    watch: (uri, changed) => {
-      base.changes.watch(uri, changed);
     },
   };
 }

@@ -1,4 +1,4 @@
-// Owns which Durable Object is a tenant's authority: its name, and where it was placed when it was made.
+// Owns which Durable Object of a binding is a tenant's: its name, and where it was placed when it was made.
 
 import { meaning, type Incarnation, type Keeper, type TenantStub } from "../authority/incarnation.ts";
 
@@ -21,18 +21,24 @@ export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   return jurisdiction === null ? objects : objects.jurisdiction(jurisdiction as DurableObjectJurisdiction);
 }
 
-/** A tenant, as its authority is asked for it. */
+/** A tenant, as its objects are asked for it. */
 export interface Meant {
   readonly id: string;
   readonly placement: Placement;
   readonly incarnation: Incarnation;
 }
 
-/** The authority of a tenant. */
-export function stubOf(
-  env: { readonly TENANTS: DurableObjectNamespace },
-  { id, placement: { jurisdiction, region }, incarnation }: Meant,
+/** One of the tenant's objects, by its name among those of the binding. */
+export function keeperOf(
+  objects: DurableObjectNamespace,
+  name: string,
+  { placement: { jurisdiction, region }, incarnation }: Meant,
 ): TenantStub {
   const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
-  return meaning(objectsIn(env.TENANTS, jurisdiction).getByName(id, near) as unknown as Keeper, incarnation);
+  return meaning(objectsIn(objects, jurisdiction).getByName(name, near) as unknown as Keeper, incarnation);
+}
+
+/** The authority of a tenant. */
+export function stubOf(env: { readonly TENANTS: DurableObjectNamespace }, meant: Meant): TenantStub {
+  return keeperOf(env.TENANTS, meant.id, meant);
 }

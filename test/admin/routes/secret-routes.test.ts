@@ -17,7 +17,7 @@ import {
   type Answered,
   type Asking,
 } from "../../support/worker/admin.ts";
-import { anyTenant, rowsOf } from "../../support/worker/tenant.ts";
+import { rowsOf, tenantOf } from "../../support/worker/tenant.ts";
 
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(1));
 const OTHER_KEY = toBase64Url(new Uint8Array(32).fill(2));
@@ -92,10 +92,7 @@ describe("a secret", () => {
       expect(text).not.toContain("hush");
     }
     expect(shown[2]?.text).toContain('"action":"secret.set","target":"secret TOKEN"');
-    const object = env.TENANTS.getByName(id);
-    expect(JSON.stringify(await rowsOf({ id, object, stub: anyTenant(id) }, "SELECT * FROM secrets"))).not.toContain(
-      "hush",
-    );
+    expect(JSON.stringify(await rowsOf(tenantOf(id), "SELECT * FROM secrets"))).not.toContain("hush");
   });
 
   it("is listed in pages", async () => {
@@ -235,12 +232,8 @@ describe("without the key that sealed it", () => {
     const other = await newTenant();
     await set(id, "TOKEN", "hush");
     await set(other, "TOKEN", "own");
-    const [from, to] = [env.TENANTS.getByName(id), env.TENANTS.getByName(other)];
-    const [row] = await rowsOf({ id, object: from, stub: anyTenant(id) }, "SELECT sealed FROM secrets");
-    await rowsOf(
-      { id: other, object: to, stub: anyTenant(other) },
-      `UPDATE secrets SET sealed = '${String(row?.["sealed"])}'`,
-    );
+    const [row] = await rowsOf(tenantOf(id), "SELECT sealed FROM secrets");
+    await rowsOf(tenantOf(other), `UPDATE secrets SET sealed = '${String(row?.["sealed"])}'`);
     expect(await call(other)).toContain("was sealed under another SECRETS_KEY");
   });
 });

@@ -11,11 +11,11 @@ import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/worker/admin.ts";
-import { anyTenant, oneTenant } from "../../support/worker/tenant.ts";
+import { anyTenant, contentStub } from "../../support/worker/tenant.ts";
 
 const TEXT = { "content-type": "text/plain" };
 const policyOf = (id: string) => remote(anyTenant(id), policyTables);
-const contentOf = (id: string) => remote(anyTenant(id), contentTables);
+const contentOf = (id: string, created: string) => remote(contentStub(id, created), contentTables);
 /** Of every tenant that had the name. */
 const bodiesOf = async (id: string) =>
   (await env.BODIES.list({ prefix: `body/${id}` })).keys.map(({ name }) => name).filter(isOf(id));
@@ -220,7 +220,7 @@ describe("the end of a tenant", () => {
   it("keeps nothing of a write that comes late", async () => {
     const id = await full();
     const created = await createdOf(id);
-    const content = remote(oneTenant(id, created), contentTables);
+    const content = contentOf(id, created);
     await ask("DELETE", `/tenants/${id}`);
     const store = openStore({ kept: keptUnder(id, created), content, bodies: env.BODIES });
     await expect(store.write({ uri: "note:late", name: "late", text: "too late" })).rejects.toThrow();
@@ -240,7 +240,14 @@ describe("the end of a tenant", () => {
   it.each([
     ["marked", () => Promise.resolve()],
     ["closed", async (id: string) => policyOf(id).close(await createdOf(id))],
-    ["half empty", async (id: string) => [await policyOf(id).close(await createdOf(id)), await contentOf(id).purge(1)]],
+    [
+      "half empty",
+      async (id: string) => {
+        const created = await createdOf(id);
+        await policyOf(id).close(created);
+        await contentOf(id, created).purge(1);
+      },
+    ],
     ["empty", async (id: string) => [await policyOf(id).close(await createdOf(id)), await policyOf(id).erase()]],
   ])("goes on where it was cut off: %s", async (_state, until) => {
     const id = await full();

@@ -36,7 +36,7 @@ function serve(catalog: Partial<Catalog>, hooks: Hooks = {}) {
     ...catalog,
   };
   const host = hostOf(tenant, { hooks });
-  const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
+  const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
   const policy = { document: {}, suspensions: [], retired: [] };
   const view = viewOf(offerOf(whole, managedTenant(tenant.id), { policy, version: 1 }), {
     profile: null,

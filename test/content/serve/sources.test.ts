@@ -39,7 +39,7 @@ sourceContract("code", async () => {
 
 sourceContract("what is stored", async () => {
   const tenant = freshTenant();
-  const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
+  const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
   const uris = Array.from({ length: 23 }, (_none, at) => `note:${String(at).padStart(2, "0")}`);
   await Promise.all(uris.map((uri) => store.write({ uri, name: uri, text: uri })));
   const prompts = { daily: { messages: [{ role: "user", content: { type: "text", text: "Hi" } }] } } as const;

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../../support/worker/resources.ts";
-import { freshTenant, onBench, scansOf } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, onBench, scansOf } from "../../support/worker/tenant.ts";
 
 function listed(methods: ContentMethods, about: Partial<Parameters<ContentMethods["list"]>[0]> = {}): string[] {
   return methods.list({ prefix: "", tag: null, after: null, limit: 100, ...about }).map(({ uri }) => uri);
@@ -85,8 +85,8 @@ describe("put", () => {
   });
 
   it("is there after an eviction, search and all", async () => {
-    const tenant = freshTenant();
-    const content = remote(tenant.stub, contentTables);
+    const tenant = contentSideOf(freshTenant());
+    const content = remote(tenant.content, contentTables);
     await content.put(putOf("note:a", { tags: ["x"] }, { searchText: "needle" }));
     await evictDurableObject(tenant.object);
     expect((await content.get("note:a"))?.tags).toEqual(["x"]);

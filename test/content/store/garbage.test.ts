@@ -11,6 +11,7 @@ import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import {
+  contentSideOf,
   freshTenant,
   inside,
   NO_CHANGES,
@@ -258,8 +259,8 @@ describe("with KV and the object as they are", () => {
   }
 
   it("deletes only unreferenced bodies, with an eviction before every step", async () => {
-    const tenant = freshTenant();
-    const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
+    const tenant = contentSideOf(freshTenant());
+    const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
     const steps = [
       () => store.write({ uri: "note:keep", name: "k", text: "kept" }),
       () => store.write({ uri: "note:same", name: "s", text: "gone" }),
@@ -281,8 +282,8 @@ describe("with KV and the object as they are", () => {
   });
 
   it("stores a collected body again under the same key", async () => {
-    const tenant = freshTenant();
-    const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
+    const tenant = contentSideOf(freshTenant());
+    const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
     await store.write({ uri: "note:a", name: "a", text: "back and forth" });
     const [key] = await keysOf(tenant);
     await store.delete("note:a");
@@ -295,15 +296,11 @@ describe("with KV and the object as they are", () => {
   });
 
   it("never touches another tenant's body of the same content", async () => {
-    const [one, two] = [freshTenant(), freshTenant()];
-    for (const { id, stub } of [one, two]) {
-      await openStore({ kept: id, content: remote(stub, contentTables), bodies: env.BODIES }).write({
-        uri: "note:a",
-        name: "a",
-        text: "same",
-      });
-    }
-    await openStore({ kept: one.id, content: remote(one.stub, contentTables), bodies: env.BODIES }).delete("note:a");
+    const [one, two] = [freshTenant(), freshTenant()].map(contentSideOf) as [FreshTenant, FreshTenant];
+    const storeOf = ({ id, content }: FreshTenant) =>
+      openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
+    for (const tenant of [one, two]) await storeOf(tenant).write({ uri: "note:a", name: "a", text: "same" });
+    await storeOf(one).delete("note:a");
     await graceIsOver(one);
     await runDurableObjectAlarm(one.object);
     expect([await keysOf(one), (await keysOf(two)).length]).toEqual([[], 1]);

@@ -8,11 +8,11 @@ import { MAX_RESOURCE_BYTES, openStore } from "../../../src/content/store/open-s
 import { contentTables, type RemoteContent } from "../../../src/content/store/content-tables.ts";
 import { AppError } from "../../../src/protocol/app-error.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
 
 /** A fresh tenant's store; `log` has every call that leaves the Worker, in order. */
 function open() {
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   const log: string[] = [];
   const logged = <T extends object>(name: string, target: T): T =>
     new Proxy(target, {
@@ -25,7 +25,7 @@ function open() {
         };
       },
     });
-  const content = remote(tenant.stub, contentTables);
+  const content = remote(tenant.content, contentTables);
   const store = openStore({ kept: tenant.id, content: logged("index", content), bodies: logged("kv", env.BODIES) });
   return { tenant, content, store, log };
 }

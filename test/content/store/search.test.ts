@@ -20,15 +20,15 @@ const asked: string[] = [];
 let store: ResourceStore;
 
 beforeAll(async () => {
-  const { id, stub } = freshTenant();
-  const content = remote(stub, contentTables);
+  const tenant = freshTenant();
+  const content = remote(tenant.content, contentTables);
   const watched: RemoteContent = Object.assign(Object.create(content) as RemoteContent, {
     search: (query: Parameters<RemoteContent["search"]>[0]) => {
       asked.push(query.match);
       return content.search(query);
     },
   });
-  store = openStore({ kept: id, content: watched, bodies: env.BODIES });
+  store = openStore({ kept: tenant.id, content: watched, bodies: env.BODIES });
   for (const [uri, text] of Object.entries(texts)) await store.write({ uri, name: "n", text });
   await store.write({ uri: "note:image", name: "apple picture", blob: Uint8Array.of(1) });
 });

@@ -7,7 +7,7 @@ import { viewOf } from "../../../src/content/serve/view.ts";
 import { offerOf } from "../../../src/content/serve/sources.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { hostOf } from "../../support/worker/calls.ts";
-import { freshTenant, inside, type FreshTenant } from "../../support/worker/tenant.ts";
+import { contentSideOf, freshTenant, inside, type FreshTenant } from "../../support/worker/tenant.ts";
 
 /** `a:hidden-1` …, and behind them `b:shown-1` …; bodies are not looked at here. */
 const ROWS = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
@@ -16,8 +16,8 @@ const ROWS = `WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM
 
 async function store(tenant: FreshTenant, prefix: string, count: number): Promise<void> {
   if (count === 0) return;
-  await tenant.stub.run("content", "usage", []);
-  await inside(tenant, ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
+  await tenant.content.run("content", "usage", []);
+  await inside(contentSideOf(tenant), ({ storage }) => storage.sql.exec(ROWS, count, prefix).rowsWritten);
 }
 
 function backendOf(tenant: FreshTenant): ViewBackend {

@@ -18,17 +18,17 @@ import { hostOf } from "../../support/worker/calls.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
-const storeOf = ({ id, stub }: FreshTenant) =>
-  openStore({ kept: id, content: remote(stub, contentTables), bodies: env.BODIES });
+const storeOf = ({ id, content }: FreshTenant) =>
+  openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
 const SIGHT = { cacheScope: "private", limits: limitsInForce(), configOf: () => undefined } as const;
-const seenStore = ({ id, stub }: FreshTenant) =>
+const seenStore = ({ id, content }: FreshTenant) =>
   resourcesUnder(
     {
       kept: id,
       bodies: env.BODIES,
       sight: { ...SIGHT, only: [{ deny: ["note:hidden*"] }], sees: (uri) => !uri.startsWith("note:hidden") },
     },
-    stub,
+    content,
   );
 
 describe("what a view hides", () => {
@@ -129,7 +129,7 @@ describe("a list through a view", () => {
 
   async function listed(inCode: number, hidden: number): Promise<string[]> {
     const tenant = freshTenant();
-    const content = remote(tenant.stub, contentTables);
+    const content = remote(tenant.content, contentTables);
     const uris = Array.from({ length: hidden }, (_none, at) => `note:0/${String(at).padStart(4, "0")}`);
     await Promise.all([...uris, "note:a", "note:z"].map((uri) => content.put(putOf(uri))));
     const resources = Array.from({ length: inCode }, (_none, at) =>

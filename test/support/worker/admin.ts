@@ -33,6 +33,7 @@ export const adminOptions: AdminOptions = {
 /** With everything that a whole Worker needs beside it. */
 export const adminEnv: AdminEnv & Pick<Cloudflare.Env, "HUBS"> = {
   TENANTS: env.TENANTS,
+  CONTENT: env.CONTENT,
   SESSIONS: env.SESSIONS,
   HUBS: env.HUBS,
   DIRECTORY: env.DIRECTORY,

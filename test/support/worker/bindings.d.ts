@@ -1,11 +1,19 @@
 // Owns the types of the bindings in test/fixtures/wrangler.toml, for tests that run inside the Worker.
 
-import type { DirectoryObject, HubObject, PlatformObject, SessionObject, TenantObject } from "../../fixtures/worker.ts";
+import type {
+  ContentObject,
+  DirectoryObject,
+  HubObject,
+  PlatformObject,
+  SessionObject,
+  TenantObject,
+} from "../../fixtures/worker.ts";
 
 declare global {
   namespace Cloudflare {
     interface Env {
       readonly TENANTS: DurableObjectNamespace<InstanceType<typeof TenantObject>>;
+      readonly CONTENT: DurableObjectNamespace<InstanceType<typeof ContentObject>>;
       readonly SESSIONS: DurableObjectNamespace<InstanceType<typeof SessionObject>>;
       readonly HUBS: DurableObjectNamespace<InstanceType<typeof HubObject>>;
       readonly DIRECTORY: DurableObjectNamespace<InstanceType<typeof DirectoryObject>>;

@@ -46,7 +46,7 @@ export function callOf(about: Partial<Call> = {}): Call {
   };
 }
 
-export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
+export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
   const sight: Sight = about.sight ?? {
     cacheScope: "public",
     sees: () => true,
@@ -62,9 +62,10 @@ export function hostOf({ id, stub }: FreshTenant, about: Partial<CallHost> = {})
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: () => undefined,
-    resources: () => resourcesUnder({ kept: id, sight, bodies: env.BODIES }, stub),
+    resources: () => resourcesUnder({ kept: id, sight, bodies: env.BODIES }, content),
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
+    contentStub: () => content,
     waitUntil: () => {},
     ...about,
   };

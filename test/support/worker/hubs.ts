@@ -11,6 +11,7 @@ export const LISTENER: Listener = { session: null, profile: null, principal: "an
 
 /** An event that says nothing but what it is told to. */
 export const changeEvent = (about: Partial<ChangeEvent>): ChangeEvent => ({
+  log: about.policy === true ? "definitions" : "content",
   version: 0,
   after: 0,
   updated: [],

@@ -3,22 +3,67 @@
 
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { TenantObject } from "../../fixtures/worker.ts";
+import type { ContentObject, TenantObject } from "../../fixtures/worker.ts";
+import { contentStubOf } from "../../../src/content/store/content-door.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
-import type { OpenTables, TableHost, Tables } from "../../../src/tenants/authority/tables.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import {
+  migrate,
+  remote,
+  type OpenTables,
+  type TableHost,
+  type Tables,
+} from "../../../src/tenants/authority/tables.ts";
 import { meaning, WHOEVER, type Incarnation, type TenantStub } from "../../../src/tenants/authority/incarnation.ts";
 
 export interface FreshTenant {
   readonly id: string;
   readonly object: DurableObjectStub<InstanceType<typeof TenantObject>>;
   readonly stub: TenantStub;
+  readonly meant: Incarnation;
+  readonly contentObject: DurableObjectStub<InstanceType<typeof ContentObject>>;
+  readonly content: TenantStub;
 }
 
 /** A tenant that no other test knows, in whichever file: several share a Worker. */
 export function freshTenant(): FreshTenant {
-  const id = `t-${crypto.randomUUID()}`;
-  return { id, object: env.TENANTS.getByName(id), stub: anyTenant(id) };
+  return tenantOf(`t-${crypto.randomUUID()}`);
+}
+
+export function tenantOf(id: string): FreshTenant {
+  const objects = { object: env.TENANTS.getByName(id), contentObject: env.CONTENT.getByName(id) };
+  return { id, meant: WHOEVER, ...objects, stub: anyTenant(id), content: contentOfAny(id) };
+}
+
+/** The same, looked at from the object that keeps its content. */
+export function contentSideOf(tenant: FreshTenant): FreshTenant {
+  const object = tenant.contentObject as unknown as FreshTenant["object"];
+  return { ...tenant, object, stub: tenant.content, meant: EARLIER };
+}
+
+/** When release 0.1.0 made a tenant: its content is in an object, and under keys, that have its id alone. */
+export const EARLIER: Incarnation = "2026-11-21T12:00:00.000Z";
+
+export function contentStub(id: string, incarnation: Incarnation): TenantStub {
+  return contentStubOf(env, { id, placement: ANYWHERE, incarnation });
+}
+
+/** Most tests need none to be made: then it is one of release 0.1.0. */
+function contentOfAny(id: string): TenantStub {
+  let created: Incarnation | undefined;
+  return {
+    run: async (...call) => {
+      if (created === undefined) {
+        const policy = remote(anyTenant(id), policyTables);
+        const birth = { created: EARLIER, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
+        await policy.create(birth);
+        created = (await policy.incarnation(false)) ?? "";
+      }
+      return contentStub(id, created).run(...call);
+    },
+  };
 }
 
 /** Whichever tenant has the name, or none: most tests need none to be made. */
@@ -51,10 +96,10 @@ export function inside<R>({ object }: FreshTenant, work: (state: DurableObjectSt
  * How a method of the object fails. Called from within, because the test pool reports an RPC that rejects as unhandled
  * even when it is handled: https://github.com/cloudflare/workers-sdk/issues/14736
  */
-export function failureOf({ object }: FreshTenant, ...call: Parameters<TenantStub["run"]>): Promise<unknown> {
+export function failureOf({ object, meant }: FreshTenant, ...call: Parameters<TenantStub["run"]>): Promise<unknown> {
   return runInDurableObject(object, async (instance) => {
     try {
-      await instance.run(...call, WHOEVER);
+      await instance.run(...call, meant);
       return "it did not fail";
     } catch (error) {
       return error;
@@ -67,7 +112,7 @@ export function rowsOf(tenant: FreshTenant, query: string): Promise<Record<strin
 }
 
 /** For tables whose changes nobody listens to. */
-export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {}, watch: () => {} };
+export const NO_CHANGES: ChangeLog = { updated: () => {}, announced: () => {}, policy: () => {} };
 
 export interface Bench<Methods> {
   readonly open: OpenTables<Methods>;
@@ -107,6 +152,7 @@ export function onBench<Methods, R>(
       closure: NO_CLOSURE,
       erase: async () => {},
     };
+    migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host));
     return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock });
   });

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { createChanges, type ChangeMethods } from "../../../src/tenants/authority/change-tables.ts";
 import { hubName, type ChangeEvent, type ChangeLog } from "../../../src/tenants/authority/changes.ts";
-import { changeEvent as event, listenAt, waysToHubs, type Ways } from "../../support/worker/hubs.ts";
+import { changeEvent, listenAt, waysToHubs, type Ways } from "../../support/worker/hubs.ts";
 import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/worker/tenant.ts";
 
 interface Announcing extends Bench<ChangeMethods> {
@@ -19,13 +19,15 @@ function announcing(
   { shards = 1, tenant = freshTenant() }: { readonly shards?: number; readonly tenant?: FreshTenant } = {},
 ): Promise<void> {
   const ways = waysToHubs(shards);
-  const { tables, log } = createChanges();
+  const { tables, log } = createChanges("definitions");
   return onBench(
     tables,
     (bench) => work({ ...bench, tenant, log, ways, ring: async () => bench.open.alarm?.(bench.clock.now) }),
     { tenant, env: ways.env },
   );
 }
+
+const event = (about: Partial<ChangeEvent>) => changeEvent({ log: "definitions", ...about });
 
 const RETRY_MS = 1000;
 describe("while nobody listens", () => {

@@ -24,7 +24,7 @@ const changes = (about: Partial<Changes>): Changes => ({
 });
 
 function recorded(work: (bench: Bench<ChangeMethods>, log: ReturnType<typeof createChanges>["log"]) => void) {
-  const { tables, log } = createChanges();
+  const { tables, log } = createChanges("definitions");
   return onBench(tables, (bench) => {
     work(bench, log);
   });
@@ -96,7 +96,7 @@ describe("what differs", () => {
 
   it("cannot be asked before the tables are open", () => {
     expect(() => {
-      createChanges().log.updated("note:a", false);
+      createChanges("definitions").log.updated("note:a", false);
     }).toThrow("not open");
   });
 });
@@ -107,12 +107,13 @@ describe("a tenant's object", () => {
     const listener = await listenAt(tenant.id);
     const methods = remoteChanges(tenant.stub);
     expect(await methods.listen(null)).toEqual(changes({}));
-    const store = openStore({ kept: tenant.id, content: remote(tenant.stub, contentTables), bodies: env.BODIES });
+    await remoteChanges(tenant.content).listen(null);
+    const store = openStore({ kept: tenant.id, content: remote(tenant.content, contentTables), bodies: env.BODIES });
     await store.write({ uri: "note:a", name: "a", text: "one" });
     expect(await listener.next()).toMatchObject({ version: 2, updated: ["note:a"], listed: ["note:a"] });
     await store.write({ uri: "note:a", name: "a", text: "two" });
     expect(await listener.next()).toMatchObject({ after: 2, updated: ["note:a"], listed: [] });
-    await methods.announce(["tools"], ["note:code"]);
+    await remoteChanges(tenant.content).announce(["tools"], ["note:code"]);
     expect(await listener.next()).toMatchObject({ updated: ["note:code"], announced: ["tools"] });
     const actor = { name: "ann" };
     const policy = remote(tenant.stub, policyTables);

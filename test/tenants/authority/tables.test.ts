@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { earlierContent } from "../../../src/content/store/earlier-content.ts";
 import { changeMigrations } from "../../../src/tenants/authority/change-tables.ts";
 import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
@@ -91,7 +91,7 @@ describe("migrate", () => {
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
       { name: "changes", version: changeMigrations.length },
-      { name: "content", version: contentTables.migrations.length },
+      { name: "earlier-content", version: earlierContent.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "limits", version: limitTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },

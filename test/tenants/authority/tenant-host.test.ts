@@ -1,7 +1,6 @@
 // What a domain with tables of its own may use without a door to another's: here one that no other file knows.
 
 import { expect, it } from "vitest";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { openTables, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
@@ -16,33 +15,27 @@ const ANN = { name: "ann" };
 interface OwnMethods {
   grant(): { readonly revision: number; readonly effectiveAt: number };
   refresh(hash: string): boolean;
-  heard(): readonly string[];
 }
 
 const ownTables: Tables<OwnMethods, TenantHost> = {
   name: "own",
   migrations: ["CREATE TABLE own (name TEXT PRIMARY KEY)"],
-  open: (host) => {
-    const heard: string[] = [];
-    host.watch("note:a", () => heard.push("note:a"));
-    return {
-      methods: {
-        grant: () =>
-          host.transaction(() => {
-            host.record(ANN, "own.grant", "own thing", { before: null, after: { granted: true } });
-            return { revision: host.bump({ principal: "key one" }), effectiveAt: host.effectiveAt() };
-          }),
-        refresh: (hash) => host.definitionsChanged("own", hash),
-        heard: () => heard,
-      },
-    };
-  },
+  open: (host) => ({
+    methods: {
+      grant: () =>
+        host.transaction(() => {
+          host.record(ANN, "own.grant", "own thing", { before: null, after: { granted: true } });
+          return { revision: host.bump({ principal: "key one" }), effectiveAt: host.effectiveAt() };
+        }),
+      refresh: (hash) => host.definitionsChanged("own", hash),
+    },
+  }),
 };
 
 function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]) => R): Promise<R> {
   return inside(freshTenant(), ({ storage }) => {
     const told: unknown[] = [];
-    const changes = createChanges();
+    const changes = createChanges("definitions");
     const base: TableHost = {
       sql: storage.sql,
       env: {},
@@ -61,7 +54,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
       closure: NO_CLOSURE,
       erase: async () => {},
     };
-    const tables = [changes.tables, policyTables, contentTables, sectionRows, sectionTables, ownTables];
+    const tables = [changes.tables, policyTables, sectionRows, sectionTables, ownTables];
     return work(openTables<TenantHost>(tables, base, createTenantHost), told);
   });
 }
@@ -90,22 +83,6 @@ it("tells of definitions only when their digest is another one", async () => {
   });
 });
 
-it("hears when content changes that it watches, and of no other", async () => {
-  await opened((tables) => {
-    const content = tables.get("content")?.methods as { put(resource: object): unknown; remove(uri: string): unknown };
-    const put = (uri: string) => content.put(resourceOf(uri));
-    for (const uri of ["note:a", "note:b"]) put(uri);
-    content.remove("note:a");
-    expect(ownOf(tables).heard()).toEqual(["note:a", "note:a"]);
-  });
-});
-
 type Opened = ReturnType<typeof openTables>;
 const ownOf = (tables: Opened) => tables.get("own")?.methods as OwnMethods;
 const policyOf = (tables: Opened) => tables.get("policy")?.methods as ReturnType<typeof policyTables.open>["methods"];
-
-function resourceOf(uri: string) {
-  const about = { name: uri, title: null, description: null, audience: null, priority: null, tags: [] };
-  const row = { uri, ...about, mimeType: "text/plain", binary: false, size: 1, hash: uri };
-  return { row, searchText: "", copy: null, ifAbsent: false, resent: null, maxResources: null };
-}

@@ -7,10 +7,17 @@ import { openStore } from "../../../src/content/store/open-store.ts";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { createTenantObject } from "../../../src/tenants/authority/tenant-object.ts";
 import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
-import { failureOf, freshTenant, inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+import {
+  contentSideOf,
+  failureOf,
+  freshTenant,
+  inside,
+  rowsOf,
+  type FreshTenant,
+} from "../../support/worker/tenant.ts";
 
-function storeOf({ id, stub }: FreshTenant) {
-  return openStore({ kept: id, content: remote(stub, contentTables), bodies: env.BODIES });
+function storeOf({ id, content }: FreshTenant) {
+  return openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
 }
 
 function alarmOf(tenant: FreshTenant): Promise<number | null> {
@@ -21,13 +28,13 @@ function alarmOf(tenant: FreshTenant): Promise<number | null> {
 const BIG = new Uint8Array(300_000);
 
 it("sets no alarm while nothing has to be done later", async () => {
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   await storeOf(tenant).write({ uri: "note:a", name: "a", blob: BIG });
   expect(await alarmOf(tenant)).toBeNull();
 });
 
 it("wakes for the earliest of what it was asked for", async () => {
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
   await store.delete("note:a");
@@ -39,7 +46,7 @@ it("wakes for the earliest of what it was asked for", async () => {
 });
 
 it("does not put an alarm off after an eviction", async () => {
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   const soon = Date.now() + 60_000;
   await inside(tenant, ({ storage }) => storage.setAlarm(soon));
   await evictDurableObject(tenant.object);
@@ -48,7 +55,7 @@ it("does not put an alarm off after an eviction", async () => {
 });
 
 it("asks again for an alarm that was rolled back with the work that wanted it", async () => {
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
   const nameless = { ...(await rowsOf(tenant, "SELECT * FROM resources"))[0], name: null, hash: "other", tags: [] };
@@ -60,7 +67,7 @@ it("asks again for an alarm that was rolled back with the work that wanted it", 
 });
 
 it("sets the next alarm after one, until nothing is left to do", async () => {
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", text: "small" });
   await store.delete("note:a");
@@ -96,7 +103,7 @@ it("rings every domain though one fails, and that one again later", async () => 
       },
     }),
   });
-  const tenant = freshTenant();
+  const tenant = contentSideOf(freshTenant());
   await inside(tenant, async (state) => {
     const object = new (createTenantObject<unknown>([domain("bad", true), domain("good", false)]))(state, env);
     const before = Date.now();

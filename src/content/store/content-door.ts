@@ -1,0 +1,13 @@
+// Owns how a Worker reaches the object that keeps a tenant's content. It has the tenant's incarnation in its name, so
+// another tenant of the same id has another object.
+
+import { keptUnder, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { keeperOf, type Meant } from "../../tenants/directory/placement.ts";
+
+export interface ContentEnv {
+  readonly CONTENT: DurableObjectNamespace;
+}
+
+export function contentStubOf({ CONTENT }: ContentEnv, meant: Meant): TenantStub {
+  return keeperOf(CONTENT, keptUnder(meant.id, meant.incarnation), meant);
+}

@@ -1,0 +1,121 @@
+// Owns the content that releases up to 0.1.0 kept in a tenant's authority: handing it over to the object that keeps it
+// now, page by page, and deleting it when it has arrived. Beside it, the audit entries which that object sends.
+
+import { recordAudit } from "../../tenants/authority/audit-log.ts";
+import { changeFact, newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
+import type { Tables } from "../../tenants/authority/tables.ts";
+import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import type { EditEntry } from "./edit.ts";
+import { purgeKnown } from "./garbage.ts";
+
+/** In the order in which they are handed over. */
+export const EARLIER_PARTS = ["resources", "copies", "garbage", "collected", "changes"] as const;
+export type EarlierPart = (typeof EARLIER_PARTS)[number];
+export type EarlierRow = Readonly<Record<string, SqlStorageValue>>;
+
+interface PartShape {
+  /** The column by which its pages follow each other. */
+  readonly by: string;
+  readonly limit: number;
+  readonly where?: string;
+}
+
+/** `limit`: so that a page is about 2 MB at most, and no page keeps a lease waiting. */
+const SHAPES: Readonly<Record<EarlierPart, PartShape>> = {
+  resources: { by: "id", limit: 200 },
+  copies: { by: "hash", limit: 8 },
+  garbage: { by: "hash", limit: 500 },
+  collected: { by: "hash", limit: 500 },
+  changes: { by: "version", limit: 500, where: "kind IN ('updated', 'listed', 'announced') AND " },
+};
+
+/** `resources` comes last: where it is, something is left to be handed over. */
+const TABLES = ["resource_text", "resource_tags", "copies", "garbage", "collected", "resources"] as const;
+const DROPPED_AT_ONCE = 500;
+
+export interface Handover {
+  /** Whether there are rows to be handed over. */
+  readonly holds: boolean;
+  /** The newest version of the changes that are handed over, and that from which on they are complete. */
+  readonly version: number;
+  readonly floor: number;
+}
+
+export interface EarlierMethods {
+  handOver(): Handover;
+  /** Rows after the place `after`; `next`: the place of the next page, null: there is none. */
+  page(
+    part: EarlierPart,
+    after: string | number,
+  ): { readonly rows: readonly EarlierRow[]; readonly next: string | number | null };
+  /** Deletes some of what was handed over; whether nothing is left. */
+  drop(): boolean;
+  /** Deletes at most `limit` bodies of rows that were never handed over, as part of the tenant's end. */
+  purge(limit: number): Promise<{ readonly done: boolean }>;
+  /** Writes audit entries, each once. */
+  record(entries: readonly EditEntry[]): void;
+}
+
+export const earlierContent: Tables<EarlierMethods, TenantHost> = {
+  name: "earlier-content",
+  migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
+  ending: ["purge"],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+function methodsOf(host: TenantHost): EarlierMethods {
+  const { sql } = host;
+  const has = (table: string) => sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
+  return {
+    handOver: () => ({ holds: has("resources"), version: newestVersion(sql), floor: changeFact(sql, "floor") }),
+    page: (part, after) => {
+      const { by, limit, where = "" } = SHAPES[part];
+      if (!has(part)) return { rows: [], next: null };
+      const query = `SELECT * FROM ${part} WHERE ${where}${by} > ? ORDER BY ${by} LIMIT ${limit}`;
+      const rows = sql.exec<Record<string, SqlStorageValue>>(query, after).toArray();
+      return { rows, next: rows.length < limit ? null : (rows.at(-1)?.[by] as string | number) };
+    },
+    drop: () => host.transaction(() => dropSome(sql, has)),
+    purge: async (limit) => ({ done: !has("resources") || (await purgeKnown(host, limit)) === 0 }),
+    record: (entries) => {
+      host.transaction(() => {
+        recordAll(sql, entries);
+      });
+    },
+  };
+}
+
+function dropSome(sql: SqlStorage, has: (table: string) => boolean): boolean {
+  const table = TABLES.find(has);
+  if (table === undefined) return dropChanges(sql);
+  // The index of words is given up as a whole: to take out its texts one by one would only make it larger.
+  const key = table === "resource_tags" ? "(tag, uri)" : table === "resources" ? "id" : "hash";
+  const columns = key.replace(/[()]/g, "");
+  const some = `DELETE FROM ${table} WHERE ${key} IN (SELECT ${columns} FROM ${table} LIMIT ${DROPPED_AT_ONCE}) RETURNING 1`;
+  const isEmpty = table === "resource_text" || sql.exec(some).toArray().length < DROPPED_AT_ONCE;
+  if (isEmpty) sql.exec(`DROP TABLE ${table}`);
+  return false;
+}
+
+/** The versions of what stays go on from where they were. */
+function dropChanges(sql: SqlStorage): boolean {
+  setChangeFact(sql, "base", newestVersion(sql));
+  const { where = "", limit } = SHAPES.changes;
+  const some = `SELECT version FROM changes WHERE ${where}version > 0 ORDER BY version LIMIT ${limit}`;
+  const gone = sql.exec(`DELETE FROM changes WHERE version IN (${some}) RETURNING 1`).toArray().length;
+  if (gone === limit) return false;
+  sql.exec("DELETE FROM schema_versions WHERE name = 'content'");
+  return true;
+}
+
+function recordAll(sql: SqlStorage, entries: readonly EditEntry[]): void {
+  const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
+  const recorded = known?.sequence ?? 0;
+  for (const { sequence, at, actor, action, target, before, after } of entries) {
+    if (sequence <= recorded) continue;
+    const then = { sql, now: () => Date.parse(at) };
+    recordAudit(then, { name: actor }, [action, target], { before: JSON.parse(before), after: JSON.parse(after) });
+  }
+  const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
+  sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);
+}

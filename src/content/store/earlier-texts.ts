@@ -1,0 +1,57 @@
+// Owns indexing again, from their bodies in KV, the texts of resources that were taken over: SQLite gives out an index of
+// words to nobody. Some at a time; a row that is written or deleted meanwhile is not its business any more.
+
+import type { TableHost } from "../../tenants/authority/tables.ts";
+import { bodyKey, type StoredRow } from "./resource-row.ts";
+import { indexText, MAX_SEARCH_CHARACTERS } from "./text-index.ts";
+
+/** As many as an invocation may ask KV for at once. */
+const TEXTS_AT_ONCE = 6;
+/** No longer text is needed: a character of those that are indexed has three bytes at most. */
+const MAX_TEXT_BYTES = 3 * MAX_SEARCH_CHARACTERS;
+
+/** Whether all are indexed. */
+export async function indexTexts(host: TableHost): Promise<boolean> {
+  const { sql } = host;
+  const due = sql
+    .exec<StoredRow>(
+      "SELECT resources.* FROM texts_due JOIN resources ON resources.id = texts_due.id LIMIT ?",
+      TEXTS_AT_ONCE,
+    )
+    .toArray();
+  const texts = await Promise.all(due.map(async (row) => [row, await textOf(host, row)] as const));
+  host.transaction(() => {
+    for (const [row, text] of texts) {
+      // A row that was written anew has its text already, and perhaps the id of the one before it.
+      const isDue = sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", row.id).toArray().length > 0;
+      if (isDue) indexText(sql, row.id, { ...row, tags: JSON.parse(row.tags) as string[] }, text);
+    }
+  });
+  return due.length < TEXTS_AT_ONCE;
+}
+
+async function textOf(host: TableHost, { is_binary, hash }: StoredRow): Promise<string> {
+  if (is_binary === 1) return "";
+  const { BODIES } = host.env as { BODIES: KVNamespace };
+  const copies = host.sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray();
+  const bytes = copies[0]?.body ?? (await firstBytes(await BODIES.get(bodyKey(host.kept(), hash), "stream")));
+  return new TextDecoder().decode(bytes).slice(0, MAX_SEARCH_CHARACTERS);
+}
+
+/** A body may have 25 MB, and several are read at once: no more of it is held than is indexed. */
+async function firstBytes(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size >= MAX_TEXT_BYTES) break;
+  }
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return bytes;
+}

@@ -1,0 +1,53 @@
+// Owns what a feed has heard of and not told yet, and how far it has heard.
+
+import type { ChangedSection, ChangeLogName } from "../tenants/authority/changes.ts";
+
+/** How far each log of a tenant's changes is known. */
+export type Versions = Readonly<Record<ChangeLogName, number>>;
+
+export interface Pending {
+  updated: Set<string>;
+  listed: Set<string>;
+  announced: Set<ChangedSection>;
+  policy: boolean;
+  all: boolean;
+  /** An event was lost: the authority has to be asked what changed. */
+  missed: boolean;
+  resubscribe: boolean;
+  /** The least revision of the policy that the view must be computed on. */
+  revision: number;
+  versions: Record<ChangeLogName, number>;
+}
+
+export function nothing(): Pending {
+  return {
+    updated: new Set(),
+    listed: new Set(),
+    announced: new Set(),
+    policy: false,
+    all: false,
+    missed: false,
+    resubscribe: false,
+    revision: 0,
+    versions: { definitions: 0, content: 0 },
+  };
+}
+
+export function later(a: Versions, b: Versions): Record<ChangeLogName, number> {
+  return { definitions: Math.max(a.definitions, b.definitions), content: Math.max(a.content, b.content) };
+}
+
+/** What could not be told, with what came since. */
+export function merged(a: Pending, b: Pending): Pending {
+  return {
+    updated: new Set([...a.updated, ...b.updated]),
+    listed: new Set([...a.listed, ...b.listed]),
+    announced: new Set([...a.announced, ...b.announced]),
+    policy: a.policy || b.policy,
+    all: a.all || b.all,
+    missed: a.missed || b.missed,
+    resubscribe: a.resubscribe || b.resubscribe,
+    revision: Math.max(a.revision, b.revision),
+    versions: later(a.versions, b.versions),
+  };
+}
