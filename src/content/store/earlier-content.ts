@@ -33,6 +33,9 @@ const SHAPES: Readonly<Record<EarlierPart, PartShape>> = {
 const TABLES = ["resource_text", "resource_tags", "copies", "garbage", "collected", "resources"] as const;
 const DROPPED_AT_ONCE = 500;
 
+/** Where a page ends; null: before the first, or after the last. */
+export type Place = string | number | null;
+
 export interface Handover {
   /** Whether there are rows to be handed over. */
   readonly holds: boolean;
@@ -43,11 +46,8 @@ export interface Handover {
 
 export interface EarlierMethods {
   handOver(): Handover;
-  /** Rows after the place `after`; `next`: the place of the next page, null: there is none. */
-  page(
-    part: EarlierPart,
-    after: string | number,
-  ): { readonly rows: readonly EarlierRow[]; readonly next: string | number | null };
+  /** Rows after the place `after`, null: the first; `next`: the place of the next page, null: there is none. */
+  page(part: EarlierPart, after: Place): { readonly rows: readonly EarlierRow[]; readonly next: Place };
   /** Deletes some of what was handed over; whether nothing is left. */
   drop(): boolean;
   /** Deletes at most `limit` bodies of rows that were never handed over, as part of the tenant's end. */
@@ -72,8 +72,9 @@ function methodsOf(host: TenantHost): EarlierMethods {
       const { by, limit, where = "" } = SHAPES[part];
       if (!has(part)) return { rows: [], next: null };
       const query = `SELECT * FROM ${part} WHERE ${where}${by} > ? ORDER BY ${by} LIMIT ${limit}`;
-      const rows = sql.exec<Record<string, SqlStorageValue>>(query, after).toArray();
-      return { rows, next: rows.length < limit ? null : (rows.at(-1)?.[by] as string | number) };
+      // A number is below every text, and the other way round no row would be found.
+      const rows = sql.exec<Record<string, SqlStorageValue>>(query, after ?? (by === "hash" ? "" : 0)).toArray();
+      return { rows, next: rows.length < limit ? null : (rows.at(-1)?.[by] as Place) };
     },
     drop: () => host.transaction(() => dropSome(sql, has)),
     purge: async (limit) => ({ done: !has("resources") || (await purgeKnown(host, limit)) === 0 }),

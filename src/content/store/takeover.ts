@@ -11,6 +11,7 @@ import {
   earlierContent,
   type EarlierMethods,
   type EarlierPart,
+  type Place,
   type EarlierRow,
 } from "./earlier-content.ts";
 import { indexTexts } from "./earlier-texts.ts";
@@ -35,13 +36,13 @@ interface Held {
   [column: string]: SqlStorageValue;
   created: string;
   phase: Phase;
-  after: string | number;
+  after: Place;
 }
 
 export const takeoverTables: Tables<TakeoverMethods> = {
   name: "takeover",
   migrations: [
-    "CREATE TABLE takeover (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, phase TEXT NOT NULL, after NOT NULL)",
+    "CREATE TABLE takeover (one INTEGER PRIMARY KEY CHECK (one = 1), created TEXT NOT NULL, phase TEXT NOT NULL, after)",
   ],
   open: (host) => {
     const takeover = new Takeover(host);
@@ -100,7 +101,7 @@ class Takeover {
 
   async #begin(created: Incarnation): Promise<void> {
     const begun = await authorityOf(this.#host, created).handOver();
-    const held: Held = { created, phase: begun.holds ? "resources" : "done", after: "" };
+    const held: Held = { created, phase: begun.holds ? "resources" : "done", after: null };
     const { sql } = this.#host;
     this.#host.transaction(() => {
       setChangeFact(sql, "base", begun.version);
@@ -138,7 +139,7 @@ class Takeover {
     if (phase === "done") return;
     const { rows, next, part } = await this.#fetch(held, phase);
     const { sql } = this.#host;
-    const at: Held = next === null ? { ...held, phase: after(phase), after: "" } : { ...held, after: next };
+    const at: Held = next === null ? { ...held, phase: after(phase), after: null } : { ...held, after: next };
     this.#host.transaction(() => {
       // The tenant may have ended while rows were on their way.
       if (keptFor(sql) !== held.created) throw new Error("the tenant has ended");
@@ -149,17 +150,18 @@ class Takeover {
   }
 
   async #fetch({ created, after: from }: Held, phase: Exclude<Phase, "done">): Promise<Fetched> {
-    const done = { rows: [], next: null };
-    if (phase === "texts") return (await indexTexts(this.#host)) ? done : { ...done, next: from };
-    if (phase === "dropping") return (await authorityOf(this.#host, created).drop()) ? done : { ...done, next: from };
-    return { ...(await authorityOf(this.#host, created).page(phase, from)), part: phase };
+    const authority = authorityOf(this.#host, created);
+    const nowhere = (isOver: boolean): Fetched => ({ rows: [], next: isOver ? null : 0 });
+    if (phase === "texts") return nowhere(await indexTexts(this.#host));
+    if (phase === "dropping") return nowhere(await authority.drop());
+    return { ...(await authority.page(phase, from)), part: phase };
   }
 }
 
 interface Fetched {
   readonly rows: readonly EarlierRow[];
   /** null: the phase is over. */
-  readonly next: string | number | null;
+  readonly next: Place;
   readonly part?: EarlierPart;
 }
 
