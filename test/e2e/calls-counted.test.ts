@@ -118,13 +118,20 @@ describe("a stored resource", () => {
     await send(one, { tenant }, "tools/call", { name: "lab_write", arguments: { uri, text: "Counted." } });
   });
 
-  test("is listed with one call to the authority", async () => {
+  test("is searched with one call, and none to the authority", async () => {
+    const search = ["tools/call", { name: "search", arguments: { query: "counted" } }] as const;
+    for (let times = 0; times < 3; times += 1) {
+      expect(await callsOf({ tenant }, search)).toEqual(["CONTENT content.search"]);
+    }
+  });
+
+  test("is listed with one call, and none to the authority", async () => {
     for (let times = 0; times < 3; times += 1) {
       expect(await callsOf({ tenant }, ["resources/list"])).toEqual(["CONTENT content.list"]);
     }
   });
 
-  test("is read with one call to the authority, and its body once from KV", async () => {
+  test("is read with one call, none of them to the authority, and its body once from KV", async () => {
     expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get", "BODIES get"]);
     for (let times = 0; times < 3; times += 1) {
       expect(await callsOf({ tenant }, ["resources/read", { uri }])).toEqual(["CONTENT content.get"]);

@@ -76,7 +76,7 @@ test("no object is called or woken while every stream does nothing but keep its 
 });
 
 test.each(STREAM_KINDS)(
-  `the next change wakes its tenant and its hub, and reaches all ${STREAMS} $kind`,
+  `the next change wakes its tenant, its content and its hub, and reaches all ${STREAMS} $kind`,
   async ({ kind }) => {
     const group = groups.get(kind) as Group;
     expect(group.streams).toHaveLength(STREAMS);
@@ -84,6 +84,6 @@ test.each(STREAM_KINDS)(
     await change(group);
     await group.told;
     // They were not awake before, and no session was needed.
-    expect((await workers.one.lives()).toSorted()).toEqual(["HUBS", "TENANTS"]);
+    expect((await workers.one.lives()).toSorted()).toEqual(["CONTENT", "HUBS", "TENANTS"]);
   },
 );

@@ -1,0 +1,145 @@
+// The object that keeps a tenant's content: for whom it answers, that nobody waits for it who need not, and that an edit
+// reaches the audit log whatever fails on the way.
+
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { earlierContent } from "../../../src/content/store/earlier-content.ts";
+import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
+import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { putOf } from "../../support/worker/resources.ts";
+import { anyTenant, contentStub, freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const LEASE = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: null };
+
+/** A tenant that is made now, as the directory enters it. */
+async function born({ id, stub }: FreshTenant = freshTenant()) {
+  const created = newIncarnation(Date.now());
+  const policy = remote(stub, policyTables);
+  await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
+  const content = remote(contentStub(id, created), contentTables);
+  return { id, created, policy, content, object: env.CONTENT.getByName(keptUnder(id, created)) };
+}
+
+const refusal = (key: string) => expect.objectContaining({ key }) as Error;
+const editOf = (uri: string, ifAbsent = false) => putOf(uri, {}, { edit: { actor: "ann", ifMatch: null, ifAbsent } });
+
+describe("for whom it answers", () => {
+  it("is the tenant that was made then: before it, after it and beside it nothing is stored", async () => {
+    const tenant = freshTenant();
+    const early = newIncarnation(Date.now());
+    const store = (created: Incarnation) => remote(contentStub(tenant.id, created), contentTables).put(putOf("note:a"));
+    await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
+    const one = await born(tenant);
+    await one.content.put(putOf("note:a"));
+    await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
+    await one.policy.close(one.created);
+    await one.content.close(one.created);
+    await expect(store(one.created)).rejects.toThrow(refusal("unknownTenant"));
+    await one.content.erase();
+    await one.policy.erase();
+    const two = await born(tenant);
+    await expect(store(one.created)).rejects.toThrow(refusal("unknownTenant"));
+    expect(await two.content.usage()).toEqual({ resources: 0, bytes: 0 });
+  });
+
+  it("is one that nobody had heard of a moment ago", async () => {
+    const tenant = freshTenant();
+    const created = newIncarnation(Date.now());
+    const content = remote(contentStub(tenant.id, created), contentTables);
+    await expect(content.usage()).rejects.toThrow(refusal("unknownTenant"));
+    const policy = remote(tenant.stub, policyTables);
+    await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
+    expect(await content.usage()).toEqual({ resources: 0, bytes: 0 });
+  });
+});
+
+describe("the authority", () => {
+  it("is asked once for all that is read, listed, searched and written, and after an eviction not again", async () => {
+    const tenant = freshTenant();
+    const calls: string[] = [];
+    await runInDurableObject(tenant.object, (instance: object) => {
+      const shared = Object.getPrototypeOf(instance) as { run: (...call: unknown[]) => unknown };
+      const { run } = shared;
+      shared.run = function (this: object, ...call) {
+        if (this === instance && call[0] !== "policy") calls.push(`${String(call[0])}.${String(call[1])}`);
+        return run.apply(this, call);
+      };
+    });
+    const { content, object } = await born(tenant);
+    for (const uri of ["note:a", "note:b"]) await content.put(putOf(uri, {}, { searchText: "apple" }));
+    await evictDurableObject(object);
+    expect(await content.search({ match: "apple", prefix: "", limit: 5 })).toHaveLength(2);
+    await content.list({ prefix: "", tag: null, after: null, limit: 5 });
+    await content.get("note:a");
+    await content.remove("note:a");
+    expect(calls).toEqual(["earlier-content.handOver"]);
+  });
+
+  it("grants leases and withdraws rights while the content can do nothing else", async () => {
+    const { content, policy, object } = await born();
+    await content.put(putOf("note:a", {}, { searchText: "apple" }));
+    const world = { isBusy: false, mayGoOn: false };
+    const busy = runInDurableObject(object, (_instance, state) =>
+      state.blockConcurrencyWhile(async () => {
+        world.isBusy = true;
+        while (!world.mayGoOn) await scheduler.wait(5);
+      }),
+    );
+    await expect.poll(() => world.isBusy).toBe(true);
+    let isFound = false;
+    const found = content.search({ match: "apple", prefix: "", limit: 5 }).then((rows) => {
+      isFound = true;
+      return rows;
+    });
+    expect(await policy.lease(LEASE)).toMatchObject({ state: "granted" });
+    expect(await policy.suspend({ kind: "tenant", name: "", note: "n" }, ANN)).toMatchObject({ state: "written" });
+    expect(isFound).toBe(false);
+    world.mayGoOn = true;
+    expect(await found).toHaveLength(1);
+    await busy;
+  });
+});
+
+describe("an operator's edit", () => {
+  const audited = async (policy: Awaited<ReturnType<typeof born>>["policy"]) =>
+    (await policy.audit({ before: null, limit: 100 })).map(({ actor, action, target }) => [actor, action, target]);
+
+  it("is answered before its entry is in the log, and has it there once, in order and with its own time", async () => {
+    const { id, created, content, policy, object } = await born();
+    const before = Date.now();
+    await content.put(editOf("note:a"));
+    await content.put(editOf("note:b"));
+    await content.removeAs("note:a", { actor: "bob", ifMatch: null });
+    const after = Date.now();
+    expect(await audited(policy)).toEqual([["ann", "create", "tenant"]]);
+    expect(await runDurableObjectAlarm(object)).toBe(true);
+    const outbox = remote(contentStub(id, created), editOutbox);
+    await Promise.all([outbox.deliver(), outbox.deliver()]);
+    expect(await audited(policy)).toEqual([
+      ["bob", "resource.delete", "resource note:a"],
+      ["ann", "resource.create", "resource note:b"],
+      ["ann", "resource.create", "resource note:a"],
+      ["ann", "create", "tenant"],
+    ]);
+    const [{ at } = { at: "" }] = await policy.audit({ before: null, limit: 1 });
+    expect(Date.parse(at)).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(at)).toBeLessThanOrEqual(after);
+  });
+
+  it("is in the log once, though the answer of the authority was lost", async () => {
+    const { id, created, content, policy, object } = await born();
+    await content.put(editOf("note:a"));
+    const entries = await runInDurableObject(object, (_instance, { storage }) =>
+      storage.sql.exec("SELECT * FROM edits").toArray(),
+    );
+    const recorder = remote(anyTenant(id), earlierContent);
+    await recorder.record(entries as never);
+    await remote(contentStub(id, created), editOutbox).deliver();
+    expect(await audited(policy)).toHaveLength(2);
+  });
+});
