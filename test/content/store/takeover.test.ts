@@ -14,7 +14,7 @@ import { earlierContent } from "../../../src/content/store/earlier-content.ts";
 import {
   contentSideOf,
   contentStub,
-  EARLIER,
+  MADE_BEFORE,
   freshTenant,
   inside,
   onBench,
@@ -28,7 +28,13 @@ const textOf = (at: number) => `text of ${at} word${at}`;
 async function earlier(count: number): Promise<FreshTenant> {
   const tenant = freshTenant();
   const actor = { name: "ann" };
-  await remote(tenant.stub, policyTables).create({ created: EARLIER, own: {}, effective: {}, actor, action: "create" });
+  await remote(tenant.stub, policyTables).create({
+    created: MADE_BEFORE,
+    own: {},
+    effective: {},
+    actor,
+    action: "create",
+  });
   const puts = await Promise.all(
     Array.from({ length: count }, async (_none, at) => {
       const bytes = new TextEncoder().encode(textOf(at));
@@ -207,9 +213,9 @@ describe("content of an earlier release", () => {
     for (const touch of [async () => {}, (tenant: FreshTenant) => contentOf(tenant).usage()]) {
       const tenant = await earlier(COUNT);
       await touch(tenant);
-      await remote(tenant.stub, policyTables).close(EARLIER);
-      const content = remote(contentStub(tenant.id, EARLIER), contentTables);
-      await content.close(EARLIER);
+      await remote(tenant.stub, policyTables).close(MADE_BEFORE);
+      const content = remote(contentStub(tenant.id, MADE_BEFORE), contentTables);
+      await content.close(MADE_BEFORE);
       const earlierRows = remote(tenant.stub, earlierContent);
       while (!(await earlierRows.purge(7)).done);
       while (!(await content.purge(7)).done);

@@ -40,11 +40,8 @@ export function tenantOf(id: string): FreshTenant {
 /** The same, looked at from the object that keeps its content. */
 export function contentSideOf(tenant: FreshTenant): FreshTenant {
   const object = tenant.contentObject as unknown as FreshTenant["object"];
-  return { ...tenant, object, stub: tenant.content, meant: EARLIER };
+  return { ...tenant, object, stub: tenant.content, meant: MADE_BEFORE };
 }
-
-/** When release 0.1.0 made a tenant: its content is in an object, and under keys, that have its id alone. */
-export const EARLIER: Incarnation = "2026-11-21T12:00:00.000Z";
 
 export function contentStub(id: string, incarnation: Incarnation): TenantStub {
   return contentStubOf(env, { id, placement: ANYWHERE, incarnation });
@@ -57,7 +54,7 @@ function contentOfAny(id: string): TenantStub {
     run: async (...call) => {
       if (created === undefined) {
         const policy = remote(anyTenant(id), policyTables);
-        const birth = { created: EARLIER, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
+        const birth = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "test" }, action: "create" };
         await policy.create(birth);
         created = (await policy.incarnation(false)) ?? "";
       }

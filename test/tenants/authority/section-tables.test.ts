@@ -91,8 +91,8 @@ describe("a section", () => {
   });
 
   it("of a tenant that is not there is refused", async () => {
-    const { id, object } = freshTenant();
-    const never = { id, object, stub: oneTenant(id, MADE_BEFORE) };
+    const tenant = freshTenant();
+    const never = { ...tenant, stub: oneTenant(tenant.id, MADE_BEFORE) };
     await expect(write(never, "s", bytes(1))).rejects.toThrow("unknownTenant");
     expect(await inKv(never)).toBe(0);
   });

@@ -6,7 +6,7 @@ import { endedSince, endedTables } from "../../../src/tenants/authority/ended-ta
 import { onBench } from "../../support/worker/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
-const EARLIER = NOW - 1000;
+const MADE_BEFORE = NOW - 1000;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
@@ -24,23 +24,23 @@ function told(nonces: readonly string[], since = 0, cursor = 1): EndedSessions {
 describe("a session", () => {
   it("has ended when a lease said so, and goes on when it did not", () => {
     const sessions = told(["a"]);
-    expect([sessions.hasEnded("a", EARLIER), sessions.hasEnded("b", EARLIER)]).toEqual([true, false]);
+    expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([true, false]);
     expect(sessions.cursor).toBe(1);
   });
 
   it("has ended from the moment on in which its client ended it here", () => {
     const sessions = told([]);
     sessions.end("a");
-    expect(sessions.hasEnded("a", EARLIER)).toBe(true);
+    expect(sessions.hasEnded("a", MADE_BEFORE)).toBe(true);
   });
 
   it("is asked about when it is older than what is known, once", () => {
     const sessions = told([], NOW - 500);
     expect(sessions.hasEnded("young", NOW + 501)).toBe(false);
-    expect([sessions.hasEnded("a", EARLIER), sessions.hasEnded("b", EARLIER)]).toEqual([undefined, undefined]);
+    expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([undefined, undefined]);
     sessions.settle("a", false);
     sessions.settle("b", true);
-    expect([sessions.hasEnded("a", EARLIER), sessions.hasEnded("b", EARLIER)]).toEqual([false, true]);
+    expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([false, true]);
   });
 
   it("that was said to go on has ended when a later lease or its client says so", () => {
@@ -48,14 +48,14 @@ describe("a session", () => {
     for (const nonce of ["a", "b"]) sessions.settle(nonce, false);
     sessions.learn({ cursor: 2, nonces: ["a"], since: 0 });
     sessions.end("b");
-    expect([sessions.hasEnded("a", EARLIER), sessions.hasEnded("b", EARLIER)]).toEqual([true, true]);
+    expect([sessions.hasEnded("a", MADE_BEFORE), sessions.hasEnded("b", MADE_BEFORE)]).toEqual([true, true]);
   });
 
   it("that was said to go on is asked about again after a lease that could not say everything", () => {
     const sessions = told([], NOW - 500);
     sessions.settle("a", false);
     sessions.learn({ cursor: 5000, nonces: ["x"], since: NOW });
-    expect(sessions.hasEnded("a", EARLIER)).toBeUndefined();
+    expect(sessions.hasEnded("a", MADE_BEFORE)).toBeUndefined();
   });
 });
 
@@ -68,10 +68,10 @@ describe("what is known", () => {
     }
     for (let at = 0; at < 6000; at += 1) {
       // Each session began before it ended.
-      expect(sessions.hasEnded(`n${at}`, EARLIER)).not.toBe(false);
+      expect(sessions.hasEnded(`n${at}`, MADE_BEFORE)).not.toBe(false);
     }
-    expect(sessions.hasEnded("n0", EARLIER)).toBeUndefined();
-    expect(sessions.hasEnded("n5999", EARLIER)).toBe(true);
+    expect(sessions.hasEnded("n0", MADE_BEFORE)).toBeUndefined();
+    expect(sessions.hasEnded("n5999", MADE_BEFORE)).toBe(true);
     expect(sessions.hasEnded("new", NOW + 6000)).toBe(false);
   });
 
@@ -82,7 +82,7 @@ describe("what is known", () => {
       sessions.settle(`alive${at}`, false);
     }
     expect(sessions.bytes).toBeLessThanOrEqual(10_000 * 120);
-    expect(sessions.hasEnded("alive11999", EARLIER)).toBe(false);
+    expect(sessions.hasEnded("alive11999", MADE_BEFORE)).toBe(false);
   });
 
   it("never takes a session to go on that the authority knows to have ended, whatever lease it missed", async () => {
