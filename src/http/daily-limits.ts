@@ -19,19 +19,18 @@ export function limitDaily(entered: Entered, caller: DailyCaller): Met | undefin
 }
 
 function authorityOf(entered: Entered): DailyAuthority {
-  const { created } = entered.snapshot;
   const whoOf = async (who: string) => (who === "" ? who : entered.visit.ownerOf(entered.principal.id));
   return {
     share: async (wants) => {
       const stored: Want[] = await Promise.all(wants.map(async (want) => ({ ...want, who: await whoOf(want.who) })));
       try {
-        return await remote(entered.stub(), limitTables).share(created, stored);
+        return await remote(entered.stub(), limitTables).share(stored);
       } catch (error) {
+        if (error instanceof AppError) throw error;
         throw new AppError("unavailable", { retryAfter: RETRY_S, cause: error });
       }
     },
-    giveBack: async (day, who, count) =>
-      remote(entered.stub(), limitTables).giveBack(created, day, await whoOf(who), count),
+    giveBack: async (day, who, count) => remote(entered.stub(), limitTables).giveBack(day, await whoOf(who), count),
     later: (work) => {
       entered.waitUntil(
         work().catch((error: unknown) => {
@@ -58,7 +57,7 @@ export function noteMet(entered: Entered, { name, most }: Pick<Met, "name" | "mo
   const record = { name, most, who: entered.principal.id };
   entered.waitUntil(
     remote(entered.stub(), limitTables)
-      .noteMet(created, record)
+      .noteMet(record)
       .catch((error: unknown) => {
         entered.onError(error);
       }),

@@ -42,11 +42,10 @@ export interface LimitUse {
 }
 
 export interface LimitMethods {
-  /** `created`: of which tenant of this name. */
-  share(created: string, wants: readonly Want[]): Given;
-  /** What an isolate got today and did not use. */
-  giveBack(created: string, day: string, who: string, count: number): void;
-  noteMet(created: string, met: MetRecord): void;
+  share(wants: readonly Want[]): Given;
+  /** What an isolate got of this day and did not use. */
+  giveBack(day: string, who: string, count: number): void;
+  noteMet(met: MetRecord): void;
   use(): LimitUse;
 }
 
@@ -88,19 +87,16 @@ function methodsOf(host: TenantHost): LimitMethods {
     return given;
   };
   return {
-    share: (created, wants) =>
+    share: (wants) =>
       host.transaction(() => {
         const day = dayOf(host.now());
-        const isOurs = host.created() === created;
-        return { day, counts: wants.map((want) => (isOurs ? give(want, day) : 0)) };
+        return { day, counts: wants.map((want) => give(want, day)) };
       }),
-    giveBack: (created, day, who, count) => {
-      if (host.created() !== created) return;
+    giveBack: (day, who, count) => {
       sql.exec("UPDATE daily_calls SET used = max(0, used - ?) WHERE who = ? AND day = ?", count, who, day);
     },
-    noteMet: (created, { name, most, who }) => {
+    noteMet: ({ name, most, who }) => {
       host.transaction(() => {
-        if (host.created() !== created) return;
         const at = new Date(host.now()).toISOString();
         const last = sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
         if (last?.at.slice(0, HOUR) === at.slice(0, HOUR)) return;

@@ -10,7 +10,7 @@ import { META } from "../meta.ts";
 import { parseUri } from "../uri.ts";
 import { invalid, isFailure, readString } from "./params.ts";
 
-const MAX_LISTENED_URIS = 1000;
+export const MAX_LISTENED_URIS = 1000;
 /** In all URIs of one stream together: an isolate that serves other tenants too holds them while the stream is open. */
 const MAX_LISTENED_CHARACTERS = 131_072;
 
