@@ -38,6 +38,8 @@ export type {
   Root,
   SampleOptions,
 } from "./calls/context.ts";
+export { OutboundError, type OutboundRule } from "./outbound/outbound-error.ts";
+export type { OutboundInit } from "./outbound/outbound-door.ts";
 export type { CallEnd, CallEvent, CallHost, Hooks } from "./calls/call-host.ts";
 export type { Question } from "./calls/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";

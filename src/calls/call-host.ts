@@ -52,6 +52,8 @@ export interface CallHost {
   readonly env: unknown;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
+  /** How many Workers of ours the request went through that this is done for. */
+  readonly hops: number;
   /** The tenant's stored resources, as far as the view sees them. */
   resources(): ResourceStore;
   /** The tenant's own secret; undefined when it has none of this name. */

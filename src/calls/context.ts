@@ -4,6 +4,8 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Call } from "../protocol/call.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { OutboundDoor, type OutboundInit, type OutboundVars } from "../outbound/outbound-door.ts";
+import { resolverAt } from "../outbound/resolve.ts";
 import { secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
 import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../protocol/meta.ts";
 import { given } from "../protocol/members.ts";
@@ -62,6 +64,7 @@ export class Context {
   readonly #interview: Interview;
   readonly #name: string;
   #store: ResourceStore | undefined;
+  #door: OutboundDoor | undefined;
   #abort: AbortController | undefined;
   #abortReason: unknown;
   #progress = Number.NEGATIVE_INFINITY;
@@ -113,9 +116,25 @@ export class Context {
     return (this.#store ??= this.#host.resources());
   }
 
-  /** As the global `fetch`, ended by `signal` unless `init` has a signal of its own. */
-  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-    return fetch(input, { signal: this.signal, ...init });
+  /**
+   * As the global `fetch`, ended by `signal` unless `init` has a signal of its own, for URLs that may come from anybody:
+   * https to public addresses, looked at again at every redirect. Rejects with an OutboundError for what is refused.
+   */
+  fetch(input: RequestInfo | URL, init?: OutboundInit): Promise<Response> {
+    this.#door ??= this.#openDoor();
+    return this.#door.fetch(input, init);
+  }
+
+  #openDoor(): OutboundDoor {
+    const { env, tenant, hops } = this.#host;
+    const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "", OUTBOUND_RESOLVER } = env as OutboundVars;
+    const allow = `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
+    return new OutboundDoor({ tenant, hops, signal: () => this.signal, allow, resolve: resolverAt(OUTBOUND_RESOLVER) });
+  }
+
+  /** For the server: the handler has ended. */
+  close(): void {
+    this.#door?.close();
   }
 
   /** Aborts when the call is cancelled, when its time is over, and when this run of it ends at a question. */

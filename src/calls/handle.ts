@@ -60,7 +60,12 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   if (ctx.unsent) await ctx.unsent;
   const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
-  if (ended.kind === "cancelled" || ended.kind === "timedOut") host.waitUntil(Promise.resolve(working).catch(() => {}));
+  const close = () => {
+    ctx.close();
+  };
+  if (ended.kind === "cancelled" || ended.kind === "timedOut") {
+    host.waitUntil(Promise.resolve(working).then(close, close));
+  } else close();
   // A run of era 2025 that was left is not the end of its call: another run brings that.
   const isLeft = ended.kind === "suspended" && outcome.kind !== "inputRequired";
   if (!isLeft) report(event, endOf(ended, outcome), host);

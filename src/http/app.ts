@@ -6,6 +6,7 @@ import { credentialOf, memoOf, type Credential } from "../auth/credential.ts";
 import { hostAllowed, originAllowed } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Bindings, Deployment, FeatureRoutes } from "../deployment/deployment.ts";
+import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -109,6 +110,11 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   // 1. Hosts, before anything is looked at.
   if (!hostAllowed(request.headers.get("host"), env)) return respondFailure(era, undefined, failure("forbiddenHost"));
   if (!address) return respondUnknown(deployment, request);
+  // A tool that calls our own URLs may call itself.
+  if (hopsOf(request.headers) > MOST_HOPS) {
+    const circle = `Refused: the request went through ${MOST_HOPS} Workers, which looks like a circle of tools`;
+    return respondFailure(era, undefined, failure("invalidRequest", circle));
+  }
   const origin = request.headers.get("origin");
   const isPreflight = request.method === "OPTIONS";
   if (isPreflight && originAllowed(origin, env)) return preflightOf(request);

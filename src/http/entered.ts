@@ -11,6 +11,7 @@ import { resourcesUnder } from "../content/store/view-store.ts";
 import type { LimitsInForce } from "../limits/limit-table.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
+import { hopsOf } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
@@ -91,6 +92,9 @@ export class Entered implements CallHost, SessionCaller {
   }
   get profile(): string | null {
     return this.visit.knock.profile;
+  }
+  get hops(): number {
+    return hopsOf(this.visit.request.headers);
   }
   get credential(): Visit["knock"]["credential"] {
     return this.visit.knock.credential;

@@ -8,6 +8,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
 import { addressOf, storedAddress } from "../limits/address.ts";
 import { limitsInForce } from "../limits/limit-table.ts";
+import type { OutboundVars } from "../outbound/outbound-door.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/doors.ts";
@@ -24,7 +25,7 @@ export interface LimitEnv {
 }
 
 /** What a Worker must bind; see wrangler.toml. A feature may want more. */
-export interface Env extends OriginVars, HostEnv, StreamEnv, SecretsKeyEnv, LimitEnv, ContentEnv {
+export interface Env extends OriginVars, HostEnv, OutboundVars, StreamEnv, SecretsKeyEnv, LimitEnv, ContentEnv {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
   /** Bytes; 4 MiB when unset. */

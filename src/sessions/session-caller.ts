@@ -17,6 +17,8 @@ export interface SessionCaller {
   readonly profile: string | null;
   readonly principal: Principal;
   readonly credential: Credential;
+  /** How many Workers of ours the request went through. */
+  readonly hops: number;
   readonly ring: KeyRing;
   readonly ended: EndedSessions;
   readonly doors: Doors;

@@ -27,6 +27,8 @@ export interface CallRecord {
   /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
   readonly principal: string;
+  /** Absent in what release 0.1.0 stored. */
+  readonly hops?: number;
   readonly revision: Revision;
   readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires">;
   readonly call: Pick<Call, "id" | "method" | "params">;
@@ -99,7 +101,7 @@ const LOST_FOR_GOOD =
   "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
 
 async function describe(
-  { mount, tenant, created, profile, credential, principal }: SessionCaller,
+  { mount, tenant, created, profile, credential, principal, hops }: SessionCaller,
   { call, session, repeatable }: SessionCall,
 ): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
   const { id, method, params } = call;
@@ -111,6 +113,7 @@ async function describe(
     profile,
     keyHash: await keyHashOf(credential),
     principal: principal.id,
+    hops,
     revision: session.dialect.revision,
     session: { unofficial, capabilities, nonce, expires },
     call: { id, method, params },

@@ -12,6 +12,7 @@ const RANKS = [
   "protocol",
   "mcp-client",
   "telemetry",
+  "outbound",
   "auth",
   "tenants",
   "limits",

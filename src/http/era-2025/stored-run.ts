@@ -4,6 +4,7 @@
 import type { Credential } from "../../auth/credential.ts";
 import { NO_CREDENTIAL } from "../../auth/credential.ts";
 import type { Call } from "../../protocol/call.ts";
+import { HOPS } from "../../outbound/hops.ts";
 import { encodeFailure } from "../../protocol/dispatch.ts";
 import { DIALECTS } from "../../protocol/era.ts";
 import { failure } from "../../protocol/errors.ts";
@@ -38,6 +39,8 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
   if (!stored) return;
   const record = JSON.parse(stored.record) as CallRecord;
   const deployment = mountedAt(record.mount);
+  // The request that began the call is gone, and a circle of tools must not begin to count anew.
+  invocation.request.headers.set(HOPS, String(record.hops ?? 0));
   const entered = deployment
     ? await enterPatiently(await visitOf(deployment, invocation, record))
     : failure("unknownTenant");

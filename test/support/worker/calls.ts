@@ -59,6 +59,7 @@ export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHo
     profile: null,
     principal: ANONYMOUS,
     env,
+    hops: 0,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: () => undefined,

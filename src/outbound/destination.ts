@@ -1,0 +1,52 @@
+// Owns where requests may go that somebody outside can steer: by the URL itself, in every notation, and by what its name
+// stands for. To be asked where a URL is written, and again before each request. An operator's exceptions pass.
+
+import { isPublicAddress, isPublicAnswer } from "./public-address.ts";
+import type { OutboundRule } from "./outbound-error.ts";
+import type { Resolve } from "./resolve.ts";
+
+/** Names that lead inside a network, or nowhere, wherever they end a name; a name of one part always does. */
+const INSIDE =
+  /(^[^.]*|(^|\.)(localhost|localdomain|local|internal|intranet|private|lan|home|corp|svc|consul|onion|alt|test|example|invalid|arpa))$/;
+
+export interface Destinations {
+  /** `OUTBOUND_ALLOW`: `host`, `host:port`, `*.host`, separated by commas; `http://` in front allows that scheme too. */
+  readonly allow: string | undefined;
+  /** undefined: nobody is asked. */
+  readonly resolve: Resolve | undefined;
+}
+
+/** The rule that keeps a request from going there; undefined where it may. Never says what a name stands for. */
+export async function refusalOf(url: URL, { allow = "", resolve }: Destinations): Promise<OutboundRule | undefined> {
+  const written = refusedAsWritten(url, allow);
+  if (written !== undefined || resolve === undefined || isAllowed(url, allow)) return written;
+  const { hostname } = url;
+  if (isPublicAddress(hostname) === true) return undefined;
+  const addresses = await resolve(hostname.replace(/\.$/, ""));
+  if (addresses.length === 0) return "resolution";
+  return addresses.every(isPublicAnswer) ? undefined : "address";
+}
+
+/** The part that needs nobody. `URL` has brought every notation of a host into one before. */
+export function refusedAsWritten(url: URL, allow = ""): OutboundRule | undefined {
+  const { protocol, username, password, hostname, port } = url;
+  if (username || password) return "credentials";
+  if (isAllowed(url, allow)) return undefined;
+  if (protocol !== "https:") return "scheme";
+  if (port && Number(port) < 1024) return "port";
+  const isPublic = isPublicAddress(hostname);
+  if (isPublic === undefined) return INSIDE.test(hostname.replace(/\.$/, "")) ? "name" : undefined;
+  return isPublic ? undefined : "address";
+}
+
+function isAllowed({ protocol, hostname, host }: URL, allow: string): boolean {
+  if (protocol !== "https:" && protocol !== "http:") return false;
+  const name = hostname.replace(/\.$/, "");
+  return allow.split(",").some((entry) => {
+    const allowed = entry.trim().toLowerCase();
+    const wanted = allowed.replace(/^http:\/\//, "");
+    if (wanted === "" || (wanted === allowed && protocol === "http:")) return false;
+    if (wanted.startsWith("*.")) return name.endsWith(wanted.slice(1));
+    return wanted === name || wanted === host;
+  });
+}

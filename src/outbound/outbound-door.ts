@@ -1,0 +1,211 @@
+// Owns the one door by which requests leave that somebody outside can steer: every hop is looked at before it is taken,
+// and what comes back is counted. Refuses to follow the platform's own redirects, which nobody would look at.
+
+import { refusalOf, type Destinations } from "./destination.ts";
+import { HOPS } from "./hops.ts";
+import { OutboundError } from "./outbound-error.ts";
+
+export interface OutboundInit extends RequestInit {
+  /** Headers that another origin must not be sent when the answer leads there, beside those that look like credentials. */
+  readonly sensitiveHeaders?: readonly string[];
+  /** The most bytes that are read of the answer; 8 MiB when absent. */
+  readonly maxBytes?: number;
+}
+
+/** Variables of the Worker that say where its tools may go. */
+export interface OutboundVars {
+  /** See `Destinations`. */
+  readonly OUTBOUND_ALLOW?: string;
+  /** The same, for whoever starts a Worker on a machine of their own: what is allowed there beside it. */
+  readonly OUTBOUND_LOCAL?: string;
+  /** The URL of a resolver that answers `application/dns-json`; `off`: names are not looked up before a request. */
+  readonly OUTBOUND_RESOLVER?: string;
+}
+
+export interface OutboundDoorOptions extends Destinations {
+  /** Whose connections are counted together, in this isolate. */
+  readonly tenant: string;
+  /** How many Workers of ours the request went through that this is done for. */
+  readonly hops: number;
+  /** Ends every request, and the reading of its answer, that has no signal of its own. */
+  readonly signal: () => AbortSignal;
+  readonly fetch?: (request: Request) => Promise<Response>;
+  readonly answerWithinMs?: number;
+}
+
+const MOST_BYTES = 8 * 1024 * 1024;
+const MOST_REDIRECTS = 5;
+const ANSWER_WITHIN_MS = 30_000;
+const MOST_OF_CALL = 32;
+const MOST_OF_TENANT = 128;
+const CREDENTIAL = /auth|cookie|key|secret|session|token/i;
+
+/** Requests under way, answers that are being read among them. */
+const openOf = new Map<string, number>();
+
+/** What the next request is made of. */
+interface Hop {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body: BodyInit | null;
+}
+
+export class OutboundDoor {
+  readonly #options: OutboundDoorOptions;
+  readonly #open = new Set<object>();
+  #isClosed = false;
+
+  constructor(options: OutboundDoorOptions) {
+    this.#options = options;
+  }
+
+  /** As the global `fetch`. Rejects with an OutboundError for what this Worker refuses. */
+  async fetch(input: RequestInfo | URL, init: OutboundInit = {}): Promise<Response> {
+    const { signal, answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
+    const leave = this.#enter();
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      late.abort(new OutboundError("time"));
+    }, answerWithinMs);
+    try {
+      const ends = AbortSignal.any([init.signal ?? signal(), late.signal]);
+      const { response, url, redirected } = await this.#follow(firstHop(input, init), { ...init, signal: ends });
+      const counted = countedBody(response, init.maxBytes ?? MOST_BYTES, leave);
+      return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
+    } catch (error) {
+      leave();
+      throw late.signal.aborted ? late.signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What was not read to its end counts no longer: the call is over. */
+  close(): void {
+    this.#isClosed = true;
+    count(this.#options.tenant, -this.#open.size);
+    this.#open.clear();
+  }
+
+  #enter(): () => void {
+    const { tenant } = this.#options;
+    if (this.#isClosed) throw new OutboundError("over");
+    if (this.#open.size >= MOST_OF_CALL || (openOf.get(tenant) ?? 0) >= MOST_OF_TENANT) {
+      throw new OutboundError("connections");
+    }
+    const one = {};
+    this.#open.add(one);
+    count(tenant, 1);
+    return () => {
+      if (this.#open.delete(one)) count(tenant, -1);
+    };
+  }
+
+  /** https://fetch.spec.whatwg.org/#http-redirect-fetch */
+  async #follow(
+    first: Hop,
+    init: OutboundInit & { readonly signal: AbortSignal },
+  ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
+    const { fetch: send = fetch, hops } = this.#options;
+    for (let hop = first, redirects = 0; ; redirects += 1) {
+      const rule = hop.headers.has("upgrade") ? "upgrade" : await refusalOf(hop.url, this.#options);
+      if (rule !== undefined) throw new OutboundError(rule);
+      const { url, ...request } = hop;
+      request.headers.set(HOPS, String(hops + 1));
+      const response = await send(new Request(url, { ...init, ...request, redirect: "manual" }));
+      const location = response.headers.get("location");
+      const isDone = ![301, 302, 303, 307, 308].includes(response.status) || location === null;
+      if (isDone || init.redirect === "manual") return { response, url: url.href, redirected: redirects > 0 };
+      await response.body?.cancel();
+      if (redirects === MOST_REDIRECTS || init.redirect === "error") throw new OutboundError("redirects");
+      hop = nextHop(hop, { status: response.status, location, sensitive: init.sensitiveHeaders ?? [] });
+    }
+  }
+}
+
+function count(tenant: string, by: number): void {
+  const open = (openOf.get(tenant) ?? 0) + by;
+  if (open > 0) openOf.set(tenant, open);
+  else openOf.delete(tenant);
+}
+
+function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {
+  const request = input instanceof Request ? input : undefined;
+  const url = input instanceof URL ? input.href : input;
+  return {
+    url: parsed(typeof url === "string" ? url : url.url),
+    method: (init.method ?? request?.method ?? "GET").toUpperCase(),
+    headers: new Headers(init.headers ?? request?.headers),
+    body: init.body ?? request?.body ?? null,
+  };
+}
+
+interface Redirect {
+  readonly status: number;
+  readonly location: string;
+  readonly sensitive: readonly string[];
+}
+
+function nextHop({ url, method, headers, body }: Hop, { status, location, sensitive }: Redirect): Hop {
+  const next = parsed(location, url);
+  // A fragment goes along, unless the new place has one of its own.
+  if (!next.hash) next.hash = url.hash;
+  const kept = new Headers(headers);
+  if (next.origin !== url.origin) {
+    for (const [name] of headers) if (CREDENTIAL.test(name)) kept.delete(name);
+    for (const name of sensitive) kept.delete(name);
+  }
+  const isGet = method === "GET" || method === "HEAD";
+  if (status === 303 ? !isGet : status < 303 && method === "POST") {
+    for (const name of ["encoding", "language", "location", "type", "length"]) kept.delete(`content-${name}`);
+    return { url: next, method: "GET", headers: kept, body: null };
+  }
+  if (body instanceof ReadableStream) throw new OutboundError("body");
+  return { url: next, method, headers: kept, body };
+}
+
+function parsed(text: string, base?: URL): URL {
+  if (!URL.canParse(text, base)) throw new OutboundError("url");
+  return new URL(text, base);
+}
+
+/** The same answer, whose body ends in an error where it is too long. `leave` is called once, when it was read. */
+function countedBody(response: Response, most: number, leave: () => void): Response {
+  const { body } = response;
+  const announced = response.headers.has("content-encoding") ? 0 : Number(response.headers.get("content-length"));
+  if (announced > most && body) {
+    void body.cancel();
+    throw new OutboundError("size");
+  }
+  if (!body) {
+    leave();
+    return new Response(null, response);
+  }
+  const reader = body.getReader();
+  let bytes = 0;
+  const counted = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          bytes += value?.byteLength ?? 0;
+          if (bytes > most) throw new OutboundError("size");
+          if (!done) return controller.enqueue(value);
+          leave();
+          controller.close();
+        } catch (error) {
+          leave();
+          controller.error(error);
+          await reader.cancel(error).catch(() => {});
+        }
+      },
+      cancel(reason) {
+        leave();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(counted, response);
+}

@@ -1,0 +1,69 @@
+// Owns asking which addresses a name stands for, by DNS over HTTPS, and how long an answer is kept. A Worker cannot hold
+// an address until it connects: what this refuses is refused early, and the platform refuses again.
+
+/** No address: the name stands for none, or nobody could be asked. Never rejects. */
+export type Resolve = (name: string) => Promise<readonly string[]>;
+
+const PUBLIC_RESOLVER = "https://cloudflare-dns.com/dns-query";
+const WITHIN_MS = 5000;
+const MOST_KEPT = 256;
+/** An answer is kept as long as it says, within these; one of nothing for the least. */
+const LEAST_MS = 10_000;
+const MOST_MS = 300_000;
+
+interface Kept {
+  readonly addresses: readonly string[];
+  readonly until: number;
+}
+
+/** By resolver and name, for the whole isolate; the least recently asked goes first. */
+const kept = new Map<string, Kept>();
+
+/** `resolver`: `OUTBOUND_RESOLVER`, a URL that answers `application/dns-json`, or `off`. */
+export function resolverAt(resolver = PUBLIC_RESOLVER): Resolve | undefined {
+  if (resolver === "off") return undefined;
+  return async (name) => {
+    const key = `${resolver} ${name}`;
+    const now = Date.now();
+    const found = kept.get(key);
+    kept.delete(key);
+    const known = found && now < found.until ? found : await ask(resolver, name, now);
+    kept.set(key, known);
+    for (const [oldest] of kept) {
+      if (kept.size <= MOST_KEPT) break;
+      kept.delete(oldest);
+    }
+    return known.addresses;
+  };
+}
+
+async function ask(resolver: string, name: string, now: number): Promise<Kept> {
+  try {
+    const answers = (await Promise.all(["A", "AAAA"].map((type) => answersOf(resolver, name, type)))).flat();
+    const least = Math.min(...answers.map(({ TTL }) => TTL * 1000));
+    const lasts = answers.length === 0 ? LEAST_MS : Math.min(Math.max(least, LEAST_MS), MOST_MS);
+    return { addresses: answers.map(({ data }) => data), until: now + lasts };
+  } catch {
+    // Not kept: it says nothing about the name.
+    return { addresses: [], until: now };
+  }
+}
+
+interface Answer {
+  readonly type: number;
+  readonly TTL: number;
+  readonly data: string;
+}
+
+/** https://developers.cloudflare.com/1.1.1.1/encryption/dns-over-https/make-api-requests/dns-json/ */
+async function answersOf(resolver: string, name: string, type: string): Promise<readonly Answer[]> {
+  const response = await fetch(`${resolver}?name=${encodeURIComponent(name)}&type=${type}`, {
+    headers: { accept: "application/dns-json" },
+    redirect: "manual",
+    signal: AbortSignal.timeout(WITHIN_MS),
+  });
+  if (!response.ok) throw new Error(`the resolver answered ${response.status}`);
+  const { Answer: answers = [] } = await response.json<{ readonly Answer?: readonly Answer[] }>();
+  // Aliases are answers too; their addresses stand beside them.
+  return answers.filter((answer) => answer.type === 1 || answer.type === 28);
+}
