@@ -48,7 +48,7 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
 
 /** In these folders no file names what it stores as another does, nor asks what a fresh runtime holds: one workerd serves all. */
 const SHARING = [
-  "test/{auth,calls,deployment,sessions}/**/*.test.ts",
+  "test/{auth,calls,deployment,outbound,sessions}/**/*.test.ts",
   "test/content/{define,serve}/**/*.test.ts",
   "test/tenants/document/**/*.test.ts",
 ];

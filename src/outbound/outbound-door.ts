@@ -149,8 +149,6 @@ interface Redirect {
 
 function nextHop({ url, method, headers, body }: Hop, { status, location, sensitive }: Redirect): Hop {
   const next = parsed(location, url);
-  // A fragment goes along, unless the new place has one of its own.
-  if (!next.hash) next.hash = url.hash;
   const kept = new Headers(headers);
   if (next.origin !== url.origin) {
     for (const [name] of headers) if (CREDENTIAL.test(name)) kept.delete(name);
@@ -167,7 +165,9 @@ function nextHop({ url, method, headers, body }: Hop, { status, location, sensit
 
 function parsed(text: string, base?: URL): URL {
   if (!URL.canParse(text, base)) throw new OutboundError("url");
-  return new URL(text, base);
+  const url = new URL(text, base);
+  url.hash = "";
+  return url;
 }
 
 /** The same answer, whose body ends in an error where it is too long. `leave` is called once, when it was read. */

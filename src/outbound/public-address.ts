@@ -21,7 +21,7 @@ export function isPublicAddress(hostname: string): boolean | undefined {
 /** For what a name server answers: any notation that a URL can hold is brought into the one that it has there. */
 export function isPublicAnswer(address: string): boolean {
   const url = `http://${address.includes(":") ? `[${address}]` : address}`;
-  return URL.canParse(url) && isPublicAddress(new URL(url).hostname) === true;
+  return /^[\d.a-f:]+$/i.test(address) && URL.canParse(url) && isPublicAddress(new URL(url).hostname) === true;
 }
 
 function prefixOf(range: string): string {
