@@ -10,7 +10,7 @@ import {
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
-  HOSTS,
+  LOCAL_VARS,
   keepSecretsKey,
   startedAt,
   type Started,
@@ -65,7 +65,7 @@ const child = spawn(
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),
-    HOSTS,
+    ...LOCAL_VARS,
     ...args,
     ...envFiles,
   ],

@@ -9,7 +9,7 @@ export interface OutboundInit extends RequestInit {
   /** Headers that another origin must not be sent when the answer leads there, beside those that look like credentials. */
   readonly sensitiveHeaders?: readonly string[];
   /** The most bytes that are read of the answer; 8 MiB when absent. */
-  readonly maxBytes?: number;
+  readonly maxBytes?: number | undefined;
 }
 
 /** Variables of the Worker that say where its tools may go. */

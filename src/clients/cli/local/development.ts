@@ -30,10 +30,13 @@ export function developmentOptions(port: string, state: string): Record<string, 
 }
 
 /**
- * A variable of the Worker that nobody may override: other hostnames are refused, so that a web page cannot reach the
- * Worker by pointing its own name at this machine.
+ * Variables of the Worker that nobody may override. Other hostnames are refused, so that a web page cannot reach the
+ * Worker by pointing its own name at this machine. Tools may ask what runs beside it: a deployed Worker refuses that.
  */
-export const HOSTS = "--var=HOSTS:localhost,127.0.0.1,[::1]";
+export const LOCAL_VARS: readonly string[] = [
+  "--var=HOSTS:localhost,127.0.0.1,[::1]",
+  "--var=OUTBOUND_LOCAL:http://localhost,http://127.0.0.1,http://[::1]",
+];
 
 /** What a local Worker is told in a file. The token is valid for this start only: a deployed Worker has none like it. */
 export function developmentSecrets(adminToken: string, secretsKey: string): Record<string, string> {

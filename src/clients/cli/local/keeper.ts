@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { developmentOptions, developmentSecrets, ENVIRONMENT, HOSTS, keepSecretsKey } from "./development.ts";
+import { developmentOptions, developmentSecrets, ENVIRONMENT, keepSecretsKey, LOCAL_VARS } from "./development.ts";
 import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "./token-file.ts";
@@ -32,7 +32,7 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     const token = await keepDevelopmentToken(project, port, false);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
-    const args = [...argumentsFor(state, port), HOSTS, ...files];
+    const args = [...argumentsFor(state, port), ...LOCAL_VARS, ...files];
     const child = start(wrangler, args, project);
     if (child.pid !== undefined) lock.share(child.pid);
     for (const said of [child.stdout, child.stderr]) {
