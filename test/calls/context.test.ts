@@ -152,16 +152,21 @@ describe("signal", () => {
   });
 
   it("goes along with what is fetched through ctx, unless the handler brings its own", async () => {
-    const signals: unknown[] = [];
-    const door = vi.spyOn(globalThis, "fetch").mockImplementation(async (_input, init) => {
-      signals.push(init?.signal);
+    const asked: Request[] = [];
+    const door = vi.spyOn(globalThis, "fetch").mockImplementation(async (request) => {
+      asked.push(request as Request);
       return new Response();
     });
-    const { ctx } = contextOf();
-    const { signal } = new AbortController();
+    const { ctx } = contextOf({ host: { env: { OUTBOUND_RESOLVER: "off" } } });
+    const own = new AbortController();
     await ctx.fetch("https://example.com/");
-    await ctx.fetch("https://example.com/", { signal });
+    await ctx.fetch("https://example.com/", { signal: own.signal });
     door.mockRestore();
-    expect(signals).toEqual([ctx.signal, signal]);
+    const ended = () => asked.map(({ signal }) => signal.aborted);
+    expect(ended()).toEqual([false, false]);
+    ctx.abort(new Error("over"));
+    expect(ended()).toEqual([true, false]);
+    own.abort();
+    expect(ended()).toEqual([true, true]);
   });
 });
