@@ -16,6 +16,8 @@ export interface Application {
   readonly origin: string;
   /** The token of this start, as it is printed. */
   readonly adminToken: string;
+  /** npm's process; those that it began are below it. */
+  readonly pid: number | undefined;
   /** Everything it has printed. */
   output(): string;
   /** Ends npm as a process monitor does; settles when no process is left that npm began. */
@@ -56,6 +58,7 @@ export async function startApplication(
   return {
     origin: `http://localhost:${port}`,
     adminToken: /Admin token\s+(\S+)/.exec(output)?.[1] ?? "",
+    pid: child.pid,
     output: () => output,
     stop: async () => {
       child.kill("SIGTERM");

@@ -1,0 +1,96 @@
+// `npm run attack [-- --only NAME] [--url URL --token TOKEN]`: what was found once, tried again on a running `npm start`,
+// by black box. Prints a table; the exit code is 1 where a promise did not hold, or could not be tried.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Application, startApplication } from "../test/support/application.ts";
+import { ATTACKS } from "./attack/all-attacks.ts";
+import { startPeer, type Peer } from "./attack/peer.ts";
+import { tableHead, tableRow, type Attack, type Row } from "./attack/report.ts";
+import { Target } from "./attack/target.ts";
+
+const LANES = 3;
+
+const { values } = parseArgs({
+  options: { url: { type: "string" }, token: { type: "string" }, only: { type: "string", multiple: true } },
+});
+const attacks = ATTACKS.filter(({ name }) => values.only === undefined || values.only.includes(name));
+if (attacks.length === 0) throw new Error(`--only is one of: ${ATTACKS.map(({ name }) => name).join(", ")}`);
+
+const folder = await mkdtemp(join(tmpdir(), "tenantry-attack-"));
+const applications: Application[] = [];
+const begun = performance.now();
+let peer: Peer | undefined;
+try {
+  peer = await startPeer();
+  const target = values.url === undefined ? await startTarget(peer) : givenTarget(values.url, values.token, peer);
+  const rows = await runAll(target);
+  const breaches = rows.filter(({ isBreach }) => isBreach).length;
+  const seconds = Math.round((performance.now() - begun) / 1000);
+  console.log(`\n${rows.length} rows, ${breaches} breaches, ${seconds} s`);
+  process.exitCode = breaches === 0 ? 0 : 1;
+} finally {
+  await Promise.all(applications.map((application) => application.stop().catch(() => application.kill())));
+  await peer?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+}
+
+/** The application, and beside it the Worker of the tests, whose tools ask and fetch. */
+async function startTarget(beside: Peer): Promise<Target> {
+  const start = async (storage: string, more: readonly string[] = []) => {
+    const application = await startApplication(join(folder, storage), undefined, more);
+    applications.push(application);
+    return application;
+  };
+  const [main, lab] = await Promise.all([
+    start("state", ["--var=ADMIN_TOKEN:password"]),
+    start("lab", [
+      "--config=test/fixtures/wrangler.toml",
+      `--var=OUTBOUND_RESOLVER:${beside.resolver}`,
+      "--var=TENANT_HOST:mcp.test",
+    ]),
+  ]);
+  return new Target({
+    ...main,
+    storage: join(folder, "state"),
+    peer: beside,
+    lab: new Target({ ...lab, peer: beside }),
+  });
+}
+
+function givenTarget(url: string, token: string | undefined, beside: Peer): Target {
+  if (token === undefined) throw new Error("--url needs --token, an owner's");
+  return new Target({ origin: new URL(url).origin, adminToken: token, peer: beside });
+}
+
+async function runAll(target: Target): Promise<readonly Row[]> {
+  console.log(tableHead());
+  const rows: Row[] = [];
+  const make = async (attack: Attack) => {
+    const found = await tried(attack, target);
+    for (const row of found) console.log(tableRow(row));
+    rows.push(...found);
+  };
+  // Most of what they do is to wait for leases to end.
+  const together = attacks.filter(({ isAlone }) => isAlone !== true);
+  const lanes = Array.from({ length: LANES }, async () => {
+    for (let next = together.shift(); next; next = together.shift()) await make(next);
+  });
+  await Promise.all(lanes);
+  for (const attack of attacks.filter(({ isAlone }) => isAlone === true)) await make(attack);
+  return rows;
+}
+
+async function tried(attack: Attack, target: Target): Promise<readonly Row[]> {
+  try {
+    return await attack.run(target);
+  } catch (error) {
+    const seen =
+      error instanceof Error
+        ? `${error.message} ${/scripts\/attack\/[\w-]+\.ts:\d+/.exec(error.stack ?? "")?.[0] ?? ""}`
+        : String(error);
+    return [{ finding: attack.name, tried: "the attack could not be made", seen, isBreach: true }];
+  }
+}

@@ -1,0 +1,34 @@
+// Owns which attacks there are. Those that look at times and memory come last, each by itself.
+
+import { brakes, roles } from "./brakes.ts";
+import { crossTenant } from "./cross-tenant.ts";
+import { growingState } from "./growing-state.ts";
+import { headers } from "./headers.ts";
+import { heavyWork } from "./heavy-work.ts";
+import { hiddenThings } from "./hidden-things.ts";
+import { hostileServer } from "./hostile-server.ts";
+import { lateRights } from "./late-rights.ts";
+import { localStart } from "./local-start.ts";
+import { memory } from "./memory.ts";
+import type { Attack } from "./report.ts";
+import { recreated, takenAway } from "./taken-away.ts";
+import { timing } from "./timing.ts";
+import { wayOut } from "./way-out.ts";
+
+export const ATTACKS: readonly Attack[] = [
+  brakes,
+  lateRights,
+  hiddenThings,
+  takenAway,
+  roles,
+  recreated,
+  crossTenant,
+  wayOut,
+  headers,
+  localStart,
+  hostileServer,
+  growingState,
+  timing,
+  heavyWork,
+  memory,
+];

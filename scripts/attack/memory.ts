@@ -1,0 +1,156 @@
+// What unfinished and unread connections hold of the isolate's memory, seen from outside: the resident size of workerd.
+// Only for a target of our own, on Linux.
+
+import { readdirSync, readFileSync } from "node:fs";
+import { request, type ClientRequest } from "node:http";
+import { rowOf, type Attack, type Row } from "./report.ts";
+import { didIt, written, type Target } from "./target.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const STALLED = 40;
+const MOST_MIB = 64;
+const DEADLINE_MS = 31_000;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+export const memory: Attack = {
+  name: "memory",
+  classes: ["small input, large work", "a check before the last wait"],
+  isAlone: true,
+  run: async (target) => {
+    if (target.pid === undefined || process.platform !== "linux") return [];
+    return [await stalledBodies(target, target.pid), await unreadStreams(target, target.pid)];
+  },
+};
+
+async function stalledBodies(target: Target, pid: number): Promise<Row> {
+  const before = residentOf(pid);
+  let ended = 0;
+  const open = Array.from({ length: STALLED }, (_none, at) => {
+    const { headers } = written("tools/list", {});
+    const sent = request(`${target.origin}/mcp/nobody-${at}`, {
+      method: "POST",
+      headers: { ...headers, "content-length": 4 * MEBIBYTE },
+    });
+    sent.on("error", () => (ended += 1));
+    sent.on("response", (response) => {
+      ended += 1;
+      response.resume();
+    });
+    sent.write(Buffer.alloc(4 * MEBIBYTE - 1, " "));
+    return sent;
+  });
+  let most = 0;
+  for (const until = Date.now() + DEADLINE_MS; Date.now() < until && ended < STALLED;) {
+    await pause(500);
+    most = Math.max(most, residentOf(pid) - before);
+  }
+  leave(open);
+  const grown = Math.round(most / MEBIBYTE);
+  const seen = `${ended} of ${STALLED} were ended within ${DEADLINE_MS / 1000} s; workerd grew by ${grown} MiB`;
+  return rowOf(
+    "5 memory before authentication",
+    `${STALLED} POSTs of 4 MiB to unknown tenants, all but a byte`,
+    ended < STALLED || grown > MOST_MIB ? [seen] : [],
+    seen,
+  );
+}
+
+/** Streams of HTTP+SSE whose client reads nothing, and has large answers sent to each. */
+async function unreadStreams(target: Target, pid: number): Promise<Row> {
+  const tenant = await target.tenant();
+  const wrote = await target.tool(tenant, "note_write", { id: "large", title: "large", text: "x".repeat(490_000) });
+  if (!didIt(wrote)) throw new Error(`the note was not written: ${wrote.text.slice(0, 200)}`);
+  await pause(1000);
+  const before = residentOf(pid);
+  const open: ClientRequest[] = [];
+  let posted = 0;
+  for (let at = 0; at < 3; at += 1) {
+    const endpoint = await new Promise<string>((resolve, reject) => {
+      const sent = request(`${target.origin}/mcp/${tenant}`, { headers: { accept: "text/event-stream" } });
+      open.push(sent);
+      sent.on("error", reject);
+      sent.on("response", (response) => {
+        response.once("data", (chunk: Buffer) => {
+          response.pause();
+          resolve(/data: (\S+)/.exec(chunk.toString())?.[1] ?? "");
+        });
+      });
+      sent.end();
+    });
+    const path = new URL(endpoint, target.origin);
+    const post = (body: unknown) =>
+      target.send(`${path.pathname}${path.search}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const clientInfo = { name: "attack", version: "1" };
+    await post({
+      jsonrpc: "2.0",
+      id: 0,
+      method: "initialize",
+      params: { protocolVersion: "2024-11-05", capabilities: {}, clientInfo },
+    });
+    const reads = Array.from({ length: 40 }, (_none, id) =>
+      post({ jsonrpc: "2.0", id: id + 1, method: "resources/read", params: { uri: "note://large" } }).catch(() => ({
+        status: 0,
+      })),
+    );
+    posted += (await Promise.all(reads)).filter(({ status }) => status === 202).length;
+  }
+  let most = 0;
+  for (let at = 0; at < 16; at += 1) {
+    await pause(250);
+    most = Math.max(most, residentOf(pid) - before);
+  }
+  leave(open);
+  const grown = Math.round(most / MEBIBYTE);
+  const seen = `${posted} of 120 reads were taken; workerd grew by ${grown} MiB`;
+  return rowOf(
+    "5 unread streams hold memory",
+    "3 streams that read nothing, 40 reads of 490 KB each",
+    grown > 2 * MOST_MIB ? [seen] : [],
+    seen,
+  );
+}
+
+function leave(open: readonly ClientRequest[]): void {
+  for (const sent of open) sent.on("error", () => {}).destroy();
+}
+
+/** Of the largest workerd below this process, in bytes. */
+function residentOf(ancestor: number): number {
+  const processes = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(processOf);
+  const below = new Set([ancestor]);
+  // Parents have smaller numbers than their children, unless numbers began anew; so look until nothing is added.
+  for (let size = 0; size < below.size;) {
+    size = below.size;
+    for (const { pid, parent } of processes) if (below.has(parent)) below.add(pid);
+  }
+  const sizes = processes
+    .filter(({ pid, name }) => below.has(pid) && name === "workerd")
+    .map(({ resident }) => resident);
+  return Math.max(0, ...sizes);
+}
+
+interface Process {
+  readonly pid: number;
+  readonly parent: number;
+  readonly name: string;
+  readonly resident: number;
+}
+
+function processOf(id: string): readonly Process[] {
+  try {
+    const text = readFileSync(`/proc/${id}/status`, "utf8");
+    const field = (name: string) => new RegExp(`^${name}:\\s*(\\S+)`, "m").exec(text)?.[1] ?? "";
+    return [
+      { pid: Number(id), parent: Number(field("PPid")), name: field("Name"), resident: Number(field("VmRSS")) * 1024 },
+    ];
+  } catch {
+    // It has ended meanwhile.
+    return [];
+  }
+}
