@@ -6,6 +6,9 @@ import { didIt, toolsOf, type Answer, type Json, type Target } from "./target.ts
 
 const BRAKE_WITHIN_MS = 12_000;
 
+/** Limits are an operator's to write: a tenant-admin who leaves them out would be refused for that. */
+const OWN_LIMITS = { limits: undefined };
+
 export const brakes: Attack = {
   name: "brakes",
   classes: ["who may undo whom", "one object in everybody's way"],
@@ -14,7 +17,7 @@ export const brakes: Attack = {
 
 async function leases(target: Target): Promise<Row> {
   const gaveWay: string[] = [];
-  const tenant = await target.tenant();
+  const tenant = await target.tenant(OWN_LIMITS);
   const { token } = await target.operator("tenant-admin", [tenant]);
   const tries: Json[] = [
     { mode: "open", maxStalenessMs: 300_000 },
@@ -36,7 +39,7 @@ async function leases(target: Target): Promise<Row> {
 
 /** With the longest lease that a tenant's own administrator may write, held by a caller who goes on asking. */
 async function slowestBrake(target: Target): Promise<Row> {
-  const tenant = await target.tenant();
+  const tenant = await target.tenant(OWN_LIMITS);
   const { token } = await target.operator("tenant-admin", [tenant]);
   await target.must(
     "PUT",
@@ -127,11 +130,7 @@ async function bound(target: Target): Promise<Row> {
     tools: { note_write: { enabled: false } },
     limits: { keys: 1 },
   });
-  const tenant = await target.tenant({
-    extends: [base],
-    tools: { note_write: { enabled: true } },
-    limits: { keys: 50 },
-  });
+  const tenant = await target.tenant({ extends: [base] });
   const { token } = await target.operator("tenant-admin", [tenant]);
   for (const by of [token, undefined]) {
     await target.admin(

@@ -38,7 +38,7 @@ async function keys(target: Target): Promise<Row> {
   let tried = 0;
   const refused = ({ status }: Answer, what: string) => {
     tried += 1;
-    if (status !== 401 && status !== 403) gaveWay.push(`${what}: ${status}`);
+    if (![401, 403, 429].includes(status)) gaveWay.push(`${what}: ${status}`);
   };
   for (const revision of REVISIONS) {
     for (const method of ["tools/list", "resources/list", "prompts/list", "tools/call", "resources/read"]) {
@@ -64,7 +64,7 @@ async function keys(target: Target): Promise<Row> {
         refused(await target.call(a, method, params, { key: changed, revision }), "a changed key");
     }
   }
-  return rowOf("cross-tenant: keys", `${tried} uses of keys where they do not belong`, gaveWay, "401 or 403 each");
+  return rowOf("cross-tenant: keys", `${tried} uses of keys where they do not belong`, gaveWay, "401, 403 or 429 each");
 }
 
 const BEGIN = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "attack", version: "1" } };
@@ -136,43 +136,31 @@ async function sessions(target: Target): Promise<Row> {
 
 async function cursors(target: Target): Promise<Row> {
   const gaveWay: string[] = [];
-  const [a, b] = [
-    await target.tenant(),
-    await target.tenant({ profiles: { p: { resources: { deny: ["note://secret*"] } } } }),
-  ];
-  for (const tenant of [a, b])
-    for (const id of ["one", "secret-two", "three", "four"])
-      await target.tool(tenant, "note_write", { id, title: `${id} of ${tenant}`, text: id });
+  const hiding = { profiles: { p: { resources: { deny: ["note://secret*"] } } } };
+  const [a, b] = [await target.tenant(), await target.tenant(hiding)];
+  const notes = [a, b].flatMap((tenant) => ["one", "secret-two", "three", "four"].map((id) => [tenant, id] as const));
+  for (const [tenant, id] of notes)
+    await target.tool(tenant, "note_write", { id, title: `${id} of ${tenant}`, text: id });
   const listing = (await toolsOf(target, a)).filter(({ inputSchema }) => "cursor" in (inputSchema.properties ?? {}));
-  let tried = 0;
-  for (const { name } of listing) {
-    const first = await target.tool(a, name, { limit: 1 });
-    const { nextCursor } = ((first.json.result as Json | undefined)?.structuredContent ?? {}) as {
-      nextCursor?: string;
-    };
-    for (const cursor of nextCursor === undefined ? [] : [nextCursor, ...tampered(nextCursor)]) {
-      for (const [tenant, profile] of [
-        [b, undefined],
-        [b, "p"],
-      ] as const) {
-        tried += 1;
-        const { text } = await target.tool(
-          tenant,
-          name,
-          { limit: 10, cursor },
-          profile === undefined ? {} : { profile },
-        );
-        if (text.includes(`of ${a}`)) gaveWay.push(`${name}: A's notes at B`);
-        if (profile !== undefined && text.includes("secret-two")) gaveWay.push(`${name}: what the profile hides`);
-      }
-    }
-  }
-  return rowOf(
-    "cross-tenant: cursors",
-    `${tried} cursors of A at B, as they were and changed`,
-    gaveWay,
-    "nothing of A, nothing hidden",
+  const given = await Promise.all(listing.map(async ({ name }) => ({ name, cursor: await cursorOf(target, a, name) })));
+  const uses = given.flatMap(({ name, cursor }) =>
+    [cursor, ...tampered(cursor)].map((changed) => ({ name, cursor: changed })),
   );
+  for (const { name, cursor } of uses) {
+    const whole = await target.tool(b, name, { limit: 10, cursor });
+    const narrow = await target.tool(b, name, { limit: 10, cursor }, { profile: "p" });
+    if (whole.text.includes(`of ${a}`) || narrow.text.includes(`of ${a}`)) gaveWay.push(`${name}: A's notes at B`);
+    if (narrow.text.includes("secret-two")) gaveWay.push(`${name}: what the profile hides`);
+  }
+  if (given.every(({ cursor }) => cursor === "")) gaveWay.push("no cursor was given: nothing was tried");
+  const tried = `${uses.length * 2} uses of A's cursors at B, as they were and changed`;
+  return rowOf("cross-tenant: cursors", tried, gaveWay, "nothing of A, nothing hidden");
+}
+
+async function cursorOf(target: Target, tenant: string, tool: string): Promise<string> {
+  const { json } = await target.tool(tenant, tool, { limit: 1 });
+  const { structuredContent = {} } = (json.result ?? {}) as { structuredContent?: { nextCursor?: string } };
+  return structuredContent.nextCursor ?? "";
 }
 
 /** Sealed states of calls that wait for an answer. */

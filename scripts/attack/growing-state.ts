@@ -1,9 +1,10 @@
 // State that an anonymous caller makes: there has to be an end to it.
 
 import { rowOf, type Attack, type Row } from "./report.ts";
-import { type Json, type Target } from "./target.ts";
+import { didIt, type Json, type Target } from "./target.ts";
 
-const SESSIONS = 400;
+/** More than one address may begin in a minute, or have at once. */
+const SESSIONS = 1100;
 const AT_ONCE = 16;
 
 export const growingState: Attack = {
@@ -15,7 +16,7 @@ export const growingState: Attack = {
 
 /** Each makes an object, a row that stays for days, and alarms. */
 async function sessions(target: Target): Promise<Row> {
-  const tenant = await target.tenant();
+  const tenant = await target.tenant({ limits: undefined });
   const begin = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "attack", version: "1" } };
   const options = { revision: "2025-11-25" as const };
   let made = 0;
@@ -48,7 +49,7 @@ async function sessions(target: Target): Promise<Row> {
 }
 
 async function keys(target: Target): Promise<Row> {
-  const tenant = await target.tenant({ mode: "key" });
+  const tenant = await target.tenant({ mode: "key", limits: undefined });
   const { token } = await target.operator("tenant-admin", [tenant]);
   let made = 0;
   let status = 201;
@@ -68,20 +69,19 @@ async function keys(target: Target): Promise<Row> {
   );
 }
 
-/** Counted by what is said to be the limit, because to store so much takes too long. */
 async function resources(target: Target): Promise<Row> {
-  const tenant = await target.tenant({ limits: { resources: 20, resourceBytes: 100_000 } });
-  let stored = 0;
   const gaveWay: string[] = [];
-  for (let at = 0; at < 30; at += 1) {
-    const { json } = await target.tool(tenant, "note_write", { id: `n-${at}`, title: "n", text: "x".repeat(10_000) });
-    if ((json.result as Json | undefined)?.isError !== true && json.result !== undefined) stored += 1;
-  }
-  if (stored > 20) gaveWay.push(`${stored} stored`);
+  const tenant = await target.tenant({ limits: { resources: 20, resourceBytes: 10_000 } });
+  const store = async (id: string, bytes: number) =>
+    didIt(await target.tool(tenant, "note_write", { id, title: "n", text: "x".repeat(bytes) }));
+  if (await store("large", 10_001)) gaveWay.push("a note above the limit was stored");
+  let stored = 0;
+  for (let at = 0; at < 30; at += 1) if (await store(`n-${at}`, 9000)) stored += 1;
+  if (stored !== 20) gaveWay.push(`${stored} notes are stored`);
   return rowOf(
     "9 limits of what is stored",
-    "30 notes of 10 KB where 20 and 100 KB are allowed",
-    stored > 10 ? [`${stored} stored`] : gaveWay,
-    `${stored} stored`,
+    "30 notes of 9 KB and a larger one, where 20 of 10 KB are allowed",
+    gaveWay,
+    "20 stored",
   );
 }

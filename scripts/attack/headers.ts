@@ -47,7 +47,6 @@ async function caching(target: Target): Promise<Row> {
     `/mcp/${tenant}`,
     "/mcp/no-such",
     "/nowhere",
-    "/admin/openapi.json",
     "/admin/v1/nowhere",
   ])
     look(path, await target.send(path));
@@ -122,6 +121,8 @@ async function splitting(target: Target): Promise<Row> {
   for (const { request, answer } of answers) {
     const head = answer.split("\r\n\r\n")[0] ?? "";
     const what = request.slice(0, 60).replaceAll("\r\n", " ");
+    // What the local server in front of the Worker says of a request that it cannot frame never meets the Worker.
+    if (answer.includes("miniflare/dist")) continue;
     if (/^x-injected/im.test(head)) gaveWay.push(`${what}: a header of the attacker's`);
     if (/^HTTP\/1.1 5(?!03)/.test(answer)) gaveWay.push(`${what}: ${answer.slice(9, 12)}`);
     if (/evil\.example/.test(/^location: .*/im.exec(head)?.[0] ?? "")) gaveWay.push(`${what}: sent elsewhere`);

@@ -2,7 +2,7 @@
 // caller waits. How long they wait is what counts; a machine that is busy by itself is given a wide margin.
 
 import { rowOf, type Attack, type Row } from "./report.ts";
-import { argumentsFor, toolsOf, type Json, type Target } from "./target.ts";
+import { argumentsFor, toolsOf, type Json, type ListedTool, type Target } from "./target.ts";
 
 /** Once it was 5 to 9 seconds. What is wanted is 200 ms on a quiet machine; this is for a loud one. */
 const MOST_MS = 1500;
@@ -10,7 +10,7 @@ const HALF_A_MEGABYTE = 500_000;
 const MOST_ANSWER = 8 * 1024 * 1024;
 
 const repeated = (piece: string, bytes = HALF_A_MEGABYTE) => piece.repeat(Math.ceil(bytes / Buffer.byteLength(piece)));
-const LETTERS = [..."abcdefghijklmnopqrstuvwxyz012345"].join(" ");
+const LETTERS = "abcdefghijklmnopqrstuvwxyz012345".split("").join(" ");
 
 const BOMBS: Readonly<Record<string, string>> = {
   "![": repeated("!["),
@@ -42,30 +42,27 @@ interface Waited {
   readonly during: string;
 }
 
+type Heavy = readonly [what: string, send: () => Promise<unknown>];
+
 /** Makes the requests one after the other, while another tenant's caller asks all the time. */
-async function waitedDuring(
-  target: Target,
-  requests: readonly (readonly [string, () => Promise<unknown>])[],
-): Promise<Waited> {
+async function waitedDuring(target: Target, requests: readonly Heavy[]): Promise<Waited> {
   const other = await target.tenant();
   await target.call(other, "tools/list");
-  let now = "";
+  let now = "nothing";
   let worst: Waited = { ms: 0, during: "" };
-  let isOver = false;
-  const asking = (async () => {
-    while (!isOver) {
-      const during = now;
-      const { ms } = await target.call(other, "tools/list");
-      if (ms > worst.ms) worst = { ms, during: during === now ? now : `${during} or ${now}` };
+  const making = (async () => {
+    for (const [what, send] of requests) {
+      now = what;
+      await send().catch(() => {});
     }
+    return "made" as const;
   })();
-  for (const [what, send] of requests) {
-    now = what;
-    await send().catch(() => {});
+  for (;;) {
+    const before = now;
+    const { ms } = await target.call(other, "tools/list");
+    if (ms > worst.ms) worst = { ms, during: before === now ? now : `${before} or ${now}` };
+    if ((await Promise.race([making, Promise.resolve()])) === "made") return worst;
   }
-  isOver = true;
-  await asking;
-  return worst;
 }
 
 function judged(finding: string, tried: string, { ms, during }: Waited): Row {
@@ -82,48 +79,47 @@ function judged(finding: string, tried: string, { ms, during }: Waited): Row {
 async function bombs(target: Target): Promise<Row> {
   const tenant = await target.tenant({ search: true });
   const tools = await toolsOf(target, tenant);
-  const requests: [string, () => Promise<unknown>][] = [];
-  for (const [kind, text] of Object.entries(BOMBS)) {
-    for (const tool of tools) {
-      for (const [name, schema] of Object.entries(tool.inputSchema.properties ?? {})) {
-        const { type, maxLength = Infinity } = schema as { type?: string; maxLength?: number };
-        if (type !== "string") continue;
-        // As much as is taken, and more.
-        for (const size of new Set([Math.min(maxLength, text.length), text.length])) {
-          const args = argumentsFor(tool, { [name]: text.slice(0, size) });
-          requests.push([`${tool.name}.${name}: ${kind}`, () => target.tool(tenant, tool.name, args)]);
-        }
-      }
-    }
-    const methods: [string, Json][] = [
-      ["resources/read", { uri: `note://${text}` }],
-      ["resources/list", { cursor: text }],
-      ["prompts/get", { name: text }],
-      ["prompts/get", { name: "summarize_notes", arguments: { tag: text } }],
-      [
-        "completion/complete",
-        { ref: { type: "ref/resource", uri: "note://{id}" }, argument: { name: "id", value: text } },
-      ],
-      ["completion/complete", { ref: { type: "ref/resource", uri: text }, argument: { name: "id", value: "a" } }],
-      [text.slice(0, 100_000), {}],
-    ];
-    for (const [method, params] of methods)
-      requests.push([
-        `${method.slice(0, 30)}: ${kind}`,
-        () => target.call(tenant, method, params, { headers: { "mcp-method": "tools/list", "mcp-name": "x" } }),
-      ]);
-    for (const [method, params] of methods.slice(0, -1))
-      requests.push([
-        `${method}: ${kind}, 2025`,
-        () => target.call(tenant, method, params, { revision: "2025-11-25" }),
-      ]);
-  }
-  const waited = await waitedDuring(target, requests);
-  return judged(
-    "4 one request stalls an isolate",
-    `${requests.length} requests, ${Object.keys(BOMBS).length} kinds of 500 KB in every text of every tool and method`,
-    waited,
-  );
+  const requests = Object.entries(BOMBS).flatMap(([kind, text]) => [
+    ...tools.flatMap((tool) =>
+      bombsOf(tool, text).map((args): Heavy => {
+        return [`${tool.name}: ${kind}`, () => target.tool(tenant, tool.name, args)];
+      }),
+    ),
+    ...methodsWith(text).flatMap(([method, params]): Heavy[] => [
+      [`${method.slice(0, 30)}: ${kind}`, () => target.call(tenant, method, params, { headers: ASCII_HEADERS })],
+      [`${method.slice(0, 30)}: ${kind}, 2025`, () => target.call(tenant, method, params, { revision: "2025-11-25" })],
+    ]),
+  ]);
+  const tried = `${requests.length} requests: ${Object.keys(BOMBS).length} kinds of 500 KB in every text of every tool and method`;
+  return judged("4 one request stalls an isolate", tried, await waitedDuring(target, requests));
+}
+
+/** As much as the schema takes, and more, in each text. */
+function bombsOf(tool: ListedTool, text: string): readonly Json[] {
+  const texts = Object.entries(tool.inputSchema.properties ?? {}).filter(([, { type }]) => type === "string");
+  return texts.flatMap(([name, { maxLength }]) => {
+    const sizes = new Set([Math.min(Number(maxLength ?? Infinity), text.length), text.length]);
+    return [...sizes].map((size) => argumentsFor(tool, { [name]: text.slice(0, size) }));
+  });
+}
+
+/** The text itself does not fit into a header: these are refused at a later step, or the text is mirrored wrongly. */
+const ASCII_HEADERS = { "mcp-method": "tools/list", "mcp-name": "x" };
+
+function methodsWith(text: string): readonly (readonly [string, Json])[] {
+  const byId = (uri: string, value: string) => ({
+    ref: { type: "ref/resource", uri },
+    argument: { name: "id", value },
+  });
+  return [
+    ["resources/read", { uri: `note://${text}` }],
+    ["resources/list", { cursor: text }],
+    ["prompts/get", { name: text }],
+    ["prompts/get", { name: "summarize_notes", arguments: { tag: text } }],
+    ["completion/complete", byId("note://{id}", text)],
+    ["completion/complete", byId(text, "a")],
+    [text.slice(0, 100_000), {}],
+  ];
 }
 
 async function nesting(target: Target): Promise<Row> {
@@ -140,7 +136,7 @@ async function nesting(target: Target): Promise<Row> {
   };
   const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
   const requests = Object.entries(bodies).flatMap(([what, body]) =>
-    ["2025-03-26", "2026-07-28"].map((revision): [string, () => Promise<unknown>] => [
+    ["2025-03-26", "2026-07-28"].map((revision): Heavy => [
       `${what}, ${revision}`,
       () =>
         target.send(`/mcp/${tenant}`, {

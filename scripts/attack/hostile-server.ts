@@ -18,7 +18,7 @@ const PATHS = [
   "../../planted",
   "../../../planted",
   "..\\..\\planted",
-  "/tmp/planted",
+  "/var/planted",
   "a/../../../planted",
   ".ssh/authorized_keys",
   "..",

@@ -40,8 +40,9 @@ async function stalledBodies(target: Target, pid: number): Promise<Row> {
     return sent;
   });
   let most = 0;
-  for (const until = Date.now() + DEADLINE_MS; Date.now() < until && ended < STALLED;) {
+  for (let at = 0; at * 500 < DEADLINE_MS; at += 1) {
     await pause(500);
+    if (ended === STALLED) break;
     most = Math.max(most, residentOf(pid) - before);
   }
   leave(open);
@@ -65,19 +66,23 @@ async function unreadStreams(target: Target, pid: number): Promise<Row> {
   const open: ClientRequest[] = [];
   let posted = 0;
   for (let at = 0; at < 3; at += 1) {
-    const endpoint = await new Promise<string>((resolve, reject) => {
+    const place = await new Promise<string>((resolve, reject) => {
       const sent = request(`${target.origin}/mcp/${tenant}`, { headers: { accept: "text/event-stream" } });
       open.push(sent);
       sent.on("error", reject);
       sent.on("response", (response) => {
-        response.once("data", (chunk: Buffer) => {
+        let head = "";
+        response.on("data", (chunk: Buffer) => {
+          head += chunk.toString();
+          const endpoint = /data: (\S+)\n/.exec(head)?.[1];
+          if (endpoint === undefined) return;
           response.pause();
-          resolve(/data: (\S+)/.exec(chunk.toString())?.[1] ?? "");
+          resolve(endpoint);
         });
       });
       sent.end();
     });
-    const path = new URL(endpoint, target.origin);
+    const path = new URL(place, target.origin);
     const post = (body: unknown) =>
       target.send(`${path.pathname}${path.search}`, {
         method: "POST",
@@ -104,6 +109,7 @@ async function unreadStreams(target: Target, pid: number): Promise<Row> {
     most = Math.max(most, residentOf(pid) - before);
   }
   leave(open);
+  if (posted === 0) throw new Error("no read was taken: nothing was tried");
   const grown = Math.round(most / MEBIBYTE);
   const seen = `${posted} of 120 reads were taken; workerd grew by ${grown} MiB`;
   return rowOf(

@@ -24,7 +24,8 @@ export async function startPeer(): Promise<Peer> {
   const web = await listen("0.0.0.0", (request, response) => {
     asked.push({ url: request.url ?? "", headers: request.headers });
     const url = new URL(request.url ?? "", "http://peer");
-    if (url.pathname === "/to") {
+    if (url.pathname === "/round") response.writeHead(302, { location: "/round" }).end();
+    else if (url.pathname === "/to") {
       response
         .writeHead(Number(url.searchParams.get("status") ?? 302), { location: url.searchParams.get("at") ?? "" })
         .end();

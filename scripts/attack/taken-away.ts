@@ -2,7 +2,7 @@
 // belonged to a deleted tenant does not reach the next one of its name.
 
 import { rowOf, type Attack, type Row } from "./report.ts";
-import { argumentsFor, REVISIONS, toolsOf, type Json, type Target } from "./target.ts";
+import { argumentsFor, REVISIONS, toolsOf, type Json, type Revision, type Target } from "./target.ts";
 
 export const takenAway: Attack = {
   name: "taken away",
@@ -37,11 +37,10 @@ async function denied(target: Target): Promise<Row> {
     for (const tool of tools) {
       await target.tool(tenant, tool.name, argumentsFor(tool), options);
       await target.must("PUT", `/tenants/${tenant}/document?wait=1`, { ...before, ...document(tool.name) });
-      for (const revision of REVISIONS) {
-        tried += 1;
-        const answer = await target.tool(tenant, tool.name, argumentsFor(tool), { ...options, revision });
-        if (wasRun(answer.text)) gaveWay.push(`${tool.name}, ${way}: still runs (${revision})`);
-      }
+      const call = (revision: Revision) => target.tool(tenant, tool.name, argumentsFor(tool), { ...options, revision });
+      const ran = (await Promise.all(REVISIONS.map(call))).filter(({ text }) => wasRun(text)).length;
+      tried += REVISIONS.length;
+      if (ran > 0) gaveWay.push(`${tool.name}, ${way}: still runs in ${ran} of ${REVISIONS.length} revisions`);
       await target.must("PUT", `/tenants/${tenant}/document?wait=1`, before);
     }
   }

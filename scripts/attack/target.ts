@@ -20,10 +20,11 @@ export interface CallOptions {
   readonly profile?: string;
   readonly key?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly revision?: (typeof REVISIONS)[number];
+  readonly revision?: Revision;
 }
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
+export type Revision = (typeof REVISIONS)[number];
 const PATIENCE_MS = 60_000;
 
 export interface SlowRequest {
@@ -52,6 +53,7 @@ export class Target {
   readonly lab: Target | undefined;
   readonly peer: Peer;
   #made = 0;
+  #limits: Json | undefined;
 
   constructor(about: TargetAbout) {
     this.origin = about.origin;
@@ -85,12 +87,28 @@ export class Target {
     return json;
   }
 
-  /** Makes a tenant; says its id. */
+  /** Makes a tenant; says its id. Attacks are many requests: its limits are as wide as they go, unless some are given. */
   async tenant(document: Json = {}): Promise<string> {
     this.#made += 1;
     const id = `attacked-${process.pid.toString(36)}-${this.#made}`;
-    await this.must("POST", "/tenants", { id, document: { mode: "open", maxStalenessMs: 200, ...document } });
+    const limits = (document.extends === undefined && (await this.#wideLimits())) || undefined;
+    const whole = { mode: "open", maxStalenessMs: 200, ...(limits && { limits }), ...document };
+    await this.must("POST", "/tenants", { id, document: whole });
     return id;
+  }
+
+  /** Of how much and how often, not of how large: as the description of the admin API has them. */
+  async #wideLimits(): Promise<Json> {
+    if (this.#limits) return this.#limits;
+    const { json } = await this.send("/admin/openapi.json");
+    const { Document = {} } = (json.components as { readonly schemas: Readonly<Record<string, Json>> }).schemas;
+    const { properties = {} } = ((Document.properties as Json | undefined)?.limits ?? {}) as {
+      properties?: Record<string, Json>;
+    };
+    const numbers = Object.entries(properties).filter(
+      ([name, { maximum }]) => maximum !== undefined && !/bytes|daily/i.test(name),
+    );
+    return (this.#limits = Object.fromEntries(numbers.map(([name, { maximum }]) => [name, maximum])));
   }
 
   async key(tenant: string, about: Json = {}): Promise<{ readonly id: string; readonly token: string }> {
