@@ -6,6 +6,7 @@ import { argumentsFor, toolsOf, type Json, type ListedTool, type Target } from "
 
 /** Once it was 5 to 9 seconds. What is wanted is 200 ms on a quiet machine; this is for a loud one. */
 const MOST_MS = 1500;
+const REPEATS = 2;
 const HALF_A_MEGABYTE = 500_000;
 const MOST_ANSWER = 8 * 1024 * 1024;
 
@@ -39,7 +40,7 @@ export const heavyWork: Attack = {
 interface Waited {
   /** The longest that the other caller waited, and for what. */
   readonly ms: number;
-  readonly during: string;
+  readonly during: readonly Heavy[];
 }
 
 type Heavy = readonly [what: string, send: () => Promise<unknown>];
@@ -48,31 +49,37 @@ type Heavy = readonly [what: string, send: () => Promise<unknown>];
 async function waitedDuring(target: Target, requests: readonly Heavy[]): Promise<Waited> {
   const other = await target.tenant();
   await target.call(other, "tools/list");
-  let now = "nothing";
-  let worst: Waited = { ms: 0, during: "" };
+  let at = 0;
+  let worst: Waited = { ms: 0, during: [] };
   const making = (async () => {
-    for (const [what, send] of requests) {
-      now = what;
-      await send().catch(() => {});
-    }
+    for (at = 0; at < requests.length; at += 1) await requests[at]?.[1]().catch(() => {});
     return "made" as const;
   })();
   for (;;) {
-    const before = now;
+    const first = at;
     const { ms } = await target.call(other, "tools/list");
-    if (ms > worst.ms) worst = { ms, during: before === now ? now : `${before} or ${now}` };
+    if (ms > worst.ms) worst = { ms, during: requests.slice(first, at + 1) };
     if ((await Promise.race([making, Promise.resolve()])) === "made") return worst;
   }
 }
 
-function judged(finding: string, tried: string, { ms, during }: Waited): Row {
-  const rounded = Math.round(ms);
-  return rowOf(
-    finding,
-    tried,
-    ms > MOST_MS ? [`another caller waited ${rounded} ms during ${during}`] : [],
-    `another caller waited ${rounded} ms at most (${during})`,
-  );
+/** What seems to be too much is measured again: a stall is there each time, the noise of a machine is not. */
+async function judged(
+  target: Target,
+  finding: string,
+  [tried, requests]: readonly [string, readonly Heavy[]],
+): Promise<Row> {
+  let { ms, during } = await waitedDuring(target, requests);
+  for (let again = 0; again < REPEATS && ms > MOST_MS; again += 1) {
+    const once = await waitedDuring(target, during);
+    ms = Math.min(ms, once.ms);
+  }
+  const what = during
+    .map(([name]) => name)
+    .slice(0, 2)
+    .join(" or ");
+  const seen = `another caller waited ${Math.round(ms)} ms at most (${what})`;
+  return rowOf(finding, tried, ms > MOST_MS ? [seen] : [], seen);
 }
 
 /** Every text of every tool, and of the methods that take one. */
@@ -91,7 +98,7 @@ async function bombs(target: Target): Promise<Row> {
     ]),
   ]);
   const tried = `${requests.length} requests: ${Object.keys(BOMBS).length} kinds of 500 KB in every text of every tool and method`;
-  return judged("4 one request stalls an isolate", tried, await waitedDuring(target, requests));
+  return judged(target, "4 one request stalls an isolate", [tried, requests]);
 }
 
 /** As much as the schema takes, and more, in each text. */
@@ -146,11 +153,8 @@ async function nesting(target: Target): Promise<Row> {
         }),
     ]),
   );
-  return judged(
-    "4 one request stalls an isolate",
-    `${requests.length} bodies of up to 4 MB, nested, repeated and batched`,
-    await waitedDuring(target, requests),
-  );
+  const tried = `${requests.length} bodies of up to 4 MB, nested, repeated and batched`;
+  return judged(target, "4 one request stalls an isolate", [tried, requests]);
 }
 
 /** 10 KiB in, 195 MiB out, once. */
