@@ -1,7 +1,8 @@
 // Owns reading a JSON body: within a size and a depth, and without members that name something twice, which parsers
 // resolve each in their own way. Refuses before anything is looked at.
 
-import { invalidFields, ProblemError } from "./problem.ts";
+import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { invalidFields, ProblemError, unreadBody } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
 /** How many objects and arrays may stand inside each other. */
@@ -25,21 +26,17 @@ export async function readJson(request: Request): Promise<unknown> {
 }
 
 async function readText(request: Request): Promise<string> {
-  const tooLarge = new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_JSON_BYTES} bytes` });
-  if (Number(request.headers.get("content-length") ?? 0) > MAX_JSON_BYTES) throw tooLarge;
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-  let text = "";
-  let bytes = 0;
+  const body = new RequestBody(request, MESSAGE_PACE);
   try {
-    for await (const chunk of request.body ?? []) {
-      bytes += chunk.byteLength;
-      if (bytes > MAX_JSON_BYTES) throw tooLarge;
-      text += decoder.decode(chunk, { stream: true });
-    }
-    return text + decoder.decode();
+    const state = await body.read(MAX_JSON_BYTES);
+    const tooLarge = new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_JSON_BYTES} bytes` });
+    if (state !== "whole") throw unreadBody(state, tooLarge);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(body.bytes);
   } catch (error) {
     if (error instanceof ProblemError) throw error;
     throw new ProblemError("bad-request", { detail: "The body is not UTF-8" });
+  } finally {
+    body.release();
   }
 }
 

@@ -3,6 +3,8 @@
 
 import { AppError } from "../protocol/app-error.ts";
 import { isGone } from "../tenants/authority/incarnation.ts";
+import type { BodyState } from "../streams/request-body.ts";
+import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import { isOverloaded } from "../tenants/isolate/outage.ts";
 import type { FieldRule } from "./inspect.ts";
 
@@ -13,6 +15,7 @@ const PROBLEMS = {
   "forbidden-origin": { status: 403, title: "Origin not allowed" },
   "not-found": { status: 404, title: "Not found" },
   "method-not-allowed": { status: 405, title: "Method not allowed" },
+  "too-slow": { status: 408, title: "The body came too slowly" },
   conflict: { status: 409, title: "This contradicts what is there" },
   "precondition-failed": { status: 412, title: "It has changed meanwhile" },
   "too-large": { status: 413, title: "The body is too large" },
@@ -49,6 +52,16 @@ export function invalidFields(...errors: readonly (readonly [field: string, rule
 
 export function notFound(what: string): ProblemError {
   return new ProblemError("not-found", { detail: `There is no ${what}` });
+}
+
+/** Why a body was not taken in. */
+export function unreadBody(state: Exclude<BodyState, "whole">, tooLarge: ProblemError): ProblemError {
+  if (state === "more") return tooLarge;
+  if (state === "tooSlow") return new ProblemError("too-slow");
+  return new ProblemError("busy", {
+    detail: "Too many uploads at once",
+    headers: { "retry-after": String(ROOM_AFTER_S) },
+  });
 }
 
 export function statusOf(key: ProblemKey): number {

@@ -1,20 +1,8 @@
 // Owns taking in the body of a resource: read once, within its limit and within what an isolate can hold at a time, and
 // known to be text where it says that it is. Refuses before KV has seen any of it.
 
-import { ProblemError, invalidFields } from "./problem.ts";
-
-/** What all uploads of this isolate may hold together. An isolate has 128 MiB for everything. */
-export const MAX_HELD_BYTES = 64 * 1024 * 1024;
-/** Invocations whose client left end without releasing: an upload that was silent for so long no longer counts. */
-export const SILENT_MS = 60_000;
-
-interface Holding {
-  bytes: number;
-  /** When it last grew. */
-  at: number;
-}
-
-const holdings = new Set<Holding>();
+import { RequestBody, UPLOAD_PACE } from "../streams/request-body.ts";
+import { invalidFields, ProblemError, unreadBody } from "./problem.ts";
 
 export interface Upload {
   readonly bytes: Uint8Array;
@@ -23,63 +11,13 @@ export interface Upload {
 }
 
 export async function readUpload(request: Request, maxBytes: number): Promise<Upload> {
-  const length = request.headers.get("content-length");
-  const declared = length === null ? undefined : Number(length);
-  if (declared !== undefined && declared > maxBytes) throw tooLarge(maxBytes);
-  const taken = take();
-  try {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of request.body ?? []) {
-      size += chunk.byteLength;
-      if (size > maxBytes) throw tooLarge(maxBytes);
-      taken.more(chunk.byteLength);
-      chunks.push(chunk);
-    }
-    return { bytes: joined(chunks, size), release: taken.release };
-  } catch (error) {
-    taken.release();
-    throw error;
-  }
-}
-
-function take(): { readonly more: (bytes: number) => void; readonly release: () => void } {
-  const mine: Holding = { bytes: 0, at: Date.now() };
-  holdings.add(mine);
-  return {
-    more: (bytes) => {
-      mine.at = Date.now();
-      if (heldBytes(mine.at) + bytes > MAX_HELD_BYTES) {
-        throw new ProblemError("busy", { detail: "Too many uploads at once", headers: { "retry-after": "1" } });
-      }
-      mine.bytes += bytes;
-    },
-    release: () => {
-      holdings.delete(mine);
-    },
+  const body = new RequestBody(request, UPLOAD_PACE);
+  const state = await body.read(maxBytes);
+  if (state !== "whole") throw unreadBody(state, tooLarge(maxBytes));
+  const release = () => {
+    body.release();
   };
-}
-
-function heldBytes(now: number): number {
-  let held = 0;
-  for (const holding of holdings) {
-    if (holding.at + SILENT_MS < now) holdings.delete(holding);
-    else held += holding.bytes;
-  }
-  return held;
-}
-
-/** Empties `chunks` while it copies, so that not all of it is in memory twice. */
-function joined(chunks: Uint8Array[], size: number): Uint8Array {
-  const [only] = chunks;
-  if (chunks.length === 1 && only) return only;
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (let chunk = chunks.shift(); chunk; chunk = chunks.shift()) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes;
+  return { bytes: body.bytes, release };
 }
 
 function tooLarge(maxBytes: number): ProblemError {

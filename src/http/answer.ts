@@ -43,9 +43,11 @@ const encoder = new TextEncoder();
 
 /** The same for a call that was counted when it came in. */
 export async function answerCounted(entered: Entered, call: Call): Promise<Answer> {
+  const { visit } = entered;
+  visit.work();
   try {
     // Whoever was let in may have waited since, for a session or for others in its batch.
-    const again = entered.holds ? entered : await enter(entered.visit);
+    const again = entered.holds ? entered : await enter(visit);
     if (isFailure(again)) return encodeFailure(call.id, again, call.dialect.era);
     const { backend, view } = again;
     const outcome = dispatch(call, backend);
@@ -55,6 +57,8 @@ export async function answerCounted(entered: Entered, call: Call): Promise<Answe
       : encodeFailure(call.id, tooLong(again), call.dialect.era);
   } catch (error) {
     entered.onError(error);
-    return encodeFailure(call.id, failureOf(error, entered.visit.request), call.dialect.era);
+    return encodeFailure(call.id, failureOf(error, visit.request), call.dialect.era);
+  } finally {
+    visit.done();
   }
 }

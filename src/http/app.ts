@@ -7,10 +7,10 @@ import { hostAllowed, originAllowed } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Bindings, Deployment, FeatureRoutes } from "../deployment/deployment.ts";
 import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
-import { failure } from "../protocol/errors.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import { lastSnapshot, validSnapshot } from "../tenants/isolate/snapshot.ts";
+import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
 import { enter, hold, unknownTenant } from "./enter.ts";
@@ -104,17 +104,21 @@ function pathOf(...parts: readonly (string | undefined)[]): string {
   return parts.map((part) => (part === undefined ? "" : `/${part}`)).join("");
 }
 
+function unwelcomeIn({ headers }: Request, env: Env): Failure | undefined {
+  if (!hostAllowed(headers.get("host"), env)) return failure("forbiddenHost");
+  // A tool that calls our own URLs may call itself.
+  if (hopsOf(headers) <= MOST_HOPS) return undefined;
+  const circle = `Refused: the request went through ${MOST_HOPS} Workers, which looks like a circle of tools`;
+  return failure("invalidRequest", circle);
+}
+
 async function serve(deployment: Deployment, invocation: Invocation, address: Address | undefined): Promise<Response> {
   const { request, env } = invocation;
   const era = eraOf(request);
   // 1. Hosts, before anything is looked at.
-  if (!hostAllowed(request.headers.get("host"), env)) return respondFailure(era, undefined, failure("forbiddenHost"));
+  const unwelcome = unwelcomeIn(request, env);
+  if (unwelcome) return respondFailure(era, undefined, unwelcome);
   if (!address) return respondUnknown(deployment, request);
-  // A tool that calls our own URLs may call itself.
-  if (hopsOf(request.headers) > MOST_HOPS) {
-    const circle = `Refused: the request went through ${MOST_HOPS} Workers, which looks like a circle of tools`;
-    return respondFailure(era, undefined, failure("invalidRequest", circle));
-  }
   const origin = request.headers.get("origin");
   const isPreflight = request.method === "OPTIONS";
   if (isPreflight && originAllowed(origin, env)) return preflightOf(request);
@@ -133,9 +137,7 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   if (isPreflight) return preflightOf(request);
   // 4. The method.
   const response =
-    request.method === "POST"
-      ? await handlePost(visit, bodyLimit(deployment, env, address.tenant))
-      : await answerOther(visit);
+    request.method === "POST" ? await handlePost(visit, mostBodyBytes(deployment, env)) : await answerOther(visit);
   return withOrigin(response, origin);
 }
 
@@ -180,8 +182,7 @@ async function answerOther(visit: Visit): Promise<Response> {
   return answerStreams(entered, era);
 }
 
-/** In bytes. While a lease holds, the tenant's own limit counts here; otherwise `enter` looks at what was read. */
-function bodyLimit({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env, tenant: string): number {
-  const most = MAX_BODY_BYTES === undefined ? (limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES) : Number(MAX_BODY_BYTES);
-  return Math.min(most, validSnapshot(tenant)?.policy.document.limits?.bodyBytes ?? most);
+/** Of every tenant; each may have a limit of its own below it. */
+function mostBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
+  return MAX_BODY_BYTES === undefined ? (limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES) : Number(MAX_BODY_BYTES);
 }

@@ -1,6 +1,8 @@
 // Owns reading a request body once, within limits of type, size and depth, before anything looks at what it says.
 
 import { failure, type Failure } from "../protocol/errors.ts";
+import type { BodyState, RequestBody } from "../streams/request-body.ts";
+import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 
 export const DEFAULT_MAX_BODY_BYTES = 4 * 1024 * 1024;
 const MAX_DEPTH = 128;
@@ -33,42 +35,23 @@ export function parseAccept(accept: string | null): Accepted {
   return { json, stream };
 }
 
-export interface ReadBody {
-  readonly text: string;
-  readonly bytes: number;
-}
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+
+const FAULTS: Readonly<Record<Exclude<BodyState, "whole">, Failure>> = {
+  more: failure("tooLarge"),
+  tooSlow: failure("tooSlow"),
+  noRoom: { ...failure("unavailable", "Service unavailable: too much is held for others"), retryAfter: ROOM_AFTER_S },
+};
 
 /** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
-export async function readBody(request: Request, maxBytes: number): Promise<ReadBody | Failure> {
-  const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > maxBytes) return failure("tooLarge");
-  if (request.body === null) return { text: "", bytes: 0 };
-  const bytes = length === null ? await readStream(request.body, maxBytes) : await request.arrayBuffer();
-  if (!("byteLength" in bytes)) return bytes;
+export async function textOf(body: RequestBody, most: number): Promise<string | Failure> {
+  const state = await body.read(most);
+  if (state !== "whole") return FAULTS[state];
   try {
-    return { text: utf8.decode(bytes), bytes: bytes.byteLength };
+    return utf8.decode(body.bytes);
   } catch {
     return failure("parseError");
   }
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-
-async function readStream(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array | Failure> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.byteLength;
-    if (size > maxBytes) return failure("tooLarge");
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  return bytes;
 }
 
 export interface ParsedBody {

@@ -102,8 +102,9 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const { document, views } = derived;
   const principal = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
   if (isFailure(principal)) return principal;
-  const barred = barredFrom(visit, document) ?? suspensionOf(policy, profile, principal);
+  const barred = barredFrom(profile, document) ?? suspensionOf(policy, profile, principal);
   if (barred) return barred;
+  visit.mostBytes = mostBytesOf(document);
   const { scopes } = principal;
   const key = `${profile ?? ""} ${scopes?.join(" ") ?? "*"}`;
   const view = views.get(key);
@@ -161,12 +162,12 @@ function offerTo(
   return sources instanceof Promise ? sources.then(made) : made(sources);
 }
 
-function barredFrom(
-  { knock: { profile }, bodyBytes }: Visit,
-  { profiles, limits }: TenantDocument,
-): Failure | undefined {
-  if (profile !== null && !Object.hasOwn(profiles ?? {}, profile)) return failure("unknownTenant");
-  return bodyBytes > (limits?.bodyBytes ?? Infinity) ? failure("tooLarge") : undefined;
+function barredFrom(profile: string | null, { profiles }: TenantDocument): Failure | undefined {
+  return profile === null || Object.hasOwn(profiles ?? {}, profile) ? undefined : failure("unknownTenant");
+}
+
+function mostBytesOf({ limits }: TenantDocument): number {
+  return limits?.bodyBytes ?? Infinity;
 }
 
 function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Failure | undefined {

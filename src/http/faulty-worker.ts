@@ -2,7 +2,8 @@
 // no client waits, and the author reads the mistake in the client.
 
 import { failure } from "../protocol/errors.ts";
-import { DEFAULT_MAX_BODY_BYTES, readBody } from "./body.ts";
+import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { DEFAULT_MAX_BODY_BYTES, textOf } from "./body.ts";
 import { respondEach } from "./respond-each.ts";
 import { NO_STORE } from "./respond.ts";
 
@@ -12,5 +13,10 @@ export async function respondFaulty(request: Request, why: string): Promise<Resp
     const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
     return new Response(`${why}\n`, { status: 500, headers });
   }
-  return respondEach(request, await readBody(request, DEFAULT_MAX_BODY_BYTES), failure("internal", why));
+  const body = new RequestBody(request, MESSAGE_PACE);
+  try {
+    return respondEach(request, await textOf(body, DEFAULT_MAX_BODY_BYTES), failure("internal", why));
+  } finally {
+    body.release();
+  }
 }

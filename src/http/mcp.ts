@@ -8,10 +8,12 @@ import { parseMessage, type EchoId, type JsonObject, type RpcRequest } from "../
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
+import { cancelBody, declaredBytes, MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { isStale } from "../tenants/isolate/outage.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { answer } from "./answer.ts";
-import { isJsonType, parseAccept, parseJson, readBody, type Accepted, type ParsedBody } from "./body.ts";
+import { isJsonType, parseAccept, parseJson, textOf, type Accepted, type ParsedBody } from "./body.ts";
 import { enter, hold } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { answer2025 } from "./era-2025/answers.ts";
@@ -24,33 +26,54 @@ import { respondEach } from "./respond-each.ts";
 import { eraOf, respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
-export async function handlePost(visit: Visit, maxBodyBytes: number): Promise<Response> {
+export async function handlePost(visit: Visit, maxBytes: number): Promise<Response> {
   const { request } = visit;
-  const era = eraOf(request);
-  // 1. What the headers alone refuse.
-  const accepted = acceptable(request.headers);
-  if (isFailure(accepted)) return respondFailure(era, undefined, accepted);
-  // 2. The body, read once, while the tenant's authority is asked if the lease has ended.
-  const asked = hold(visit);
-  const body = await readBody(request, maxBodyBytes);
-  if (!isFailure(body)) visit.bodyBytes = body.bytes;
+  // 1. What the headers alone refuse. The body of a request that is refused is not read.
+  const accepted = acceptable(request.headers, declaredBytes(request), maxBytes);
+  if (isFailure(accepted)) {
+    cancelBody(request);
+    return respondFailure(eraOf(request), undefined, accepted);
+  }
+  const body = new RequestBody(request, MESSAGE_PACE);
+  visit.holdBody(body);
+  let text: string | Failure = "";
   try {
-    // 3. Who calls. Before this, nothing that was sent is answered.
-    const entering = enterAfterBody(visit, asked instanceof Promise ? await asked : asked);
-    const entered = entering instanceof Promise ? await entering : entering;
-    if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
-    const parsed = isFailure(body) ? body : parseJson(body.text);
+    // 2. Who calls. Before this, nothing that was sent is answered.
+    const first = letIn(visit, body);
+    let entered = first instanceof Promise ? await first : first;
+    if (isFailure(entered)) {
+      body.drop();
+      return respondFailure(eraOf(request), undefined, refusal(visit, entered));
+    }
+    // 3. The body, read once. The client decides how long that takes, so rights may have ended meanwhile.
+    const before = Date.now();
+    text = await textOf(body, Math.min(maxBytes, visit.mostBytes));
+    if (!entered.holds || Date.now() > before + SLOW_MS) entered = await enter(visit);
+    if (isFailure(entered)) return respondFailure(eraOf(request), undefined, refusal(visit, entered));
+    const parsed = isFailure(text) ? text : parseJson(text);
     if (isFailure(parsed)) return await respondUnread(entered, parsed);
-    return inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
+    return await inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.
     visit.onError(error);
-    return respondEach(request, body, failureOf(error, request));
+    return respondEach(request, text, failureOf(error, request));
+  } finally {
+    visit.done();
   }
 }
 
-/** The client decides how long its body takes, so a lease that held before it may have ended: then another is taken. */
-function enterAfterBody(visit: Visit, held: Snapshot | Failure): ReturnType<typeof enter> {
+/** A body that took longer may have outlived the key with which it came, as it may its lease. */
+const SLOW_MS = 1000;
+
+/** Under a lease nobody is asked. Else the beginning of the body is read meanwhile, and no more than that. */
+function letIn(visit: Visit, body: RequestBody): ReturnType<typeof enter> {
+  const held = hold(visit);
+  if (!(held instanceof Promise)) return enterWith(visit, held);
+  body.begin(SMALL_BYTES);
+  return held.then((taken) => enterWith(visit, taken));
+}
+
+function enterWith(visit: Visit, held: Snapshot | Failure): ReturnType<typeof enter> {
   if (isFailure(held)) return held;
   return enter(visit, Date.now() < held.validUntil ? { held } : {});
 }
@@ -117,7 +140,8 @@ function markStale(response: Response): void {
   response.headers.set("warning", '110 - "Response is stale"');
 }
 
-function acceptable(headers: Headers): Accepted | Failure {
+function acceptable(headers: Headers, bytes: number | undefined, maxBytes: number): Accepted | Failure {
+  if ((bytes ?? 0) > maxBytes) return failure("tooLarge");
   if (!isJsonType(headers.get("content-type"))) return failure("unsupportedMediaType");
   const accepted = parseAccept(headers.get("accept"));
   return accepted.json || accepted.stream ? accepted : failure("notAcceptable");

@@ -6,11 +6,11 @@ import { encodeFailure } from "../protocol/dispatch.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { parseMessage } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { parseJson, type ReadBody } from "./body.ts";
+import { parseJson } from "./body.ts";
 import { eraOf, respondAccepted, respondAnswer, respondFailure } from "./respond.ts";
 
-export function respondEach(request: Request, body: ReadBody | Failure, fault: Failure): Response {
-  const parsed = isFailure(body) ? body : parseJson(body.text);
+export function respondEach(request: Request, body: string | Failure, fault: Failure): Response {
+  const parsed = isFailure(body) ? body : parseJson(body);
   if (isFailure(parsed)) return respondFailure(eraOf(request), undefined, parsed);
   const answers = answersTo(request, parsed.value, fault);
   if (answers.length === 0) return respondAccepted();

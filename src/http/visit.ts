@@ -13,6 +13,7 @@ import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/doors.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
+import type { RequestBody } from "../streams/request-body.ts";
 import { contentStubOf, type ContentEnv } from "../content/store/content-door.ts";
 import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
@@ -61,8 +62,10 @@ export class Visit {
   readonly #ctx: Invocation["ctx"];
   #incarnation: Incarnation | undefined;
   #address: string | undefined;
-  /** The size of the body; 0 until it was read. */
-  bodyBytes = 0;
+  #body: RequestBody | undefined;
+  #working = 0;
+  /** How large its tenant lets a body be; Infinity until it was let in. */
+  mostBytes = Infinity;
   /** The tenant's, from when it was let in. */
   limits = limitsInForce();
 
@@ -110,6 +113,22 @@ export class Visit {
   isTo(incarnation: Incarnation): boolean {
     this.#incarnation ??= incarnation;
     return this.#incarnation === incarnation;
+  }
+
+  /** From now on this body is held, until whoever works on it is done. */
+  holdBody(body: RequestBody): void {
+    this.#body = body;
+    this.#working += 1;
+  }
+
+  /** One more works on what came in. Each has to say `done`. */
+  work(): void {
+    this.#working += 1;
+  }
+
+  done(): void {
+    this.#working -= 1;
+    if (this.#working === 0) this.#body?.release();
   }
 
   waitUntil(work: Promise<unknown>): void {

@@ -44,6 +44,7 @@ export const ERRORS = {
   methodNotAllowed: { code: -32600, status: 405, message: "Method not allowed" },
   notAcceptable: { code: -32600, status: 406, message: "Accept must allow application/json or text/event-stream" },
   tooLarge: { code: -32600, status: 413, message: "Request body too large" },
+  tooSlow: { code: -32600, status: 408, message: "Request body came too slowly" },
   unsupportedMediaType: { code: -32600, status: 415, message: "Content-Type must be application/json" },
   limited: { code: { "2025": -32005, "2026": -32603 }, status: 429, message: "Too many requests" },
   unavailable: { code: -32603, status: 503, message: "Service unavailable" },

@@ -21,7 +21,7 @@ interface Tried {
 
 let lookups = 0;
 /** Counts who is asked: the directory and the authorities. */
-const watched = new Proxy(env, {
+const watched = new Proxy(env as Env, {
   get: (target, name: keyof Env) => {
     if (name === "TENANTS" || name === "DIRECTORY") lookups += 1;
     return target[name];

@@ -1,0 +1,75 @@
+// Owns how many bytes one isolate holds at a time for what its clients send slowly or do not read: request bodies,
+// uploads, answers and events that wait. Refuses what does not fit; who is refused answers that the client may come again.
+
+/** An isolate has 128 MiB for everything, and other tenants are served from the same one. */
+export const MAX_HELD_BYTES = 64 * 1024 * 1024;
+/** Kept free for who holds little, so that a few large bodies do not turn away all ordinary calls. */
+const SPARE_BYTES = 16 * 1024 * 1024;
+/** So much is little. */
+export const SMALL_BYTES = 64 * 1024;
+/** Invocations whose client left end without releasing: what was not touched for so long no longer counts. */
+export const SILENT_MS = 60_000;
+/** In seconds: most of what is held is gone by then, or was ended for being slow. */
+export const ROOM_AFTER_S = 2;
+
+export class HeldBytes {
+  readonly #shares = new Set<HeldShare>();
+  #total = 0;
+
+  open(): HeldShare {
+    return new HeldShare(this);
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Whether so many bytes more would be let in now. */
+  fits(more: number, small = more <= SMALL_BYTES): boolean {
+    const most = small ? MAX_HELD_BYTES + SPARE_BYTES : MAX_HELD_BYTES;
+    if (this.#total + more <= most) return true;
+    this.#forgetSilent();
+    return this.#total + more <= most;
+  }
+
+  /** For shares alone. */
+  count(share: HeldShare, more: number): void {
+    this.#total += more;
+    if (share.bytes > 0) this.#shares.add(share);
+    else this.#shares.delete(share);
+  }
+
+  #forgetSilent(): void {
+    const since = Date.now() - SILENT_MS;
+    for (const share of this.#shares) if (share.touched < since) share.release();
+  }
+}
+
+/** What one request, upload or stream holds. */
+export class HeldShare {
+  readonly #of: HeldBytes;
+  bytes = 0;
+  touched = 0;
+
+  constructor(of: HeldBytes) {
+    this.#of = of;
+  }
+
+  /** Holds so many bytes from now on. false: they do not fit, and it holds what it held. */
+  resize(bytes: number): boolean {
+    const more = bytes - this.bytes;
+    if (more > 0 && !this.#of.fits(more, bytes <= SMALL_BYTES)) return false;
+    this.touched = Date.now();
+    if (more === 0) return true;
+    this.bytes = bytes;
+    this.#of.count(this, more);
+    return true;
+  }
+
+  release(): void {
+    this.resize(0);
+  }
+}
+
+/** Of this isolate. */
+export const HELD = new HeldBytes();
