@@ -6,10 +6,16 @@ import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { noteMet } from "./daily-limits.ts";
+import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { atOnceFailure, runningOf } from "./limit-messages.ts";
 import { failureOf } from "./on-error.ts";
+
+const NO_ROOM: Failure = {
+  ...failure("busy", "Temporarily unavailable: too many large answers were not read yet, try again"),
+  retryAfter: ROOM_AFTER_S,
+};
 
 /** Never rejects: an exception becomes an answer that says no more than the error table does. */
 export async function answer(entered: Entered, call: Call): Promise<Answer> {
@@ -33,6 +39,13 @@ function tooLong(entered: Entered): Failure {
   return failure("refused", message, { limit: "resultBytes", most });
 }
 
+/** What is longer than the tenant's limit, or than what can be held until the client has read it, is not sent. */
+function sendable(entered: Entered, { id, dialect: { era } }: Call, encoded: Answer): Answer {
+  const { json } = encoded;
+  if (!isWithin(json, entered.limits.resultBytes)) return encodeFailure(id, tooLong(entered), era);
+  return json.length <= SMALL_BYTES || HELD.fits(json.length) ? encoded : encodeFailure(id, NO_ROOM, era);
+}
+
 /** Of a character that is no ASCII, UTF-8 takes up to three bytes: only then they are counted. */
 function isWithin(json: string, most: number): boolean {
   if (json.length * 3 <= most) return true;
@@ -51,10 +64,13 @@ export async function answerCounted(entered: Entered, call: Call): Promise<Answe
     if (isFailure(again)) return encodeFailure(call.id, again, call.dialect.era);
     const { backend, view } = again;
     const outcome = dispatch(call, backend);
-    const done = encodeAnswer(call.id, outcome instanceof Promise ? await outcome : outcome, call.dialect, view.server);
-    return isWithin(done.json, again.limits.resultBytes)
-      ? done
-      : encodeFailure(call.id, tooLong(again), call.dialect.era);
+    const encoded = encodeAnswer(
+      call.id,
+      outcome instanceof Promise ? await outcome : outcome,
+      call.dialect,
+      view.server,
+    );
+    return sendable(again, call, encoded);
   } catch (error) {
     entered.onError(error);
     return encodeFailure(call.id, failureOf(error, visit.request), call.dialect.era);

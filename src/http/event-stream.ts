@@ -1,12 +1,18 @@
 // Owns the SSE that a Worker holds: bounded in silence by comments, in bytes that a reader leaves unread, and in age.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
+import { HELD } from "../tenants/isolate/held-bytes.ts";
+
 /** How much may be written before a reader takes it; beyond that it counts as one that does not read. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+/** What a stream holds before a reader has to take some of it. */
+const ROOM_BYTES = 64 * 1024;
+/** A tool may say more of its progress in one go than any reader takes. */
+const BEHIND_BYTES = 1024 * 1024;
 /** Of all events that wait for their turn on one stream. */
 const MAX_WAITING_CHARACTERS = 32 * 1024 * 1024;
 /** How long a reader may read nothing at all while something waits for it. */
-const MAX_PAUSE_MS = 30_000;
+export const MAX_PAUSE_MS = 30_000;
 const MAX_AGE_MS = 30 * 60_000;
 /** How much an age varies, as a part of it, so that streams that began together do not end together. */
 const JITTER = 0.1;
@@ -22,6 +28,12 @@ const encoder = new TextEncoder();
 /** JSON has no line breaks, so it is one line of data. */
 export function encodeEvent(json: string, id?: string): string {
   return `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${json}\n\n`;
+}
+
+export type Timer = ReturnType<typeof setTimeout> | undefined;
+
+export function stopTimer(timer: Timer): void {
+  if (timer !== undefined) clearTimeout(timer);
 }
 
 export interface EventStreamOptions {
@@ -41,10 +53,16 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #keepalive: ReturnType<typeof setInterval>;
-  readonly #age: ReturnType<typeof setTimeout> | undefined;
+  readonly #age: Timer;
+  /** Nothing can be written any more. */
   #closed = false;
+  /** It closes when what was written is read. */
+  #ending = false;
+  #isOver = false;
   #turn: Promise<void> = Promise.resolve();
+  readonly #share = HELD.open();
   #waiting = 0;
+  #pause: Timer;
   #wake = () => {};
 
   constructor(options: EventStreamOptions) {
@@ -55,13 +73,13 @@ export class EventStream {
           this.#controller = controller;
         },
         pull: () => {
-          this.#wake();
+          this.#pulled();
         },
         cancel: () => {
-          this.#gone();
+          this.#left();
         },
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: 65_536 }),
+      new ByteLengthQueuingStrategy({ highWaterMark: ROOM_BYTES }),
     );
     // Headers are held back until there is a first byte, so one is written at once.
     this.write(": open\n\n");
@@ -91,12 +109,25 @@ export class EventStream {
     this.write(`retry: ${retryMs}\nid: ${id}\ndata:\n\n`);
   }
 
-  /** Writes SSE text as it is. Ends the stream when its reader has left too much unread. */
+  /** What its reader has not taken yet. */
+  get unread(): number {
+    return ROOM_BYTES - (this.#controller?.desiredSize ?? ROOM_BYTES);
+  }
+
+  /** Its reader is so far behind that what may be left out should be. */
+  get isBehind(): boolean {
+    return this.unread > BEHIND_BYTES;
+  }
+
+  /** Writes SSE text as it is. Ends the stream when its reader has left too much unread, or the isolate has no room. */
   write(text: string): void {
     const controller = this.#controller;
     if (!controller || this.#closed) return;
-    if ((controller.desiredSize ?? 0) < -(this.#options.unreadBytes ?? MAX_UNREAD_BYTES)) this.#giveUp();
-    else controller.enqueue(encoder.encode(text));
+    const { unread } = this;
+    const bytes = encoder.encode(text);
+    const isTooMuch = unread > ROOM_BYTES + (this.#options.unreadBytes ?? MAX_UNREAD_BYTES);
+    if (isTooMuch || !this.#share.resize(unread + this.#waiting + bytes.byteLength)) this.#giveUp();
+    else controller.enqueue(bytes);
   }
 
   /**
@@ -107,6 +138,7 @@ export class EventStream {
   inTurn(characters: number, write: () => void): Promise<void> {
     if (this.#waiting > MAX_WAITING_CHARACTERS) this.#giveUp();
     this.#waiting += characters;
+    if (!this.#closed && !this.#share.resize(this.unread + this.#waiting)) this.#giveUp();
     this.#turn = this.#turn.then(async () => {
       await this.#read();
       this.#waiting -= characters;
@@ -117,38 +149,70 @@ export class EventStream {
 
   /** Resolves when there is room again, or when the stream is over. */
   async #read(): Promise<void> {
-    while (!this.#closed && (this.#controller?.desiredSize ?? 0) <= 0) {
-      const timer = setTimeout(() => {
-        this.#giveUp();
-      }, MAX_PAUSE_MS);
+    while (!this.#closed && this.unread >= ROOM_BYTES) {
+      this.#watch();
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-      clearTimeout(timer);
     }
   }
 
-  #giveUp(): void {
-    if (this.#closed) return;
-    this.#controller?.error(new Error("the reader does not read"));
-    this.#gone();
+  /** Gives the reader up when it reads nothing at all for too long. */
+  #watch(): void {
+    if (this.#pause !== undefined) return;
+    const { unread } = this;
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      if (this.unread < unread) this.#watch();
+      else this.#giveUp();
+    }, MAX_PAUSE_MS);
   }
 
+  /** There is room again: the reader has taken nearly everything. */
+  #pulled(): void {
+    stopTimer(this.#pause);
+    this.#pause = undefined;
+    if (this.#ending) this.#close();
+    else this.#share.resize(this.unread + this.#waiting);
+    this.#wake();
+  }
+
+  #giveUp(): void {
+    if (this.#isOver) return;
+    this.#controller?.error(new Error("the reader does not read"));
+    this.#left();
+  }
+
+  /** Nothing more is written. What is large and was not read yet counts, and is waited for, until it is. */
   end(): void {
     if (!this.#stop()) return;
+    this.#ending = true;
+    if (this.unread <= ROOM_BYTES) this.#close();
+    else this.#watch();
+  }
+
+  #close(): void {
+    this.#isOver = true;
+    this.#share.release();
     this.#controller?.close();
   }
 
-  #gone(): void {
-    if (this.#stop()) this.#options.gone();
+  #left(): void {
+    const isNews = this.#stop();
+    this.#isOver = true;
+    stopTimer(this.#pause);
+    this.#share.release();
+    if (isNews) this.#options.gone();
   }
 
   #stop(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
+    stopTimer(this.#pause);
+    this.#pause = undefined;
     this.#wake();
     clearInterval(this.#keepalive);
-    if (this.#age !== undefined) clearTimeout(this.#age);
+    stopTimer(this.#age);
     return true;
   }
 

@@ -8,7 +8,7 @@ import { parseMessage, type EchoId, type JsonObject, type RpcRequest } from "../
 import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
-import { cancelBody, declaredBytes, MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
 import { SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { isStale } from "../tenants/isolate/outage.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
@@ -29,12 +29,12 @@ import type { Visit } from "./visit.ts";
 export async function handlePost(visit: Visit, maxBytes: number): Promise<Response> {
   const { request } = visit;
   // 1. What the headers alone refuse. The body of a request that is refused is not read.
-  const accepted = acceptable(request.headers, declaredBytes(request), maxBytes);
+  const body = new RequestBody(request, MESSAGE_PACE);
+  const accepted = (body.declared ?? 0) > maxBytes ? failure("tooLarge") : acceptable(request.headers);
   if (isFailure(accepted)) {
-    cancelBody(request);
+    body.drop();
     return respondFailure(eraOf(request), undefined, accepted);
   }
-  const body = new RequestBody(request, MESSAGE_PACE);
   visit.holdBody(body);
   let text: string | Failure = "";
   try {
@@ -140,8 +140,7 @@ function markStale(response: Response): void {
   response.headers.set("warning", '110 - "Response is stale"');
 }
 
-function acceptable(headers: Headers, bytes: number | undefined, maxBytes: number): Accepted | Failure {
-  if ((bytes ?? 0) > maxBytes) return failure("tooLarge");
+function acceptable(headers: Headers): Accepted | Failure {
   if (!isJsonType(headers.get("content-type"))) return failure("unsupportedMediaType");
   const accepted = parseAccept(headers.get("accept"));
   return accepted.json || accepted.stream ? accepted : failure("notAcceptable");

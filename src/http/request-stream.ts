@@ -34,8 +34,9 @@ export class RequestStream implements Mouth {
 
   say(json: string): boolean {
     this.start();
-    this.#events?.event(json);
-    return this.#events !== undefined;
+    if (this.#events?.isBehind !== false) return false;
+    this.#events.event(json);
+    return true;
   }
 
   end(json: string | null): void {

@@ -7,6 +7,7 @@ import type { Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
 import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
+import { bodyOfAnswer } from "./large-answer.ts";
 import type { CallSink } from "./call-sink.ts";
 import type { RequestStream } from "./request-stream.ts";
 
@@ -30,14 +31,14 @@ export function eraOf(request: Request): Era {
 }
 
 export function respondAnswer({ json, status, retryAfter, met }: Answer): Response {
-  if (status === 200 && retryAfter === undefined) return new Response(json, JSON_INIT);
+  if (status === 200 && retryAfter === undefined) return new Response(bodyOfAnswer(json), JSON_INIT);
   const headers = {
     ...JSON_HEADERS,
     ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
     ...(status === 401 ? CHALLENGE : {}),
     ...(met === undefined ? {} : limitHeaders(met, retryAfter)),
   };
-  return new Response(json, { status, headers });
+  return new Response(bodyOfAnswer(json), { status, headers });
 }
 
 /** https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html */

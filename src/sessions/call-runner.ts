@@ -31,6 +31,8 @@ export interface RunnerHost {
   readonly parksAfterMs?: number;
 }
 
+/** As much as a log takes. A handler may say more in one go than can be stored meanwhile: the rest is dropped. */
+const MAX_UNSAVED_CHARACTERS = 4_000_000;
 const MAX_REQUEST_CHARACTERS = 256;
 
 /** The name of a request within its session: the JSON of its id, shortened to fit into a socket's attachment. */
@@ -68,6 +70,8 @@ export class CallRunner implements QuestionPort {
   #said = 0;
   /** The last `append`: each waits for the one before, so the log has the order in which things were said. */
   #chain: Promise<unknown> = Promise.resolve();
+  /** Characters that wait to be stored. */
+  #unsaved = 0;
   #asked = 0;
   /** The ids of questions without an answer, by digest. */
   readonly #open = new Map<string, string>();
@@ -262,6 +266,8 @@ export class CallRunner implements QuestionPort {
   }
 
   append(json: string): void {
+    if (this.#unsaved > MAX_UNSAVED_CHARACTERS) return;
+    this.#unsaved += json.length;
     this.#said += 1;
     const count = this.#said;
     this.#chain = this.#chain
@@ -272,7 +278,10 @@ export class CallRunner implements QuestionPort {
         this.#cancel();
       })
       // A notification that could not be stored is dropped. The call goes on, and its result is stored by itself.
-      .catch(() => {});
+      .catch(() => {})
+      .then(() => {
+        this.#unsaved -= json.length;
+      });
   }
 
   /** `json`: the answer; null: the call ends without one. */

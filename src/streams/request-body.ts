@@ -21,16 +21,11 @@ export const UPLOAD_PACE: Pace = { stallMs: 30_000, graceMs: 60_000, bytesPerSec
 /** `more`: there are more bytes than were to be read. */
 export type BodyState = "whole" | "more" | "tooSlow" | "noRoom";
 
-/** What the headers say of the size; undefined: nothing. */
-export function declaredBytes({ headers }: Request): number | undefined {
-  const length = headers.get("content-length");
-  return length === null ? undefined : Number(length);
-}
-
 export class RequestBody {
+  /** What the headers say of its size; undefined: nothing. */
+  readonly declared: number | undefined;
   readonly #request: Request;
   readonly #pace: Pace;
-  readonly #declared: number | undefined;
   readonly #share: HeldShare;
   readonly #begun = Date.now();
   #source: Source | undefined;
@@ -39,11 +34,13 @@ export class RequestBody {
   #lastAt = 0;
   #stored = new Uint8Array(0);
   #size = 0;
+  #dropped = false;
 
   constructor(request: Request, pace: Pace, share = HELD.open()) {
+    const length = request.headers.get("content-length");
+    this.declared = length === null ? undefined : Number(length);
     this.#request = request;
     this.#pace = pace;
-    this.#declared = declaredBytes(request);
     this.#share = share;
   }
 
@@ -54,7 +51,7 @@ export class RequestBody {
 
   /** Starts reading so much at most, while something else is waited for. */
   begin(most: number): void {
-    this.#beginning = this.#read(most);
+    this.#beginning = this.#readUpTo(most);
     // Whoever reads on meets it again, if anybody does.
     this.#beginning.catch(() => {});
   }
@@ -72,29 +69,40 @@ export class RequestBody {
   }
 
   async #readWithin(most: number): Promise<BodyState> {
-    if ((this.#declared ?? 0) > most) return "more";
-    const begun = this.#beginning && (await this.#beginning);
+    if ((this.declared ?? 0) > most) return "more";
+    if (this.#beginning === undefined) return this.#readUpTo(most);
+    const begun = await this.#beginning;
     if (this.#size > most) return "more";
-    return begun === undefined || begun === "more" ? this.#read(most) : begun;
+    return begun === "more" ? this.#readUpTo(most) : begun;
   }
 
   /** Reads on until the body is whole or has more than `most` bytes. */
-  #read(most: number): Promise<BodyState> {
+  #readUpTo(most: number): Promise<BodyState> {
+    const { declared = Infinity } = this;
     const { body } = this.#request;
     if (body === null) return Promise.resolve("whole");
     this.#lastAt = Date.now();
+    const isSmall = this.#source === undefined && declared <= SMALL_BYTES && declared <= most;
     return new Promise((resolve, reject) => {
-      const watch = () => {
-        const left = this.#due() - Date.now();
-        if (left > 0) this.#timer = setTimeout(watch, left);
-        else resolve("tooSlow");
-      };
-      watch();
-      const isSmall = this.#source === undefined && (this.#declared ?? Infinity) <= Math.min(SMALL_BYTES, most);
-      (isSmall ? this.#readAtOnce(this.#declared ?? 0) : this.#readOn(body, most)).then(resolve, reject).finally(() => {
-        clearTimeout(this.#timer ?? null);
+      this.#watch(() => {
+        resolve("tooSlow");
       });
+      const reading = isSmall ? this.#readAtOnce(declared) : this.#readOn(body, most);
+      reading.then((state) => {
+        clearTimeout(this.#timer ?? null);
+        resolve(state);
+      }, reject);
     });
+  }
+
+  #watch(tooSlow: () => void): void {
+    const left = this.#due() - Date.now();
+    if (left <= 0) tooSlow();
+    else {
+      this.#timer = setTimeout(() => {
+        this.#watch(tooSlow);
+      }, left);
+    }
   }
 
   /** What was read is not needed any more. */
@@ -102,13 +110,16 @@ export class RequestBody {
     this.#share.release();
   }
 
-  /** Gives up what was read, and the connection with what was not. */
+  /** Gives up what was read, and the connection with what was not: nobody waits for the rest. */
   drop(): void {
+    this.#dropped = true;
     clearTimeout(this.#timer ?? null);
     this.#share.release();
     this.#stored = new Uint8Array(0);
     this.#size = 0;
-    cancelBody(this.#request, this.#source);
+    const { body } = this.#request;
+    const cancelled = this.#source ? this.#source.cancel() : body?.locked === false ? body.cancel() : undefined;
+    cancelled?.catch(() => {});
   }
 
   #due(): number {
@@ -124,10 +135,14 @@ export class RequestBody {
   }
 
   async #readOn(body: ReadableStream<Uint8Array>, most: number): Promise<BodyState> {
+    this.#request.signal.addEventListener("abort", () => {
+      this.drop();
+    });
     const source = (this.#source ??= sourceOf(body));
     while (this.#size <= most) {
       const chunk = await source.next();
-      if (chunk === undefined) return "whole";
+      // It may have been given up while this piece was on its way.
+      if (chunk === undefined || this.#dropped) return "whole";
       this.#lastAt = Date.now();
       const size = this.#size + chunk.byteLength;
       if (size > this.#stored.byteLength && !this.#grow(size, most)) return "noRoom";
@@ -140,7 +155,7 @@ export class RequestBody {
   /** Doubles what there is room for, up to a step: a body of which one byte comes at a time costs no more than its bytes. */
   #grow(least: number, most: number): boolean {
     const { byteLength } = this.#stored;
-    const room = Math.max(least, Math.min(byteLength + Math.min(byteLength, STEP_BYTES), this.#declared ?? most));
+    const room = Math.max(least, Math.min(byteLength + Math.min(byteLength, STEP_BYTES), this.declared ?? most));
     if (!this.#share.resize(room)) return false;
     const larger = new Uint8Array(room);
     larger.set(this.bytes);
@@ -149,15 +164,8 @@ export class RequestBody {
   }
 }
 
-/** Gives up the body of a request that is refused: nobody waits for the rest of it. */
-export function cancelBody({ body }: Request, source?: Source): void {
-  const cancelled = source ? source.cancel() : body?.locked === false ? body.cancel() : undefined;
-  cancelled?.catch(() => {});
-}
-
 /** Larger pieces cost fewer turns; each of many slow bodies has one. */
 const PIECE_BYTES = 16 * 1024;
-
 const STEP_BYTES = 4 * 1024 * 1024;
 
 interface Source {

@@ -9,6 +9,7 @@ import { orClearUp } from "../../tenants/authority/incarnation.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
 import type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
+import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
 import { recallBody, rememberBody } from "./body-cache.ts";
 import type { Edit } from "./edit.ts";
 import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
@@ -54,7 +55,7 @@ export function openStore(place: ContentPlace, { limits = {}, only }: Opening = 
     },
     read: async (uri) => {
       const row = await content.get(nameOf(uri));
-      return row && { ...metaOf(row), ...(await readBody(place, row)) };
+      return row && { ...metaOf(row), ...(await inRoom(row, () => readBody(place, row))) };
     },
     write: (resource, options = {}) => write(place, resource, { ifAbsent: false, ...options, limits }),
     delete: (uri) => content.remove(nameOf(uri)),
@@ -97,6 +98,17 @@ async function list(
   const items = rows.slice(0, limit).map(metaOf);
   const last = items.at(-1);
   return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
+}
+
+/** A large body is in memory twice while it is read, so only so many are read at a time. */
+async function inRoom<T>({ size, uri }: ResourceRow, read: () => Promise<T>): Promise<T> {
+  if (size <= SMALL_BYTES) return read();
+  const share = HELD.open();
+  for (const wait of [0, ...MISS_RETRY_MS]) {
+    if (wait > 0) await scheduler.wait(wait);
+    if (share.resize(2 * size)) return read().finally(() => share.release());
+  }
+  throw new AppError("busy", { retryAfter: ROOM_AFTER_S, cause: new Error(`no room to read ${uri}`) });
 }
 
 async function readBody(place: ContentPlace, row: ResourceRow): Promise<ResourceBody> {

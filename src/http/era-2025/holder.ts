@@ -87,7 +87,8 @@ export class Holder {
   /** Every call speaks on the one stream. An answer waits until the client has read the answers before it. */
   readonly #mouth: Mouth = {
     say: (json) => {
-      this.#host.events.event(json);
+      const { events } = this.#host;
+      if (!events.isBehind) events.event(json);
       return true;
     },
     end: (json) => (json === null ? undefined : this.#say(json)),

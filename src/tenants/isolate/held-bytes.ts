@@ -55,10 +55,13 @@ export class HeldShare {
     this.#of = of;
   }
 
-  /** Holds so many bytes from now on. false: they do not fit, and it holds what it held. */
-  resize(bytes: number): boolean {
+  /**
+   * Holds so many bytes from now on. false: they do not fit, and it holds what it held. `anyway`: they are there, and
+   * count whether they fit or not.
+   */
+  resize(bytes: number, anyway = false): boolean {
     const more = bytes - this.bytes;
-    if (more > 0 && !this.#of.fits(more, bytes <= SMALL_BYTES)) return false;
+    if (more > 0 && !anyway && !this.#of.fits(more, bytes <= SMALL_BYTES)) return false;
     this.touched = Date.now();
     if (more === 0) return true;
     this.bytes = bytes;
@@ -67,7 +70,10 @@ export class HeldShare {
   }
 
   release(): void {
-    this.resize(0);
+    const { bytes } = this;
+    if (bytes === 0) return;
+    this.bytes = 0;
+    this.#of.count(this, -bytes);
   }
 }
 
