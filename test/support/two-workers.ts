@@ -19,6 +19,8 @@ export interface WatchedWorker {
   calls(): Promise<readonly string[]>;
   /** The Durable Objects that came to life in this Worker since then, in order: `HUBS`. All of them live in Worker one. */
   lives(): Promise<readonly string[]>;
+  /** Bytes that its isolate counts as held for clients that are slow. */
+  held(): Promise<number>;
   reset(): Promise<void>;
   /**
    * From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's; no object of a
@@ -137,7 +139,7 @@ function watchedWorker(origin: string): WatchedWorker {
   }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
-    return (await response.json()) as { calls: string[]; lives: string[] };
+    return (await response.json()) as { calls: string[]; lives: string[]; held: number };
   };
   return {
     origin,
@@ -156,6 +158,7 @@ function watchedWorker(origin: string): WatchedWorker {
     },
     calls: async () => (await control()).calls,
     lives: async () => (await control()).lives,
+    held: async () => (await control()).held,
     reset: async () => {
       await control({ reset: true });
     },
