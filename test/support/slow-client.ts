@@ -31,8 +31,10 @@ export class SlowClient {
     const all = Object.entries({ host: "localhost", ...(method === "GET" ? {} : framing), ...headers });
     const head = all.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     this.#socket.write(`${method} ${pathname}${search} HTTP/1.1\r\n${head}\r\n`);
+    // An empty chunk would be the end.
+    if (bytes.byteLength === 0) return;
     if (declared === null) this.chunk(bytes);
-    else if (bytes.byteLength > 0) this.#socket.write(bytes);
+    else this.#socket.write(bytes);
   }
 
   chunk(bytes: Uint8Array): void {

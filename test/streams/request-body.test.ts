@@ -1,0 +1,147 @@
+// How much of a request's body is taken in, how fast it has to come, and what it counts as held meanwhile.
+
+import { describe, expect, it } from "vitest";
+import { RequestBody, type Pace } from "../../src/streams/request-body.ts";
+import { HeldBytes, MAX_HELD_BYTES, SILENT_MS, SMALL_BYTES } from "../../src/tenants/isolate/held-bytes.ts";
+
+const MIB = 1024 * 1024;
+const PACE: Pace = { stallMs: 400, graceMs: 800, bytesPerSecond: 1024 };
+const PATIENT: Pace = { stallMs: 60_000, graceMs: 60_000, bytesPerSecond: 1 };
+
+interface Sent {
+  readonly size: number;
+  readonly piece?: number;
+  readonly everyMs?: number;
+  /** After `size` bytes nothing comes any more. */
+  readonly stalls?: boolean;
+  /** As the headers say; nothing when absent. */
+  readonly declared?: number;
+}
+
+function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }: Sent) {
+  const sent = { bytes: 0, cancelled: false };
+  const source = {
+    type: "bytes",
+    pull: async (controller: ReadableByteStreamController) => {
+      if (everyMs > 0) await scheduler.wait(everyMs);
+      const bytes = Math.min(piece, size - sent.bytes);
+      if (bytes > 0) {
+        sent.bytes += bytes;
+        controller.enqueue(new Uint8Array(bytes).fill(sent.bytes % 251));
+      } else if (stalls) await new Promise<void>(() => {});
+      else controller.close();
+    },
+    cancel: () => {
+      sent.cancelled = true;
+    },
+  } as const;
+  const body = new ReadableStream(source as unknown as UnderlyingSource<Uint8Array>, { highWaterMark: 0 });
+  const headers = declared === undefined ? {} : { "content-length": String(declared) };
+  return { request: new Request("https://mcp.example.com/", { method: "POST", body, headers }), sent };
+}
+
+function reading(sending: Sent, pace = PATIENT) {
+  const held = new HeldBytes();
+  const { request, sent } = send(sending);
+  return { body: new RequestBody(request, pace, held.open()), sent, held };
+}
+
+describe("a body", () => {
+  it.each([0, 1, 1000, SMALL_BYTES, SMALL_BYTES + 1, 3 * MIB])("of %d bytes is there as it was sent", async (size) => {
+    for (const declared of [undefined, size]) {
+      for (const piece of [size / 3 + 1, 100_000]) {
+        const { body, held } = reading({
+          size,
+          piece: Math.floor(piece),
+          ...(declared === undefined ? {} : { declared }),
+        });
+        expect(await body.read(4 * MIB)).toBe("whole");
+        expect(body.bytes.byteLength).toBe(size);
+        expect(held.total).toBeGreaterThanOrEqual(size);
+        expect(held.total).toBeLessThanOrEqual(2 * size + 100_000);
+        body.release();
+        expect(held.total).toBe(0);
+      }
+    }
+  });
+
+  it("is not begun when its headers say that it is too large", async () => {
+    const { body, sent, held } = reading({ size: 2 * MIB, declared: 2 * MIB });
+    expect(await body.read(MIB)).toBe("more");
+    expect([sent, held.total]).toEqual([{ bytes: 0, cancelled: true }, 0]);
+  });
+
+  it("is given up as soon as it is too large, when its headers say nothing", async () => {
+    const { body, sent, held } = reading({ size: 40 * MIB });
+    expect(await body.read(MIB)).toBe("more");
+    expect(sent.bytes).toBeLessThan(MIB + SMALL_BYTES);
+    expect([sent.cancelled, held.total]).toEqual([true, 0]);
+  });
+
+  it("is begun as far as was decided, and no further until it is read", async () => {
+    const { body, sent, held } = reading({ size: 2 * MIB });
+    body.begin(SMALL_BYTES);
+    await scheduler.wait(100);
+    expect(sent.bytes).toBeGreaterThan(SMALL_BYTES);
+    expect(sent.bytes).toBeLessThanOrEqual(SMALL_BYTES + 32 * 1024);
+    expect(held.total).toBeLessThanOrEqual(4 * SMALL_BYTES);
+    expect(await body.read(4 * MIB)).toBe("whole");
+    expect(body.bytes.byteLength).toBe(2 * MIB);
+  });
+
+  it("that was begun and is not wanted is given up", async () => {
+    const { body, sent, held } = reading({ size: 2 * MIB });
+    body.begin(SMALL_BYTES);
+    await scheduler.wait(50);
+    body.drop();
+    await scheduler.wait(50);
+    expect(sent.cancelled).toBe(true);
+    expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
+  });
+});
+
+describe("a client that is slow", () => {
+  it.each([
+    ["nothing at all", { size: 0, stalls: true, declared: 100 }],
+    ["nothing more than a beginning", { size: 100_000, stalls: true, declared: 200_000 }],
+    ["a beginning, in chunks", { size: 10, stalls: true }],
+    ["bytes one by one, too slowly in all", { size: 1000, piece: 1, everyMs: 20, declared: 100_000 }],
+  ])("and sends %s is given up", async (_what, sending) => {
+    const { body, held } = reading(sending, PACE);
+    expect(await body.read(MIB)).toBe("tooSlow");
+    expect(held.total).toBe(0);
+  });
+
+  it("has all the time in which enough comes", async () => {
+    const { body } = reading({ size: 4096, piece: 128, everyMs: 40, declared: 100_000 }, PACE);
+    expect(await body.read(MIB)).toBe("whole");
+    expect(body.bytes.byteLength).toBe(4096);
+  });
+});
+
+describe("what an isolate holds", () => {
+  it("is bounded: one body too many is refused, and what is small is taken all the same", async () => {
+    const held = new HeldBytes();
+    const take = (size: number) => {
+      const body = new RequestBody(send({ size, piece: MIB }).request, PATIENT, held.open());
+      return body.read(MAX_HELD_BYTES).then((state) => ({ state, body }));
+    };
+    const large = await take(MAX_HELD_BYTES - MIB);
+    expect(large.state).toBe("whole");
+    expect((await take(2 * MIB)).state).toBe("noRoom");
+    expect((await take(SMALL_BYTES)).state).toBe("whole");
+    large.body.release();
+    expect((await take(2 * MIB)).state).toBe("whole");
+  });
+
+  it("does not count what nobody touched for so long that its invocation must be gone", () => {
+    const held = new HeldBytes();
+    const [gone, mine] = [held.open(), held.open()];
+    expect(gone.resize(MAX_HELD_BYTES)).toBe(true);
+    expect(mine.resize(MIB)).toBe(false);
+    gone.touched -= SILENT_MS + 1;
+    expect(mine.resize(MIB)).toBe(true);
+    gone.release();
+    expect(held.total).toBe(MIB);
+  });
+});
