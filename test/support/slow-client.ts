@@ -1,7 +1,6 @@
 // Owns a client that is as slow as a test wants: it sends a request as far as it is told, and reads of the answer only what
 // it is told. Refuses to be polite: it leaves in the middle of anything.
 
-import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 export interface SlowRequest {
@@ -16,13 +15,13 @@ export class SlowClient {
   readonly #socket: Socket;
   /** What was read of the answer. */
   text = "";
-  readonly closed: Promise<unknown>;
+  readonly closed: Promise<void>;
 
   constructor(url: string, { method = "POST", headers = {}, body = "", declared }: SlowRequest = {}) {
     const { hostname, port, pathname, search } = new URL(url);
     this.#socket = connect(Number(port), hostname);
     this.#socket.on("error", () => {});
-    this.closed = once(this.#socket, "close");
+    this.closed = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
     const bytes = Buffer.from(body);
     const framing =
       declared === null
@@ -54,6 +53,15 @@ export class SlowClient {
     return this;
   }
 
+  /** Reads no more. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  get isOver(): boolean {
+    return this.#socket.closed;
+  }
+
   /** Reads until the connection ends, as the Worker ends it that did not take in all of a body. */
   async untilClosed(): Promise<string> {
     this.listen();
@@ -65,7 +73,7 @@ export class SlowClient {
   async until(part: string | RegExp): Promise<string> {
     this.listen();
     while (this.text.search(part) < 0 && !this.#socket.closed) {
-      await Promise.race([once(this.#socket, "data"), this.closed]);
+      await Promise.race([new Promise<void>((resolve) => this.#socket.once("data", () => resolve())), this.closed]);
     }
     return this.text;
   }

@@ -1,0 +1,121 @@
+// What clients that send nothing and read nothing cost a Worker: no more memory than as many honest large calls at once, and
+// nobody else their answer.
+
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { residentOf, startedWorkers } from "../support/process-memory.ts";
+import { write } from "../support/raw-http.ts";
+import { SlowClient, statusIn } from "../support/slow-client.ts";
+import { sized } from "../support/tier.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+const MIB = 1024 * 1024;
+const EACH = sized({ usual: 20, long: 200 });
+const ROUNDS = sized({ usual: 1, long: 3 });
+/** Silence is waited for ten seconds, and the machine may be busy. */
+const ROUND_MS = 90_000;
+/** After a first round, in which the process takes from the kernel what it then uses again. */
+const MORE_MIB = 64;
+/** Objects, KV, several isolates and what is not collected yet; all that was sent and not read would be 1.5 GiB. */
+const MOST_MIB = 768;
+/** As many bodies of 4 MiB as an isolate has room for. */
+const HONEST = 16;
+
+let worker: OneWorker;
+let pid: number;
+beforeAll(async () => {
+  const before = startedWorkers();
+  worker = await startWorker(await bundleWorker("worker"));
+  pid = startedWorkers().find((one) => !before.includes(one)) ?? 0;
+  expect(residentOf(pid)).toBeGreaterThan(10);
+});
+afterAll(() => worker.stop());
+
+const echoOf = (size: number) => ({ name: "lab_echo", arguments: { text: "x".repeat(size) } });
+
+function call(size: number, accept = "application/json, text/event-stream", path = "/mcp/lab") {
+  const { headers, body } = write("2025-11-25", "tools/call", echoOf(size));
+  return new SlowClient(`${worker.origin}${path}`, { headers: { ...headers, accept }, body: JSON.stringify(body) });
+}
+
+/** Whole bodies, whose answers are read: they come at once and end. */
+async function honest(): Promise<void> {
+  const { headers, body } = write("2025-11-25", "tools/call", echoOf(3.5 * MIB));
+  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  const calls = Array.from({ length: HONEST }, async () => (await fetch(`${worker.origin}/mcp/lab`, init)).text());
+  await Promise.all(calls);
+}
+
+function stalled(at: number): SlowClient {
+  const path = ["/mcp/lab", `/mcp/nobody-${at}`, "/mcp/founding", "/mcp/lab?sessionId=x"][at % 4] ?? "";
+  const { headers } = write(at % 2 === 0 ? "2025-11-25" : "2026-07-28", "tools/list");
+  const body = " ".repeat(4 * MIB - 100);
+  return new SlowClient(`${worker.origin}${path}`, {
+    headers,
+    body: at % 8 === 0 ? "" : body,
+    declared: at % 3 === 0 ? null : 4 * MIB,
+  });
+}
+
+async function unread(at: number): Promise<SlowClient> {
+  if (at % 4 < 2) return call(2 * MIB, at % 4 === 0 ? "application/json" : "text/event-stream");
+  if (at % 4 === 2) {
+    const { headers, body } = write("2026-07-28", "subscriptions/listen", {
+      notifications: { toolsListChanged: true },
+    });
+    return new SlowClient(`${worker.origin}/mcp/lab`, { headers, body: JSON.stringify(body) });
+  }
+  return deafHolder();
+}
+
+/** A client of HTTP+SSE that has large answers written to its stream, and stops reading once it knows where to post. */
+async function deafHolder(): Promise<SlowClient> {
+  const headers = { accept: "text/event-stream" };
+  const stream = new SlowClient(`${worker.origin}/mcp/lab`, { method: "GET", headers });
+  const [, endpoint] = /data: (\S+sessionId=\S+)/.exec(await stream.until("sessionId=")) ?? [];
+  stream.pause();
+  if (endpoint === undefined) return stream;
+  const posts = Array.from({ length: 10 }, () => call(MIB, "*/*", endpoint));
+  await Promise.all(posts.map((post) => Promise.race([post.until("HTTP/1.1"), wait(5000)])));
+  for (const post of posts) post.leave();
+  return stream;
+}
+
+async function pinged(): Promise<number> {
+  const { headers, body } = write("2025-11-25", "ping");
+  const client = new SlowClient(`${worker.origin}/mcp/lab`, { headers, body: JSON.stringify(body) });
+  const text = await client.until("jsonrpc");
+  client.leave();
+  return statusIn(text);
+}
+
+test("slow senders and deaf readers cost no more than a few honest large calls, and keep nobody from a small one", async () => {
+  for (let round = 0; round < 4; round += 1) await honest();
+  const before = residentOf(pid);
+  let warm = 0;
+  const lines: string[] = [];
+  const statuses = new Set<number>();
+  let peak = 0;
+  for (let round = 0; round <= ROUNDS; round += 1) {
+    const until = Date.now() + ROUND_MS;
+    const bodies = Array.from({ length: EACH }, (_none, at) => stalled(at).listen());
+    const streams = Array.from({ length: EACH }, (_none, at) => unread(at));
+    let highest = 0;
+    const over = () => bodies.filter(({ isOver }) => isOver).length;
+    while (over() < EACH && Date.now() < until) {
+      highest = Math.max(highest, residentOf(pid));
+      statuses.add(await pinged());
+      await wait(200);
+    }
+    const ended = over();
+    for (const client of [...bodies, ...(await Promise.all(streams))]) client.leave();
+    lines.push(`round ${round}: highest ${highest} MiB, ${ended} of ${EACH} bodies ended, then ${residentOf(pid)} MiB`);
+    expect(ended).toBe(EACH);
+    if (round === 0) warm = highest;
+    peak = Math.max(peak, highest);
+  }
+  process.stdout.write(`memory of workerd: ${before} MiB after honest calls\n${lines.join("\n")}\n`);
+  expect(peak).toBeLessThan(warm + MORE_MIB);
+  expect(warm).toBeLessThan(MOST_MIB);
+  expect([...statuses]).toEqual([200]);
+});
