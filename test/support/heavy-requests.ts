@@ -2,6 +2,7 @@
 // prompt and template that a server lists and every field of theirs, by alphabet, size and nesting. Refuses to judge.
 
 import * as fc from "fast-check";
+import { AS_LONG_AS_MAY_BE, encoded, heavyValue, PIECES } from "./heavy-values.ts";
 import type { Json } from "./mcp.ts";
 import { officialMethods } from "./official-schema.ts";
 import { write } from "./raw-http.ts";
@@ -36,21 +37,22 @@ interface Field {
 type Listing = (method: string) => Promise<Json>;
 
 export async function offeredBy(list: Listing): Promise<Offered> {
-  const [tools, prompts, resources, templates] = await Promise.all(
-    ["tools/list", "prompts/list", "resources/list", "resources/templates/list"].map(list),
-  );
+  const { tools } = await list("tools/list");
+  const { prompts } = await list("prompts/list");
+  const { resources } = await list("resources/list");
+  const { resourceTemplates } = await list("resources/templates/list");
   return {
-    tools: (tools?.["tools"] as { name: string; inputSchema: Schema }[]).map(({ name, inputSchema }) => ({
+    tools: (tools as { name: string; inputSchema: Schema }[]).map(({ name, inputSchema }) => ({
       name,
       fields: fieldsOf(inputSchema),
     })),
-    prompts: (prompts?.["prompts"] as { name: string; arguments?: { name: string }[] }[]).map((prompt) => ({
+    prompts: (prompts as { name: string; arguments?: { name: string }[] }[]).map((prompt) => ({
       name: prompt.name,
       fields: (prompt.arguments ?? []).map(({ name }) => ({ name, proper: '"a"', longest: 4 * MIB })),
     })),
     uris: [
-      ...(resources?.["resources"] as { uri: string }[]).map(({ uri }) => uri),
-      ...(templates?.["resourceTemplates"] as { uriTemplate: string }[]).map(({ uriTemplate }) => uriTemplate),
+      ...(resources as { uri: string }[]).map(({ uri }) => uri),
+      ...(resourceTemplates as { uriTemplate: string }[]).map(({ uriTemplate }) => uriTemplate),
     ],
   };
 }
@@ -77,112 +79,6 @@ function properOf({ type, items }: Schema): string {
   if (type === "array") return `[${items ? properOf(items) : ""}]`;
   return type === "object" ? "{}" : '"abc"';
 }
-
-/** Pieces that something has an ear for: Markdown, templates, URIs, patterns, search, normalization, JSON itself. */
-const PIECES = [
-  ..."a0 _-*#[(!{<&%/\\\"'`~:;,.?^$|+=@",
-  ..."\t\n\r\u0000\u001b\u00a0\u2028\ufeff\ud800éﬁﷺＡ字😀",
-  "![",
-  "[](",
-  "](",
-  "**a",
-  "{{a}}",
-  "{a}",
-  "${a}",
-  "../",
-  "%41",
-  "a b ",
-  "a OR ",
-  "NEAR(",
-  "ab ",
-  "a*",
-  "a,",
-  "a\u0301\u0323",
-  "<!--",
-  "://",
-  "\r\n",
-  "e\u0301",
-  "\u202e",
-] as const;
-
-const SIZES = [64, 400, 2000, 8192, 40_000, 150_000, 500_000, MIB, 3 * MIB, 4 * MIB - 4096];
-
-/** JSON of about so many bytes, or less where the field takes no more. */
-function heavyValue(longest: number): fc.Arbitrary<{ json: string; what: string }> {
-  return fc
-    .record({
-      piece: fc.constantFrom(...PIECES),
-      other: fc.constantFrom(...PIECES),
-      size: fc.constantFrom(...SIZES, Math.min(longest, SIZES.at(-1) ?? 0)),
-      end: fc.constantFrom("", "", "x", "]", " "),
-      shape: fc.constantFrom(...SHAPES),
-    })
-    .map(({ piece, other, size, end, shape }) => {
-      const json = shape.make({ piece, other, size, end, longest });
-      return { json, what: `${shape.name} of ${JSON.stringify(piece)}, ${json.length} characters` };
-    });
-}
-
-interface Making {
-  readonly piece: string;
-  readonly other: string;
-  readonly size: number;
-  readonly end: string;
-  readonly longest: number;
-}
-
-/** Escapes count: what arrives has so many bytes. */
-function timesIn(size: number, json: string): number {
-  return Math.max(1, Math.floor(size / Buffer.byteLength(json)));
-}
-
-const encoded = (text: string) => JSON.stringify(text);
-
-const AS_LONG_AS_MAY_BE: Shape = {
-  name: "a text as long as may be",
-  make: ({ piece, longest, end, size }) => {
-    const most = Math.min(longest, timesIn(Math.max(size, 500_000), encoded(piece)) * piece.length);
-    return encoded((piece.repeat(Math.ceil(most / piece.length)) + end).slice(-most));
-  },
-};
-
-interface Shape {
-  readonly name: string;
-  readonly make: (making: Making) => string;
-}
-
-const SHAPES: readonly Shape[] = [
-  { name: "a text", make: ({ piece, size, end }) => encoded(piece.repeat(timesIn(size, encoded(piece))) + end) },
-  AS_LONG_AS_MAY_BE,
-  {
-    name: "a text of two halves",
-    make: ({ piece, other, size, end }) =>
-      encoded(piece.repeat(timesIn(size / 2, encoded(piece))) + other.repeat(timesIn(size / 2, encoded(other))) + end),
-  },
-  {
-    name: "an array",
-    make: ({ piece, size }) =>
-      `[${Array(timesIn(size, `${encoded(piece)},`))
-        .fill(encoded(piece))
-        .join(",")}]`,
-  },
-  {
-    name: "many members",
-    make: ({ piece, size }) =>
-      `{${Array.from({ length: timesIn(size, `${encoded(piece)}:1234567890,`) }, (_none, at) => `${encoded(`${at}${piece}`)}:${at}`).join(",")}}`,
-  },
-  { name: "empty objects", make: ({ size }) => `[${Array(timesIn(size, "{},")).fill("{}").join(",")}]` },
-  { name: "nesting", make: ({ size }) => "[".repeat(Math.min(size, 120)) + "]".repeat(Math.min(size, 120)) },
-  {
-    name: "nesting again and again",
-    make: ({ size }) =>
-      `[${Array(timesIn(size, '{"a":'.repeat(100) + "1" + "}".repeat(100)))
-        .fill('{"a":'.repeat(100) + "1" + "}".repeat(100))
-        .join(",")}]`,
-  },
-  { name: "deep nesting", make: ({ size }) => "[".repeat(size / 2) + "]".repeat(size / 2) },
-  { name: "a number", make: ({ size }) => "1".repeat(Math.min(size, MIB)) },
-];
 
 /** Every member that a request of MCP may have, whatever its method: a new method is met with all of them. */
 const MEMBERS = [
@@ -246,7 +142,7 @@ function fill(
 ): HeavyRequest {
   const others = fields.filter((one) => one !== field).map((one) => [one.name, one.proper]);
   const text = [...others, [field.name, json]].map(([key = "", value]) => `${encoded(key)}:${value}`).join(",");
-  return place(revision, method, { name }, { arguments: `{${text}}` }, `${name}.${field.name}: ${what}`);
+  return place([revision, method], { name }, { arguments: `{${text}}` }, `${name}.${field.name}: ${what}`);
 }
 
 function callOf(revision: HeavyRevision, method: string, offers: readonly Fielded[]): fc.Arbitrary<HeavyRequest> {
@@ -276,7 +172,7 @@ function memberOf(revision: HeavyRevision, methods: readonly string[], offered: 
       const json = within === "" ? value.json : `{${encoded(within)}:${value.json}}`;
       const others = MEMBERS.filter(([other]) => other !== member && other !== "_meta" && other !== "cursor");
       const proper = { ...Object.fromEntries(others.map(([other, text]) => [other, JSON.parse(text)])), name, uri };
-      return place(revision, method, proper, { [member]: json }, `${member}${within && `.${within}`}: ${value.what}`);
+      return place([revision, method], proper, { [member]: json }, `${member}${within && `.${within}`}: ${value.what}`);
     });
 }
 
@@ -305,8 +201,7 @@ function anywhereIn(revision: HeavyRevision, methods: readonly string[]): fc.Arb
 
 /** `heavy`: members of the parameters as JSON, in the place of proper ones. */
 function place(
-  revision: HeavyRevision,
-  method: string,
+  [revision, method]: readonly [HeavyRevision, string],
   proper: Json,
   heavy: Readonly<Record<string, string>>,
   about: string,
