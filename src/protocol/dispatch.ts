@@ -44,6 +44,10 @@ const METHODS: Readonly<Record<Era, ReadonlyMap<string, Method>>> = {
   "2026": new Map(Object.entries({ ...SHARED, "server/discover": discover })),
 };
 
+export function methodsOf(era: Era): readonly string[] {
+  return [...METHODS[era].keys()];
+}
+
 export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<CallOutcome> {
   const method = METHODS[call.dialect.era].get(call.method);
   return method === undefined ? failure("methodNotFound") : method(call, backend);

@@ -15,6 +15,7 @@ import type { Edit } from "./edit.ts";
 import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
 import { MAX_SEARCH_CHARACTERS } from "./text-index.ts";
 import type { PutResource, PutResult, RemoteContent } from "./content-tables.ts";
+import type { ListQuery } from "./resource-queries.ts";
 
 /** The largest value that KV stores. */
 export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
@@ -48,7 +49,7 @@ export interface ContentPlace {
 export function openStore(place: ContentPlace, { limits = {}, only }: Opening = {}): ResourceStore {
   const { content } = place;
   return {
-    list: (options = {}) => list(content, options),
+    list: (options = {}) => list(content, options, only),
     get: async (uri) => {
       const row = await content.get(nameOf(uri));
       return row && metaOf(row);
@@ -61,7 +62,10 @@ export function openStore(place: ContentPlace, { limits = {}, only }: Opening = 
     delete: (uri) => content.remove(nameOf(uri)),
     search: (query, options = {}) => search(content, query, { ...options, only }),
     tags: async (options = {}) => [...(await content.tags(options.prefix ?? "", only))],
-    uris: (prefix, limit) => content.uris(prefix, limit),
+    uris: async (prefix, limit) => {
+      if (only === undefined) return content.uris(prefix, limit);
+      return (await listSeen(content, { prefix, tag: null, after: null, limit }, only)).map(({ uri }) => uri);
+    },
   };
 }
 
@@ -90,14 +94,31 @@ export function metaOf(row: ResourceRow): ResourceMeta {
 async function list(
   content: RemoteContent,
   options: { prefix?: string; tag?: string; cursor?: string; limit?: number },
+  only: readonly Patterns[] | undefined,
 ): Promise<{ items: ResourceMeta[]; cursor?: string }> {
   const after = options.cursor === undefined ? null : decodeCursor("stored", options.cursor);
   if (after === undefined) throw new TypeError("the cursor is not one of this list");
   const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE)), MAX_PAGE);
-  const rows = await content.list({ prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 });
+  const query = { prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 };
+  const rows = await (only === undefined ? content.list(query) : listSeen(content, query, only));
   const items = rows.slice(0, limit).map(metaOf);
   const last = items.at(-1);
   return rows.length > limit && last ? { items, cursor: encodeCursor("stored", last.uri) } : { items };
+}
+
+/** Goes on until the page is full or nothing is left: what is hidden makes no page shorter, and no cursor names it. */
+async function listSeen(
+  content: RemoteContent,
+  query: ListQuery,
+  only: readonly Patterns[],
+): Promise<readonly ResourceRow[]> {
+  const rows: ResourceRow[] = [];
+  for (let after = query.after; ;) {
+    const found = await content.listSeen({ ...query, after, limit: query.limit - rows.length }, only);
+    rows.push(...found.rows);
+    if (found.next === null) return rows;
+    after = found.next;
+  }
 }
 
 /** A large body is in memory twice while it is read, so only so many are read at a time. */

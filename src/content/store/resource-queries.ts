@@ -1,8 +1,8 @@
 // Owns reading a tenant's resource index: lists, full-text search and tags, each within a range of URIs.
 
-import { matchesAny } from "../../tenants/document/glob.ts";
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { afterPrefix, isSeen, seenRanges, type UriRange } from "./seen-ranges.ts";
 
 export interface SearchQuery {
   /** As FTS5 reads it. */
@@ -15,9 +15,25 @@ export interface SearchQuery {
 /** Of all that matches, the newest so many are looked at: a word that is everywhere must not hold up the object. */
 const MAX_LOOKED_AT = 5000;
 
+/** Where a range has hidden things in it: how many rows are read at once, and how many at most in one call. */
+const FURTHER = 1000;
+const MAX_PASSED_BY = 5000;
+
+export interface ListQuery {
+  readonly prefix: string;
+  readonly tag: string | null;
+  readonly after: string | null;
+  readonly limit: number;
+}
+
 export interface QueryMethods {
   /** Rows whose URI begins with `prefix` and comes after `after`, in the order of URIs; `tag` null: with any tags. */
-  list(range: { prefix: string; tag: string | null; after: string | null; limit: number }): readonly ResourceRow[];
+  list(range: ListQuery): readonly ResourceRow[];
+  /** The same of what a caller sees. `next`: fewer than the limit were found up to this URI, which may be hidden. */
+  listSeen(
+    range: ListQuery,
+    only: readonly Patterns[],
+  ): { readonly rows: readonly ResourceRow[]; readonly next: string | null };
   /** `match` is an expression of SQLite's FTS5. The best match first, with the largest score. */
   /** Best first. `only`: what a caller sees who does not see everything; nothing of the rest has a part in the answer. */
   search(query: SearchQuery): readonly (ResourceRow & { score: number })[];
@@ -28,6 +44,7 @@ export interface QueryMethods {
 export function createQueryMethods(sql: SqlStorage): QueryMethods {
   return {
     list: (range) => list(sql, range),
+    listSeen: (range, only) => listSeen(sql, range, only),
     search: (query) => (query.only === undefined ? searchAll(sql, query) : searchSeen(sql, query, query.only)),
     tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(sql, prefix, only)),
     uris: (prefix, limit) =>
@@ -43,34 +60,50 @@ export function createQueryMethods(sql: SqlStorage): QueryMethods {
   };
 }
 
-/** The end of the range of URIs with this prefix: they have only characters of ASCII that sort before DEL. */
-function afterPrefix(prefix: string): string {
-  return `${prefix}\u007f`;
+function list(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery): readonly ResourceRow[] {
+  return rowsIn(sql, tag, [startOf(prefix, after), afterPrefix(prefix)], limit);
 }
 
-function list(
-  sql: SqlStorage,
-  { prefix, tag, after, limit }: Parameters<QueryMethods["list"]>[0],
-): readonly ResourceRow[] {
-  const from = after === null || after < prefix ? prefix : `${after}\u0000`;
+function startOf(prefix: string, after: string | null): string {
+  return after === null || after < prefix ? prefix : behind(after);
+}
+
+const behind = (uri: string) => `${uri}\u0000`;
+
+function rowsIn(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit: number): ResourceRow[] {
   const source =
     tag === null
-      ? sql.exec<StoredRow>(
-          "SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?",
-          from,
-          afterPrefix(prefix),
-          limit,
-        )
+      ? sql.exec<StoredRow>("SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?", from, to, limit)
       : sql.exec<StoredRow>(
           `SELECT resources.* FROM resource_tags JOIN resources ON resources.uri = resource_tags.uri
             WHERE resource_tags.tag = ? AND resource_tags.uri >= ? AND resource_tags.uri < ?
             ORDER BY resource_tags.uri LIMIT ?`,
           tag,
           from,
-          afterPrefix(prefix),
+          to,
           limit,
         );
   return source.toArray().map(fromStored);
+}
+
+/** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
+function listSeen(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]) {
+  const rows: ResourceRow[] = [];
+  let passed = 0;
+  for (const [start, to] of seenRanges([startOf(prefix, after), afterPrefix(prefix)], only)) {
+    for (let [from, more] = [start, true]; more;) {
+      // A second look into a range means that something in it is hidden: then there may be much of that.
+      const most = from === start ? limit - rows.length : FURTHER;
+      const found = rowsIn(sql, tag, [from, to], most);
+      passed += found.length;
+      more = found.length === most;
+      from = behind(found.at(-1)?.uri ?? from);
+      rows.push(...found.filter(({ uri }) => isSeen(uri, only)));
+      if (rows.length >= limit) return { rows: rows.slice(0, limit), next: null };
+      if (more && passed >= MAX_PASSED_BY) return { rows, next: found.at(-1)?.uri ?? null };
+    }
+  }
+  return { rows, next: null };
 }
 
 function searchAll(sql: SqlStorage, { match, prefix, limit }: SearchQuery) {
@@ -116,10 +149,6 @@ function searchSeen(sql: SqlStorage, { match, prefix, limit }: SearchQuery, only
   return [...found.values()];
 }
 
-function isSeen(uri: string, only: readonly Patterns[]): boolean {
-  return only.every(({ allow, deny }) => matchesAny(uri, allow) && !(deny && matchesAny(uri, deny)));
-}
-
 const MAX_TAGS = 1000;
 
 function tagsOf(sql: SqlStorage, prefix: string) {
@@ -133,15 +162,16 @@ function tagsOf(sql: SqlStorage, prefix: string) {
     .toArray();
 }
 
-/** Counted over what is seen, in one pass: tags of hidden things must not show. */
+/** Counted over what is seen: tags of hidden things must not show. */
 function tagsSeen(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
   const counts = new Map<string, number>();
-  const rows = sql.exec<{ tag: string; uri: string }>(
-    "SELECT tag, uri FROM resource_tags WHERE uri >= ? AND uri < ?",
-    prefix,
-    afterPrefix(prefix),
-  );
-  for (const { tag, uri } of rows) if (isSeen(uri, only)) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  const query = "SELECT uri, tags FROM resources WHERE uri >= ? AND uri < ?";
+  for (const [from, to] of seenRanges([prefix, afterPrefix(prefix)], only)) {
+    for (const { uri, tags } of sql.exec<{ uri: string; tags: string }>(query, from, to)) {
+      if (!isSeen(uri, only)) continue;
+      for (const tag of JSON.parse(tags) as string[]) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+    }
+  }
   return [...counts]
     .map(([tag, count]) => ({ tag, count }))
     .toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))

@@ -1,0 +1,61 @@
+// Owns where in the order of URIs something can be that a caller sees: whoever looks there alone passes by what is hidden,
+// however much of it there is. Pure. Refuses to say what is seen within a range: a pattern with a `*` inside says less.
+
+import { matchesAny } from "../../tenants/document/glob.ts";
+import type { Patterns } from "../../tenants/document/tenant-document.ts";
+
+/** From the first URI on, and before the second. */
+export type UriRange = readonly [from: string, to: string];
+
+/** Behind every URI with this prefix: they have only characters of ASCII that sort before DEL. */
+export function afterPrefix(prefix: string): string {
+  return `${prefix}\u007f`;
+}
+
+export function isSeen(uri: string, only: readonly Patterns[]): boolean {
+  return only.every(({ allow, deny }) => matchesAny(uri, allow) && !(deny && matchesAny(uri, deny)));
+}
+
+/** The parts of a range that may have what all of `only` let pass, in their order. */
+export function seenRanges(within: UriRange, only: readonly Patterns[]): readonly UriRange[] {
+  let ranges: readonly UriRange[] = [within];
+  for (const { allow, deny = [] } of only) {
+    if (allow) ranges = inBoth(ranges, joined(allow.map((pattern) => rangeOf(pattern).range)));
+    for (const { range, isWhole } of deny.map(rangeOf)) if (isWhole) ranges = ranges.flatMap((one) => cut(one, range));
+  }
+  return ranges;
+}
+
+/** `isWhole`: the pattern matches everything in the range. */
+function rangeOf(pattern: string): { readonly range: UriRange; readonly isWhole: boolean } {
+  const [prefix = ""] = /^[^*?]*/.exec(pattern) ?? [];
+  if (prefix === pattern) return { range: [pattern, `${pattern}\u0000`], isWhole: true };
+  return { range: [prefix, afterPrefix(prefix)], isWhole: /^\*+$/.test(pattern.slice(prefix.length)) };
+}
+
+function joined(ranges: readonly UriRange[]): readonly UriRange[] {
+  const made: [string, string][] = [];
+  for (const [from, to] of ranges.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const last = made.at(-1);
+    if (last && from <= last[1]) last[1] = to > last[1] ? to : last[1];
+    else made.push([from, to]);
+  }
+  return made;
+}
+
+function inBoth(some: readonly UriRange[], others: readonly UriRange[]): readonly UriRange[] {
+  return some.flatMap(([from, to]) =>
+    others.flatMap(([a, b]): UriRange[] => {
+      const range = [from > a ? from : a, to < b ? to : b] as const;
+      return range[0] < range[1] ? [range] : [];
+    }),
+  );
+}
+
+function cut([from, to]: UriRange, [a, b]: UriRange): UriRange[] {
+  const left: UriRange[] = [
+    [from, to < a ? to : a],
+    [from > b ? from : b, to],
+  ];
+  return left.filter(([first, end]) => first < end);
+}

@@ -1,0 +1,148 @@
+// What a view cannot see has no influence on what it is told: the same requests to two worlds that show the same, of which
+// one has more behind it. Bytes, order, headers, the calls behind a request, and the rows that SQLite reads for it.
+
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { methodsOf } from "../../src/protocol/dispatch.ts";
+import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "../support/hidden-requests.ts";
+import {
+  hiddenId,
+  hiddenText,
+  MOST_RANGES,
+  RANGELESS,
+  SIGHTS,
+  startWorlds,
+  type HiddenWorld,
+  type SightName,
+} from "../support/hidden-world.ts";
+import type { Json } from "../support/mcp.ts";
+import { write } from "../support/raw-http.ts";
+import { SEED } from "../support/seed.ts";
+import { sized } from "../support/tier.ts";
+
+const PAIRS = sized({ usual: 400, long: 10_000 });
+
+let worlds: readonly [HiddenWorld, HiddenWorld];
+beforeAll(async () => {
+  worlds = await startWorlds();
+});
+afterAll(async () => {
+  await Promise.all(worlds.map(({ stop }) => stop()));
+});
+
+/** Everything that is random by nature, and nothing else: where a world is, when it was made, what it made up or sealed. */
+const RANDOM: readonly (readonly [what: RegExp, instead: string])[] = [
+  [/http:\/\/127\.0\.0\.1:\d+/g, "ORIGIN"],
+  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, "TIME"],
+  // The end of an id that note_write made up.
+  [/-[0-9a-f]{8}(?=["\\ .)])/g, "-MADE"],
+];
+const SEALED = /[0-9a-f]{8}\.[A-Za-z0-9_-]{30,}/g;
+
+const plain = (text: string) =>
+  RANDOM.reduce((left, [what, instead]) => left.replaceAll(what, instead), text).replaceAll(
+    SEALED,
+    (sealed) => `SEALED ${sealed.length}`,
+  );
+
+interface Told {
+  readonly text: string;
+  readonly shown: string;
+  readonly rows: number;
+  readonly steps: string;
+}
+
+async function send(world: HiddenWorld, { revision, sight, method, params }: PairRequest): Promise<Told> {
+  const { headers, body } = write(revision, method, params);
+  const init = { method: "POST", headers: { ...headers, ...world.headers(sight) }, body: JSON.stringify(body) };
+  const response = await fetch(world.url(sight), init);
+  const text = await response.text();
+  const told = [...response.headers].filter(([name]) => !["date", "x-rows-read", "x-steps"].includes(name));
+  return {
+    text,
+    shown: plain(JSON.stringify([response.status, told, text])),
+    rows: Number(response.headers.get("x-rows-read")),
+    steps: response.headers.get("x-steps") ?? "",
+  };
+}
+
+/** Cursors that both worlds gave, by sight and by the list that they are of. */
+const given = new Map<string, (readonly [string, string])[]>();
+const listOf = ({ sight, method, params }: PairRequest) => `${sight} ${method} ${String(params["name"] ?? "")}`;
+const cursorIn = (text: string) => /\\?"nextCursor\\?":\\?"([^"\\]+)/.exec(text)?.[1];
+
+/** The value with this cursor wherever one is wanted; without a cursor there is no such member. */
+function withCursor(value: unknown, cursor: string | undefined): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value === "CURSOR" ? cursor : value;
+  const members = Object.entries(value).map(([name, item]) => [name, withCursor(item, cursor)] as const);
+  return Object.fromEntries(members.filter(([, item]) => item !== undefined));
+}
+
+function resumed(request: PairRequest, world: 0 | 1): PairRequest {
+  const known = given.get(listOf(request)) ?? [];
+  const cursor =
+    request.resumes === undefined ? undefined : known[request.resumes % Math.max(1, known.length)]?.[world];
+  return { ...request, params: withCursor(request.params, cursor) as Json };
+}
+
+/** Searching looks at all matches before it knows which are seen: see docs/decisions/0030. */
+const SEARCHES = ["note_search", "search"];
+
+/** By how many rows the second world may differ: one behind the end of each range of URIs that the sight leaves. */
+function allowance({ sight, params }: PairRequest, steps: string): number {
+  const isUnknown =
+    RANGELESS.includes(sight) || SEARCHES.includes(String(params["name"])) || steps.includes("policy.lease");
+  return isUnknown ? Infinity : MOST_RANGES * steps.split("content.").length;
+}
+
+function firstDifference(a: readonly string[], b: readonly string[]) {
+  const at = a.findIndex((text, which) => text !== b[which]);
+  const [one = "", other = ""] = [a[at], b[at]];
+  if (one === other) return undefined;
+  const from = Math.max(0, [...one].findIndex((character, place) => character !== other[place]) - 60);
+  return { without: one.slice(from, from + 200), crowded: other.slice(from, from + 200) };
+}
+
+let compared = 0;
+let counted = 0;
+
+async function compare(request: PairRequest): Promise<void> {
+  const [without, crowded] = worlds;
+  if (request.stirs !== undefined) await crowded.store(hiddenId(request.stirs), hiddenText(request.stirs + compared));
+  const [a, b] = await Promise.all([send(without, resumed(request, 0)), send(crowded, resumed(request, 1))]);
+  const differs = firstDifference([a.shown, a.steps], [b.shown, b.steps]);
+  if (differs !== undefined) expect({ request, ...differs }).toBe("told the same");
+  const most = allowance(request, a.steps);
+  if (Math.abs(b.rows - a.rows) > most) expect({ request, steps: a.steps, rows: b.rows }).toEqual({ rows: a.rows });
+  const cursors = [cursorIn(a.text), cursorIn(b.text)] as const;
+  if (cursors[0] !== undefined && cursors[1] !== undefined) {
+    given.set(listOf(request), [...(given.get(listOf(request)) ?? []).slice(-20), [cursors[0], cursors[1]]]);
+  }
+  compared += 1;
+  if (most < Infinity && a.rows > 0) counted += 1;
+}
+
+async function toolsOf(sight: SightName): Promise<readonly ListedSchema[]> {
+  const asked = {
+    revision: "2025-11-25",
+    sight,
+    method: "tools/list",
+    params: {},
+    resumes: undefined,
+    stirs: undefined,
+  } as const;
+  const [{ text }] = (await Promise.all(worlds.map(async (world) => send(world, asked)))) as [Told];
+  return (JSON.parse(text) as { result: { tools: ListedSchema[] } }).result.tools;
+}
+
+test("whoever cannot see it is told the same with it and without it", async () => {
+  const methods = { "2025-11-25": methodsOf("2025"), "2026-07-28": methodsOf("2026") };
+  // Once from each side, so that both isolates hold their leases.
+  const [tools = []] = await Promise.all(SIGHTS.map(async (sight) => toolsOf(sight)));
+  expect(tools.length).toBeGreaterThanOrEqual(6);
+  const requests = fc.sample(requestsOf(methods, tools), { ...SEED, numRuns: PAIRS });
+  for (const request of requests) await compare(request);
+  expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(REVISIONS.flatMap((one) => methods[one])));
+  expect(compared).toBe(PAIRS);
+  expect(counted).toBeGreaterThan(PAIRS / 8);
+});
