@@ -16,6 +16,7 @@ import { persistently } from "../streams/persistently.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
 import type { Changes } from "../tenants/authority/changes.ts";
 import { validSnapshot } from "../tenants/isolate/snapshot.ts";
+import { eventIdOf } from "./event-ids.ts";
 import { EventStream } from "./event-stream.ts";
 import { atOnceFailure } from "./limit-messages.ts";
 import type { Doors } from "../sessions/doors.ts";
@@ -57,11 +58,11 @@ export async function answerListen(
   return stream.events.respond();
 }
 
-/** Answers a session's GET with its one stream. `lastEventId`: of an earlier such stream, to go on from. */
+/** Answers a session's GET with its one stream. `from`: what an earlier such stream was told, to go on from there. */
 export async function answerStandalone(
   entered: Entered,
   session: Session,
-  lastEventId: string | null,
+  from: FeedState | undefined,
 ): Promise<Response | Failure> {
   const { doors } = entered;
   const stream = openNotifications(entered, {
@@ -69,17 +70,17 @@ export async function answerStandalone(
     ages: true,
     unreadBytes: UNREAD_BYTES,
     filter: () => sessionFilter(doors, session),
-    tell: (events, method, params, state) => {
-      events.event(notification(method, params), eventIdOf(state));
+    resumable: true,
+    tell: (events, method, params, id) => {
+      events.event(notification(method, params), id);
     },
     bye: (events) => {
       events.write(`retry: ${RETRY_MS}\n\n`);
     },
   });
-  const from = lastEventId === null ? undefined : stateOf(lastEventId);
   const started = await stream.feed.start(from);
   if (typeof started === "number") return refuse(entered, stream.events, started);
-  if (session.dialect.primes) stream.events.prime(eventIdOf(from ?? started), RETRY_MS);
+  if (session.dialect.primes) stream.events.prime(await eventIdOf(entered.ring, from ?? started), RETRY_MS);
   stream.begin();
   return stream.events.respond();
 }
@@ -106,7 +107,10 @@ export interface StreamOptions {
   readonly ages: boolean;
   readonly unreadBytes?: number;
   filter: FeedHost["filter"];
-  tell(events: EventStream, method: string, params: Record<string, unknown>, state: FeedState): void;
+  /** Whether each event has an id from which another stream can go on. */
+  readonly resumable?: boolean;
+  /** `id`: of the event, where the stream is resumable. */
+  tell(events: EventStream, method: string, params: Record<string, unknown>, id: string | undefined): void;
   /** Said before the server ends the stream of its own accord. */
   bye(events: EventStream): void;
   /** The stream is over because its client left or its feed ended; not called when it reached its age. */
@@ -155,9 +159,10 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     closed: () => {
       interests.end();
     },
-    tell: (method, params, state) => {
+    tell: async (method, params, state) => {
+      const id = options.resumable ? await eventIdOf(entered.ring, state) : undefined;
       const say = () => {
-        options.tell(events, method, params, state);
+        options.tell(events, method, params, id);
       };
       if (early) early.push(say);
       else say();
@@ -241,23 +246,4 @@ async function digestsOf(view: View): Promise<StreamSight["digests"]> {
   };
   digests.set(view, made);
   return made;
-}
-
-/** An event id from which a stream can go on: a version of each log, and a digest of each list as it was told. */
-export function eventIdOf({ versions, digests: { tools, prompts, resources } }: FeedState): string {
-  return `n.${versions.definitions}.${versions.content}.${tools}.${prompts}.${resources}`;
-}
-
-/**
- * The reverse of `eventIdOf`; undefined: it did not make this id. An id of release 0.1.0 has one version, from which both
- * logs went on when there were two.
- */
-export function stateOf(eventId: string): FeedState | undefined {
-  const [, version, content = version, tools = "", prompts = "", resources = ""] =
-    /^n\.(\d{1,15})(?:\.(\d{1,15}))?\.([\w-]*)\.([\w-]*)\.([\w-]*)$/.exec(eventId) ?? [];
-  if (version === undefined) return undefined;
-  return {
-    versions: { definitions: Number(version), content: Number(content) },
-    digests: { tools, prompts, resources },
-  };
 }

@@ -43,8 +43,8 @@ export interface FeedHost {
   look(revision: number): Promise<StreamSight | null>;
   /** What the stream is told of. Read again whenever the session's subscriptions changed. */
   filter(): Promise<Filter>;
-  /** Sends one notification. `state`: where a stream that received it goes on. */
-  tell(method: string, params: Record<string, unknown>, state: FeedState): void;
+  /** Sends one notification. `state`: where a stream that received it goes on. The next one waits for it. */
+  tell(method: string, params: Record<string, unknown>, state: FeedState): void | Promise<void>;
   ended(why: "replaced" | "withdrawn" | "over" | "lost"): void;
   /** Called once when the feed is over, whoever ended it. */
   closed?(): void;
@@ -242,7 +242,7 @@ export class Feed {
     this.#state = after;
     // Only the last notification carries the new state: a stream cut in between goes on from before all of them.
     for (const [at, { method, params }] of told.entries()) {
-      this.#host.tell(method, params, at === told.length - 1 ? after : before);
+      await this.#host.tell(method, params, at === told.length - 1 ? after : before);
     }
   }
 }

@@ -12,15 +12,17 @@ import {
   RANGELESS,
   SIGHTS,
   startWorlds,
+  visibleId,
   type HiddenWorld,
   type SightName,
 } from "../support/hidden-world.ts";
-import type { Json } from "../support/mcp.ts";
+import { openEvents, type EventReader } from "../support/event-reader.ts";
+import { client2025, type Json } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 
-const PAIRS = sized({ usual: 400, long: 10_000 });
+const PAIRS = sized({ usual: 500, long: 10_000 });
 
 let worlds: readonly [HiddenWorld, HiddenWorld];
 beforeAll(async () => {
@@ -68,7 +70,7 @@ async function send(world: HiddenWorld, { revision, sight, method, params }: Pai
 
 /** Cursors that both worlds gave, by sight and by the list that they are of. */
 const given = new Map<string, (readonly [string, string])[]>();
-const listOf = ({ sight, method, params }: PairRequest) => `${sight} ${method} ${String(params["name"] ?? "")}`;
+const listOf = ({ sight, method, params }: PairRequest) => `${sight} ${method} ${JSON.stringify(params["name"])}`;
 const cursorIn = (text: string) => /\\?"nextCursor\\?":\\?"([^"\\]+)/.exec(text)?.[1];
 
 /** The value with this cursor wherever one is wanted; without a cursor there is no such member. */
@@ -91,7 +93,7 @@ const SEARCHES = ["note_search", "search"];
 /** By how many rows the second world may differ: one behind the end of each range of URIs that the sight leaves. */
 function allowance({ sight, params }: PairRequest, steps: string): number {
   const isUnknown =
-    RANGELESS.includes(sight) || SEARCHES.includes(String(params["name"])) || steps.includes("policy.lease");
+    RANGELESS.includes(sight) || SEARCHES.includes(params["name"] as string) || steps.includes("policy.lease");
   return isUnknown ? Infinity : MOST_RANGES * steps.split("content.").length;
 }
 
@@ -99,7 +101,8 @@ function firstDifference(a: readonly string[], b: readonly string[]) {
   const at = a.findIndex((text, which) => text !== b[which]);
   const [one = "", other = ""] = [a[at], b[at]];
   if (one === other) return undefined;
-  const from = Math.max(0, [...one].findIndex((character, place) => character !== other[place]) - 60);
+  const same = one.split("").findIndex((character, place) => character !== other[place]);
+  const from = Math.max(0, same - 60);
   return { without: one.slice(from, from + 200), crowded: other.slice(from, from + 200) };
 }
 
@@ -145,4 +148,56 @@ test("whoever cannot see it is told the same with it and without it", async () =
   expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(REVISIONS.flatMap((one) => methods[one])));
   expect(compared).toBe(PAIRS);
   expect(counted).toBeGreaterThan(PAIRS / 8);
+});
+
+/** Each event as it is on the wire, up to the one that tells of this URI; ids are sealed. */
+async function heardUntil(events: EventReader, uri: string): Promise<string[]> {
+  const heard: string[] = [];
+  for (let event = await events.next(); event; event = await events.next()) {
+    heard.push(plain(JSON.stringify(event)));
+    if (event.data.includes(uri) && event.data.includes("resources/updated")) return heard;
+  }
+  throw new Error(`the stream ended before ${uri}`);
+}
+
+const LISTENED = [visibleId(0), hiddenId(1), hiddenId(2)].map((id) => `note://${id}`);
+
+async function listen(world: HiddenWorld, sight: SightName): Promise<EventReader> {
+  const notifications = {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+    resourceSubscriptions: LISTENED,
+  };
+  const { headers, body } = write("2026-07-28", "subscriptions/listen", { notifications });
+  const init = { method: "POST", headers: { ...headers, ...world.headers(sight) }, body: JSON.stringify(body) };
+  return openEvents(world.url(sight), init);
+}
+
+async function stand(world: HiddenWorld, sight: SightName): Promise<EventReader> {
+  const client = await client2025(world.url(sight), "2025-11-25", {}, world.headers(sight));
+  for (const uri of LISTENED) await client.request("resources/subscribe", { uri });
+  return openEvents(world.url(sight), { headers: { ...client.headers, accept: "text/event-stream" } });
+}
+
+test.each([
+  ["subscriptions/listen", listen],
+  ["a session's stream", stand],
+])("%s tells nothing of what is hidden, nor that it changed", async (_what, open) => {
+  for (const sight of SIGHTS) {
+    const streams = await Promise.all(worlds.map(async (world) => open(world, sight)));
+    const heard: string[][] = worlds.map(() => []);
+    for (let round = 0; round < 4; round += 1) {
+      for (let at = 0; at < round + 1; at += 1) await worlds[1].store(hiddenId(at), `${hiddenText(at)} ${round}`);
+      const told = await Promise.all(
+        worlds.map(async (world, which) => {
+          await world.store(visibleId(0), `apple of round ${sight} ${round}`);
+          return heardUntil(streams[which] as EventReader, LISTENED[0] as string);
+        }),
+      );
+      for (const [which, events] of told.entries()) heard[which]?.push(...events);
+    }
+    expect(heard[1]).toEqual(heard[0]);
+    await Promise.all(streams.map(async (stream) => stream.close()));
+  }
 });

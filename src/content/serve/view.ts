@@ -51,11 +51,12 @@ export function viewOf(offer: Offer, seen: Seen): View {
   const profile = seen.profile === null ? undefined : document.profiles?.[seen.profile];
   const eyes: Eyes = { profile, scopes: seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []) };
   const looking: Looking = { ...offer, eyes, profile: seen.profile };
-  const missing = missingIn(sources);
-  const cache = cacheOf(offer, seen);
+  const shown = sources.filter((source) => hasPartIn(looking, source));
+  const missing = missingIn(shown);
+  const cache = cacheOf(offer, seen, shown);
   return {
     server: serverOf(catalog.server, document, profile),
-    instructions: instructionsOf(profile?.instructions ?? document.instructions ?? catalog.instructions, sources),
+    instructions: instructionsOf(profile?.instructions ?? document.instructions ?? catalog.instructions, shown),
     cache,
     cacheScope: cache.cacheScope,
     ...toolsSeen(looking),
@@ -72,6 +73,21 @@ export function viewOf(offer: Offer, seen: Seen): View {
 interface Looking extends Offer {
   readonly eyes: Eyes;
   readonly profile: string | null;
+}
+
+/** Whether anything of the source is seen; one that has nothing by name, as far as is known, is not hidden either. */
+function hasPartIn({ document, eyes }: Looking, source: Source<CallHost>): boolean {
+  const { tools, prompts, resources, templates } = source;
+  const names = {
+    tools: tools.map(({ name }) => name),
+    prompts: prompts.map(({ name }) => name),
+    resources: [...resources.map(({ uri }) => uri), ...templates.map(({ wire }) => wire.uriTemplate)],
+  };
+  const kinds = ["tools", "prompts", "resources"] as const;
+  return (
+    kinds.every((kind) => names[kind].length === 0) ||
+    kinds.some((kind) => names[kind].some((name) => isVisible(document, eyes, kind, name)))
+  );
 }
 
 /** The items by name; of two with the same name the first one. */
@@ -169,10 +185,10 @@ function instructionsOf(own: string | undefined, sources: readonly Source<CallHo
 }
 
 /** A list may be kept for as long as each part of it may. */
-function cacheOf({ document, tenant, sources }: Offer, { scopes }: Seen): CacheHint {
+function cacheOf({ document, tenant }: Offer, { scopes }: Seen, shown: readonly Source<CallHost>[]): CacheHint {
   // Only an open tenant shows everybody the same, apart from callers whose key has scopes.
   const isSame = (document.mode ?? "open") === "open" && scopes === undefined;
-  const hints = sources.flatMap(({ cache }) => cache ?? []);
+  const hints = shown.flatMap(({ cache }) => cache ?? []);
   return {
     ttlMs: Math.min(document.maxStalenessMs ?? tenant.maxStalenessMs, ...hints.map(({ ttlMs }) => ttlMs)),
     cacheScope: isSame && hints.every(({ cacheScope }) => cacheScope === "public") ? "public" : "private",

@@ -16,7 +16,8 @@ import { findSession, ownerOf } from "../../sessions/find-session.ts";
 import type { Entered } from "../entered.ts";
 import { publicUrl } from "../../deployment/mount.ts";
 import { Holder } from "./holder.ts";
-import { eventIdOf, openNotifications, refuse, sessionFilter, stateOf } from "../notifications.ts";
+import { eventIdOf, stateOf } from "../event-ids.ts";
+import { openNotifications, refuse, sessionFilter } from "../notifications.ts";
 import { UNAVAILABLE } from "./posted.ts";
 import { mintSession, type Session } from "../../sessions/session-id.ts";
 
@@ -61,7 +62,7 @@ async function sessionOf(entered: Entered): Promise<FoundStream | Failure> {
   const { headers, url } = entered.visit.request;
   const { searchParams } = new URL(url);
   const last = headers.get("last-event-id");
-  const position = last === null ? undefined : positionOf(last);
+  const position = last === null ? undefined : await positionOf(entered, last);
   if (last !== null && !position) {
     return failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this transport");
   }
@@ -87,9 +88,9 @@ async function newSession(entered: Entered, name: string | null): Promise<string
   return mintSession(owner, { dialect, unofficial: false, answered: dialect.revision }, {}, nonce);
 }
 
-function positionOf(eventId: string): Position | undefined {
+async function positionOf({ ring }: Entered, eventId: string): Promise<Position | undefined> {
   const [, id, told, calls = ""] = /^([\w.-]{1,512})~(n\.[\w.-]+)~([\w,-]*)$/.exec(eventId) ?? [];
-  const state = told === undefined ? undefined : stateOf(told);
+  const state = told === undefined ? undefined : await stateOf(ring, told);
   if (id === undefined || !state) return undefined;
   const shown = [...calls.matchAll(/([0-9a-f]{16})-(\d{1,9})/g)].map(
     ([, key = "", seq]) => [key, Number(seq)] as const,
@@ -107,7 +108,8 @@ class HeldStream {
   readonly #stream: ReturnType<typeof openNotifications>;
   readonly #holder: Holder;
   readonly #socket: HeldSocket;
-  #state: FeedState = NOTHING_TOLD;
+  /** The id of the last notification, or of the place where the stream began. */
+  #told = "";
   /** What came before the stream began. Until then its endpoint, and what `initialize` agreed on, are not known. */
   #early: (() => void)[] | undefined = [];
 
@@ -120,8 +122,9 @@ class HeldStream {
       listener: { session: session.nonce, profile: entered.profile, principal: session.principal },
       ages: false,
       filter: () => sessionFilter(entered.doors, session),
-      tell: (events, method, params, state) => {
-        this.#state = state;
+      resumable: true,
+      tell: (events, method, params, id = "") => {
+        this.#told = id;
         events.event(notification(method, params), this.#eventId());
       },
       bye: () => {},
@@ -231,7 +234,7 @@ class HeldStream {
       this.#over();
       return refuse(this.#entered, events, started);
     }
-    this.#state = started;
+    this.#told = await eventIdOf(this.#entered.ring, started);
     events.write(`retry: ${RETRY_MS}\nid: ${this.#eventId()}\nevent: endpoint\ndata: ${this.#endpoint()}\n\n`);
     // A client that says where it was is shown what follows. For one that does not, all up to `from` counts as shown.
     for (const { key, from } of calls) if (!position) this.#note(key, from);
@@ -261,6 +264,6 @@ class HeldStream {
 
   #eventId(): string {
     const shown = [...this.#shown].map(([key, seq]) => `${key}-${seq}`).join(",");
-    return `${this.#found.id}~${eventIdOf(this.#state)}~${shown}`;
+    return `${this.#found.id}~${this.#told}~${shown}`;
   }
 }

@@ -9,7 +9,8 @@ import { endSession, findSession } from "../../sessions/find-session.ts";
 import type { Session } from "../../sessions/session-id.ts";
 import { parseAccept } from "../body.ts";
 import type { Entered } from "../entered.ts";
-import { answerStandalone, stateOf } from "../notifications.ts";
+import { stateOf } from "../event-ids.ts";
+import { answerStandalone } from "../notifications.ts";
 import { respondFailure, respondNothing } from "../respond.ts";
 import { DEFAULT_RESUMABLE, showCall } from "./calls.ts";
 import { holdStream } from "./http-sse.ts";
@@ -39,7 +40,9 @@ async function answerGet(entered: Entered, id: string | null): Promise<Response 
 
 async function openStream(entered: Entered, session: Session): Promise<Response | Failure> {
   const lastEventId = entered.visit.request.headers.get("last-event-id");
-  if (lastEventId === null || stateOf(lastEventId)) return answerStandalone(entered, session, lastEventId);
+  if (lastEventId === null) return answerStandalone(entered, session, undefined);
+  const from = await stateOf(entered.ring, lastEventId);
+  if (from) return answerStandalone(entered, session, from);
   const [, key, seq] = /^([0-9a-f]{16})-(\d{1,9})$/.exec(lastEventId) ?? [];
   const place = { key: key ?? "", after: Number(seq), resumable: DEFAULT_RESUMABLE };
   const shown = key === undefined ? 404 : await showCall(entered, session, place);
