@@ -22,7 +22,7 @@ import { write } from "../support/raw-http.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 
-const PAIRS = sized({ usual: 500, long: 10_000 });
+const PAIRS = sized({ usual: 300, long: 10_000 });
 
 let worlds: readonly [HiddenWorld, HiddenWorld];
 beforeAll(async () => {
@@ -32,12 +32,10 @@ afterAll(async () => {
   await Promise.all(worlds.map(({ stop }) => stop()));
 });
 
-/** Everything that is random by nature, and nothing else: where a world is, when it was made, what it made up or sealed. */
+/** Everything that is random by nature, and nothing else: where a world is, when it wrote, what it sealed. */
 const RANDOM: readonly (readonly [what: RegExp, instead: string])[] = [
   [/http:\/\/127\.0\.0\.1:\d+/g, "ORIGIN"],
   [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, "TIME"],
-  // The end of an id that note_write made up.
-  [/-[0-9a-f]{8}(?=["\\ .)])/g, "-MADE"],
 ];
 const SEALED = /[0-9a-f]{8}\.[A-Za-z0-9_-]{30,}/g;
 
@@ -94,7 +92,7 @@ const SEARCHES = ["note_search", "search"];
 function allowance({ sight, params }: PairRequest, steps: string): number {
   const isUnknown =
     RANGELESS.includes(sight) || SEARCHES.includes(params["name"] as string) || steps.includes("policy.lease");
-  return isUnknown ? Infinity : MOST_RANGES * steps.split("content.").length;
+  return isUnknown ? Infinity : MOST_RANGES * (steps.split("content.").length - 1);
 }
 
 function firstDifference(a: readonly string[], b: readonly string[]) {
@@ -143,11 +141,15 @@ test("whoever cannot see it is told the same with it and without it", async () =
   // Once from each side, so that both isolates hold their leases.
   const [tools = []] = await Promise.all(SIGHTS.map(async (sight) => toolsOf(sight)));
   expect(tools.length).toBeGreaterThanOrEqual(6);
-  const requests = fc.sample(requestsOf(methods, tools), { ...SEED, numRuns: PAIRS });
+  const { each, any } = requestsOf(methods, tools);
+  const requests = [
+    ...each.flatMap((one) => fc.sample(one, { ...SEED, numRuns: 2 })),
+    ...fc.sample(any, { ...SEED, numRuns: PAIRS }),
+  ];
   for (const request of requests) await compare(request);
-  expect(new Set(requests.map(({ method }) => method))).toEqual(new Set(REVISIONS.flatMap((one) => methods[one])));
-  expect(compared).toBe(PAIRS);
-  expect(counted).toBeGreaterThan(PAIRS / 8);
+  expect(each.length).toBe(REVISIONS.flatMap((revision) => methods[revision]).length);
+  expect(counted).toBeGreaterThan(PAIRS / 20);
+  console.log(`${compared} pairs, of ${counted} the rows that were read`);
 });
 
 /** Each event as it is on the wire, up to the one that tells of this URI; ids are sealed. */

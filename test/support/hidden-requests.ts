@@ -54,7 +54,9 @@ export interface ListedSchema {
 function callOf({ name, inputSchema }: ListedSchema): fc.Arbitrary<Json> {
   const { properties = {}, required = [] } = inputSchema as { properties?: Record<string, Json>; required?: string[] };
   const values = Object.entries(properties).map(([member, schema]) => [member, valueOf(member, schema)] as const);
-  const args = fc.record(Object.fromEntries(values), { requiredKeys: required });
+  // An id that a tool makes up stands anywhere in the order, and somewhere else in each world.
+  const named = "id" in properties ? ["id"] : [];
+  const args = fc.record(Object.fromEntries(values), { requiredKeys: [...new Set([...required, ...named])] });
   return fc.record({ name: fc.constant(name), arguments: args }) as fc.Arbitrary<Json>;
 }
 
@@ -94,14 +96,16 @@ const ANYTHING = fc.record({
   level: fc.constant("debug"),
 }) as fc.Arbitrary<Json>;
 
-/** Tools are asked as often as everything else together. */
+export type Methods = Readonly<Record<(typeof REVISIONS)[number], readonly string[]>>;
+
+/** Of each method, and of all; tools are asked as often as everything else together. */
 export function requestsOf(
-  methods: Readonly<Record<(typeof REVISIONS)[number], readonly string[]>>,
+  methods: Methods,
   tools: readonly ListedSchema[],
-): fc.Arbitrary<PairRequest> {
+): { readonly each: readonly fc.Arbitrary<PairRequest>[]; readonly any: fc.Arbitrary<PairRequest> } {
   const unknown = fc.record({ name: names, arguments: fc.constant({}) }) as fc.Arbitrary<Json>;
   const calls = fc.oneof({ weight: 9, arbitrary: fc.oneof(...tools.map(callOf)) }, { weight: 1, arbitrary: unknown });
-  const asked = REVISIONS.flatMap((revision) =>
+  const weighted = REVISIONS.flatMap((revision) =>
     methods[revision].map((method) => {
       const params = method === "tools/call" ? calls : (PARAMS[method] ?? ANYTHING);
       const arbitrary = fc.record({
@@ -115,5 +119,5 @@ export function requestsOf(
       return { weight: method === "tools/call" ? methods[revision].length : 1, arbitrary };
     }),
   );
-  return fc.oneof(...asked);
+  return { each: weighted.map(({ arbitrary }) => arbitrary), any: fc.oneof(...weighted) };
 }
