@@ -120,18 +120,20 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   if (unwelcome) return respondFailure(era, undefined, unwelcome);
   if (!address) return respondUnknown(deployment, request);
   const origin = request.headers.get("origin");
+  const isAllowed = originAllowed(origin, env);
   const isPreflight = request.method === "OPTIONS";
-  if (isPreflight && originAllowed(origin, env)) return preflightOf(request);
-  // 2. The tenant; unknown names wake nothing.
+  // The same for every name: whose it is need not be known.
+  if (isPreflight && isAllowed) return preflightOf(request);
+  // 2. The tenant; for an unknown name nothing is stored.
   const credential = credentialOf(request.headers.get("authorization"));
   const refused = isKnownHere(deployment, address.tenant, credential) ? undefined : refusedAddress(deployment, request);
   if (refused) return respondFailure(era, undefined, refused);
-  const found = await findTenant(env, deployment.tenants, address.tenant);
+  const found = await findTenant(env, deployment.tenants, address.tenant, credential);
   const { tenant } = found;
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
   const visit = new Visit(deployment, invocation, { ...address, credential, known });
   // 3. Origins, which a tenant may add to.
-  if (!originAllowed(origin, env) && !(await tenantAllows(visit, tenant, origin))) {
+  if (!isAllowed && !(await tenantAllows(visit, tenant, origin))) {
     return respondFailure(era, undefined, refusal(visit, failure("forbiddenOrigin")));
   }
   if (isPreflight) return preflightOf(request);

@@ -1,14 +1,18 @@
-// Owns finding out which tenant a request is for: by path, or by the hostname that a tenant has to itself. Unknown
-// names wake nothing.
+// Owns finding out which tenant a request is for: by path, or by the hostname that a tenant has to itself. For unknown
+// names nothing is made; where names are secret, as much is asked about them as about others.
 
+import type { Credential } from "../auth/credential.ts";
 import { hostnameOf } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
 import { idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
+import { askNobody } from "./nobody.ts";
 
-export interface HostEnv extends DirectoryEnv, HostVars {}
+export interface HostEnv extends DirectoryEnv, HostVars {
+  readonly TENANTS: DurableObjectNamespace;
+}
 
 /** undefined: no such tenant. `anyPrivate`: whether an unknown name must look like a protected one. */
 export type FoundTenant =
@@ -19,17 +23,24 @@ export async function findTenant(
   env: HostEnv,
   tenants: ReadonlyMap<string, Tenant<NewResource>>,
   id: string,
+  credential: Credential,
 ): Promise<FoundTenant> {
   const inCode = tenants.get(id);
-  if (inCode) return { tenant: inCode };
+  if (inCode) {
+    // The directory does not know it. It is asked once all the same, as it is about every other secret name.
+    if (inCode.base.mode === "key" && !lastSnapshot(id)) await lookUp(env, id).catch(() => {});
+    return { tenant: inCode };
+  }
   if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
   const last = lastSnapshot(id);
   // One that another deployment of this isolate declares in its code is none of this one's.
   if (last && !last.inCode) return { tenant: managedTenant(id, last.placement) };
-  const { entry, anyPrivate } = await lookUp(env, id);
+  const { entry, asked, ...found } = await lookUp(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
   // The directory knows nothing of tenants in code.
-  return { tenant: undefined, anyPrivate: anyPrivate || [...tenants.values()].some(({ base }) => base.mode === "key") };
+  const anyPrivate = found.anyPrivate || [...tenants.values()].some(({ base }) => base.mode === "key");
+  if (anyPrivate) await askNobody(env, id, credential, asked);
+  return { tenant: undefined, anyPrivate };
 }
 
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */

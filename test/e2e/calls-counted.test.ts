@@ -151,11 +151,11 @@ describe("an isolate that knows nothing yet", () => {
     expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual([]);
   });
 
-  test("asks the directory about a name that is no tenant's once, and no authority at all", async () => {
+  test("does once for a name that is no tenant's what it does for one that takes keys", async () => {
     await newTenant({ mode: "key" });
     // Where there is a tenant to hide, none is told from a name that is nobody's.
     const about = { to: workers.two, status: 401 };
-    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["DIRECTORY lookup"]);
+    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["DIRECTORY lookup", LEASE]);
     expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual([]);
   });
 

@@ -4,7 +4,7 @@
 import { AppError } from "../../protocol/app-error.ts";
 import type { Named } from "../../tenants/directory/directory-object.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { directoryOf, forgetName, UNKNOWN_FOR_MS } from "../../tenants/directory/directory.ts";
+import { directoryOf, forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
 import { hostnameOf } from "../../auth/origin.ts";
 import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
@@ -81,7 +81,7 @@ export async function announceNames(
   for (const hostname of whole.hostnames ?? []) forgetName(hostname);
   if (entry && entry.isPrivate && !isPrivate(whole))
     await directoryOf(desk.env).mark(namedAs(subject), { isPrivate: false });
-  return left.length > 0 ? Date.now() + UNKNOWN_FOR_MS : 0;
+  return left.length > 0 ? Date.now() + HOSTNAME_FOR_MS : 0;
 }
 
 function isPrivate({ mode = "open" }: TenantDocument): boolean {

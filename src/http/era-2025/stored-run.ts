@@ -79,8 +79,8 @@ async function visitOf(
   invocation: Invocation,
   { tenant: id, created, profile, keyHash }: CallRecord,
 ): Promise<Visit> {
-  const { tenant } = await findTenant(invocation.env, deployment.tenants, id);
   const credential: Credential = keyHash === null ? NO_CREDENTIAL : { kind: "keptKey", hash: keyHash };
+  const { tenant } = await findTenant(invocation.env, deployment.tenants, id, credential);
   const known = tenant ?? failure("unknownTenant");
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });
   if (created !== undefined) visit.isTo(created);

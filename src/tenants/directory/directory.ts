@@ -8,8 +8,13 @@ export interface DirectoryEnv {
   readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
 }
 
-/** An isolate that was asked for a name just before a tenant got it may not know the tenant for this long. */
-export const UNKNOWN_FOR_MS = 2000;
+/**
+ * An isolate that was asked for a name just before a tenant got it may not know the tenant for this long: as long as a lease
+ * lasts that nobody chose, or else who asks again and again would see from the time it takes which names are tenants'.
+ */
+export const UNKNOWN_FOR_MS = 5000;
+/** The same for hostnames, none of which is secret. */
+export const HOSTNAME_FOR_MS = 2000;
 const MAX_UNKNOWN = 10_000;
 
 const unknown = new Map<string, { readonly until: number; readonly anyPrivate: boolean }>();
@@ -19,14 +24,20 @@ export function directoryOf(env: DirectoryEnv): DurableObjectStub<DirectoryObjec
   return env.DIRECTORY.getByName("shard-0");
 }
 
-export async function lookUp(env: DirectoryEnv, id: string): Promise<Lookup> {
+export interface NameLookup extends Lookup {
+  /** Whether the directory was asked: about a name that this isolate did not know, or had known to be nobody's. */
+  readonly asked: "first" | "again" | "not";
+}
+
+export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup> {
   const known = unknown.get(id);
-  if (known && Date.now() < known.until) return { entry: null, anyPrivate: known.anyPrivate };
+  if (known && Date.now() < known.until) return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
+  const asked = known ? "again" : "first";
   const found = await directoryOf(env).lookup(id);
-  if (found.entry?.state === "active") return found;
+  if (found.entry?.state === "active") return { ...found, asked };
   if (unknown.size >= MAX_UNKNOWN) unknown.clear();
   unknown.set(id, { until: Date.now() + UNKNOWN_FOR_MS, anyPrivate: found.anyPrivate });
-  return { entry: null, anyPrivate: found.anyPrivate };
+  return { entry: null, anyPrivate: found.anyPrivate, asked };
 }
 
 const hostnames = new Map<string, { readonly until: number; readonly tenant: string | null }>();
@@ -37,7 +48,7 @@ export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Pro
   if (known && Date.now() < known.until) return known.tenant;
   const tenant = await directoryOf(env).hostname(hostname);
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
-  hostnames.set(hostname, { until: Date.now() + UNKNOWN_FOR_MS, tenant });
+  hostnames.set(hostname, { until: Date.now() + HOSTNAME_FOR_MS, tenant });
   return tenant;
 }
 

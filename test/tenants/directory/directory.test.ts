@@ -6,6 +6,7 @@ import type { Named } from "../../../src/tenants/directory/directory-object.ts";
 import {
   directoryOf,
   forgetName,
+  HOSTNAME_FOR_MS,
   lookUp,
   tenantOfHostname,
   UNKNOWN_FOR_MS,
@@ -117,7 +118,7 @@ describe("an isolate", () => {
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
     await directory().claimHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
-    vi.setSystemTime(NOW + UNKNOWN_FOR_MS);
+    vi.setSystemTime(NOW + HOSTNAME_FOR_MS);
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
     await directory().releaseHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBe("one");

@@ -1,0 +1,45 @@
+// Owns doing for a name that is nobody's what would be done for a tenant that takes keys, call for call: where the names of
+// tenants are secret, no caller learns from the time that an answer takes whether there is one. Stores nothing of the name.
+
+import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
+import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import { ANYWHERE, stubOf } from "../tenants/directory/placement.ts";
+import type { NameLookup } from "../tenants/directory/directory.ts";
+import { DEFAULT_MAX_STALENESS_MS } from "../tenants/isolate/snapshot.ts";
+
+/** Objects that are nobody's authority: as no tenant is in everybody's way, they are not either. */
+const NOBODIES = 16;
+const MAX_REFUSED = 10_000;
+
+/** Keys that were refused, with the name at which they were: an isolate asks about a tenant's once, too. */
+const refused = new Set<string>();
+
+export async function askNobody(
+  env: { readonly TENANTS: DurableObjectNamespace },
+  id: string,
+  credential: Credential,
+  asked: NameLookup["asked"],
+): Promise<void> {
+  const memo = memoOf(credential);
+  const key = memo === undefined ? undefined : `${id} ${memo}`;
+  const isNew = key !== undefined && !refused.has(key);
+  // A tenant's isolate asks once when it begins, once when its lease has ended, and once about each key.
+  if (asked === "not" && !isNew) return;
+  const keyHash = await keyHashOf(credential);
+  // The directory was asked in the place of a lease that ended: that is one call, too.
+  if (asked !== "again") {
+    const stub = stubOf(env, nobodyFor(id), ANYWHERE);
+    const ask = { version: null, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, inCode: false, keyHash, endedAfter: null };
+    await remote(stub, leaseTables).lease(ask);
+  }
+  if (refused.size >= MAX_REFUSED) refused.clear();
+  if (key !== undefined) refused.add(key);
+}
+
+/** No tenant's id: those have no question mark. */
+function nobodyFor(id: string): string {
+  let sum = 0;
+  for (let at = 0; at < id.length; at += 1) sum += id.charCodeAt(at);
+  return `?${sum % NOBODIES}`;
+}
