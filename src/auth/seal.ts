@@ -4,7 +4,7 @@
 /** One key of a ring. `secret` is 32 bytes for AES-256-GCM. */
 export interface SealingKey {
   readonly id: string;
-  readonly secret: Uint8Array;
+  readonly secret: Uint8Array<ArrayBuffer>;
 }
 
 /** The first key seals; every key can open what it sealed. */
@@ -68,7 +68,7 @@ export function toBase64Url(bytes: Uint8Array): string {
 }
 
 /** Each value has exactly one text: one whose last character was changed in its unused bits is refused. */
-export function fromBase64Url(text: string): Uint8Array | undefined {
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0));

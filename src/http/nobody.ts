@@ -2,6 +2,7 @@
 // tenants are secret, no caller learns from the time that an answer takes whether there is one. Stores nothing of the name.
 
 import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
+import { WHOEVER } from "../tenants/authority/incarnation.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { ANYWHERE, stubOf } from "../tenants/directory/placement.ts";
@@ -29,7 +30,7 @@ export async function askNobody(
   const keyHash = await keyHashOf(credential);
   // The directory was asked in the place of a lease that ended: that is one call, too.
   if (asked !== "again") {
-    const stub = stubOf(env, nobodyFor(id), ANYWHERE);
+    const stub = stubOf(env, { id: nobodyFor(id), placement: ANYWHERE, incarnation: WHOEVER });
     const ask = { version: null, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, inCode: false, keyHash, endedAfter: null };
     await remote(stub, leaseTables).lease(ask);
   }

@@ -77,8 +77,8 @@ interface RunRow {
 
 const RUNS_KEPT = 50;
 const SHOWN = 100;
-/** A row has at most 2 MB, so the changes or errors of a tenant that are longer are not kept. */
-const MAX_CHANGES_CHARACTERS = 200_000;
+/** Of one tenant: longer changes or errors are not kept, nor are those of more tenants than are shown. */
+const MAX_CHANGES_CHARACTERS = 50_000;
 
 export const fleetTables: Tables<FleetMethods> = {
   name: "fleet",
@@ -197,7 +197,8 @@ function newerRun(sql: SqlStorage, { id, base, dryRun }: RunRecord): number | nu
 
 function store(sql: SqlStorage, run: number, result: RunResult): void {
   const failed = result.state === "failed";
-  const detail = JSON.stringify(failed ? result.errors : result.changes);
+  const isShown = !hasShown(sql, run, result.state);
+  const detail = isShown ? JSON.stringify(failed ? result.errors : result.changes) : "[]";
   sql.exec(
     "UPDATE run_tenants SET state = ?, error = ?, detail = ? WHERE run = ? AND tenant = ?",
     result.state,
@@ -206,6 +207,12 @@ function store(sql: SqlStorage, run: number, result: RunResult): void {
     run,
     result.tenant,
   );
+}
+
+/** Whether as many tenants came out so as are shown. */
+function hasShown(sql: SqlStorage, run: number, state: string): boolean {
+  const query = "SELECT 1 FROM run_tenants WHERE run = ? AND state = ? LIMIT 1 OFFSET ?";
+  return sql.exec(query, run, state, SHOWN).toArray().length > 0;
 }
 
 function findRun(sql: SqlStorage, id: number): RunRecord | undefined {

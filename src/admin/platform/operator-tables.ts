@@ -1,6 +1,6 @@
 // Owns the platform's operators and its own audit log, in the platform's object. Of a token only a hash is kept.
 
-import { auditPage, recordAudit } from "../../tenants/authority/audit-log.ts";
+import { auditMigrations, auditPage, pruneAudit, recordAudit } from "../../tenants/authority/audit-log.ts";
 import type { Actor, AuditEntry } from "../../tenants/authority/policy-records.ts";
 import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
@@ -55,8 +55,9 @@ export const operatorTables: Tables<OperatorMethods> = {
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     `CREATE TABLE forgotten_tenants (tenant TEXT NOT NULL, created TEXT NOT NULL, at INTEGER NOT NULL,
        PRIMARY KEY (tenant, created)) WITHOUT ROWID`,
+    ...auditMigrations,
   ],
-  open: (host) => ({ methods: methodsOf(host) }),
+  open: (host) => ({ methods: methodsOf(host), alarm: async () => pruneAudit(host) }),
 };
 
 function fromRow({ name, role, tenants, created, expires }: OperatorRow): OperatorRecord {

@@ -1,6 +1,7 @@
 // Owns the routes for a tenant's API keys: shown once, rotated with overlap, revoked by the lease rule.
 
 import { createKey } from "../../auth/api-key.ts";
+import { MAX_KEYS } from "../../tenants/authority/key-tables.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { limitsInForce } from "../../limits/limit-table.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
@@ -49,7 +50,7 @@ export const keyRoutes: readonly Route[] = [
       const ends = expires === undefined ? null : Date.parse(expires);
       const key = { id, hash, name, scopes, profile, expires: ends };
       const done = await managed.policy.addKey(key, call.caller, most);
-      if (done.state === "full") throw full(`the tenant has its ${most} keys`);
+      if (done.state === "full") throw full(`the tenant has its ${most ?? MAX_KEYS} keys`);
       return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
     },
   }),

@@ -50,6 +50,7 @@ export const suspensionRoutes: readonly Route[] = [
       const managed = await findManaged(call, call.params.id);
       const of = await nameOf(call, managed, kind, name);
       const done = await managed.policy.suspend({ kind, name: of, note }, suspender(call));
+      if (done.state === "full") throw new ProblemError("conflict", { detail: "The tenant has too many suspensions" });
       return acknowledge(managed, done, call);
     },
   }),

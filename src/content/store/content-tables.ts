@@ -31,8 +31,8 @@ export type PutResult =
   | { readonly state: "present"; readonly row: ResourceRow }
   /** The body was deleted from KV since its upload, or is being deleted: upload it again. */
   | { readonly state: "resend"; readonly collected: number }
-  /** The tenant has as many as it may. */
-  | { readonly state: "full"; readonly of?: "storedBytes" }
+  /** The tenant has as many as it may, as many bytes as it may, or its object is as large as it may be. */
+  | { readonly state: "full"; readonly of?: "storedBytes" | "object" }
   | EditRefusal;
 
 export interface ContentMethods extends QueryMethods {
@@ -127,7 +127,7 @@ function methodsOf(host: TableHost): ContentMethods {
 function put(host: TableHost, resource: PutResource, old: StoredRow | undefined): PutResult {
   const { row, resent, edit } = resource;
   const before = old && fromStored(old);
-  const refused = refuse(host.sql, resource, before);
+  const refused = refuse(host, resource, before);
   if (refused) {
     discard(host, row.hash);
     return refused;
@@ -146,13 +146,14 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
 
 /** Why nothing is written; undefined: the write goes on. */
 function refuse(
-  sql: SqlStorage,
+  { sql, hasRoom }: TableHost,
   { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
   before: ResourceRow | undefined,
 ): PutResult | undefined {
   const refused = edit && refuseEdit(edit, row, before);
   if (refused) return refused;
   if (ifAbsent && before) return { state: "present", row: before };
+  if (!hasRoom()) return { state: "full", of: "object" };
   return findRoom(sql, { more: row.size - (before?.size ?? 0), isNew: !before, maxResources, maxBytes });
 }
 

@@ -3,7 +3,7 @@
 
 import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import { changeFact, newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
-import type { Tables } from "../../tenants/authority/tables.ts";
+import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import type { EditEntry } from "./edit.ts";
 import { purgeKnown } from "./garbage.ts";
@@ -80,7 +80,7 @@ function methodsOf(host: TenantHost): EarlierMethods {
     purge: async (limit) => ({ done: !has("resources") || (await purgeKnown(host, limit)) === 0 }),
     record: (entries) => {
       host.transaction(() => {
-        recordAll(sql, entries);
+        recordAll(host, entries);
       });
     },
   };
@@ -109,12 +109,13 @@ function dropChanges(sql: SqlStorage): boolean {
   return true;
 }
 
-function recordAll(sql: SqlStorage, entries: readonly EditEntry[]): void {
+function recordAll(host: TableHost, entries: readonly EditEntry[]): void {
+  const { sql, env, wakeAt } = host;
   const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
   const recorded = known?.sequence ?? 0;
   for (const { sequence, at, actor, action, target, before, after } of entries) {
     if (sequence <= recorded) continue;
-    const then = { sql, now: () => Date.parse(at) };
+    const then = { sql, env, wakeAt, now: () => Date.parse(at) };
     recordAudit(then, { name: actor }, [action, target], { before: JSON.parse(before), after: JSON.parse(after) });
   }
   const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);

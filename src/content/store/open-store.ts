@@ -181,7 +181,11 @@ async function write(to: ContentPlace, resource: NewResource, { ifAbsent, limits
 }
 
 /** Why there is no room for a resource. */
-export function fullText({ of }: { readonly of?: "storedBytes" }, { resources, storedBytes }: Limits): string {
+export function fullText(
+  { of }: { readonly of?: "storedBytes" | "object" },
+  { resources, storedBytes }: Limits,
+): string {
+  if (of === "object") return "the tenant's storage is full";
   return of === "storedBytes"
     ? `the tenant has no room for it in its ${storedBytes} bytes`
     : `the tenant has its ${resources} resources`;

@@ -1,30 +1,123 @@
-// Owns the audit log. An entry is written in the transaction of the change that it records, and is never changed.
+// Owns the audit log. An entry is written in the transaction of the change that it records, and is never changed. Entries
+// go when they are old, or when there are too many; the oldest that is left then says how many went.
 
 import type { Actor, AuditEntry } from "./policy-records.ts";
 import type { TableHost } from "./tables.ts";
 
 const MAX_PAGE = 100;
+const DAY = 86_400_000;
+/** Days that entries are kept, where the Worker's `AUDIT_DAYS` says nothing else. */
+export const AUDIT_DAYS = 400;
+const LEAST_DAYS = 30;
+const MOST_DAYS = 3650;
+/** An entry may have two documents, so what all of them have together is bounded, too. */
+export const AUDIT_ENTRIES = 100_000;
+export const AUDIT_BYTES = 256 * 1024 * 1024;
+/** How many go at once: more than are written, so that what is too many becomes less. */
+const GOES_AT_ONCE = 50;
+
+/** Whoever has an `audit` table has this beside it. */
+export const auditMigrations: readonly string[] = [
+  "CREATE TABLE audit_kept (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL)",
+  "INSERT INTO audit_kept SELECT 1, coalesce(sum(octet_length(before) + octet_length(after)), 0) FROM audit",
+];
 
 export interface Recorded {
   readonly before: unknown;
   readonly after: unknown;
 }
 
+type AuditHost = Pick<TableHost, "sql" | "now" | "env" | "wakeAt">;
+
 export function recordAudit(
-  { sql, now }: Pick<TableHost, "sql" | "now">,
+  host: AuditHost,
   actor: Actor,
   [action, target]: readonly [action: string, target: string],
   { before, after }: Recorded,
 ): void {
+  const { sql, now } = host;
+  const texts = [JSON.stringify(before ?? null), JSON.stringify(after ?? null)] as const;
   sql.exec(
     "INSERT INTO audit (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
     new Date(now()).toISOString(),
     actor.name,
     action,
     target,
-    JSON.stringify(before ?? null),
-    JSON.stringify(after ?? null),
+    ...texts,
   );
+  sql.exec("UPDATE audit_kept SET bytes = bytes + octet_length(?) + octet_length(?)", ...texts);
+  const next = pruneAudit(host);
+  if (next !== undefined) host.wakeAt(next);
+}
+
+interface OldRow {
+  [column: string]: SqlStorageValue;
+  sequence: number;
+  at: string;
+  action: string;
+  before: string | null;
+  bytes: number;
+}
+
+/** The action of the entry that stands for those that went. */
+const PRUNED = "audit.prune";
+/** Of other entries than that one, what they say stays unread: it may be much. */
+const OLDEST = `SELECT sequence, at, action, CASE action WHEN ? THEN before END AS before,
+  octet_length(before) + octet_length(after) AS bytes FROM audit WHERE sequence > 0 ORDER BY sequence LIMIT ?`;
+
+/** Deletes some of the entries that are too old or too many; gives when to go on, milliseconds since the epoch. */
+export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "env">): number | undefined {
+  const rows = sql.exec<OldRow>(OLDEST, PRUNED, GOES_AT_ONCE + 2).toArray();
+  const marker = rows[0]?.action === PRUNED ? rows.shift() : undefined;
+  const keptMs = daysOf(env) * DAY;
+  const { bytes: kept } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
+  const newest = sql.exec<{ newest: number | null }>("SELECT max(sequence) AS newest FROM audit").one().newest ?? 0;
+  let bytes = kept;
+  const gone: OldRow[] = [];
+  for (const row of rows.slice(0, GOES_AT_ONCE)) {
+    const isTooOld = Date.parse(row.at) + keptMs <= now();
+    // The newest stays: it is of the change that is being made.
+    if (row.sequence === newest || !(isTooOld || newest - row.sequence >= AUDIT_ENTRIES || bytes > AUDIT_BYTES)) break;
+    gone.push(row);
+    bytes -= row.bytes;
+  }
+  const last = gone.at(-1);
+  if (last) mark(sql, { gone, marker, last, at: new Date(now()).toISOString() });
+  const next = rows[gone.length];
+  return next && (gone.length === GOES_AT_ONCE ? now() : Date.parse(next.at) + keptMs);
+}
+
+interface Gone {
+  readonly gone: readonly OldRow[];
+  /** Of those that went before. */
+  readonly marker: OldRow | undefined;
+  readonly last: OldRow;
+  readonly at: string;
+}
+
+/** The last that goes becomes the entry that says how many went in all, and from when they were. */
+function mark(sql: SqlStorage, { gone, marker, last, at }: Gone): void {
+  const earlier = marker && (JSON.parse(marker.before ?? "null") as { entries: number; from: string });
+  const before = JSON.stringify({
+    entries: gone.length + (earlier?.entries ?? 0),
+    from: earlier?.from ?? gone[0]?.at,
+    to: last.at,
+  });
+  sql.exec("DELETE FROM audit WHERE sequence < ?", last.sequence);
+  sql.exec(
+    "UPDATE audit SET at = ?, actor = 'code', action = ?, target = 'audit', before = ?, after = 'null' WHERE sequence = ?",
+    at,
+    PRUNED,
+    before,
+    last.sequence,
+  );
+  const left = gone.reduce((sum, { bytes }) => sum + bytes, marker?.bytes ?? 0);
+  sql.exec("UPDATE audit_kept SET bytes = max(0, bytes - ? + octet_length(?) + 4)", left, before);
+}
+
+function daysOf(env: unknown): number {
+  const days = Number((env as { readonly AUDIT_DAYS?: string } | undefined)?.AUDIT_DAYS ?? AUDIT_DAYS);
+  return Number.isFinite(days) ? Math.min(Math.max(days, LEAST_DAYS), MOST_DAYS) : AUDIT_DAYS;
 }
 
 interface AuditRow {

@@ -53,8 +53,18 @@ export const authorityTables: Tables<AuthorityMethods> = {
        PRIMARY KEY (nonce, name)) WITHOUT ROWID`,
     "CREATE INDEX claims_by_expiry ON claims (expires)",
   ],
-  open: (host) => ({ methods: methodsOf(host) }),
+  open: (host) => ({ methods: methodsOf(host), alarm: async (now) => forgetClaims(host.sql, now) }),
 };
+
+const CLAIMS_AT_ONCE = 1000;
+
+/** Gives when the next one is to be forgotten, milliseconds since the epoch. */
+function forgetClaims(sql: SqlStorage, now: number): number | undefined {
+  const old = "SELECT nonce, name FROM claims WHERE expires < ? LIMIT ?";
+  sql.exec(`DELETE FROM claims WHERE (nonce, name) IN (${old})`, now, CLAIMS_AT_ONCE);
+  const { next } = sql.exec<{ next: number | null }>("SELECT min(expires) AS next FROM claims").one();
+  return next === null ? undefined : Math.max(next + 1, now);
+}
 
 function methodsOf(host: TableHost): AuthorityMethods {
   const { sql } = host;
@@ -64,12 +74,13 @@ function methodsOf(host: TableHost): AuthorityMethods {
       sql.exec("INSERT OR IGNORE INTO facts (name, value) VALUES ('seeded', ?)", new Date(host.now()).toISOString());
     },
     claim: (nonce, name, expires) => {
-      sql.exec("DELETE FROM claims WHERE expires < ?", host.now());
+      forgetClaims(sql, host.now());
       const row = sql
         .exec<{ value: string | null }>("SELECT value FROM claims WHERE nonce = ? AND name = ?", nonce, name)
         .toArray()[0];
       if (row) return row.value === null ? { state: "unknown" } : { state: "settled", value: row.value };
       sql.exec("INSERT INTO claims (nonce, name, expires) VALUES (?, ?, ?)", nonce, name, expires);
+      host.wakeAt(expires + 1);
       return { state: "claimed" };
     },
     settle: (nonce, name, value) => {

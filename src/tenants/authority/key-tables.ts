@@ -34,6 +34,9 @@ export interface KeyMethods {
   revokeKey(id: string, actor: Actor): WriteResult;
 }
 
+/** Where nobody set a limit. */
+export const MAX_KEYS = 10_000;
+
 interface KeyRow {
   [column: string]: SqlStorageValue;
   id: string;
@@ -81,9 +84,9 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
-        if (most !== null && workingKeys(host) >= most) return { state: "full" };
-        forgetEnded(host);
+        if (workingKeys(host) >= Math.min(most ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
         insert(key);
+        wakeForEnded(host);
         host.record(actor, "key.create", `key ${key.id}`, {
           before: null,
           after: find(key.id) && recordOf(find(key.id) as KeyRow),
@@ -96,10 +99,10 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         if (!row) return { state: "absent" };
         const more = overlapMs > 0 ? 1 : 0;
         if (most !== null && workingKeys(host) + more > most + 1) return { state: "full" };
-        forgetEnded(host);
         insert({ ...recordOf(row), ...key });
         const retires = host.now() + overlapMs;
         sql.exec("UPDATE api_keys SET retires = ? WHERE id = ?", retires, old);
+        wakeForEnded(host);
         host.record(actor, "key.rotate", `key ${old}`, { before: recordOf(row), after: { id: key.id, retires } });
         return { state: "written", revision: host.bump(), effectiveAt: Math.max(retires, host.effectiveAt()) };
       }),
@@ -109,6 +112,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         if (!row) return { state: "absent" };
         noteOutage(host);
         sql.exec("DELETE FROM api_keys WHERE id = ?", id);
+        forgetSuspension(host, id);
         host.record(actor, "key.revoke", `key ${id}`, { before: recordOf(row), after: null });
         const revision = host.bump({ principal: keyPrincipalId(id) });
         return { state: "written", revision, effectiveAt: host.effectiveAt() };
@@ -127,6 +131,31 @@ function workingKeys(host: TenantHost): number {
   return host.sql.exec<{ keys: number }>(query, host.now()).one().keys;
 }
 
-function forgetEnded(host: TenantHost): void {
-  host.sql.exec(`DELETE FROM api_keys WHERE ${ENDS} <= ?`, host.now() - KEPT_AFTER_END_MS);
+function wakeForEnded(host: TenantHost): void {
+  const next = forgetEnded(host);
+  if (next !== undefined) host.wakeAt(next);
+}
+
+/** Of those that ended, the last so many at most: a key that is rotated leaves one each time. */
+const MAX_ENDED = 1000;
+
+/** Gives when the next one that ended, or will, is to be forgotten; milliseconds since the epoch. */
+export function forgetEnded(host: TenantHost): number | undefined {
+  const { sql, now } = host;
+  const gone = [
+    ...sql.exec<{ id: string }>(`DELETE FROM api_keys WHERE ${ENDS} <= ? RETURNING id`, now() - KEPT_AFTER_END_MS),
+    ...sql.exec<{ id: string }>(
+      `DELETE FROM api_keys WHERE id IN
+         (SELECT id FROM api_keys WHERE ${ENDS} <= ? ORDER BY ${ENDS} DESC LIMIT -1 OFFSET ${MAX_ENDED}) RETURNING id`,
+      now(),
+    ),
+  ];
+  for (const { id } of gone) forgetSuspension(host, id);
+  const { next } = sql.exec<{ next: number | null }>(`SELECT min(${ENDS}) AS next FROM api_keys`).one();
+  return next === null ? undefined : next + KEPT_AFTER_END_MS;
+}
+
+/** Nobody can be that principal any more: no other key gets the id. */
+function forgetSuspension({ sql }: TenantHost, id: string): void {
+  sql.exec("DELETE FROM suspensions WHERE kind = 'principal' AND name = ?", keyPrincipalId(id));
 }

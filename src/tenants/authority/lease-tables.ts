@@ -3,6 +3,7 @@
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
+import { auditMigrations } from "./audit-log.ts";
 import { grant } from "./leases.ts";
 import type { LeaseAnswer, LeaseAsk } from "./policy-records.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -31,6 +32,7 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
     // Who suspended before this was asked is not known: an operator, who alone may lift it then.
     "ALTER TABLE suspensions ADD COLUMN by_operator INTEGER NOT NULL DEFAULT 1",
     "CREATE TABLE outages (one INTEGER PRIMARY KEY CHECK (one = 1), until INTEGER NOT NULL)",
+    ...auditMigrations,
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };

@@ -2,12 +2,13 @@
 // write is one transaction with its audit entry, and says when it is in force everywhere. Has the name of
 // lease-tables.ts and is opened in its place.
 
+import { pruneAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
 import { withdrawn } from "./leases.ts";
-import { createKeyMethods, type KeyMethods } from "./key-tables.ts";
+import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
 import { noteOutage, staleUntil } from "./outage-times.ts";
@@ -49,7 +50,8 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
   incarnation(inCode: boolean): Incarnation | null;
   /** `inCode`: as for `incarnation`. */
   read(inCode: boolean): TenantRecord | undefined;
-  suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult;
+  /** "full": a tenant-admin suspended as many things as they may. */
+  suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult | { readonly state: "full" };
   /** "forbidden": an operator suspended it, and somebody else may not lift that. */
   resume(kind: Suspension["kind"], name: string, by: Suspender): WriteResult | { readonly state: "forbidden" };
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
@@ -73,8 +75,14 @@ export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
   ending: ["read", "close", "erase"],
-  open: (host) => ({ methods: methodsOf(host) }),
+  open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
+
+/** Gives the time of the next entry or key that is kept no longer. */
+function prune(host: TenantHost): number | undefined {
+  const times = [pruneAudit(host), forgetEnded(host)].filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
 
 function methodsOf(host: TenantHost): PolicyMethods {
   const { sql } = host;
@@ -149,6 +157,9 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
   };
 }
 
+/** Every lease carries them. Beyond it those that would go first are gone. */
+export const MAX_RETIRED = 2000;
+
 function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow): WriteResult {
   const { sql } = host;
   if (write.ifRevision !== null && write.ifRevision !== found.revision) {
@@ -171,6 +182,10 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
       until,
     );
   }
+  sql.exec(
+    "DELETE FROM retired WHERE (kind, profile, name) IN (SELECT kind, profile, name FROM retired ORDER BY until DESC LIMIT -1 OFFSET ?)",
+    MAX_RETIRED,
+  );
   host.record(write.actor, write.action, "document", { before: JSON.parse(found.own), after: write.own });
   return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
 }
@@ -187,13 +202,26 @@ function suspensionOf(sql: SqlStorage, kind: string, name: string): SuspensionRo
   return sql.exec<SuspensionRow>(query, kind, name).toArray()[0];
 }
 
-function suspend(host: TenantHost, suspension: Omit<Suspension, "since">, by: Suspender): WriteResult {
+/** Every lease carries them. Operators' are not counted: a brake is never refused. */
+export const MAX_SUSPENSIONS = 1000;
+
+function hasAll(sql: SqlStorage): boolean {
+  const query = "SELECT count(*) AS own FROM suspensions WHERE by_operator = 0";
+  return sql.exec<{ own: number }>(query).one().own >= MAX_SUSPENSIONS;
+}
+
+function suspend(
+  host: TenantHost,
+  suspension: Omit<Suspension, "since">,
+  by: Suspender,
+): ReturnType<PolicyMethods["suspend"]> {
   const { kind, name, note } = suspension;
   const revision = host.revision();
   if (revision === 0) return { state: "absent" };
   const found = suspensionOf(host.sql, kind, name);
   // An operator's stays an operator's, with what they told callers.
   if (found?.by_operator === 1 && by.isTenantAdmin) return { state: "unchanged", revision };
+  if (!found && by.isTenantAdmin && hasAll(host.sql)) return { state: "full" };
   const before = found ? { kind, name, note: found.note, since: found.since } : null;
   noteOutage(host);
   host.sql.exec(

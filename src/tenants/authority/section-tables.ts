@@ -88,7 +88,7 @@ function put(host: TenantHost, section: SectionBody): SectionPut {
   const { sql } = host;
   const before = sectionHash(sql, name);
   if (before === hash) return { state: "unchanged" };
-  if (isTooLarge(sql, section)) {
+  if (!host.hasRoom() || isTooLarge(sql, section)) {
     discard(host, hash);
     return { state: "full" };
   }

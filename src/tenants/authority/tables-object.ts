@@ -9,6 +9,16 @@ import type { Incarnation, Keeper, Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { createWake, type Wake } from "./wake.ts";
 
+/** What an object may store, as Cloudflare says; the Worker's `OBJECT_BYTES` may say less. */
+const OBJECT_BYTES = 10 * 1024 ** 3;
+/** The part of it that what tenants store may fill: revocations, suspensions, audit and deletions always find room. */
+const FOR_TENANTS = 0.9;
+
+function roomIn(env: unknown): number {
+  const bytes = Number((env as { readonly OBJECT_BYTES?: string } | undefined)?.OBJECT_BYTES ?? OBJECT_BYTES);
+  return FOR_TENANTS * (bytes > 0 ? Math.min(bytes, OBJECT_BYTES) : OBJECT_BYTES);
+}
+
 /** When a domain whose alarm failed is rung again. */
 const RETRY_MS = 60_000;
 
@@ -74,6 +84,7 @@ export function createTablesObject<Env, Host extends TableHost>(
       const base: TableHost = {
         ...hostOn(this.ctx, this.#wake),
         env: this.env,
+        hasRoom: () => this.ctx.storage.sql.databaseSize < roomIn(this.env),
         closure: this.#closure,
         changes: changes.log,
         erase: async () => {

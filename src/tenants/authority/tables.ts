@@ -18,6 +18,8 @@ export interface TableHost {
   transaction<T>(work: () => T): T;
   /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */
   wakeAt(time: number): void;
+  /** Whether what tenants store may grow: the rest of the object is kept for what operators and the platform write. */
+  hasRoom(): boolean;
   /** Where a domain says what it changed, for whoever listens to the tenant. */
   readonly changes: ChangeLog;
   /** Whether the tenant is being deleted, or was not long ago: what comes late must not be kept. */

@@ -320,5 +320,6 @@ function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete"
     changes: NO_CHANGES,
     closure: NO_CLOSURE,
     erase: async () => {},
+    hasRoom: () => true,
   };
 }

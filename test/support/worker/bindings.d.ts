@@ -22,3 +22,8 @@ declare global {
     }
   }
 }
+
+declare module "*.md?raw" {
+  const text: string;
+  export default text;
+}

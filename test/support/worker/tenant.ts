@@ -148,6 +148,7 @@ export function onBench<Methods, R>(
       changes: NO_CHANGES,
       closure: NO_CLOSURE,
       erase: async () => {},
+      hasRoom: () => true,
     };
     migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host));

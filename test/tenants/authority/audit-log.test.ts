@@ -1,16 +1,25 @@
 // The audit log: what is kept of an entry, and reading it page by page.
 
 import { describe, expect, it } from "vitest";
-import { auditPage, recordAudit } from "../../../src/tenants/authority/audit-log.ts";
+import {
+  AUDIT_BYTES,
+  AUDIT_DAYS,
+  AUDIT_ENTRIES,
+  auditPage,
+  pruneAudit,
+  recordAudit,
+} from "../../../src/tenants/authority/audit-log.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { onBench } from "../../support/worker/tenant.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
+const hostAt = (sql: SqlStorage, time: number, env: object = {}) => ({ sql, env, now: () => time, wakeAt: () => {} });
+
 function filled(entries: number, work: (sql: SqlStorage) => void): Promise<void> {
   return onBench(policyTables, ({ sql }) => {
     for (let entry = 1; entry <= entries; entry += 1) {
-      recordAudit({ sql, now: () => NOW + entry }, { name: "ann" }, ["do", `thing ${entry}`], {
+      recordAudit(hostAt(sql, NOW + entry), { name: "ann" }, ["do", `thing ${entry}`], {
         before: null,
         after: entry,
       });
@@ -27,7 +36,7 @@ describe("an entry", () => {
     [0, false],
   ])("keeps %j and %j as they were", async (before, after) => {
     await onBench(policyTables, ({ sql }) => {
-      recordAudit({ sql, now: () => NOW }, { name: "O'Hara; --" }, ["do", "it"], { before, after });
+      recordAudit(hostAt(sql, NOW), { name: "O'Hara; --" }, ["do", "it"], { before, after });
       expect(auditPage(sql, null, 10)).toEqual([
         {
           sequence: 1,
@@ -45,7 +54,7 @@ describe("an entry", () => {
   it("never gets the number of another, though that is gone", async () => {
     await filled(2, (sql) => {
       sql.exec("DELETE FROM audit");
-      recordAudit({ sql, now: () => NOW }, { name: "ann" }, ["do", "it"], { before: null, after: null });
+      recordAudit(hostAt(sql, NOW), { name: "ann" }, ["do", "it"], { before: null, after: null });
       expect(auditPage(sql, null, 10).map(({ sequence }) => sequence)).toEqual([3]);
     });
   });
@@ -70,6 +79,82 @@ describe("a page", () => {
   ])("of %i has %i entries", async (limit, expected) => {
     await filled(120, (sql) => {
       expect(auditPage(sql, null, limit)).toHaveLength(expected);
+    });
+  });
+});
+
+const DAY = 86_400_000;
+const CHANGE = { before: null, after: { text: "x" } };
+
+function writeAt(sql: SqlStorage, times: readonly number[], env: object = {}, change: typeof CHANGE = CHANGE): void {
+  for (const time of times) recordAudit(hostAt(sql, time, env), { name: "ann" }, ["do", "it"], change);
+}
+
+const keptBytes = (sql: SqlStorage) => sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one().bytes;
+const bytesOf = (sql: SqlStorage) =>
+  sql.exec<{ bytes: number }>("SELECT sum(octet_length(before) + octet_length(after)) AS bytes FROM audit").one().bytes;
+const daysAfter = (days: number) => NOW + days * DAY;
+
+describe("what is kept", () => {
+  it("ends with its days, and the oldest entry that is left says how many went, from when to when", async () => {
+    await onBench(policyTables, ({ sql }) => {
+      writeAt(sql, [0, 1, 2, AUDIT_DAYS + 1.5].map(daysAfter));
+      const [, oldest, ...more] = auditPage(sql, null, 10);
+      expect(more).toMatchObject([{ sequence: 2, actor: "code", action: "audit.prune", after: null }]);
+      expect(more[0]?.before).toEqual({
+        entries: 2,
+        from: new Date(NOW).toISOString(),
+        to: new Date(daysAfter(1)).toISOString(),
+      });
+      expect(oldest).toMatchObject({ sequence: 3, action: "do" });
+      writeAt(sql, [daysAfter(AUDIT_DAYS + 3)]);
+      expect(auditPage(sql, null, 10).at(-1)).toMatchObject({ sequence: 3, before: { entries: 3 } });
+      expect(keptBytes(sql)).toBe(bytesOf(sql));
+    });
+  });
+
+  it("is what the Worker says, within bounds", async () => {
+    for (const [days, left] of [
+      ["30", 2],
+      ["1", 2],
+      ["90", 3],
+      ["none", 3],
+    ] as const) {
+      await onBench(policyTables, ({ sql }) => {
+        writeAt(sql, [0, 20, 40].map(daysAfter), { AUDIT_DAYS: days });
+        // With thirty days the first is gone, and is what says so.
+        expect([days, auditPage(sql, null, 10).filter(({ action }) => action === "do").length]).toEqual([days, left]);
+      });
+    }
+  });
+
+  it("is never more than so many, nor larger; a few go at each write", async () => {
+    await onBench(policyTables, ({ sql }) => {
+      writeAt(sql, [NOW]);
+      sql.exec("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'", AUDIT_ENTRIES - 1);
+      writeAt(sql, [NOW + 1]);
+      expect(auditPage(sql, null, 10).map(({ action }) => action)).toEqual(["do", "do"]);
+      writeAt(sql, [NOW + 2]);
+      expect(auditPage(sql, null, 10).map(({ action }) => action)).toEqual(["do", "do", "audit.prune"]);
+      sql.exec("UPDATE audit_kept SET bytes = ?", AUDIT_BYTES * 2);
+      writeAt(sql, [NOW + 3]);
+      expect(auditPage(sql, null, 10).map(({ action }) => action)).toEqual(["do", "audit.prune"]);
+    });
+  });
+
+  it("goes without a write, too, in steps, until what is left is due later", async () => {
+    await onBench(policyTables, ({ sql }) => {
+      writeAt(
+        sql,
+        Array.from({ length: 120 }, (_none, at) => NOW + at),
+      );
+      const late = hostAt(sql, daysAfter(AUDIT_DAYS) + 110);
+      const steps = [pruneAudit(late), pruneAudit(late), pruneAudit(late)];
+      expect(steps).toEqual([late.now(), late.now(), daysAfter(AUDIT_DAYS) + 111]);
+      expect(auditPage(sql, null, 100).map(({ sequence }) => sequence)).toEqual([
+        120, 119, 118, 117, 116, 115, 114, 113, 112, 111,
+      ]);
+      expect(keptBytes(sql)).toBe(bytesOf(sql));
     });
   });
 });

@@ -53,6 +53,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
       },
       closure: NO_CLOSURE,
       erase: async () => {},
+      hasRoom: () => true,
     };
     const tables = [changes.tables, policyTables, sectionRows, sectionTables, ownTables];
     return work(openTables<TenantHost>(tables, base, createTenantHost), told);

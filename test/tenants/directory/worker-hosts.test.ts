@@ -7,7 +7,10 @@ import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 
 const ACME = { id: "acme", created: null };
 const ownerOf = (host: string, TENANT_HOST?: string) =>
-  tenantOfHost({ DIRECTORY: env.DIRECTORY, ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }) }, host);
+  tenantOfHost(
+    { TENANTS: env.TENANTS, DIRECTORY: env.DIRECTORY, ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }) },
+    host,
+  );
 
 describe("a hostname that the directory gives to a tenant", () => {
   it("is the tenant's, where tenants have hostnames at all", async () => {

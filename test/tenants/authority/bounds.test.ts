@@ -1,0 +1,43 @@
+// Every table of every Durable Object has a bound, which docs/state.md states: whatever grows with use and never shrinks
+// fills an object some day. A new table is red until somebody said what bounds it.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { SESSION_MIGRATIONS } from "../../../src/sessions/session-schema.ts";
+import page from "../../../docs/state.md?raw";
+
+/** What SQLite and the platform keep for themselves, and the tables under a full-text index, which grow with it. */
+const THEIRS = /^(?:sqlite_|_cf_|resource_text_)/;
+
+const stated = [...page.matchAll(/^\| `(\w+)` +\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, binding, table, bound = ""]) => ({
+  name: `${binding} ${table}`,
+  bound,
+}));
+
+async function tablesOf(binding: string, namespace: DurableObjectNamespace): Promise<string[]> {
+  const stub = namespace.getByName(`t-${crypto.randomUUID()}`);
+  const rows = await runInDurableObject(stub, (_instance, { storage: { sql } }) => {
+    const tables = () => sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+    // A session's object makes its tables when it has something to remember.
+    if (binding === "SESSIONS") for (const statement of SESSION_MIGRATIONS) sql.exec(statement);
+    return tables();
+  });
+  return rows.map(({ name }) => name).flatMap((name) => (THEIRS.test(name) ? [] : [`${binding} ${name}`]));
+}
+
+it("is stated for every table of every class that is bound, and for none that is gone", async () => {
+  const namespaces = Object.entries(env).flatMap(([name, binding]) =>
+    (binding as object).constructor.name === "DurableObjectNamespace"
+      ? [[name, binding as unknown as DurableObjectNamespace] as const]
+      : [],
+  );
+  expect(namespaces.length).toBeGreaterThanOrEqual(5);
+  const found = await Promise.all(namespaces.map(async ([name, namespace]) => tablesOf(name, namespace)));
+  expect(stated.map(({ name }) => name).toSorted()).toEqual(found.flat().toSorted());
+});
+
+it("is a number, or what it is as large as", () => {
+  for (const { name, bound } of stated)
+    expect([name, bound]).toEqual([name, expect.stringMatching(/\d|one row|as many as|until/)]);
+});
