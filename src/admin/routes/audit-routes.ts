@@ -7,7 +7,7 @@ import { AuditRow, pageShapeOf, Usage } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
-import { PageQuery, ROLES, route, type Route } from "../route.ts";
+import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
@@ -22,6 +22,14 @@ async function auditPage(list: string, query: PageAsk, read: ReadAudit) {
   const limit = Math.min(query.limit, MAX_ENTRIES - 1);
   const rows = await read({ before: before === undefined ? null : Number(before), limit: limit + 1 });
   return pageFrom(list, rows, limit, ({ sequence }) => String(sequence));
+}
+
+/** A tenant-admin is told by name what the tenant's own did. Who works for the platform is not the tenant's to know. */
+async function namedFor({ env, caller }: Desk, id: string, entries: readonly AuditEntry[]): Promise<AuditEntry[]> {
+  if (caller.tenants === null) return [...entries];
+  const all = await remote(platformOf(env), operatorTables).operators();
+  const own = new Set(all.filter(({ tenants }) => tenants?.includes(id)).map(({ name }) => name));
+  return entries.map((entry) => (own.has(entry.actor) ? entry : { ...entry, actor: "operator" }));
 }
 
 export const auditRoutes: readonly Route[] = [
@@ -48,7 +56,8 @@ export const auditRoutes: readonly Route[] = [
       const { policy, edits } = await findManaged(call, call.params.id);
       // Edits are audited a moment after they were answered, unless somebody looks.
       await edits.deliver().catch((error: unknown) => call.options.onError?.(error));
-      return { body: await auditPage("audit", call.query, (page) => policy.audit(page)) };
+      const page = await auditPage("audit", call.query, (ask) => policy.audit(ask));
+      return { body: { ...page, items: await namedFor(call, call.params.id, page.items) } };
     },
   }),
   route({

@@ -1,0 +1,164 @@
+// What a tenant's own administrator learns of the rest of the platform: nothing. Every route of the description is asked with
+// bodies made from its schema, and no answer has what was planted with others, nor does it tell others from nobody.
+
+import * as fc from "fast-check";
+import { beforeAll, expect, it } from "vitest";
+import { SEED } from "../support/seed.ts";
+import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+interface Operation extends Json {
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Json }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Json }>> };
+}
+
+const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
+/** In everything that others have, and in no request. */
+const MARK = "kept-from-others";
+const BASE = "base-of-others";
+const HOSTNAME = "others.example.com";
+
+let description: { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Json> } };
+let token = "";
+let mine = "";
+let others = "";
+
+beforeAll(async () => {
+  description = JSON.parse(await (await send("GET", "/../openapi.json", { token: null })).text()) as typeof description;
+  const theirs = (await operator("operator", { name: `${MARK}-operator` })).token;
+  mine = await newTenant({ maxStalenessMs: 50, profiles: { p: {} }, scopes: { s: {} } });
+  const document = {
+    title: MARK,
+    instructions: MARK,
+    prompts: { [MARK]: { messages: [{ role: "user", content: { type: "text", text: MARK } }] } },
+  };
+  await ask("PUT", `/bases/${BASE}`, { token: theirs, json: { description: MARK } });
+  others = await newTenant({ maxStalenessMs: 50, ...document, extends: [BASE], hostnames: [HOSTNAME] });
+  token = (await operator("tenant-admin", { tenants: [mine] })).token;
+  await operator("tenant-admin", { name: `${MARK}-admin`, tenants: [others] });
+  for (const id of [mine, others]) {
+    // Their operator works in both, and is nobody's business in either.
+    await ask("POST", `/tenants/${id}/keys`, { token: theirs, json: { name: id === mine ? "k" : MARK } });
+    await ask("PUT", `/tenants/${id}/resources/content?uri=note:a`, {
+      token: theirs,
+      body: id === mine ? "a" : MARK,
+      headers: { "content-type": "text/plain" },
+    });
+    await ask("PUT", `/tenants/${id}/document`, {
+      token: theirs,
+      json: { ...(id === mine ? {} : document), maxStalenessMs: 51 },
+    });
+  }
+  await ask("POST", `/tenants/${others}/suspensions`, { json: { kind: "tool", name: "add", note: MARK } });
+});
+
+const texts = () => fc.constantFrom(BASE, HOSTNAME, others, mine, "add", "p", "s", "note:a", "tool", "x", "0123456789");
+
+/** Something of the schema as often as not; references are followed, and not for ever. */
+function valueOf(schema: Json, depth = 0): fc.Arbitrary<unknown> {
+  const { $ref, type, anyOf, properties, items, const: only } = schema as Record<string, never>;
+  if ($ref !== undefined)
+    return valueOf(description.components.schemas[String($ref).split("/").at(-1) ?? ""] ?? {}, depth + 1);
+  if (only !== undefined) return fc.constant(only);
+  const choices = (schema["enum"] ?? []) as unknown[];
+  if (choices.length > 0) return fc.constantFrom(...choices);
+  if (anyOf !== undefined) return fc.oneof(...(anyOf as Json[]).map((one) => valueOf(one, depth + 1)));
+  if (depth > 6) return fc.constant({});
+  if (type === "object" && properties !== undefined) {
+    const members = Object.entries(properties as Record<string, Json>).map(([name, one]) => [
+      name,
+      valueOf(one, depth + 1),
+    ]);
+    const requiredKeys = (schema["required"] ?? []) as string[];
+    return fc.record(Object.fromEntries(members) as Record<string, fc.Arbitrary<unknown>>, { requiredKeys });
+  }
+  if (type === "object") return fc.dictionary(texts(), fc.constant({}), { maxKeys: 1 });
+  if (type === "array") return fc.array(valueOf((items ?? {}) as Json, depth + 1), { maxLength: 2 });
+  if (type === "integer" || type === "number") return fc.integer({ min: 0, max: 60 });
+  return type === "boolean" ? fc.boolean() : texts();
+}
+
+interface Asked {
+  readonly path: string;
+  readonly json?: unknown;
+}
+
+function askedOf(path: string, { parameters = [], requestBody }: Operation, id: string): fc.Arbitrary<Asked> {
+  const values = parameters
+    .filter((one) => one.in !== "header" && one.name !== "id")
+    .map((one) => [one.name, valueOf(one.schema)] as const);
+  const required = parameters.filter((one) => one.in === "path" && one.name !== "id").map(({ name }) => name);
+  const given = fc.record(Object.fromEntries(values), { requiredKeys: required });
+  const body = requestBody?.content["application/json"];
+  return fc
+    .record({ given, json: body ? valueOf(body.schema) : fc.constant(undefined) })
+    .map(({ given: all, json }) => {
+      const left = new URLSearchParams();
+      let filled = path.replace("/admin/v1", "").replace("{id}", id);
+      for (const [name, value] of Object.entries(all)) {
+        if (filled.includes(`{${name}}`)) filled = filled.replace(`{${name}}`, encodeURIComponent(String(value)));
+        else left.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
+      }
+      return { path: left.size === 0 ? filled : `${filled}?${left}`, ...(json === undefined ? {} : { json }) };
+    });
+}
+
+const operations = () =>
+  Object.entries(description.paths).flatMap(([path, methods]) =>
+    METHODS.flatMap((method) => {
+      const operation = methods[method.toLowerCase()];
+      return operation ? [{ method, path, operation }] : [];
+    }),
+  );
+
+async function told(method: (typeof METHODS)[number], { path, json }: Asked) {
+  const response = await send(method, path, { token, ...(json === undefined ? {} : { json }) });
+  const headers = [...response.headers].filter(([name]) => name !== "etag");
+  return {
+    status: response.status,
+    text: `${JSON.stringify(headers)} ${new TextDecoder().decode(await response.arrayBuffer())}`,
+  };
+}
+
+it("is nothing of what others have, whatever they ask of their own tenant and of the platform", async () => {
+  const seen = new Map<string, number>();
+  for (const { method, path, operation } of operations()) {
+    // Their own tenant stays as it is: what it is asked for afterwards must be there.
+    const isEnd = method === "DELETE" && path.endsWith("/{id}");
+    for (const asked of isEnd ? [] : fc.sample(askedOf(path, operation, mine), { ...SEED, numRuns: 12 })) {
+      const { status, text } = await told(method, asked);
+      expect({ method, asked, text }).toEqual({ method, asked, text: expect.not.stringContaining(MARK) as string });
+      for (const name of [BASE, HOSTNAME, others]) {
+        if (!JSON.stringify(asked).includes(name))
+          expect({ asked, text }).toEqual({ asked, text: expect.not.stringContaining(name) as string });
+      }
+      expect(status).toBeLessThan(500);
+      if (status < 300) seen.set(path, (seen.get(path) ?? 0) + 1);
+    }
+  }
+  // Not all are refused: a document, keys, suspensions, resources and the log were read.
+  expect(seen.size).toBeGreaterThan(10);
+}, 120_000);
+
+it("is the same of a tenant of others as of a name that nobody has", async () => {
+  for (const { method, path, operation } of operations().filter((one) => one.path.includes("{id}"))) {
+    const asking = fc.sample(askedOf(path, operation, "ID-OF-IT"), { ...SEED, numRuns: 3 });
+    for (const asked of asking) {
+      const answers = [others, "nobody-at-all"].map(async (id) => {
+        const { status, text } = await told(method, { ...asked, path: asked.path.replace("ID-OF-IT", id) });
+        return JSON.stringify([status, text.replaceAll(id, "ID").replaceAll(/"requestId":"[^"]+"/g, "")]);
+      });
+      const [one, other] = await Promise.all(answers);
+      expect({ method, asked, one }).toEqual({ method, asked, one: other });
+    }
+  }
+}, 60_000);
+
+it("names who did it among themselves, and of the platform's operators none", async () => {
+  await ask("PUT", `/tenants/${mine}/document`, { token, json: { title: "mine", maxStalenessMs: 50 } });
+  const { body } = await ask("GET", `/tenants/${mine}/audit`, { token });
+  const actors = (body as { items: { actor: string }[] }).items.map(({ actor }) => actor);
+  expect([...new Set(actors)].toSorted()).toEqual([expect.stringMatching(/^op-\d+$/), "operator"]);
+  const whole = (await ask("GET", `/tenants/${mine}/audit`)).body as { items: { actor: string }[] };
+  expect(whole.items.map(({ actor }) => actor)).toContain(`${MARK}-operator`);
+});
