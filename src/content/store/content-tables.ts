@@ -146,15 +146,15 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
 
 /** Why nothing is written; undefined: the write goes on. */
 function refuse(
-  { sql, hasRoom }: TableHost,
+  host: TableHost,
   { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
   before: ResourceRow | undefined,
 ): PutResult | undefined {
   const refused = edit && refuseEdit(edit, row, before);
   if (refused) return refused;
   if (ifAbsent && before) return { state: "present", row: before };
-  if (!hasRoom()) return { state: "full", of: "object" };
-  return findRoom(sql, { more: row.size - (before?.size ?? 0), isNew: !before, maxResources, maxBytes });
+  if (!host.hasRoom()) return { state: "full", of: "object" };
+  return findRoom(host.sql, { more: row.size - (before?.size ?? 0), isNew: !before, maxResources, maxBytes });
 }
 
 /** How much there may be; null: as much as one likes. */

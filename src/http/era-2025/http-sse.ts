@@ -90,8 +90,9 @@ async function newSession(entered: Entered, name: string | null): Promise<string
 
 async function positionOf({ ring }: Entered, eventId: string): Promise<Position | undefined> {
   const [, id, told, calls = ""] = /^([\w.-]{1,512})~(n\.[\w.-]+)~([\w,-]*)$/.exec(eventId) ?? [];
-  const state = told === undefined ? undefined : await stateOf(ring, told);
-  if (id === undefined || !state) return undefined;
+  if (id === undefined || told === undefined) return undefined;
+  // One that another tenant sealed belongs to a session that is not found here.
+  const state = (await stateOf(ring, told)) ?? NOTHING_TOLD;
   const shown = [...calls.matchAll(/([0-9a-f]{16})-(\d{1,9})/g)].map(
     ([, key = "", seq]) => [key, Number(seq)] as const,
   );

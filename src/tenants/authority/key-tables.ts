@@ -141,13 +141,14 @@ const MAX_ENDED = 1000;
 
 /** Gives when the next one that ended, or will, is to be forgotten; milliseconds since the epoch. */
 export function forgetEnded(host: TenantHost): number | undefined {
-  const { sql, now } = host;
+  const { sql } = host;
+  const now = host.now();
   const gone = [
-    ...sql.exec<{ id: string }>(`DELETE FROM api_keys WHERE ${ENDS} <= ? RETURNING id`, now() - KEPT_AFTER_END_MS),
+    ...sql.exec<{ id: string }>(`DELETE FROM api_keys WHERE ${ENDS} <= ? RETURNING id`, now - KEPT_AFTER_END_MS),
     ...sql.exec<{ id: string }>(
       `DELETE FROM api_keys WHERE id IN
          (SELECT id FROM api_keys WHERE ${ENDS} <= ? ORDER BY ${ENDS} DESC LIMIT -1 OFFSET ${MAX_ENDED}) RETURNING id`,
-      now(),
+      now,
     ),
   ];
   for (const { id } of gone) forgetSuspension(host, id);

@@ -29,7 +29,7 @@ async function tablesOf(binding: string, namespace: DurableObjectNamespace): Pro
 it("is stated for every table of every class that is bound, and for none that is gone", async () => {
   const namespaces = Object.entries(env).flatMap(([name, binding]) =>
     (binding as object).constructor.name === "DurableObjectNamespace"
-      ? [[name, binding as unknown as DurableObjectNamespace] as const]
+      ? [[name, binding as DurableObjectNamespace] as const]
       : [],
   );
   expect(namespaces.length).toBeGreaterThanOrEqual(5);
