@@ -31,9 +31,10 @@ const NOTHING_TOLD: FeedState = {
   digests: { tools: "", prompts: "", resources: "" },
 };
 
+const NO_STREAM = failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this transport");
+
 /** Where a stream was: what its lists looked like, and which event of each stored call was the last. */
 interface Position {
-  readonly id: string;
   readonly state: FeedState;
   readonly shown: ReadonlyMap<string, number>;
 }
@@ -61,11 +62,6 @@ function isSession(found: FoundStream | Failure): found is FoundStream {
 async function sessionOf(entered: Entered): Promise<FoundStream | Failure> {
   const { headers, url } = entered.visit.request;
   const { searchParams } = new URL(url);
-  const last = headers.get("last-event-id");
-  const position = last === null ? undefined : await positionOf(entered, last);
-  if (last !== null && !position) {
-    return failure("invalidRequest", "Invalid Request: Last-Event-ID names no stream of this transport");
-  }
   const name = searchParams.get("stream");
   if (name !== null && !STREAM_NAME.test(name)) {
     return failure("invalidRequest", "Invalid Request: stream must have 16 to 64 letters, digits or -._~");
@@ -73,9 +69,22 @@ async function sessionOf(entered: Entered): Promise<FoundStream | Failure> {
   if (entered.ring.length === 0) {
     return { ...failure("unavailable", "Service unavailable: no session can begin right now"), retryAfter: 5 };
   }
-  const id = position?.id ?? searchParams.get("sessionId") ?? (await newSession(entered, name));
+  const last = headers.get("last-event-id");
+  if (last !== null) return streamAt(entered, last);
+  const id = searchParams.get("sessionId") ?? (await newSession(entered, name));
   const session = await findSession(entered, id);
-  return session ? { id, session, position } : failure("sessionNotFound");
+  return session ? { id, session, position: undefined } : failure("sessionNotFound");
+}
+
+/** First its session is looked for: of another tenant's, no state can be read either. */
+async function streamAt(entered: Entered, eventId: string): Promise<FoundStream | Failure> {
+  const place = placeOf(eventId);
+  if (!place) return NO_STREAM;
+  const { id, told, shown } = place;
+  const session = await findSession(entered, id);
+  if (!session) return failure("sessionNotFound");
+  const state = await stateOf(entered.ring, told);
+  return state ? { id, session, position: { state, shown } } : NO_STREAM;
 }
 
 /** `name`: a secret of clients that send no Last-Event-ID, which names the same session each time; null: a new one. */
@@ -88,15 +97,20 @@ async function newSession(entered: Entered, name: string | null): Promise<string
   return mintSession(owner, { dialect, unofficial: false, answered: dialect.revision }, {}, nonce);
 }
 
-async function positionOf({ ring }: Entered, eventId: string): Promise<Position | undefined> {
+interface Place {
+  readonly id: string;
+  /** The event id of the last notification. */
+  readonly told: string;
+  readonly shown: Position["shown"];
+}
+
+function placeOf(eventId: string): Place | undefined {
   const [, id, told, calls = ""] = /^([\w.-]{1,512})~(n\.[\w.-]+)~([\w,-]*)$/.exec(eventId) ?? [];
   if (id === undefined || told === undefined) return undefined;
-  // One that another tenant sealed belongs to a session that is not found here.
-  const state = (await stateOf(ring, told)) ?? NOTHING_TOLD;
   const shown = [...calls.matchAll(/([0-9a-f]{16})-(\d{1,9})/g)].map(
     ([, key = "", seq]) => [key, Number(seq)] as const,
   );
-  return { id, state, shown: new Map(shown.slice(-MAX_SHOWN)) };
+  return { id, told, shown: new Map(shown.slice(-MAX_SHOWN)) };
 }
 
 class HeldStream {
