@@ -216,6 +216,7 @@ export class FakeAdmin {
       keys: () => keys(asked, tenant),
       suspensions: () => suspensions(asked, tenant),
       secrets: () => secrets(asked, tenant),
+      limits: () => limits(asked, tenant),
       audit: () => page(asked, tenant.audit.toReversed()),
       explain: () => explain(asked),
     };
@@ -426,6 +427,24 @@ async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
   if (method === "DELETE") return { json: { revision: 2, changed: tenant.secrets.delete(name), effectiveAt: null } };
   tenant.secrets.set(name, (await json(contract.NewSecret)).value);
   return { json: { revision: 2, changed: true, effectiveAt: CREATED } };
+}
+
+async function limits({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
+  const [name = ""] = path.slice(3);
+  const own = tenant.own.limits ?? {};
+  if (method === "GET") {
+    const about = { unit: "a minute", about: "calls", raisedBy: "tenant", used: 3, met: CREATED } as const;
+    const items = Object.entries({ toolCalls: 1200, ...own }).map(([one, value]) => {
+      return { name: one, value, setBy: one in own ? "tenant" : "default", ...about };
+    });
+    return { json: { exact: false, items: [...items, { ...items[0], name: "dailyToolCalls", value: null }] } };
+  }
+  const { [name as "toolCalls"]: _, ...left } = own;
+  tenant.own = {
+    ...tenant.own,
+    limits: method === "PUT" ? { ...own, [name]: (await json(contract.LimitSet)).value } : left,
+  };
+  return { json: { revision: 2, changed: true, dryRun: false, effectiveAt: CREATED, changes: [] } };
 }
 
 function explain({ query }: Asked): Answer {

@@ -1,0 +1,114 @@
+// A tenant's limits as operators see and set them: which number holds, who said it, and who may raise which.
+
+import { describe, expect, it } from "vitest";
+import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../../src/limits/limit-table.ts";
+import { ask, newTenant, operator, rules } from "../../support/worker/admin.ts";
+
+interface Shown {
+  readonly exact: boolean;
+  readonly items: readonly { readonly name: string; readonly [member: string]: unknown }[];
+}
+
+const limitsOf = async (id: string, token?: string) => {
+  const { status, body } = await ask("GET", `/tenants/${id}/limits`, token === undefined ? {} : { token });
+  expect(status).toBe(200);
+  return body as Shown;
+};
+const limitOf = async (id: string, name: string) => (await limitsOf(id)).items.find((one) => one.name === name);
+const set = (id: string, name: string, value: number, token?: string) =>
+  ask("PUT", `/tenants/${id}/limits/${name}`, { json: { value }, ...(token === undefined ? {} : { token }) });
+const adminOf = async (id: string) => (await operator("tenant-admin", { tenants: [id] })).token;
+
+describe("the limits of a tenant", () => {
+  it("are all of the table, with their defaults where nobody said anything", async () => {
+    const { exact, items } = await limitsOf(await newTenant());
+    expect(exact).toBe(false);
+    expect(items.map(({ name }) => name)).toEqual(LIMIT_NAMES);
+    for (const { name, value, setBy } of items) {
+      const { initial } = LIMITS[name as (typeof LIMIT_NAMES)[number]];
+      expect([name, value, setBy]).toEqual([name, initial === Infinity ? null : initial, "default"]);
+    }
+  });
+
+  it("say what is used of them", async () => {
+    const id = await newTenant();
+    await ask("POST", `/tenants/${id}/keys`, { json: { name: "one" } });
+    expect(await limitOf(id, "keys")).toMatchObject({ used: 1 });
+    expect(await limitOf(id, "resources")).toMatchObject({ used: 0 });
+    expect(await limitOf(id, "toolCalls")).toMatchObject({ used: null, met: null });
+  });
+
+  it("are set one by one, and taken away again, as members of the document", async () => {
+    const id = await newTenant({ title: "Acme", limits: { keys: 7 } });
+    expect((await set(id, "toolCalls", 5000)).status).toBe(200);
+    expect(await limitOf(id, "toolCalls")).toMatchObject({ value: 5000, setBy: "tenant" });
+    const { body } = await ask("GET", `/tenants/${id}/document`);
+    expect(body).toMatchObject({ title: "Acme", limits: { keys: 7, toolCalls: 5000 } });
+    expect((await ask("DELETE", `/tenants/${id}/limits/toolCalls`)).status).toBe(200);
+    expect(await limitOf(id, "toolCalls")).toMatchObject({ value: LIMITS.toolCalls.initial, setBy: "default" });
+    expect(await limitOf(id, "keys")).toMatchObject({ value: 7 });
+  });
+
+  it("come from a base where the document says nothing, and are not set where a base binds them", async () => {
+    await ask("PUT", "/bases/narrow", { json: { limits: { toolCalls: 9, keys: 5 }, bind: ["limits"] } });
+    const id = await newTenant({ extends: ["narrow"] });
+    expect(await limitOf(id, "toolCalls")).toMatchObject({ value: 9, setBy: "base" });
+    expect(rules(await set(id, "keys", 50))).toEqual([422, ["limits", "is bound by a base document"]]);
+  });
+
+  it.each([
+    ["too few", "toolCalls", 0],
+    ["too many", "concurrentCalls", 10_001],
+  ])("are refused where they are %s", async (_what, name, value) => {
+    expect(rules(await set(await newTenant(), name, value))).toEqual([
+      422,
+      ["value", expect.stringMatching(/^a whole number from \d+ to \d+$/)],
+    ]);
+  });
+
+  it("that no tenant can say are unknown here", async () => {
+    expect((await set(await newTenant(), "addressRefusals", 5)).status).toBe(422);
+  });
+});
+
+const PROTECTING = TENANT_LIMITS.filter((name) => LIMITS[name].raise === "operator");
+const OWN = TENANT_LIMITS.filter((name) => LIMITS[name].raise === "tenant");
+
+describe("an admin of the tenant", () => {
+  it("lowers every limit, and raises none that protects others, by whatever way", async () => {
+    const id = await newTenant({ limits: Object.fromEntries(PROTECTING.map((name) => [name, 2000])) });
+    const token = await adminOf(id);
+    for (const name of PROTECTING) {
+      expect([name, (await set(id, name, 2001, token)).status]).toEqual([name, 403]);
+      // What lies under the document is more than it says.
+      expect([name, (await ask("DELETE", `/tenants/${id}/limits/${name}`, { token })).status]).toEqual([name, 403]);
+      expect([name, (await set(id, name, 1500, token)).status]).toEqual([name, 200]);
+    }
+    const json = { mode: "open", limits: { keys: 1501 } };
+    const done = await ask("PUT", `/tenants/${id}/document`, { json, token });
+    expect(rules(done)).toContainEqual(["limits.keys", expect.stringContaining("only an operator may raise it")]);
+  });
+
+  it("raises none above the default where nobody said anything", async () => {
+    const id = await newTenant();
+    const token = await adminOf(id);
+    for (const name of PROTECTING.filter((one) => LIMITS[one].initial < LIMITS[one].most)) {
+      const { initial } = LIMITS[name];
+      expect([name, (await set(id, name, initial + 1, token)).status]).toEqual([name, 403]);
+    }
+  });
+
+  it("raises and lowers what protects the tenant from its own callers", async () => {
+    const id = await newTenant();
+    const token = await adminOf(id);
+    for (const name of OWN) expect([name, (await set(id, name, 1_000_000, token)).status]).toEqual([name, 200]);
+  });
+
+  it("makes daily limits exact, and does not take that back", async () => {
+    const id = await newTenant();
+    const token = await adminOf(id);
+    const apply = (limits: object) => ask("PUT", `/tenants/${id}/document`, { json: { mode: "open", limits }, token });
+    expect((await apply({ exact: true })).status).toBe(200);
+    expect(rules(await apply({}))).toEqual([403, ["limits.exact", "only an operator may take it back"]]);
+  });
+});

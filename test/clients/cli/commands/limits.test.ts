@@ -1,0 +1,36 @@
+// `tenantry limits`: what holds, and setting one.
+
+import { expect, test } from "vitest";
+import { commandLine } from "../../../support/command-line.ts";
+
+test("each limit is shown with its value, who set it, what is used of it, and when it was met", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const { exit, stdout } = await cli.run(["limits", "acme"]);
+  expect(exit).toBe(0);
+  expect(stdout).toMatch(/^LIMIT +VALUE +USED +SET BY +RAISED BY +MET *$/m);
+  expect(stdout).toMatch(/^toolCalls +1200 +a minute +3 +default +tenant +\S/m);
+  expect(stdout).toMatch(/^dailyToolCalls +none +3 /m);
+});
+
+test("one is set, and taken away again", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  expect((await cli.run(["limits", "acme", "toolCalls=5000"])).stdout).toContain("toolCalls of acme is 5000");
+  expect(admin.requests.at(-1)).toBe("PUT /admin/v1/tenants/acme/limits/toolCalls");
+  expect((await cli.run(["limits", "acme"])).stdout).toMatch(/^toolCalls +5000 +a minute +3 +tenant /m);
+  expect((await cli.run(["limits", "acme", "toolCalls=default"])).stdout).toContain("toolCalls of acme is default");
+  expect(admin.requests.at(-1)).toBe("DELETE /admin/v1/tenants/acme/limits/toolCalls");
+});
+
+test.each(["toolCalls", "toolCalls=", "toolCalls=-1", "toolCalls=1.5", "toolCalls=many", "a b=5"])(
+  "%s is refused before anything is sent",
+  async (change) => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    const { exit, stderr } = await cli.run(["limits", "acme", change]);
+    expect(exit).toBe(2);
+    expect(stderr).toContain("write NAME=NUMBER, or NAME=default");
+    expect(admin.requests).toEqual([]);
+  },
+);
