@@ -1,6 +1,7 @@
 // Owns an admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
 // they write, and can be told to hang, to refuse or to vanish. No policy, no roles: that is the real one's.
 
+import { shownLimits, withLimit } from "./fake-limits.ts";
 import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -430,20 +431,9 @@ async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
 }
 
 async function limits({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
-  const [name = ""] = path.slice(3);
-  const own = tenant.own.limits ?? {};
-  if (method === "GET") {
-    const about = { unit: "a minute", about: "calls", raisedBy: "tenant", used: 3, met: CREATED } as const;
-    const items = Object.entries({ toolCalls: 1200, ...own }).map(([one, value]) => {
-      return { name: one, value, setBy: one in own ? "tenant" : "default", ...about };
-    });
-    return { json: { exact: false, items: [...items, { ...items[0], name: "dailyToolCalls", value: null }] } };
-  }
-  const { [name as "toolCalls"]: _, ...left } = own;
-  tenant.own = {
-    ...tenant.own,
-    limits: method === "PUT" ? { ...own, [name]: (await json(contract.LimitSet)).value } : left,
-  };
+  if (method === "GET") return { json: shownLimits(tenant.own.limits) };
+  const value = method === "PUT" ? (await json(contract.LimitSet)).value : undefined;
+  tenant.own = { ...tenant.own, limits: withLimit(tenant.own.limits, path[3] ?? "", value) };
   return { json: { revision: 2, changed: true, dryRun: false, effectiveAt: CREATED, changes: [] } };
 }
 

@@ -10,7 +10,7 @@ test("each limit is shown with its value, who set it, what is used of it, and wh
   expect(exit).toBe(0);
   expect(stdout).toMatch(/^LIMIT +VALUE +USED +SET BY +RAISED BY +MET *$/m);
   expect(stdout).toMatch(/^toolCalls +1200 +a minute +3 +default +tenant +\S/m);
-  expect(stdout).toMatch(/^dailyToolCalls +none +3 /m);
+  expect(stdout).toMatch(/^dailyToolCalls +none +- +3 +default /m);
 });
 
 test("one is set, and taken away again", async () => {
