@@ -1,6 +1,7 @@
 // A Worker with sixty tools, for what it costs to list them. Nothing here may be tuned for the benchmark.
 import * as z from "zod";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
+import { WIDE_LIMITS } from "./wide-limits.ts";
 
 const add = defineTool({
   name: "add",
@@ -19,6 +20,7 @@ const others = Array.from({ length: 59 }, (_, index) =>
 );
 
 const worker = createWorker({
+  limits: WIDE_LIMITS,
   name: "bench",
   version: "1.0.0",
   tools: [add, ...others],

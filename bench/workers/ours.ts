@@ -2,6 +2,7 @@
 // Nothing here may be tuned for the benchmark; it is what a user of the package would write.
 import * as z from "zod";
 import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
+import { WIDE_LIMITS } from "./wide-limits.ts";
 
 const add = defineTool({
   name: "add",
@@ -21,6 +22,7 @@ const others = Array.from({ length: 19 }, (_, index) =>
 );
 
 const worker = createWorker({
+  limits: WIDE_LIMITS,
   name: "bench",
   version: "1.0.0",
   tools: [add, ...others],

@@ -11,6 +11,7 @@ import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
 import type { Env } from "../../src/tenantry.ts";
 import { isRead, TENANTS, textOf, uriOf } from "../corpus.ts";
 import type { Endings, Part } from "../corpus.ts";
+import { WIDE_LIMITS } from "./wide-limits.ts";
 
 const add = defineTool({
   name: "add",
@@ -20,6 +21,7 @@ const add = defineTool({
 });
 
 const worker = createWorker({
+  limits: WIDE_LIMITS,
   name: "bench",
   version: "1.0.0",
   tools: [add],

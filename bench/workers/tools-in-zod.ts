@@ -2,6 +2,7 @@
 // less than half of zod.
 import * as z from "zod";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
+import { WIDE_LIMITS } from "./wide-limits.ts";
 
 const add = defineTool({
   name: "add",
@@ -11,6 +12,7 @@ const add = defineTool({
 });
 
 const worker = createWorker({
+  limits: WIDE_LIMITS,
   name: "bench",
   version: "1.0.0",
   tools: [add],
