@@ -3,7 +3,7 @@
 
 import { DailyShares, type DailyAuthority, type DailyCaller } from "../limits/daily-shares.ts";
 import { limitTables, type Want } from "../limits/limit-tables.ts";
-import type { Met } from "../limits/limiter.ts";
+import type { LimitMet } from "../limits/limiter.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
@@ -14,7 +14,10 @@ const shares = new DailyShares();
 const RETRY_S = 5;
 
 /** Counts one call of a tool towards the day. */
-export function limitDaily(entered: Entered, caller: DailyCaller): Met | undefined | Promise<Met | undefined> {
+export function limitDaily(
+  entered: Entered,
+  caller: DailyCaller,
+): LimitMet | undefined | Promise<LimitMet | undefined> {
   return shares.take(caller, Date.now(), () => authorityOf(entered));
 }
 
@@ -48,7 +51,7 @@ const noted = new RecentMap<number>(10_000);
 const HOUR_MS = 3_600_000;
 
 /** Writes down that a limit was met, for `explain` and the audit log. */
-export function noteMet(entered: Entered, { name, most }: Pick<Met, "name" | "most">): void {
+export function noteMet(entered: Entered, { name, most }: Pick<LimitMet, "name" | "most">): void {
   const { created } = entered.snapshot;
   const hour = Math.floor(Date.now() / HOUR_MS);
   const key = `${entered.tenant} ${created} ${name}`;

@@ -9,7 +9,7 @@ import { isObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressOf } from "../limits/address.ts";
 import type { DailyCaller } from "../limits/daily-shares.ts";
-import { describeMet, Limiter, type Edge, type Met } from "../limits/limiter.ts";
+import { describeMet, Limiter, type Edge, type LimitMet } from "../limits/limiter.ts";
 import type { InUse } from "../limits/in-use.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
 import { limitDaily, noteMet } from "./daily-limits.ts";
@@ -41,7 +41,7 @@ function limitMessage(
   entered: Entered,
   message: unknown,
   { caller, edge }: Counted,
-): Met | undefined | Promise<Met | undefined> {
+): LimitMet | undefined | Promise<LimitMet | undefined> {
   const tool = toolOf(entered, message);
   const met = limiter.take(caller, tool, Date.now(), edge);
   if (tool === undefined) return met;
@@ -49,7 +49,7 @@ function limitMessage(
   return met ?? limitDaily(entered, caller);
 }
 
-function failOf(entered: Entered, met: Met | undefined): Failure | undefined {
+function failOf(entered: Entered, met: LimitMet | undefined): Failure | undefined {
   if (met) noteMet(entered, met);
   return limitFailure(met);
 }
@@ -118,8 +118,8 @@ function toolOf({ view }: Entered, message: unknown): string | undefined {
 }
 
 function limitFailure(met: undefined): undefined;
-function limitFailure(met: Met | undefined): Failure | undefined;
-function limitFailure(met: Met | undefined): Failure | undefined {
+function limitFailure(met: LimitMet | undefined): Failure | undefined;
+function limitFailure(met: LimitMet | undefined): Failure | undefined {
   if (!met) return undefined;
   const { name, most, seconds, waitMs } = met;
   const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));

@@ -2,7 +2,7 @@
 // its share; otherwise it is served while more is asked for, and the authority learns of it then.
 
 import type { LimitName } from "../tenants/document/tenant-document.ts";
-import type { LimitedCaller, Met } from "./limiter.ts";
+import type { LimitedCaller, LimitMet } from "./limiter.ts";
 import type { Given, Want } from "./limit-tables.ts";
 import { RecentMap } from "./recent-map.ts";
 import { Share, SHARE_MS, untilTomorrowMs } from "./share.ts";
@@ -38,7 +38,11 @@ export class DailyShares {
   readonly #shares = new RecentMap<Share>(MOST_HELD);
 
   /** Counts one tool call. A promise only where the authority has to be asked first. */
-  take(caller: DailyCaller, now: number, authority: () => DailyAuthority): Met | undefined | Promise<Met | undefined> {
+  take(
+    caller: DailyCaller,
+    now: number,
+    authority: () => DailyAuthority,
+  ): LimitMet | undefined | Promise<LimitMet | undefined> {
     const { dailyToolCalls, principalDailyToolCalls, exact } = caller.limits;
     if (dailyToolCalls === Infinity && principalDailyToolCalls === Infinity) return undefined;
     const held = this.#heldBy(caller);
@@ -90,7 +94,7 @@ async function takeAfterAsking(
   held: readonly Held[],
   wanting: readonly Held[],
   authority: DailyAuthority,
-): Promise<Met | undefined> {
+): Promise<LimitMet | undefined> {
   let missing = wanting;
   for (;;) {
     await ask(missing, authority);
@@ -162,6 +166,6 @@ function askLater(held: readonly Held[], authority: DailyAuthority): void {
   });
 }
 
-function metDaily({ name, most }: Held, now: number): Met {
+function metDaily({ name, most }: Held, now: number): LimitMet {
   return { name, most, seconds: 86_400, waitMs: untilTomorrowMs(now) };
 }

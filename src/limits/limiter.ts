@@ -18,7 +18,7 @@ export interface LimitedCaller {
 }
 
 /** A limit that was met, and when there is room again, in milliseconds. */
-export interface Met extends MetLimit {
+export interface LimitMet extends MetLimit {
   readonly name: LimitName;
   readonly waitMs: number;
 }
@@ -63,7 +63,7 @@ export class Limiter {
     tool: string | undefined,
     now: number,
     edge?: Edge,
-  ): Met | undefined | Promise<Met | undefined> {
+  ): LimitMet | undefined | Promise<LimitMet | undefined> {
     const { limits, isAnonymous } = caller;
     const callers = this.#callersOf(caller.tenant, limits, now);
     const meter = this.#meterOf(callers, caller, now);
@@ -89,7 +89,11 @@ export class Limiter {
   }
 
   /** Counts a refusal to an address. A limit: it has had too many. */
-  refuse(address: string, { addressRefusals }: Pick<LimitsInForce, "addressRefusals">, now: number): Met | undefined {
+  refuse(
+    address: string,
+    { addressRefusals }: Pick<LimitsInForce, "addressRefusals">,
+    now: number,
+  ): LimitMet | undefined {
     const bucket = this.#refusals.get(address) ?? new Bucket(addressRefusals, now);
     this.#refusals.set(address, bucket);
     return bucket.take(addressRefusals, now) ? undefined : metRate("addressRefusals", addressRefusals, bucket);
@@ -100,7 +104,7 @@ export class Limiter {
     address: string,
     { addressRefusals }: Pick<LimitsInForce, "addressRefusals">,
     now: number,
-  ): Met | undefined {
+  ): LimitMet | undefined {
     const bucket = this.#refusals.get(address);
     bucket?.flow(addressRefusals, now);
     return !bucket || bucket.level >= 1 ? undefined : metRate("addressRefusals", addressRefusals, bucket);
@@ -110,7 +114,7 @@ export class Limiter {
     { tenant, id, limits }: LimitedCaller,
     own: LimitName,
     { meter, callers, edge }: { meter: CallerMeter; callers: Callers; edge: Edge },
-  ): Promise<Met | undefined> {
+  ): Promise<LimitMet | undefined> {
     const asks: [name: LimitName, bucket: Bucket, key: string][] = [
       [own, meter.bucket, `${tenant} ${own} ${id}`],
       ["tenantMessages", callers.bucket, tenant],
@@ -166,12 +170,12 @@ export class Limiter {
 }
 
 /** `name` counts what happens in a minute. */
-function metRate(name: Met["name"], most: number, bucket: Bucket): Met {
+function metRate(name: LimitMet["name"], most: number, bucket: Bucket): LimitMet {
   return { name, most, seconds: MINUTE_S, waitMs: bucket.waitMs(most) };
 }
 
 /** In words, after what was met: `principalMessages allows 3000 messages of one key a minute`. */
-export function describeMet({ name, most }: Met): string {
+export function describeMet({ name, most }: LimitMet): string {
   const { unit, about } = LIMITS[name];
   return `${name} allows ${most} ${unit} (${about})`;
 }

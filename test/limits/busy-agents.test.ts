@@ -2,7 +2,7 @@
 
 import { describe, expect, inject, test } from "vitest";
 import { limitsInForce } from "../../src/limits/limit-table.ts";
-import { Limiter, type LimitedCaller, type Met } from "../../src/limits/limiter.ts";
+import { Limiter, type LimitedCaller, type LimitMet } from "../../src/limits/limiter.ts";
 import {
   agentTrace,
   BUSIEST,
@@ -18,14 +18,14 @@ const limits = limitsInForce();
 const SEEDS = Array.from({ length: 20 }, (_none, at) => inject("seed") + at);
 
 interface Replayed {
-  readonly met: Met[];
+  readonly met: LimitMet[];
   /** How often the location was asked: only when more than half of a limit is used. */
   readonly asked: number;
 }
 
 function replay(trace: readonly TracedMessage[], caller: Omit<LimitedCaller, "limits">): Replayed {
   const limiter = new Limiter();
-  const met: Met[] = [];
+  const met: LimitMet[] = [];
   let asked = 0;
   for (const { at, tool } of trace) {
     const taken = limiter.take({ ...caller, limits }, tool, EPOCH + at, async () => true);

@@ -22,7 +22,7 @@ type Judge = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 export async function limitJudge(desk: Desk, id: string): Promise<Judge> {
   if (desk.caller.role !== "tenant-admin") return () => [];
   const managed = await findManaged(desk, id);
-  const inForce = limitsOf(desk, managed, await readRecord(managed));
+  const inForce = limitsThatHold(desk, managed, await readRecord(managed));
   return ({ limits: before = {} }, { limits: after = {} }) =>
     TENANT_LIMITS.filter((name) => isRaised(name, before[name], after[name], inForce))
       .map((name) => ({ field: `limits.${name}`, rule: `only an operator may raise it above ${inForce[name]}` }))
@@ -45,7 +45,7 @@ function isRaised(
 }
 
 /** What holds, whoever said it. */
-export function limitsOf({ options }: Desk, { tenant }: Managed, { effective }: TenantRecord): LimitsInForce {
+export function limitsThatHold({ options }: Desk, { tenant }: Managed, { effective }: TenantRecord): LimitsInForce {
   return limitsInForce(options.catalog.limits, mergeDocuments([tenant.base, effective]).limits);
 }
 

@@ -4,7 +4,7 @@
 import { LIMIT_NAMES, LIMITS, TENANT_LIMITS } from "../../limits/limit-table.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { LimitName, Limits } from "../../tenants/document/tenant-document.ts";
-import { limitJudge, limitsOf, limitUse } from "../apply/limit-rules.ts";
+import { limitJudge, limitsThatHold, limitUse } from "../apply/limit-rules.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { Applied, LimitSet, LimitsShown, type Infer } from "../contract.ts";
 import { ProblemError } from "../problem.ts";
@@ -79,7 +79,7 @@ async function showLimits(desk: Desk, managed: Managed): Promise<Infer<typeof Li
     managed.content.usage(),
     managed.policy.keys(),
   ]);
-  const inForce = limitsOf(desk, managed, record);
+  const inForce = limitsThatHold(desk, managed, record);
   const used: Partial<Record<LimitName, number>> = {
     dailyToolCalls: use.calls.find(({ who }) => who === "")?.used ?? 0,
     principalDailyToolCalls: Math.max(0, ...use.calls.filter(({ who }) => who !== "").map((one) => one.used)),
