@@ -126,7 +126,7 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   if (isPreflight && isAllowed) return preflightOf(request);
   // 2. The tenant; for an unknown name nothing is stored.
   const credential = credentialOf(request.headers.get("authorization"));
-  const refused = isKnownHere(deployment, address.tenant, credential) ? undefined : refusedAddress(deployment, request);
+  const refused = refusedUnasked(deployment, address.tenant, credential, request);
   if (refused) return respondFailure(era, undefined, refused);
   const found = await findTenant(env, deployment.tenants, address.tenant, credential);
   const { tenant } = found;
@@ -143,11 +143,18 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   return withOrigin(response, origin);
 }
 
-/** Whether neither the directory nor an authority would be asked who this is. */
-function isKnownHere({ tenants }: Deployment, id: string, credential: Credential): boolean {
+/** A failure: neither the directory nor an authority is asked who this is, because too many were refused there. */
+function refusedUnasked(
+  deployment: Deployment,
+  id: string,
+  credential: Credential,
+  request: Request,
+): Failure | undefined {
   const memo = memoOf(credential);
   const last = lastSnapshot(id);
-  return memo === undefined ? last !== undefined || tenants.has(id) : (last?.keys.get(memo) ?? null) !== null;
+  const isKnown =
+    memo === undefined ? last !== undefined || deployment.tenants.has(id) : (last?.keys.get(memo) ?? null) !== null;
+  return isKnown ? undefined : refusedAddress(deployment, request);
 }
 
 function preflightOf({ headers }: Request): Response {
