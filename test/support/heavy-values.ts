@@ -64,12 +64,15 @@ function timesIn(size: number, json: string): number {
   return Math.max(1, Math.floor(size / Buffer.byteLength(json)));
 }
 
+/** A piece as it stands within a text: without the quotes. */
+const within = (piece: string) => encoded(piece).slice(1, -1);
+
 export const encoded = (text: string) => JSON.stringify(text);
 
 export const AS_LONG_AS_MAY_BE: Shape = {
   name: "a text as long as may be",
-  make: ({ piece, longest, end, size }) => {
-    const most = Math.min(longest, timesIn(Math.max(size, 500_000), encoded(piece)) * piece.length);
+  make: ({ piece, longest, end }) => {
+    const most = Math.min(longest, timesIn(SIZES.at(-1) ?? 0, within(piece)) * piece.length);
     return encoded((piece.repeat(Math.ceil(most / piece.length)) + end).slice(-most));
   },
 };
@@ -80,12 +83,12 @@ interface Shape {
 }
 
 const SHAPES: readonly Shape[] = [
-  { name: "a text", make: ({ piece, size, end }) => encoded(piece.repeat(timesIn(size, encoded(piece))) + end) },
+  { name: "a text", make: ({ piece, size, end }) => encoded(piece.repeat(timesIn(size, within(piece))) + end) },
   AS_LONG_AS_MAY_BE,
   {
     name: "a text of two halves",
     make: ({ piece, other, size, end }) =>
-      encoded(piece.repeat(timesIn(size / 2, encoded(piece))) + other.repeat(timesIn(size / 2, encoded(other))) + end),
+      encoded(piece.repeat(timesIn(size / 2, within(piece))) + other.repeat(timesIn(size / 2, within(other))) + end),
   },
   {
     name: "an array",
