@@ -30,13 +30,13 @@ export async function handlePost(visit: Visit, maxBytes: number): Promise<Respon
   const { request } = visit;
   // 1. What the headers alone refuse. The body of a request that is refused is not read.
   const body = new RequestBody(request, MESSAGE_PACE);
-  const accepted = (body.declared ?? 0) > maxBytes ? failure("tooLarge") : acceptable(request.headers);
+  const accepted = acceptable(request.headers, (body.declared ?? 0) > maxBytes);
   if (isFailure(accepted)) {
     body.drop();
     return respondFailure(eraOf(request), undefined, accepted);
   }
   visit.holdBody(body);
-  let text: string | Failure = "";
+  let text: string | Failure | undefined;
   try {
     // 2. Who calls. Before this, nothing that was sent is answered.
     const first = letIn(visit, body);
@@ -56,6 +56,7 @@ export async function handlePost(visit: Visit, maxBytes: number): Promise<Respon
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.
     visit.onError(error);
+    text ??= await textOf(body, maxBytes).catch(() => failure("parseError"));
     return respondEach(request, text, failureOf(error, request));
   } finally {
     visit.done();
@@ -140,7 +141,8 @@ function markStale(response: Response): void {
   response.headers.set("warning", '110 - "Response is stale"');
 }
 
-function acceptable(headers: Headers): Accepted | Failure {
+function acceptable(headers: Headers, isTooLarge: boolean): Accepted | Failure {
+  if (isTooLarge) return failure("tooLarge");
   if (!isJsonType(headers.get("content-type"))) return failure("unsupportedMediaType");
   const accepted = parseAccept(headers.get("accept"));
   return accepted.json || accepted.stream ? accepted : failure("notAcceptable");
