@@ -180,6 +180,24 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       ),
     },
   ],
+  "a keeper of a tenant's state is called for one tenant of its name": [
+    {
+      what: "ways round the one that says which is meant",
+      tree: {
+        "src/http/app.ts": code(
+          "export const authority = (env) => env.TENANTS.getByName('acme');",
+          "export const stub = (keeper) => meaning(keeper, WHOEVER);",
+          "// env.TENANTS in a comment",
+        ),
+      },
+      says: [
+        "src/http/app.ts: TENANTS",
+        "src/http/app.ts: meaning(",
+        "src/http/app.ts: WHOEVER",
+        "src/http/app.ts: getByName(",
+      ],
+    },
+  ],
   "files and folders have kebab-case names that say something": [
     "utils",
     "helpers",

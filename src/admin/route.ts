@@ -54,7 +54,7 @@ export interface Caller {
 }
 
 /** Which tenant a request means: the one that had the name before its body came. */
-export interface Met {
+export interface MetTenant {
   /** null: declared in code. */
   readonly entry: DirectoryEntry | null;
   readonly created: Incarnation;
@@ -63,7 +63,7 @@ export interface Met {
 /** What every handler gets, whatever its route. */
 export interface Desk {
   /** Absent where the path names no tenant. Rejects where there is none of the name. */
-  readonly met?: Promise<Met> | undefined;
+  readonly met?: Promise<MetTenant> | undefined;
   readonly env: AdminEnv;
   readonly options: AdminOptions;
   readonly caller: Caller;

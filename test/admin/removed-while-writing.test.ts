@@ -5,9 +5,11 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import type { Route } from "../../src/admin/route.ts";
+import { LIMITS } from "../../src/limits/limit-table.ts";
 import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
 import { ask, newTenant, operator, send } from "../support/worker/admin.ts";
 
+const LIMIT = { name: Object.keys(LIMITS)[0] ?? "" };
 const PLACES: Readonly<Record<string, string>> = { key: "0123456789", name: "add", kind: "profile" };
 
 /** Does something as soon as the operator was known for the first time, before whoever asked hears of it. */
@@ -54,7 +56,8 @@ async function auditOf(tenant: string): Promise<string> {
 
 function pathOf({ path }: Route, tenant: string): string {
   const id = path.startsWith("/fleet") ? "run-1" : tenant;
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, place: string) => (place === "id" ? id : (PLACES[place] ?? "x")));
+  const places: Readonly<Record<string, string>> = { ...PLACES, id, ...(path.includes("/limits/") ? LIMIT : {}) };
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, place: string) => places[place] ?? "x");
   return path.endsWith("/content") ? `${filled}?uri=note:late` : filled;
 }
 

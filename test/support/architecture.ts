@@ -72,6 +72,7 @@ export const RULES = {
   "the demo is written against the public package": demoInside,
   "protocol reads no clock and no randomness": impureProtocol,
   "mcp-client reads the clock that it was given": clockOfItsOwn,
+  "a keeper of a tenant's state is called for one tenant of its name": callsOfNobody,
   "files and folders have kebab-case names that say something": badNames,
   "a name that src exports means one thing": namesTwice,
   "every file of src opens with what it owns": missingOpenings,
@@ -166,6 +167,66 @@ function badNames(tree: Tree): string[] {
       const names = file.replace(/(\.test|\.d)?\.ts$/, "").split("/");
       return names.some((name) => BANNED_NAMES.includes(name) || !KEBAB_CASE.test(name));
     });
+}
+
+/**
+ * Where an object of a tenant is named and called, by what stands in the text: elsewhere nobody can call one without
+ * saying which tenant of the name is meant. What is named with `keptUnder` has no other tenant in it.
+ */
+const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonly string[] }[] = [
+  // A binding that keeps tenants, read from what the platform hands over.
+  {
+    what: /\b(?:TENANTS|CONTENT)\b(?!\b.*DurableObjectNamespace)/g,
+    files: [
+      "src/tenants/directory/placement.ts",
+      "src/content/store/takeover.ts",
+      "src/content/store/content-door.ts",
+      "src/deployment/check-deployment.ts",
+    ],
+  },
+  {
+    what: /\bmeaning\(/g,
+    files: [
+      "src/tenants/authority/incarnation.ts",
+      "src/tenants/directory/placement.ts",
+      "src/content/store/takeover.ts",
+      "src/admin/platform/platform-object.ts",
+    ],
+  },
+  {
+    what: /\bWHOEVER\b/g,
+    files: [
+      "src/tenants/authority/incarnation.ts",
+      "src/tenants/authority/tenant-object.ts",
+      "src/admin/platform/platform-object.ts",
+      "src/admin/apply/tenant-access.ts",
+      "src/http/visit.ts",
+    ],
+  },
+  {
+    what: /\bgetByName\(/g,
+    files: [
+      "src/tenants/directory/placement.ts",
+      "src/tenants/directory/directory.ts",
+      "src/tenants/authority/announcer.ts",
+      "src/content/store/takeover.ts",
+      "src/sessions/doors.ts",
+      "src/sessions/session-door.ts",
+      "src/admin/platform/platform-object.ts",
+    ],
+  },
+];
+
+function callsOfNobody(tree: Tree): string[] {
+  return sources(tree).flatMap(([file, text]) =>
+    WAYS_TO_KEEPERS.filter(({ files }) => !files.includes(file)).flatMap(({ what }) =>
+      [...withoutComments(text).matchAll(what)].map(([found]) => `${file}: ${found}`),
+    ),
+  );
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
 }
 
 /** The command line shows the version of its own package, wherever it is built from. */

@@ -4,7 +4,7 @@
 
 import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
 import { outageKey } from "../../tenants/isolate/outage.ts";
-import type { AdminEnv, AdminOptions, Met } from "../route.ts";
+import type { AdminEnv, AdminOptions, MetTenant } from "../route.ts";
 import { inLanes } from "./lanes.ts";
 
 /** Waits until `effectiveAt`, in milliseconds since the epoch: then every lease from before it has ended. */
@@ -26,7 +26,7 @@ export interface Staleness {
 type Where = { readonly env: AdminEnv; readonly options: AdminOptions };
 
 /** The tenant, and until when it may be served, as its object says; null: it did not choose so. */
-export type Stale = readonly [tenant: { readonly id: string } & Pick<Met, "entry">, staleUntil: number | null];
+export type Stale = readonly [tenant: { readonly id: string } & Pick<MetTenant, "entry">, staleUntil: number | null];
 
 /** Deletes copies after a withdrawal is in force. */
 export async function endStale(

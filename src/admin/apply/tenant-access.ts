@@ -16,10 +16,10 @@ import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/au
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
 import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import type { Desk, Met } from "../route.ts";
+import type { Desk, MetTenant } from "../route.ts";
 
 /** One tenant of a name: what is called through this is refused by any other. */
-export interface Managed extends Met {
+export interface Managed extends MetTenant {
   readonly id: string;
   readonly tenant: Declared<NewResource>;
   /** What stands for it in the names of what is kept outside of its authority. */
@@ -43,7 +43,7 @@ export function placementOf({
 
 type Place = Pick<Desk, "env" | "options">;
 
-export function managedOf({ env, options }: Place, id: string, { entry, created }: Met): Managed {
+export function managedOf({ env, options }: Place, id: string, { entry, created }: MetTenant): Managed {
   const meant = { id, placement: entry ?? ANYWHERE, incarnation: created };
   const stub = () => stubOf(env, meant);
   const content = contentStubOf(env, meant);
@@ -67,7 +67,7 @@ export function anyOf({ env }: Place, id: string, entry: DirectoryEntry | null):
 }
 
 /** Which tenant has the name now, in whatever state. Throws `not-found`. */
-export async function meetTenant(place: Place, id: string): Promise<Met> {
+export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
   const inCode = place.options.tenants.has(id);
   const { entry } = inCode ? { entry: null } : await directoryOf(place.env).lookup(id);
   if (entry && isEntered(entry.created)) return { entry, created: entry.created };

@@ -227,6 +227,17 @@ describe("the end of a tenant", () => {
     expect(await bodiesOf(id)).toEqual([]);
   });
 
+  it("is of the one that was meant, where it says when that was made", async () => {
+    const id = await full();
+    const first = await createdOf(id);
+    expect((await ask("DELETE", `/tenants/${id}?created=${first}`)).status).toBe(204);
+    await ask("POST", "/tenants", { json: { id, document: { mode: "open" } } });
+    const refused = await ask("DELETE", `/tenants/${id}?created=${first}`);
+    expect([refused.status, refused.text]).toEqual([412, expect.stringContaining(await createdOf(id))]);
+    expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ state: "active" });
+    expect((await ask("DELETE", `/tenants/${id}?created=${await createdOf(id)}`)).status).toBe(204);
+  });
+
   it("ends leases first", async () => {
     const id = await newTenant({ maxStalenessMs: 300 });
     const lease = { version: null, maxStalenessMs: 5000, inCode: false, keyHash: null };

@@ -154,8 +154,9 @@ async function deleteTenant(
 ): Promise<void> {
   const path = ["tenants", id];
   // Looks for the tenant first, so that a mistyped name is found before anybody is asked to confirm.
-  if (yes !== true) await context.api.json({ path });
+  const shown = yes === true ? undefined : await context.api.json<TenantAnswer>({ path });
   await confirm(context, `Delete ${id} with everything it has`, yes);
-  const done = await context.api.remove<unknown>({ path });
+  // Another one may have taken the name while somebody thought about it.
+  const done = await context.api.remove<unknown>({ path, query: { created: shown?.created } });
   context.show(done ?? { deleted: id }, () => `${id} is deleted`);
 }

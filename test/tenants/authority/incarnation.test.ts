@@ -1,0 +1,102 @@
+// Which tenant of a name a call means: another one than the one that is there is refused, whatever it asks.
+
+import { describe, expect, it } from "vitest";
+import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
+import {
+  isGone,
+  keptUnder,
+  newIncarnation,
+  orClearUp,
+  type TenantStub,
+} from "../../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
+import { remote, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, MADE_BEFORE, onBench, oneTenant, type FreshTenant } from "../../support/worker/tenant.ts";
+
+const BIRTH = { own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+async function made(tenant: FreshTenant, created = newIncarnation(Date.now())): Promise<TenantStub> {
+  expect(await remote(tenant.stub, policyTables).create({ ...BIRTH, created })).toMatchObject({ state: "written" });
+  return oneTenant(tenant.id, created);
+}
+
+async function deleted(tenant: FreshTenant, stub: TenantStub): Promise<void> {
+  const policy = remote(stub, policyTables);
+  await policy.close((await remote(tenant.stub, policyTables).incarnation(false)) ?? "");
+  await policy.erase();
+}
+
+/** Every method of these tables; what it is given does not matter to one that is refused. */
+function methodsOf(tables: Tables<object>): Promise<string[]> {
+  return onBench(tables, ({ methods }) => Object.keys(methods));
+}
+
+describe("an incarnation", () => {
+  it("is a time, and no two are the same however near to each other", () => {
+    const many = Array.from({ length: 20 }, () => newIncarnation(NOW));
+    expect(new Set(many).size).toBeGreaterThan(15);
+    for (const one of many) expect([Date.parse(one), one.length]).toEqual([NOW, 27]);
+  });
+
+  it("is part of what its things are kept under, except of release 0.1.0", () => {
+    const one = newIncarnation(NOW);
+    expect(keptUnder("acme", one)).toBe(`acme@${one}`);
+    expect(keptUnder("acme", MADE_BEFORE)).toBe("acme");
+  });
+});
+
+describe("a tenant's authority", () => {
+  const tables = [authorityTables, policyTables, sessionRegister] as unknown as Tables<object>[];
+
+  it.each(tables.map((one) => [one.name, one] as const))(
+    "refuses every method of %s to a tenant that is gone, and to one whose name another one has",
+    async (name, one) => {
+      const tenant = freshTenant();
+      const first = await made(tenant);
+      const methods = await methodsOf(one);
+      expect(methods.length).toBeGreaterThan(2);
+      await deleted(tenant, first);
+      const refused = async (method: string) => {
+        try {
+          return [method, await first.run(name, method, [])];
+        } catch (error) {
+          return isGone(error) ? undefined : [method, String(error)];
+        }
+      };
+      const ending = new Set(one.ending);
+      for (const method of methods) if (!ending.has(method)) expect(await refused(method)).toBeUndefined();
+      await made(tenant);
+      for (const method of methods) expect(await refused(method)).toBeUndefined();
+    },
+  );
+
+  it("makes no tenant that was deleted before it came into being", async () => {
+    const tenant = freshTenant();
+    const created = newIncarnation(Date.now());
+    await remote(oneTenant(tenant.id, created), policyTables).close(created);
+    expect(await remote(tenant.stub, policyTables).create({ ...BIRTH, created })).toEqual({ state: "absent" });
+    await made(tenant);
+  });
+
+  it("does not end a tenant for the end of another", async () => {
+    const tenant = freshTenant();
+    const first = await made(tenant);
+    await deleted(tenant, first);
+    const second = await made(tenant);
+    await expect(deleted(tenant, first)).rejects.toThrow("unknownTenant");
+    expect(await remote(second, policyTables).read(false)).toMatchObject({ revision: 1 });
+  });
+});
+
+it("what was stored for a write goes where its tenant is gone, and stays where only the answer was lost", async () => {
+  const cleared: string[] = [];
+  const tenant = freshTenant();
+  const gone = remote(await made(tenant), authorityTables);
+  await remote(tenant.stub, policyTables).close("");
+  await expect(orClearUp(gone.markSeeded(), async () => cleared.push("gone"))).rejects.toThrow("unknownTenant");
+  const lost = Promise.reject(new Error("Network connection lost."));
+  await expect(orClearUp(lost, async () => cleared.push("lost"))).rejects.toThrow("lost");
+  expect(cleared).toEqual(["gone"]);
+});
