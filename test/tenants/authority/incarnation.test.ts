@@ -29,7 +29,7 @@ async function deleted(tenant: FreshTenant, stub: TenantStub): Promise<void> {
 }
 
 /** Every method of these tables; what it is given does not matter to one that is refused. */
-function methodsOf(tables: Tables<object>): Promise<string[]> {
+function methodsOf(tables: Tables): Promise<string[]> {
   return onBench(tables, ({ methods }) => Object.keys(methods));
 }
 
@@ -48,7 +48,7 @@ describe("an incarnation", () => {
 });
 
 describe("a tenant's authority", () => {
-  const tables = [authorityTables, policyTables, sessionRegister] as unknown as Tables<object>[];
+  const tables = [authorityTables, policyTables, sessionRegister] as unknown as Tables[];
 
   it.each(tables.map((one) => [one.name, one] as const))(
     "refuses every method of %s to a tenant that is gone, and to one whose name another one has",
