@@ -5,6 +5,7 @@ import type { Incarnation, Ran } from "../../tenants/authority/incarnation.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { createTablesObject } from "../../tenants/authority/tables-object.ts";
 import { contentTables } from "./content-tables.ts";
+import { AuditIsFull } from "./edit.ts";
 import { editOutbox } from "./edit-outbox.ts";
 import { takeoverTables, type Admitted } from "./takeover.ts";
 
@@ -24,6 +25,12 @@ export class ContentObject extends createTablesObject([takeoverTables, contentTa
     const admitted = await super.run("takeover", "admit", [meant, `${tables}.${method}`], meant);
     const state = "value" in admitted ? (admitted.value as Admitted) : "gone";
     if (state === "gone") return { gone: true };
-    return state === "busy" ? { busy: true } : super.run(tables, method, args, meant);
+    if (state === "busy") return { busy: true };
+    try {
+      return await super.run(tables, method, args, meant);
+    } catch (error) {
+      if (error instanceof AuditIsFull) return { busy: true };
+      throw error;
+    }
   }
 }

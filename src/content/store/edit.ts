@@ -27,6 +27,12 @@ export interface EditEntry {
   readonly after: string;
 }
 
+/** So many entries wait at most for an authority that is away. */
+export const MAX_WAITING = 1000;
+
+/** The edit is not made: what cannot be audited is not done. */
+export class AuditIsFull extends Error {}
+
 /** Entries of many edits travel together. */
 const SENT_WITHIN_MS = 1000;
 
@@ -68,6 +74,8 @@ export function auditEdit(
 ): void {
   const action = after === undefined ? "delete" : before === undefined ? "create" : "update";
   const uri = (after ?? before)?.uri ?? "";
+  const { waiting } = host.sql.exec<{ waiting: number }>("SELECT count(*) AS waiting FROM edits").one();
+  if (waiting >= MAX_WAITING) throw new AuditIsFull();
   host.sql.exec(
     "INSERT INTO edits (at, actor, action, target, before, after) VALUES (?, ?, ?, ?, ?, ?)",
     new Date(host.now()).toISOString(),

@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { contentTables } from "../../../src/content/store/content-tables.ts";
 import { earlierContent } from "../../../src/content/store/earlier-content.ts";
+import { MAX_WAITING } from "../../../src/content/store/edit.ts";
 import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
 import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
@@ -129,6 +130,23 @@ describe("an operator's edit", () => {
     const [{ at } = { at: "" }] = await policy.audit({ before: null, limit: 1 });
     expect(Date.parse(at)).toBeGreaterThanOrEqual(before);
     expect(Date.parse(at)).toBeLessThanOrEqual(after);
+  });
+
+  it("is refused while a thousand wait for an authority that is away, and goes on when that is back", async () => {
+    const { id, created, content, object } = await born();
+    await content.put(editOf("note:a"));
+    await runInDurableObject(object, (_instance, { storage: { sql } }) => {
+      const filled = "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
+      const entry =
+        "SELECT '2026-11-22T10:00:00.000Z', 'ann', 'resource.update', 'resource note:a', 'null', 'null' FROM n";
+      sql.exec(`INSERT INTO edits (at, actor, action, target, before, after) ${filled} ${entry}`, MAX_WAITING);
+    });
+    await expect(content.put(editOf("note:b"))).rejects.toThrow(refusal("busy"));
+    await expect(content.removeAs("note:a", { actor: "ann", ifMatch: null })).rejects.toThrow(refusal("busy"));
+    expect(await content.usage()).toMatchObject({ resources: 1 });
+    await content.put(putOf("note:c"));
+    await remote(contentStub(id, created), editOutbox).deliver();
+    expect(await content.put(editOf("note:b"))).toMatchObject({ state: "stored" });
   });
 
   it("is in the log once, though the answer of the authority was lost", async () => {
