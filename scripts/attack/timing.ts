@@ -3,7 +3,7 @@
 
 import { rowOf, type Attack } from "./report.ts";
 
-const SAMPLES = 100;
+const SAMPLES = 60;
 const MOST_WAITS = 30;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Of all pairs, how many in which the one that exists took longer: 0.5 where nothing is to be seen. */
