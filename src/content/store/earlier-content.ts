@@ -110,12 +110,12 @@ function dropChanges(sql: SqlStorage): boolean {
 }
 
 function recordAll(host: TableHost, entries: readonly EditEntry[]): void {
-  const { sql, env, wakeAt } = host;
+  const { sql } = host;
   const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
   const recorded = known?.sequence ?? 0;
   for (const { sequence, at, actor, action, target, before, after } of entries) {
     if (sequence <= recorded) continue;
-    const then = { sql, env, wakeAt, now: () => Date.parse(at) };
+    const then = { sql, env: host.env, now: () => Date.parse(at), wakeAt: (time: number) => host.wakeAt(time) };
     recordAudit(then, { name: actor }, [action, target], { before: JSON.parse(before), after: JSON.parse(after) });
   }
   const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
