@@ -70,7 +70,11 @@ describe("createWorker", () => {
     ),
     ["a limit that there is none of", { limits: { messages: 5 } }, "limits: there is no limit messages"],
     ["a limit that is no number", { limits: { toolCalls: "5" } }, "limits: toolCalls is a whole number from 1 to"],
-    ["a limit that no tenant can say", { limits: { addressRefusals: 5 } }, "addressRefusals holds before a tenant is"],
+    [
+      "a limit that no tenant can say",
+      { limits: { addressRefusals: 5 } },
+      "limits: addressRefusals holds before a tenant is",
+    ],
     ["exactness that is neither", { limits: { exact: 1 } }, "limits: exact is true or false"],
     ["a seed with a URI that is none", { seed: () => [{ uri: "no uri", name: "n", text: "" }] }, "seed: no uri: a URI"],
     ["a seed without a body", { seed: () => [{ uri: "note:a", name: "n" }] }, "seed: resource body: text or blob"],

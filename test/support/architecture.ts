@@ -201,6 +201,7 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
       "src/admin/platform/platform-object.ts",
       "src/admin/apply/tenant-access.ts",
       "src/http/visit.ts",
+      "src/http/nobody.ts",
     ],
   },
   {

@@ -5,7 +5,7 @@ import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import { auditEdit, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
 import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge } from "./garbage.ts";
-import { countAll, countAnew, countRow } from "./totals.ts";
+import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { indexText } from "./text-index.ts";
@@ -75,6 +75,7 @@ export const contentTables: Tables<ContentMethods> = {
     "CREATE TABLE texts_due (id INTEGER PRIMARY KEY)",
     `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
+    ...totalsMigrations,
   ],
   ending: ["close", "purge", "erase"],
   open: (host) => ({ methods: methodsOf(host), alarm: (now) => collect(host, now) }),
@@ -82,14 +83,7 @@ export const contentTables: Tables<ContentMethods> = {
 
 function methodsOf(host: TableHost): ContentMethods {
   const { sql } = host;
-  const write = <T>(work: () => T): T => {
-    try {
-      return host.transaction(work);
-    } catch (error) {
-      countAnew(sql);
-      throw error;
-    }
-  };
+  const write = <T>(work: () => T): T => host.transaction(work);
   const find = (uri: string) => sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
   return {
     put: (resource) => write(() => put(host, resource, find(resource.row.uri))),
@@ -114,7 +108,7 @@ function methodsOf(host: TableHost): ContentMethods {
           hash,
         )
         .toArray().length > 0,
-    usage: () => countAll(sql),
+    usage: () => totalsOf(sql),
     close: (incarnation) => {
       host.closure.close(incarnation);
     },
@@ -166,7 +160,7 @@ interface Room {
 }
 
 function findRoom(sql: SqlStorage, { more, isNew, maxResources, maxBytes }: Room): PutResult | undefined {
-  const { resources, bytes } = countAll(sql);
+  const { resources, bytes } = totalsOf(sql);
   if (isNew && maxResources !== null && resources >= maxResources) return { state: "full" };
   // What takes less than before is stored, however much there is.
   const isTooMuch = maxBytes !== null && more > 0 && bytes + more > maxBytes;
@@ -194,7 +188,6 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
       row.revision,
     )
     .one();
-  countRow(sql, row.size, 1);
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
@@ -228,6 +221,5 @@ function drop(host: TableHost, row: StoredRow): void {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);
-  countRow(sql, row.size, -1);
   discard(host, row.hash);
 }

@@ -181,7 +181,9 @@ function store(sql: SqlStorage, held: Held): void {
 function takeRow(sql: SqlStorage, part: EarlierPart, row: EarlierRow): void {
   const columns = Object.keys(row);
   const places = columns.map(() => "?").join(", ");
-  sql.exec(`INSERT OR REPLACE INTO ${part} (${columns.join(", ")}) VALUES (${places})`, ...Object.values(row));
+  // A row of resources that is replaced would be counted twice.
+  const anew = part === "resources" ? "IGNORE" : "REPLACE";
+  sql.exec(`INSERT OR ${anew} INTO ${part} (${columns.join(", ")}) VALUES (${places})`, ...Object.values(row));
   if (part !== "resources") return;
   sql.exec("INSERT OR IGNORE INTO texts_due (id) VALUES (?)", row["id"] ?? null);
   for (const tag of JSON.parse(row["tags"] as string) as string[]) {

@@ -1,31 +1,21 @@
-// Owns how many resources a tenant has and how many bytes they take. They are counted once in the life of the tenant's
-// object and kept in memory from then on: counting reads every row, and every write asks.
+// Owns how many resources a tenant has and how many bytes they take: one row, which the database keeps as rows come and
+// go. Refuses to count them: every write asks, and counting reads every row.
 
 export interface Totals {
   readonly resources: number;
   readonly bytes: number;
 }
 
-const counted = new WeakMap<SqlStorage, Totals>();
+/** For the end of the migrations of whoever has the table of resources. Its rows come and go, and are never resized. */
+export const totalsMigrations: readonly string[] = [
+  "CREATE TABLE totals (one INTEGER PRIMARY KEY CHECK (one = 1), resources INTEGER NOT NULL, bytes INTEGER NOT NULL)",
+  "INSERT INTO totals SELECT 1, count(*), coalesce(sum(size), 0) FROM resources",
+  `CREATE TRIGGER resource_comes AFTER INSERT ON resources BEGIN
+     UPDATE totals SET resources = resources + 1, bytes = bytes + new.size; END`,
+  `CREATE TRIGGER resource_goes AFTER DELETE ON resources BEGIN
+     UPDATE totals SET resources = resources - 1, bytes = bytes - old.size; END`,
+];
 
-export function countAll(sql: SqlStorage): Totals {
-  let totals = counted.get(sql);
-  if (!totals) {
-    const query = "SELECT count(*) AS resources, coalesce(sum(size), 0) AS bytes FROM resources";
-    const { resources, bytes } = sql.exec<{ resources: number; bytes: number }>(query).one();
-    totals = { resources, bytes };
-    counted.set(sql, totals);
-  }
-  return totals;
-}
-
-/** A row of so many bytes came, or with -1 went. */
-export function countRow(sql: SqlStorage, size: number, sign: 1 | -1): void {
-  const totals = counted.get(sql);
-  if (totals) counted.set(sql, { resources: totals.resources + sign, bytes: totals.bytes + sign * size });
-}
-
-/** A write failed halfway and was rolled back, so what was counted is not so. */
-export function countAnew(sql: SqlStorage): void {
-  counted.delete(sql);
+export function totalsOf(sql: SqlStorage): Totals {
+  return sql.exec<{ resources: number; bytes: number }>("SELECT resources, bytes FROM totals WHERE one = 1").one();
 }
