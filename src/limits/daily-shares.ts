@@ -115,23 +115,24 @@ async function ask(wanting: readonly Held[], authority: DailyAuthority): Promise
   for (const { share, who } of wanting) if (asked >= share.until) giveBack({ share, who }, authority);
   const wants = wanting.map(({ who, most, share }) => ({ who, most, count: share.owed + 1 }));
   const { day, counts } = await authority.share(wants);
-  for (const [at, held] of wanting.entries()) receive(held, { given: counts[at] ?? 0, day, asked }, authority);
+  for (const [at, held] of wanting.entries()) {
+    receive(held, { wanted: wants[at]?.count ?? 0, given: counts[at] ?? 0, day, asked }, authority);
+  }
 }
 
 interface Received {
+  readonly wanted: number;
   readonly given: number;
   readonly day: string;
   readonly asked: number;
 }
 
-function receive({ share, who }: Held, { given, day, asked }: Received, authority: DailyAuthority): void {
+function receive({ share, who }: Held, { wanted, given, day, asked }: Received, authority: DailyAuthority): void {
+  // More may be owed than was asked for: calls were served meanwhile. That alone does not mean that nothing is left.
   const paid = Math.min(share.owed, given);
   share.owed -= paid;
-  if (given === paid) {
-    share.emptyUntil = authority.now() + EMPTY_MS;
-    return;
-  }
   share.receive(given - paid, { day, asked });
+  if (given < wanted) share.emptyUntil = authority.now() + EMPTY_MS;
   // One is for the call that asked.
   if (share.left > 1) giveBackLater({ share, who }, authority);
 }

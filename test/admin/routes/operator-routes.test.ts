@@ -74,7 +74,12 @@ describe("roles", () => {
     const document = { mode: "open", hostnames: ["a.example"], extends: ["plan"] };
     const refused = await ask("PUT", `/tenants/${id}/document`, { token, json: document });
     const rule = "only an operator may change it";
-    expect(rules(refused)).toEqual([403, ["extends", rule], ["limits", rule], ["hostnames", rule]]);
+    expect(rules(refused)).toEqual([
+      403,
+      ["extends", rule],
+      ["hostnames", rule],
+      ["limits.keys", "only an operator may raise it above 1"],
+    ]);
     const allowed = { mode: "open", limits: { keys: 1 }, title: "mine" };
     expect((await ask("PUT", `/tenants/${id}/document`, { token, json: allowed })).status).toBe(200);
     expect((await ask("GET", `/tenants/${id}/audit?limit=1`)).body).toMatchObject({ items: [{ actor: name }] });
