@@ -89,6 +89,16 @@ const Hostname = {
 } as const;
 const Origin = { type: "string", format: "origin" } as const;
 
+const Upstream = object(
+  { url: textUpTo(2048) },
+  {
+    era: oneOf("auto", "2025", "2026"),
+    headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
+    timeoutMs: whole(100, 300_000),
+    enabled: FLAG,
+  },
+);
+
 /** Members that a base has too. */
 const shared = {
   title: Text,
@@ -105,6 +115,7 @@ const shared = {
   scopes: { ...record(Name, Scope), ...FEW },
   profiles: { ...record(ProfileName, Profile), ...FEW },
   prompts: { ...record(ToolName, DocumentPrompt), ...FEW },
+  upstreams: { ...record(textUpTo(100, 1), Upstream), ...FEW },
   retirementDays: { type: "number", minimum: 0, maximum: 365 },
 } as const;
 

@@ -67,6 +67,8 @@ export interface CallHost {
   stub(): TenantStub;
   /** The same for the object that keeps the tenant's content. */
   contentStub(): TenantStub;
+  /** Has the Worker's features look after the tenant not later than this (milliseconds since the epoch). */
+  readonly tendBy: (time: number) => void;
   /** Keeps the invocation alive for work that outlives its answer. */
   waitUntil(work: Promise<unknown>): void;
 }

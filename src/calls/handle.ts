@@ -82,8 +82,8 @@ function report(event: CallEvent, end: CallEnd, host: CallHost): void {
 }
 
 /** Runs `afterCall` for what was answered without a handler. */
-export function reportComplete(name: string, call: Call, host: CallHost): void {
-  if (host.hooks.afterCall) report(eventOf(name, call, host), "complete", host);
+export function reportEnd(name: string, call: Call, host: CallHost, end: CallEnd = "complete"): void {
+  if (host.hooks.afterCall) report(eventOf(name, call, host), end, host);
 }
 
 function eventOf(name: string, call: Call, host: CallHost): CallEvent {

@@ -8,7 +8,8 @@ import { checkResource } from "../content/store/open-store.ts";
 import { limitFault } from "../limits/limit-table.ts";
 import { nearest } from "../protocol/nearest.ts";
 import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
-import type { Bindings, Deployment, Feature } from "./deployment.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import type { Bindings, BrokenMember, Deployment, Feature } from "./deployment.ts";
 
 const BINDINGS = ["TENANTS", "CONTENT", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
 
@@ -22,12 +23,27 @@ export function checkDeployment({ catalog, tenants, features, defaultTenant }: D
   );
   const fault = limitFault(catalog.limits ?? {}, "author");
   if (fault !== undefined) throw new TypeError(`limits: ${fault}`);
-  for (const { id, definition } of tenants.values()) if (definition) checkTenant(id, definition, names);
+  for (const { id, definition, base } of tenants.values()) {
+    if (definition) checkTenant(id, definition, names);
+    const [broken] = refusedByFeatures(features, base);
+    if (broken) throw new TypeError(`tenant "${id}": ${broken.field} ${broken.rule}`);
+  }
   // A feature with routes may bring an API by which the tenant is made later.
   const canBeMade = features.some(({ routes }) => routes);
   if (defaultTenant !== undefined && !tenants.has(defaultTenant) && !canBeMade) {
     throw new TypeError(`defaultTenant: ${unknown([...tenants.keys()], defaultTenant, "tenant")}`);
   }
+}
+
+/** What the Worker's features refuse of a document, and what needs a feature that the Worker does not have. */
+export function refusedByFeatures(
+  features: readonly Feature[],
+  document: TenantDocument,
+  env?: Bindings,
+): readonly BrokenMember[] {
+  const lacks = document.upstreams !== undefined && !features.some(({ name }) => name === "gateway");
+  if (lacks) return [{ field: "upstreams", rule: "needs the feature gateway(), which this Worker does not have" }];
+  return features.flatMap((feature) => feature.checkDocument?.(document, env) ?? []);
 }
 
 type Listing = "tools" | "prompts" | "resources";

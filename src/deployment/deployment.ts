@@ -4,11 +4,17 @@
 import type { CallHost, Hooks } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
+import type { View } from "../content/serve/view.ts";
+import type { Backend } from "../protocol/backend.ts";
+import type { Call } from "../protocol/call.ts";
+import type { CallOutcome } from "../protocol/outcome.ts";
+import type { ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
+import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 
@@ -27,13 +33,16 @@ export interface Deployment {
 /** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
 export type Bindings = Readonly<Record<string, unknown>>;
 
-export type Objects = Readonly<Record<string, new (ctx: DurableObjectState, env: never) => object>>;
+/** Classes that a Worker exports: Durable Objects, and entrypoints that only the Worker itself reaches. */
+export type Objects = Readonly<Record<string, new (ctx: never, env: never) => object>>;
 
 export interface FeatureRoutes {
   /** Below the Worker's path, as Hono writes it: `/admin/*`. Not served on a tenant's own hostname. */
   readonly path: string;
   /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
-  open(deployment: Deployment): (request: Request, env: Bindings) => Response | Promise<Response>;
+  open(
+    deployment: Deployment,
+  ): (request: Request, env: Bindings, ctx: ExecutionContext) => Response | Promise<Response>;
 }
 
 /** What a feature makes a tenant's sources of. */
@@ -43,6 +52,26 @@ export interface SourceGround {
   readonly document: TenantDocument;
   /** By name: the leased sections that the feature asked for and that could be loaded. */
   readonly sections: ReadonlyMap<string, Section>;
+  /** How the Worker names itself. */
+  readonly server: ServerInfo;
+}
+
+/** What a feature has for its work beside a tenant's requests. */
+export interface TendGround {
+  readonly tenant: string;
+  readonly placement: Placement;
+  /** When the tenant was made, and the revision of its policy. */
+  readonly created: string;
+  readonly revision: number;
+  readonly document: TenantDocument;
+  /** The hash of each section in the tenant's lease, by name. */
+  readonly leased: ReadonlyMap<string, string>;
+  readonly server: ServerInfo;
+  readonly env: Bindings;
+  readonly stub: () => TenantStub;
+  /** The tenant's own secret; undefined when it has none of this name. */
+  secret(name: string): Promise<string | undefined>;
+  onError(error: unknown): void;
 }
 
 /** What is needed to load a tenant's sections. */
@@ -50,6 +79,7 @@ export interface SectionGround {
   readonly tenant: string;
   /** What stands for the tenant in the keys of bodies: `keptUnder`. */
   readonly kept: string;
+  readonly server: ServerInfo;
   /** The hash of each section in the tenant's lease, by name. */
   readonly leased: ReadonlyMap<string, string>;
   readonly bodies: KVNamespace;
@@ -69,17 +99,44 @@ export interface LeasedSections {
   load(ground: SectionGround): LoadedSections | Promise<LoadedSections>;
 }
 
+/** Where a visit's calls are answered in a feature's own way: as whom, and what they see, is decided before. */
+export interface WrappedVisit {
+  readonly view: View;
+  readonly backend: Backend;
+  readonly host: CallHost;
+}
+
+/** What a wrapped body holds. */
+export interface Unwrapped {
+  /** The JSON-RPC message. */
+  readonly message: unknown;
+  answer(call: Call, visit: WrappedVisit): CallOutcome | Promise<CallOutcome>;
+}
+
+/** A member of a document that a feature refuses, by its path, and the rule that it breaks. */
+export interface BrokenMember {
+  readonly field: string;
+  readonly rule: string;
+}
+
 export interface Feature<Exported extends Objects = Objects> {
   readonly name: string;
   readonly routes?: FeatureRoutes;
   /** Bindings that a request must find. */
   readonly bindings?: readonly string[];
-  /** Durable Object classes, by the name under which the Worker exports them. */
+  /** Durable Object classes and entrypoints, by the name under which the Worker exports them. */
   readonly objects?: Exported;
   /** Tables in each tenant's object; they may ask for the object's alarm. */
   readonly tables?: readonly Tables<object, TenantHost>[];
   /** The sections that its sources are made of; a feature without them needs none. */
   readonly sections?: LeasedSections;
+  /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */
+  checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly BrokenMember[];
+  /**
+   * Looks after the tenant, beside a request that was let in: gives the time (milliseconds since the epoch) from which on
+   * this isolate shall call it again. A new version of the policy calls it too.
+   */
+  readonly tend?: (ground: TendGround) => Promise<number>;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
 }

@@ -23,7 +23,12 @@ export function featureSources(
   const made = (loaded: readonly LoadedSections[]): FeatureSources => ({
     sources: features.flatMap(
       (feature, at) =>
-        feature.sources?.({ tenant: ground.tenant, document, sections: (loaded[at] ?? NONE).sections }) ?? [],
+        feature.sources?.({
+          tenant: ground.tenant,
+          server: ground.server,
+          document,
+          sections: (loaded[at] ?? NONE).sections,
+        }) ?? [],
     ),
     whole: loaded.every(({ whole }) => whole),
   });

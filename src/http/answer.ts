@@ -63,7 +63,7 @@ export async function answerCounted(entered: Entered, call: Call): Promise<Answe
     const again = entered.holds ? entered : await enter(visit);
     if (isFailure(again)) return encodeFailure(call.id, again, call.dialect.era);
     const { backend, view } = again;
-    const outcome = dispatch(call, backend);
+    const outcome = visit.unwrapped?.answer(call, { view, backend, host: again }) ?? dispatch(call, backend);
     const encoded = encodeAnswer(
       call.id,
       outcome instanceof Promise ? await outcome : outcome,

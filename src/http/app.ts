@@ -17,7 +17,7 @@ import { enter, hold, unknownTenant } from "./enter.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
 import { limitMessages, refusal, refusedAddress, wholly } from "./limit-messages.ts";
-import { handlePost } from "./mcp.ts";
+import { answerBody, handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { requestIdOf } from "./on-error.ts";
 import { preflight, withOrigin } from "./cors.ts";
@@ -58,11 +58,11 @@ export function createApp(deployment: Deployment): App {
   for (const { routes } of deployment.features) if (routes) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {
     const { first, second } = c.req.param() as Readonly<Record<string, string | undefined>>;
-    return serve(deployment, invocationOf(c), await addressOf(deployment, c, [first, second]));
+    return serve(deployment, invocationOf(c), await addressOf(deployment, c, [first, second]), MCP);
   });
   app.get("/", async (c) => {
     const address = await addressOf(deployment, c, []);
-    return serve(deployment, invocationOf(c), wantsPage(c.req.raw) ? address : undefined);
+    return serve(deployment, invocationOf(c), wantsPage(c.req.raw) ? address : undefined, MCP);
   });
   app.notFound((c) => respondUnknown(deployment, c.req.raw));
   return app;
@@ -81,7 +81,7 @@ function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): voi
       return respondUnknown(deployment, c.req.raw);
     }
     open ??= routes.open(deployment);
-    return open(c.req.raw, c.env as unknown as Bindings);
+    return open(c.req.raw, c.env as unknown as Bindings, c.executionCtx as ExecutionContext);
   });
 }
 
@@ -112,7 +112,20 @@ function unwelcomeIn({ headers }: Request, env: Env): Failure | undefined {
   return failure("invalidRequest", circle);
 }
 
-async function serve(deployment: Deployment, invocation: Invocation, address: Address | undefined): Promise<Response> {
+/** What is done with the methods of HTTP, once it is known that the tenant may be asked for. */
+export interface Endpoint {
+  post(visit: Visit, maxBodyBytes: number): Promise<Response>;
+  other(visit: Visit): Promise<Response>;
+}
+
+const MCP: Endpoint = { post: async (visit, maxBytes) => handlePost(visit, maxBytes, answerBody), other: answerOther };
+
+export async function serve(
+  deployment: Deployment,
+  invocation: Invocation,
+  address: Address | undefined,
+  endpoint: Endpoint,
+): Promise<Response> {
   const { request, env } = invocation;
   const era = eraOf(request);
   // 1. Hosts, before anything is looked at.
@@ -139,7 +152,9 @@ async function serve(deployment: Deployment, invocation: Invocation, address: Ad
   if (isPreflight) return preflightOf(request);
   // 4. The method.
   const response =
-    request.method === "POST" ? await handlePost(visit, mostBodyBytes(deployment, env)) : await answerOther(visit);
+    request.method === "POST"
+      ? await endpoint.post(visit, mostBodyBytes(deployment, env))
+      : await endpoint.other(visit);
   return withOrigin(response, origin);
 }
 

@@ -108,18 +108,19 @@ export function createWorker<const Features extends readonly Feature[] = readonl
 function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
   if (mistake !== undefined) return mistake;
-  const missing = missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx);
+  const missing = missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx, features);
   return missing === undefined ? undefined : new TypeError(missing);
 }
 
 /** From which on the platform tells a Worker of its own exports. */
 const OLDEST_DATE = "2025-11-17";
 
-function missingExport({ exports }: ExecutionContext): string | undefined {
+function missingExport({ exports }: ExecutionContext, features: readonly Feature[]): string | undefined {
   if (exports === undefined)
     return `compatibility_date has to be ${OLDEST_DATE} or later: the platform gives no ctx.exports`;
-  if (STORED_RUNS in exports) return undefined;
-  return `the Worker does not export ${STORED_RUNS}: export const { ${STORED_RUNS}, ... } = worker.exports`;
+  const needed = [STORED_RUNS, ...features.flatMap(({ objects = {} }) => Object.keys(objects))];
+  const missing = needed.find((name) => !(name in exports));
+  return missing && `the Worker does not export ${missing}: export const { ${missing}, ... } = worker.exports`;
 }
 
 function exportsOf(deployment: Deployment): unknown {

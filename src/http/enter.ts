@@ -6,6 +6,7 @@ import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts"
 import type { NewResource } from "../calls/resource-store.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf, type View } from "../content/serve/view.ts";
+import type { Bindings, TendGround } from "../deployment/deployment.ts";
 import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -17,6 +18,7 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { Entered } from "./entered.ts";
 import { holdSnapshot, isWorthKnown } from "./hold-snapshot.ts";
 import type { Visit } from "./visit.ts";
@@ -105,14 +107,16 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const barred = barredFrom(profile, document) ?? suspensionOf(policy, profile, principal);
   if (barred) return barred;
   visit.mostBytes = mostBytesOf(document);
+  if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
   const { scopes } = principal;
   const key = `${profile ?? ""} ${scopes?.join(" ") ?? "*"}`;
   const view = views.get(key);
-  if (view) return new Entered({ visit, snapshot, principal, view, enter });
+  const { tendBy } = derived;
+  if (view) return new Entered({ visit, snapshot, principal, view, tendBy, enter });
   const show = (offer: Offer) => {
     const made = viewOf(offer, { profile, scopes });
     views.set(key, made);
-    return new Entered({ visit, snapshot, principal, view: made, enter });
+    return new Entered({ visit, snapshot, principal, view: made, tendBy, enter });
   };
   const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
   return offer instanceof Promise ? offer.then(show) : show(offer);
@@ -127,6 +131,9 @@ interface Derived {
   readonly views: Map<string, View>;
   /** When it is made again because a part could not be loaded (milliseconds since the epoch); Infinity: it is whole. */
   until: number;
+  /** When the features look after the tenant next (milliseconds since the epoch). */
+  tendAt: number;
+  readonly tendBy: (time: number) => void;
 }
 
 /** How long an offer is shown that lacks what neither KV nor the authority could bring. */
@@ -136,9 +143,54 @@ const INCOMPLETE_MS = 5_000;
 function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
   const known = derived.get(deployment) as Derived | undefined;
   if (known && (known.until === Infinity || Date.now() < known.until)) return known;
-  const made: Derived = { document: documentOf(tenant, policy), offer: undefined, views: new Map(), until: Infinity };
+  const made: Derived = {
+    document: documentOf(tenant, policy),
+    offer: undefined,
+    views: new Map(),
+    until: Infinity,
+    tendAt: deployment.features.some((feature) => feature.tend) ? 0 : Infinity,
+    tendBy: (time) => {
+      made.tendAt = Math.min(made.tendAt, time);
+    },
+  };
   derived.set(deployment, made);
   return made;
+}
+
+/** How long a feature may take to look after a tenant before it is asked again. */
+const TENDED_WITHIN_MS = 30_000;
+
+/** Beside the request: nobody waits for it. */
+function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
+  const { features, catalog } = visit.deployment;
+  const { tenant, created, version, sections } = snapshot;
+  derived.tendAt = Date.now() + TENDED_WITHIN_MS;
+  const ground: TendGround = {
+    tenant,
+    placement: visit.placement,
+    created,
+    revision: version,
+    document: derived.document,
+    leased: sections,
+    server: catalog.server,
+    env: visit.env as unknown as Bindings,
+    stub: () => visit.stub(created),
+    secret: (name) => readSecret({ env: visit.env, snapshot, stub: () => visit.stub(created) }, name),
+    onError: (error) => {
+      visit.onError(error);
+    },
+  };
+  const tended = Promise.all(features.map(async (feature) => feature.tend?.(ground) ?? Infinity));
+  visit.waitUntil(
+    tended.then(
+      (times) => {
+        derived.tendAt = Math.min(...times);
+      },
+      (error: unknown) => {
+        visit.onError(error);
+      },
+    ),
+  );
 }
 
 function offerTo(
@@ -154,6 +206,7 @@ function offerTo(
   };
   const sources = featureSources(features, derived.document, {
     tenant: tenant.id,
+    server: catalog.server,
     leased: snapshot.sections,
     bodies: visit.env.BODIES,
     kept: keptUnder(tenant.id, snapshot.created),

@@ -28,6 +28,7 @@ export interface Admission {
   readonly snapshot: Snapshot;
   readonly principal: Principal;
   readonly view: View;
+  readonly tendBy: CallHost["tendBy"];
   /** Lets the same visit in anew. */
   readonly enter: (visit: Visit) => Entered | Failure | Promise<Entered | Failure>;
 }
@@ -38,17 +39,19 @@ export class Entered implements CallHost, SessionCaller {
   readonly snapshot: Snapshot;
   readonly principal: Principal;
   readonly view: View;
+  readonly tendBy: CallHost["tendBy"];
   #backend: Backend | undefined;
   #doors: Doors | undefined;
 
   readonly #enter: Admission["enter"];
 
-  constructor({ visit, snapshot, principal, view, enter }: Admission) {
+  constructor({ visit, snapshot, principal, view, tendBy, enter }: Admission) {
     this.visit = visit;
     this.snapshot = snapshot;
     this.principal = principal;
     this.view = view;
     visit.limits = view.limits;
+    this.tendBy = tendBy;
     this.#enter = enter;
   }
 

@@ -26,7 +26,10 @@ import { respondEach } from "./respond-each.ts";
 import { eraOf, respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
-export async function handlePost(visit: Visit, maxBytes: number): Promise<Response> {
+/** How a POST is answered once its caller is known and its body read. */
+export type AnswerBody = (entered: Entered, accepted: Accepted, body: ParsedBody) => Promise<Response>;
+
+export async function handlePost(visit: Visit, maxBytes: number, respond: AnswerBody): Promise<Response> {
   const { request } = visit;
   // 1. What the headers alone refuse. The body of a request that is refused is not read.
   const body = new RequestBody(request, MESSAGE_PACE);
@@ -52,7 +55,7 @@ export async function handlePost(visit: Visit, maxBytes: number): Promise<Respon
     if (isFailure(entered)) return respondFailure(eraOf(request), undefined, refusal(visit, entered));
     const parsed = isFailure(text) ? text : parseJson(text);
     if (isFailure(parsed)) return await respondUnread(entered, parsed);
-    return await inForm(await answerBody(entered, accepted, parsed), accepted, entered.snapshot);
+    return await inForm(await respond(entered, accepted, parsed), accepted, entered.snapshot);
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.
     visit.onError(error);
@@ -79,7 +82,7 @@ function enterWith(visit: Visit, held: Snapshot | Failure): ReturnType<typeof en
   return enter(visit, Date.now() < held.validUntil ? { held } : {});
 }
 
-async function answerBody(entered: Entered, accepted: Accepted, body: ParsedBody): Promise<Response> {
+export const answerBody: AnswerBody = async (entered, accepted, body) => {
   const { request } = entered.visit;
   // 4. Every message counts towards the limits.
   const taken = limitMessages(entered, body.value);
@@ -108,7 +111,7 @@ async function answerBody(entered: Entered, accepted: Accepted, body: ParsedBody
         limited: isEach(limited) ? limited : [],
       });
   }
-}
+};
 
 /** Counts like a message: otherwise what is no JSON could be sent without end. */
 async function respondUnread(entered: Entered, why: Failure): Promise<Response> {
@@ -117,12 +120,12 @@ async function respondUnread(entered: Entered, why: Failure): Promise<Response> 
 }
 
 /** The id of a request that is refused before it is classified. */
-function askedBy(value: unknown): EchoId {
+export function askedBy(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
 }
 
-function inboundOf(headers: Headers): InboundHeaders {
+export function inboundOf(headers: Headers): InboundHeaders {
   return {
     version: headers.get("mcp-protocol-version"),
     session: headers.get("mcp-session-id"),
@@ -153,8 +156,13 @@ interface Request2026 {
   readonly params: JsonObject;
 }
 
-async function answer2026(entered: Entered, accepted: Accepted, { message, params }: Request2026): Promise<Response> {
-  if (message.method === "subscriptions/listen") return listen(entered, accepted, { message, params });
+export async function answer2026(
+  entered: Entered,
+  accepted: Accepted,
+  { message, params }: Request2026,
+): Promise<Response> {
+  if (message.method === "subscriptions/listen" && !entered.visit.unwrapped)
+    return listen(entered, accepted, { message, params });
   const { request } = entered.visit;
   const stream = new RequestStream(request, "2026", accepted.stream);
   const sink = requestSink(stream, "2026");

@@ -5,7 +5,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import { ANONYMOUS } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { Deployment } from "../deployment/deployment.ts";
+import type { Deployment, Unwrapped } from "../deployment/deployment.ts";
 import { addressOf, storedAddress } from "../limits/address.ts";
 import { limitsInForce } from "../limits/limit-table.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
@@ -68,6 +68,8 @@ export class Visit {
   mostBytes = Infinity;
   /** The tenant's, from when it was let in. */
   limits = limitsInForce();
+  /** Set where the body was wrapped: how its calls are answered. */
+  unwrapped: Unwrapped | undefined;
 
   constructor(deployment: Deployment, { request, env, ctx }: Invocation, knock: Knock) {
     this.deployment = deployment;

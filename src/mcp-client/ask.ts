@@ -87,6 +87,8 @@ export interface Asked2026 {
   readonly params: JsonObject;
   /** What `collectParamHeaders` found in the schema of the tool that is called. */
   readonly mirrored?: readonly ParamHeader[];
+  /** false: no progress is wanted, whoever hears the other notifications. */
+  readonly progress?: boolean;
 }
 
 const MAX_ROUNDS = 10;
@@ -94,13 +96,16 @@ const MAX_ROUNDS = 10;
 /** Throws `refused` where the server answers with an error. Questions are answered one after the other. */
 export async function ask2026(
   { endpoint, about, nextId }: Client2026,
-  { method, params, mirrored }: Asked2026,
+  { method, params, mirrored, progress = true }: Asked2026,
   { notified, answer, ...options }: Asking = {},
 ): Promise<ResultMessage> {
   let round: JsonObject = {};
   for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
     const id = nextId();
-    const _meta = { ...(isObject(params._meta) ? params._meta : {}), ...(notified && { progressToken: id }) };
+    const _meta = {
+      ...(isObject(params._meta) ? params._meta : {}),
+      ...(notified && progress && { progressToken: id }),
+    };
     const request = request2026({ id, method, params: { ...params, ...round, _meta } }, about, mirrored);
     const reply = await send2026(endpoint, request, options);
     const response = await responseOf(reply, (message) =>

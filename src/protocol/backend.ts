@@ -54,5 +54,6 @@ export interface Backend {
   /** `cursor` comes from the client; the backend answers `invalidParams` to one that it did not make. */
   listResources(cursor: string | undefined): Promise<Page | Failure>;
   readResource(asked: AskedUri, call: Call): Promise<CallOutcome>;
-  complete(request: CompletionRequest, call: Call): Promise<readonly string[] | Failure>;
+  /** The values that fit, or an outcome that is answered as it is. */
+  complete(request: CompletionRequest, call: Call): Promise<readonly string[] | CallOutcome>;
 }

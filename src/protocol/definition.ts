@@ -15,6 +15,11 @@ export interface ServerInfo {
 
 export interface ToolDefinition {
   readonly wire: JsonObject & { readonly name: string };
+  /**
+   * The JSON of members of `wire` as somebody else wrote it, listed byte for byte where the view and the dialect change
+   * nothing about them: parsing and writing would change the order of members and long numbers.
+   */
+  readonly texts?: ReadonlyMap<string, string> | undefined;
   readonly paramHeaders: readonly ParamHeader[];
   /** Set when a client that lost its connection can come back for the result, in revisions that can resume. */
   readonly resumable?: Resumable | undefined;

@@ -86,7 +86,7 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
   const shown = id === undefined && era === "2025" ? null : id;
   const message = fault.message ?? ERRORS[fault.error].message;
   return {
-    json: errorResponse(shown, errorCode(fault.error, era), message, fault.data),
+    json: errorResponse(shown, fault.code ?? errorCode(fault.error, era), message, fault.data),
     status: errorStatus(fault.error, era),
     ...(fault.retryAfter === undefined ? {} : { retryAfter: fault.retryAfter }),
     ...(fault.met === undefined ? {} : { met: fault.met }),

@@ -48,6 +48,10 @@ export const ERRORS = {
   unsupportedMediaType: { code: -32600, status: 415, message: "Content-Type must be application/json" },
   limited: { code: { "2025": -32005, "2026": -32603 }, status: 429, message: "Too many requests" },
   unavailable: { code: -32603, status: 503, message: "Service unavailable" },
+  unreachableServer: { code: { "2025": -32000, "2026": -32603 }, status: 200, message: "Failed to connect to server" },
+  faultyServer: { code: { "2025": -32000, "2026": -32603 }, status: 200, message: "The server failed" },
+  /** What another server answered, in its own words; its code stands in the failure. */
+  foreign: { code: -32603, status: 200, message: "The server refused" },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorKey = keyof typeof ERRORS;
@@ -59,6 +63,8 @@ export interface Failure {
   readonly message?: string;
   readonly data?: unknown;
   readonly retryAfter?: number;
+  /** In place of the table's: the code that another server gave, where the client's era allows it. */
+  readonly code?: number;
   /** Which limit was met, for the headers of the answer. */
   readonly met?: MetLimit;
 }

@@ -4,7 +4,6 @@
 
 import type { Call } from "./call.ts";
 import type { PromptDefinition, ResourceDefinition, TemplateDefinition, ToolDefinition } from "./definition.ts";
-import type { Failure } from "./errors.ts";
 import type { JsonObject } from "./jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "./outcome.ts";
 
@@ -27,7 +26,7 @@ export interface ServedTool<Host> extends ToolDefinition {
 export interface ServedPrompt<Host> extends PromptDefinition {
   readonly name: string;
   get(args: Readonly<Record<string, string>>, call: Call, host: Host): Promise<CallOutcome>;
-  complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | Failure>;
+  complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
 }
 
 export interface ServedResource<Host> extends ResourceDefinition {
@@ -37,7 +36,7 @@ export interface ServedResource<Host> extends ResourceDefinition {
 export interface ServedTemplate<Host> extends TemplateDefinition {
   /** undefined: the URI does not match this template, or there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
-  complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | Failure>;
+  complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
 }
 
 export interface AskedUri {

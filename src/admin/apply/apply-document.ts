@@ -10,6 +10,8 @@ import {
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { retiredNames, type CatalogNames } from "../../tenants/document/retirement.ts";
+import type { Bindings } from "../../deployment/deployment.ts";
+import { refusedByFeatures } from "../../deployment/check-deployment.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables, type BasesFound } from "../platform/base-tables.ts";
 import { catalogNames } from "./tenant-offer.ts";
@@ -170,7 +172,8 @@ export async function resolveDocument(
   const bases = await basesOf(desk, managed, own, about);
   const effective = mergeDocuments([...bases, own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);
-  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names)];
+  const refused = refusedByFeatures(desk.options.features ?? [], whole, desk.env as unknown as Bindings);
+  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names), ...refused];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return { effective, whole };
 }

@@ -33,13 +33,14 @@ export async function catalogNames(desk: Desk, managed: Managed, record: TenantR
 }
 
 async function furtherSources(
-  { env, options: { features = [] } }: Desk,
+  { env, options: { features = [], catalog } }: Desk,
   { id, tenant, kept, stub }: Managed,
   record: TenantRecord,
 ): Promise<readonly Source<CallHost>[]> {
   const { sources } = await featureSources(features, documentOf(tenant, policyOf(record)), {
     tenant: id,
     kept,
+    server: catalog.server,
     leased: new Map(record.sections),
     bodies: env.BODIES,
     stub,

@@ -18,7 +18,8 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
     narrowed(before.scopes, after.scopes, ({ tools, prompts, resources }) => [tools, prompts, resources]) ||
     narrowed(before.tools, after.tools, (setting) => setting.enabled ?? true) ||
     disables(before, after) ||
-    narrowed(before.prompts, after.prompts, () => true)
+    narrowed(before.prompts, after.prompts, () => true) ||
+    narrowed(before.upstreams, after.upstreams, (upstream) => upstream)
   );
 }
 

@@ -87,7 +87,7 @@ export class ViewBackend implements Backend {
     return failed ? failure("busy") : notFound(asked);
   }
 
-  async complete({ ref, ...asked }: CompletionRequest, call: Call): Promise<readonly string[] | Failure> {
+  async complete({ ref, ...asked }: CompletionRequest, call: Call): Promise<readonly string[] | CallOutcome> {
     if (ref.type === "prompt") {
       const prompt = this.definitions.prompts.find(({ wire }) => wire.name === ref.name);
       return (

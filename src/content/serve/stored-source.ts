@@ -2,7 +2,7 @@
 // the built-in tools over them.
 
 import type { CallHost } from "../../calls/call-host.ts";
-import { reportComplete } from "../../calls/handle.ts";
+import { reportEnd } from "../../calls/handle.ts";
 import type { ResourceMeta } from "../../calls/resource-store.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
@@ -36,7 +36,7 @@ const shelf: Shelf<CallHost> = {
   read: async ({ uri, asked }, call, host) => {
     const stored = await host.resources().read(uri);
     if (!stored) return undefined;
-    reportComplete(uri, call, host);
+    reportEnd(uri, call, host);
     return {
       kind: "complete",
       result: resourceContents(asked, stored.mimeType, stored.text ?? stored.blob),

@@ -123,8 +123,8 @@ function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<
 }
 
 function listTool(target: ServedTool<CallHost>, wire: ToolDefinition["wire"]): ListedTool {
-  const { paramHeaders, resumable, repeatable } = target;
-  return { wire, paramHeaders, resumable, repeatable, target };
+  const { paramHeaders, resumable, repeatable, texts } = target;
+  return { wire, texts, paramHeaders, resumable, repeatable, target };
 }
 
 function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<View, "prompts" | "prompt"> {

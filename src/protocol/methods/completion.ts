@@ -14,7 +14,7 @@ export async function complete(call: Call, backend: Backend): Promise<CallOutcom
   const request = parseCompletion(call);
   if (isFailure(request)) return request;
   const values = await backend.complete(request, call);
-  if (isFailure(values)) return values;
+  if ("kind" in values) return values;
   return {
     kind: "complete",
     result: {

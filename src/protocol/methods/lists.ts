@@ -5,6 +5,7 @@ import type { Backend, Definitions } from "../backend.ts";
 import type { Call } from "../call.ts";
 import { Encoded, type CallOutcome } from "../outcome.ts";
 import { pageOf } from "../cursor.ts";
+import type { ToolDefinition } from "../definition.ts";
 import type { Dialect } from "../era.ts";
 import type { JsonObject } from "../jsonrpc.ts";
 import { invalid, isFailure, readCursor } from "./params.ts";
@@ -14,7 +15,7 @@ export const DEFINITIONS_PER_PAGE = 250;
 
 export interface DefinitionList {
   readonly member: "tools" | "prompts" | "resourceTemplates";
-  of(definitions: Definitions): readonly { readonly wire: JsonObject }[];
+  of(definitions: Definitions): readonly { readonly wire: JsonObject; readonly texts?: ToolDefinition["texts"] }[];
   adapt(wire: JsonObject, dialect: Dialect): JsonObject;
 }
 
@@ -50,9 +51,18 @@ function page(
 ): Encoded | undefined {
   const found = pageOf(list.member, list.of(definitions), cursor, DEFINITIONS_PER_PAGE);
   if (!found) return undefined;
-  const result = {
-    [list.member]: found.items.map((definition) => list.adapt(definition.wire, dialect)),
-    nextCursor: found.nextCursor,
-  };
-  return new Encoded(JSON.stringify(result));
+  const items = found.items.map(({ wire, texts }) => encodeItem(list.adapt(wire, dialect), wire, texts)).join();
+  const next = found.nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(found.nextCursor)}`;
+  return new Encoded(`{"${list.member}":[${items}]${next}}`);
+}
+
+/** What an adaptation left alone is written as its source wrote it. */
+function encodeItem(adapted: JsonObject, wire: JsonObject, texts: ToolDefinition["texts"]): string {
+  if (!texts) return JSON.stringify(adapted);
+  const members = Object.entries(adapted).flatMap(([name, value]) => {
+    const text = value === wire[name] ? texts.get(name) : undefined;
+    const json = text ?? JSON.stringify(value);
+    return json === undefined ? [] : `${JSON.stringify(name)}:${json}`;
+  });
+  return `{${members.join()}}`;
 }

@@ -1,6 +1,6 @@
 // Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
 
-import { MAX_STALENESS_MS, type Limits, type TenantDocument } from "./tenant-document.ts";
+import { MAX_STALENESS_MS, type Limits, type TenantDocument, type UpstreamDocument } from "./tenant-document.ts";
 import { checkMembers, given } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
@@ -24,6 +24,8 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Instead of the numbers that hold for every tenant of the Worker. */
   readonly limits?: Limits;
+  /** Other MCP servers that it offers, by id; they need the feature `gateway()`. */
+  readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
   /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
   readonly maxStalenessMs?: number;
 }
@@ -42,7 +44,9 @@ const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
-  "title description instructions mode tools prompts resources search seed config limits maxStalenessMs".split(" ");
+  "title description instructions mode tools prompts resources search seed config limits upstreams maxStalenessMs".split(
+    " ",
+  );
 
 export function isTenantId(id: string): boolean {
   return ID.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");

@@ -68,6 +68,18 @@ export interface PromptDocument {
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: PromptContent }[];
 }
 
+/** Another MCP server, whose tools, prompts and resources the tenant offers as `ID__name`. */
+export interface UpstreamDocument {
+  readonly url: string;
+  /** Which era it speaks; `auto`, the default, finds out. */
+  readonly era?: "auto" | "2025" | "2026";
+  /** Sent with every request. `{{secret:NAME}}` stands for a secret of the tenant. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Until a call must be answered; 60000 by default. */
+  readonly timeoutMs?: number;
+  readonly enabled?: boolean;
+}
+
 /** What may be limited: src/limits/limit-table.ts says of each what it counts, and how far it goes. */
 export type LimitName =
   | "tenantMessages"
@@ -108,6 +120,7 @@ export const BINDABLE = [
   "tools",
   "scopes",
   "retirementDays",
+  "upstreams",
 ] as const;
 export type BindableMember = (typeof BINDABLE)[number];
 /** The longest that a lease on the policy may last, milliseconds. */
@@ -137,6 +150,8 @@ export interface TenantDocument {
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
   readonly prompts?: Readonly<Record<string, PromptDocument>>;
+  /** By an id that begins the names of what it offers. They need the feature `gateway()`. */
+  readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
   /** How many days a name that is listed no more can still be called; 30 by default. */
   readonly retirementDays?: number;
 }
@@ -157,7 +172,7 @@ function isPlain(value: unknown): value is Plain {
 }
 
 /** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
-const MAPS = new Set(["tools", "scopes", "profiles", "prompts", "limits"]);
+const MAPS = new Set(["tools", "scopes", "profiles", "prompts", "upstreams", "limits"]);
 
 /** Later layers win over earlier ones. `extends` is left out: what it names is a layer of its own. */
 export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {

@@ -67,6 +67,7 @@ export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHo
     secret: () => Promise.resolve(undefined),
     stub: () => stub,
     contentStub: () => content,
+    tendBy: () => {},
     waitUntil: () => {},
     ...about,
   };
