@@ -15,7 +15,9 @@ export type {
   LoadedSections,
   SectionGround,
   SourceGround,
+  TendGround,
 } from "./deployment/deployment.ts";
+export { gateway } from "./http/gateway-feature.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
 export { defineTool, type Tool, type ToolOptions } from "./content/define/tool.ts";
 export type { Infer } from "./calls/schema.ts";

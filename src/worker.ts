@@ -1,7 +1,7 @@
 // The entry that wrangler.toml names: the application of this repository, with its demo tenant. No logic.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
-import { admin, createWorker } from "./tenantry.ts";
+import { admin, createWorker, gateway } from "./tenantry.ts";
 
 const worker = createWorker({
   tools: demoTools,
@@ -9,10 +9,18 @@ const worker = createWorker({
   resources: demoResources,
   tenants: { demo: demoTenant },
   defaultTenant: "demo",
-  features: [admin()],
+  features: [admin(), gateway()],
 });
 
-export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
-  worker.exports;
+export const {
+  ContentObject,
+  DirectoryObject,
+  HubObject,
+  PlatformObject,
+  SessionObject,
+  StoredRuns,
+  TenantObject,
+  UpstreamRefreshes,
+} = worker.exports;
 
 export default worker;

@@ -1,0 +1,63 @@
+// Owns how long a call may take at an upstream, from its first request to the answer. The time that a person takes to
+// answer a question does not count. Refuses to go on when the client has cancelled.
+
+import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
+import { McpFault } from "../mcp-client/fault.ts";
+import type { AbortSignalLike } from "../protocol/call.ts";
+
+/** The deadline ends a call, over all the requests that it takes; this ends what somebody forgot to end. */
+export const CALL_ENDS_BY_ITSELF: Partial<AnswerLimits> = {
+  headersMs: 3_600_000,
+  silenceMs: 3_600_000,
+  totalMs: 3_600_000,
+};
+
+export class Deadline {
+  readonly #limitMs: number;
+  readonly #abort = new AbortController();
+  #leftMs: number;
+  #since = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #paused = 0;
+  #isOver = false;
+
+  constructor(limitMs: number, cancelled: AbortSignalLike) {
+    this.#limitMs = limitMs;
+    this.#leftMs = limitMs;
+    cancelled.addEventListener("abort", () => this.#abort.abort());
+    if (cancelled.aborted) this.#abort.abort();
+    this.#start();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Gives what starts it again. Several may pause it at the same time. */
+  pause(): () => void {
+    if (this.#paused === 0) {
+      clearTimeout(this.#timer ?? null);
+      this.#leftMs -= Date.now() - this.#since;
+    }
+    this.#paused += 1;
+    return () => {
+      this.#paused -= 1;
+      if (this.#paused === 0 && !this.#isOver) this.#start();
+    };
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer ?? null);
+  }
+
+  #start(): void {
+    this.#since = Date.now();
+    this.#timer = setTimeout(
+      () => {
+        this.#abort.abort(new McpFault({ kind: "timeout", stage: "total", afterMs: this.#limitMs, sent: "perhaps" }));
+      },
+      Math.max(0, this.#leftMs),
+    );
+  }
+}

@@ -1,0 +1,262 @@
+// Owns one call on its way to an upstream and back: one request in, one request out. What the upstream says meanwhile
+// goes to the client, and what it asks as well where both speak the same era. Refuses to send again what may have run.
+
+import { ANONYMOUS } from "../auth/principal.ts";
+import { canonicalJson } from "../auth/seal.ts";
+import type { CallHost } from "../calls/call-host.ts";
+import type { Asking, ResultMessage } from "../mcp-client/ask.ts";
+import { McpFault } from "../mcp-client/fault.ts";
+import { paramsOf, type NotificationMessage } from "../mcp-client/message.ts";
+import { open2025 } from "../mcp-client/streamable-2025.ts";
+import type { Call } from "../protocol/call.ts";
+import type { ServerInfo } from "../protocol/definition.ts";
+import type { Era } from "../protocol/era.ts";
+import { failure } from "../protocol/errors.ts";
+import type { ParamHeader } from "../protocol/headers.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isLogLevel, META, reaches, type LogLevel } from "../protocol/meta.ts";
+import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import { answerThrough } from "./forward-question.ts";
+import { Deadline, CALL_ENDS_BY_ITSELF } from "./call-deadline.ts";
+import { gatewayTables } from "./gateway-tables.ts";
+import { outboundFetch } from "./outbound-fetch.ts";
+import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
+import type { Way } from "./upstream-catalog.ts";
+import { endpointOf, headersOf } from "./upstream-config.ts";
+import { counting, helloOf, link2025, openLink, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
+import { timeoutOf } from "./upstream-rules.ts";
+import { dropSession, leaveUpstream, heldSession, holdSession, type HeldSession } from "./upstream-sessions.ts";
+
+/** An upstream as its calls need it. */
+export interface CalledUpstream {
+  readonly id: string;
+  readonly upstream: UpstreamDocument;
+  readonly config: string;
+  readonly way: Way;
+  readonly revision: string;
+  readonly server: ServerInfo;
+}
+
+export interface Forwarded {
+  readonly method: string;
+  /** As the client sent them, with the upstream's own names. */
+  readonly params: JsonObject;
+  readonly mirrored?: readonly ParamHeader[];
+  /** What it asks for may be asked for twice. */
+  readonly repeatable: boolean;
+}
+
+export async function forwardCall(
+  upstream: CalledUpstream,
+  forwarded: Forwarded,
+  call: Call,
+  host: CallHost,
+): Promise<CallOutcome> {
+  const found = await headersOf(upstream.upstream, {
+    tenant: host.tenant,
+    env: host.env,
+    secret: (name) => host.secret(name),
+  });
+  if ("lacks" in found) {
+    return failure("faultyServer", `${upstream.id}: this tenant has no secret ${found.lacks}`, { server: upstream.id });
+  }
+  const going = new Going(upstream, found.headers, { forwarded, call, host });
+  try {
+    return await going.run();
+  } catch (error) {
+    if (!(error instanceof McpFault)) throw error;
+    return going.failed(error);
+  } finally {
+    going.end();
+  }
+}
+
+interface Work {
+  readonly forwarded: Forwarded;
+  readonly call: Call;
+  readonly host: CallHost;
+}
+
+/** A link, and what is to be done when the call is over. */
+interface Lent {
+  readonly link: UpstreamLink;
+  readonly held?: HeldSession;
+  readonly over: () => Promise<unknown>;
+}
+
+class Going {
+  readonly #upstream: CalledUpstream;
+  readonly #work: Work;
+  readonly #how: LinkHow;
+  readonly #deadline: Deadline;
+  /** Whether what the upstream asks can be asked of the client. */
+  readonly #asks: boolean;
+  #level: Promise<LogLevel | undefined> | undefined;
+
+  constructor(upstream: CalledUpstream, headers: Readonly<Record<string, string>>, work: Work) {
+    const { call, host } = work;
+    this.#upstream = upstream;
+    this.#work = work;
+    const { era } = call.dialect;
+    this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
+    const { name, version } = upstream.server;
+    this.#how = {
+      endpoint: endpointOf(upstream.upstream, headers, outboundFetch(host), CALL_ENDS_BY_ITSELF),
+      about: {
+        clientInfo: { name, version },
+        capabilities: this.#asks ? call.capabilities : {},
+        ...(call.logLevel === undefined ? {} : { logLevel: call.logLevel }),
+      },
+      way: upstream.way,
+    };
+    this.#deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
+  }
+
+  get #era(): Era {
+    return this.#upstream.way === "2026" ? "2026" : "2025";
+  }
+
+  async run(): Promise<CallOutcome> {
+    const { call, host, forwarded } = this.#work;
+    const lent = await this.#lend();
+    try {
+      // The session may have taken as long to begin as a lease lasts.
+      const withdrawn = isChecked(call) ? await host.recheck(call) : undefined;
+      return withdrawn ?? this.#outcome(await this.#ask(lent.link));
+    } catch (error) {
+      const isGone = error instanceof McpFault && error.fault.kind === "sessionGone";
+      if (isGone && lent.held) dropSession(lent.held);
+      if (!isGone || !forwarded.repeatable || !lent.held) throw error;
+      return this.#outcome(await this.#askAnew());
+    } finally {
+      host.waitUntil(lent.over());
+    }
+  }
+
+  /** Once, in a session of its own: the one before was lost, and what is asked may be asked twice. */
+  async #askAnew(): Promise<ResultMessage> {
+    const lent = await this.#lend();
+    try {
+      return await this.#ask(lent.link);
+    } finally {
+      this.#work.host.waitUntil(lent.over());
+    }
+  }
+
+  end(): void {
+    this.#deadline.end();
+  }
+
+  failed(error: McpFault): CallOutcome {
+    const { fault } = error;
+    if (isAnotherServer(fault)) this.#readSoon();
+    const { call, forwarded } = this.#work;
+    const ground: ErrorGround = {
+      server: this.#upstream.id,
+      timeoutMs: timeoutOf(this.#upstream.upstream),
+      era: call.dialect.era,
+      upstreamEra: this.#era,
+      ownCapabilities: this.#asks,
+      method: forwarded.method,
+    };
+    return failureOfFault(error.fault, ground);
+  }
+
+  async #lend(): Promise<Lent> {
+    const { host } = this.#work;
+    if (this.#upstream.way !== "2025") {
+      const link = await openLink(this.#how, { signal: this.#deadline.signal });
+      return { link, over: async () => link.close() };
+    }
+    const now = Date.now();
+    const later = (work: Promise<unknown>) => host.waitUntil(work);
+    const key = this.#sessionKey();
+    const known = heldSession(key, now, later);
+    if (known) return { link: link2025(this.#how, known.nextId, known.opened), held: known, over: async () => {} };
+    const nextId = counting();
+    const { endpoint, about } = this.#how;
+    const opened = await open2025(endpoint, helloOf(about), nextId(), { signal: this.#deadline.signal });
+    const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now };
+    const link = link2025(this.#how, nextId, opened);
+    // A server that keeps no session has nothing that anonymous callers could share.
+    const isKept = host.principal.id !== ANONYMOUS.id || opened.session.id === undefined;
+    if (!isKept) return { link, over: async () => leaveUpstream(session) };
+    holdSession(session, now, later);
+    return { link, held: session, over: async () => {} };
+  }
+
+  #sessionKey(): string {
+    const { tenant, principal } = this.#work.host;
+    const { id, config } = this.#upstream;
+    const { endpoint, about } = this.#how;
+    return canonicalJson([tenant, principal.id, id, config, endpoint.headers, about.capabilities]);
+  }
+
+  #ask(link: UpstreamLink): Promise<ResultMessage> {
+    const { call, forwarded } = this.#work;
+    const { method, mirrored } = forwarded;
+    const params = this.#era === "2025" ? withoutOwnMeta(forwarded.params) : forwarded.params;
+    const asking: Asking = {
+      signal: this.#deadline.signal,
+      notified: (message) => this.#notified(message),
+      ...(this.#asks &&
+        this.#era === "2025" &&
+        call.questions && { answer: answerThrough(call.questions, this.#deadline) }),
+    };
+    const progress = call.progressToken !== undefined;
+    return link.ask({ method, params, progress, ...(mirrored && { mirrored }) }, asking);
+  }
+
+  async #notified(message: NotificationMessage): Promise<void> {
+    const { call } = this.#work;
+    const params = paramsOf(message);
+    if (message.method === "notifications/progress" && call.progressToken !== undefined) {
+      call.sink.notify(message.method, { ...params, progressToken: call.progressToken });
+    } else if (message.method === "notifications/message" && isLogLevel(params.level)) {
+      const minimum = await this.#logLevel();
+      if (minimum !== undefined && reaches(params.level, minimum)) call.sink.notify(message.method, params);
+    } else if (/^notifications\/(tools|prompts|resources)\/list_changed$/.test(message.method)) this.#readSoon();
+  }
+
+  #logLevel(): Promise<LogLevel | undefined> {
+    const { logLevel, session } = this.#work.call;
+    this.#level ??=
+      logLevel === undefined && session ? session.logLevel().catch(() => undefined) : Promise.resolve(logLevel);
+    return this.#level;
+  }
+
+  /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
+  #outcome({ result }: ResultMessage): CallOutcome {
+    const { dialect } = this.#work.call;
+    const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
+    if (isSame) return { kind: "complete", result: new Encoded(result, true) };
+    const value = JSON.parse(result) as JsonObject;
+    if (value.resultType !== "input_required") return { kind: "complete", result: value };
+    return failure("faultyServer", `${this.#upstream.id} asks what this client cannot be asked`, {
+      server: this.#upstream.id,
+    });
+  }
+
+  #readSoon(): void {
+    const { host } = this.#work;
+    const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
+    host.waitUntil(marked.then(host.tendBy, () => undefined));
+  }
+}
+
+/** What era 2026 says of its client in each request; a session of era 2025 has said it when it began. */
+const OF_2026: ReadonlySet<string> = new Set(Object.values(META));
+
+function withoutOwnMeta(params: JsonObject): JsonObject {
+  const { _meta, ...rest } = params;
+  if (!isObject(_meta)) return params;
+  const kept = Object.entries(_meta).filter(([key]) => !OF_2026.has(key) && key !== "progressToken");
+  return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
+}
+
+/** Lists are not named in the policy: only what a name or a URI leads to can be taken away from a call. */
+function isChecked({ method }: Call): boolean {
+  return method === "tools/call" || method === "prompts/get" || method === "resources/read";
+}

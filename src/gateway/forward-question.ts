@@ -1,0 +1,22 @@
+// Owns what an upstream of era 2025 asks while it works, on its way to a client of the same era and back. Refuses to
+// answer in the client's place.
+
+import { digest } from "../auth/seal.ts";
+import type { AnswerQuestion } from "../mcp-client/questions.ts";
+import type { QuestionPort } from "../protocol/call.ts";
+import type { Deadline } from "./call-deadline.ts";
+
+/** Each question has a name of its own: an upstream may ask the same twice, and wants two answers. */
+export function answerThrough(port: QuestionPort, deadline: Deadline): AnswerQuestion {
+  let asked = 0;
+  return async ({ method, params }) => {
+    asked += 1;
+    const name = `q${asked}`;
+    const put = { name, digest: await digest(name), method, params };
+    const goOn = deadline.pause();
+    const answers = await port.ask([put], {}).finally(goOn);
+    const answer = answers?.get(put.digest);
+    // Without an answer there is nothing to say to the upstream; it hears that this client does not answer.
+    return answer !== undefined && "result" in answer ? answer.result : undefined;
+  };
+}

@@ -1,0 +1,160 @@
+// Owns what only a tenant's authority may decide about its upstreams: who reads one now, when it is read next, and which
+// of two that list the same URI has it. Refuses to speak to any upstream: isolates do.
+
+import type { TenantHost } from "../tenants/authority/tenant-host.ts";
+import type { Tables } from "../tenants/authority/tables.ts";
+
+/** How long whoever was told to read an upstream may take, before somebody else is told. */
+export const CLAIM_MS = 90_000;
+const FIRST_RETRY_MS = 5_000;
+const LONGEST_RETRY_MS = 600_000;
+/** What is listed is not read again sooner than this, whoever asks. */
+const PAUSE_MS = 5_000;
+
+export interface RefreshAsk {
+  /** Of the policy under which this is asked: what an older one says of an upstream changes nothing. */
+  readonly revision: number;
+  /** All that are enabled, each with `configOf` it. */
+  readonly upstreams: readonly { readonly id: string; readonly config: string }[];
+}
+
+export interface RefreshAnswer {
+  /** Those that whoever asked shall read now. */
+  readonly claimed: readonly string[];
+  /** When to ask again, milliseconds since the epoch. */
+  readonly next: number;
+  /** The ask is of the current policy: what it does not name is not an upstream any more. */
+  readonly current: boolean;
+}
+
+export interface Settled {
+  readonly id: string;
+  readonly config: string;
+  /** Why it could not be read; null: it was. */
+  readonly why: string | null;
+  /** In which time it shall be read again, at the soonest; milliseconds. */
+  readonly afterMs: number;
+  /** From 0 to 1: spreads what would come back at the same moment. */
+  readonly chance: number;
+}
+
+export interface GatewayMethods {
+  readonly due: (ask: RefreshAsk) => RefreshAnswer;
+  /** Since when it cannot be read (milliseconds since the epoch); null: it can, or is configured anew. */
+  readonly settle: (settled: Settled) => number | null;
+  /**
+   * It says that its lists have changed, or does not speak as it did: gives when it is read (milliseconds since the epoch).
+   */
+  readonly soon: (id: string) => number;
+  /** Makes the upstream the owner of each of these URIs that has none; gives those that another one has. */
+  readonly own: (id: string, uris: readonly string[]) => readonly (readonly [uri: string, owner: string])[];
+}
+
+interface UpstreamRow {
+  [column: string]: SqlStorageValue;
+  id: string;
+  config: string;
+  revision: number;
+  due_at: number;
+  claimed_until: number;
+  read_at: number;
+  failures: number;
+  failing_since: number | null;
+}
+
+export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
+  name: "gateway",
+  migrations: [
+    `CREATE TABLE upstreams (id TEXT PRIMARY KEY, config TEXT NOT NULL, revision INTEGER NOT NULL,
+       due_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL, read_at INTEGER NOT NULL, failures INTEGER NOT NULL,
+       failing_since INTEGER) WITHOUT ROWID`,
+    "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
+  ],
+  open: (host) => ({ methods: methodsOf(host) }),
+};
+
+function methodsOf(host: TenantHost): GatewayMethods {
+  return {
+    due: (ask) => host.transaction(() => due(host, ask)),
+    settle: (settled) => host.transaction(() => settle(host, settled)),
+    soon: (id) => {
+      const sooner = "UPDATE upstreams SET due_at = min(due_at, max(?, read_at + ?)) WHERE id = ? RETURNING due_at";
+      const rows = host.sql.exec<{ due_at: number }>(sooner, host.now(), PAUSE_MS, id).toArray();
+      return rows[0]?.due_at ?? Infinity;
+    },
+    own: (id, uris) => host.transaction(() => own(host, id, uris)),
+  };
+}
+
+function rowOf(sql: SqlStorage, id: string): UpstreamRow | undefined {
+  return sql.exec<UpstreamRow>("SELECT * FROM upstreams WHERE id = ?", id).toArray()[0];
+}
+
+function due(host: TenantHost, { revision, upstreams }: RefreshAsk): RefreshAnswer {
+  const { sql } = host;
+  const now = host.now();
+  const current = revision >= host.revision();
+  for (const { id, config } of upstreams) {
+    const row = rowOf(sql, id);
+    if (row && (row.config === config || revision < row.revision)) continue;
+    sql.exec("INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, 0, 0, NULL)", id, config, revision, now);
+  }
+  if (current) forget(sql, new Set(upstreams.map(({ id }) => id)));
+  const claimed = upstreams.flatMap(({ id, config }) => {
+    const row = rowOf(sql, id);
+    if (!row || row.config !== config || row.due_at > now || row.claimed_until > now) return [];
+    sql.exec("UPDATE upstreams SET claimed_until = ? WHERE id = ?", now + CLAIM_MS, id);
+    return id;
+  });
+  // What is being read is asked for again when its reader must be done, and not before.
+  const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
+  const next = sql.exec<{ at: number | null }>(query).one().at;
+  return { claimed, next: Math.max(next ?? Infinity, now + 1000), current };
+}
+
+function forget(sql: SqlStorage, known: ReadonlySet<string>): void {
+  for (const { id } of sql.exec<{ id: string }>("SELECT id FROM upstreams").toArray()) {
+    if (known.has(id)) continue;
+    sql.exec("DELETE FROM upstreams WHERE id = ?", id);
+    sql.exec("DELETE FROM upstream_uris WHERE upstream = ?", id);
+  }
+}
+
+function settle(host: TenantHost, { id, config, why, afterMs, chance }: Settled): number | null {
+  const { sql } = host;
+  const now = host.now();
+  const row = rowOf(sql, id);
+  // Its configuration has changed meanwhile, and somebody else reads what it is now.
+  if (row?.config !== config) return null;
+  const failures = why === null ? 0 : row.failures + 1;
+  const since = why === null ? null : (row.failing_since ?? now);
+  const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_MS);
+  const wait = why === null ? afterMs : Math.max(afterMs, backOff);
+  sql.exec(
+    "UPDATE upstreams SET due_at = ?, claimed_until = 0, read_at = ?, failures = ?, failing_since = ? WHERE id = ?",
+    Math.round(now + wait * (1 + chance / 5)),
+    now,
+    failures,
+    since,
+    id,
+  );
+  return since;
+}
+
+function own(host: TenantHost, id: string, uris: readonly string[]): (readonly [string, string])[] {
+  const { sql } = host;
+  const before = sql.exec<{ uri: string }>("SELECT uri FROM upstream_uris WHERE upstream = ?", id).toArray();
+  const owned = new Set(before.map(({ uri }) => uri));
+  const wanted = new Set(uris);
+  for (const uri of owned) if (!wanted.has(uri)) sql.exec("DELETE FROM upstream_uris WHERE uri = ?", uri);
+  const refused: (readonly [string, string])[] = [];
+  for (const uri of wanted) {
+    if (owned.has(uri)) continue;
+    const query = "SELECT upstream FROM upstream_uris WHERE uri = ?";
+    const other = sql.exec<{ upstream: string }>(query, uri).toArray()[0]?.upstream;
+    if (other === undefined) sql.exec("INSERT INTO upstream_uris (uri, upstream) VALUES (?, ?)", uri, id);
+    else refused.push([uri, other]);
+  }
+  return refused;
+}

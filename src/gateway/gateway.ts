@@ -1,0 +1,24 @@
+// Owns the gateway as a feature: the MCP servers elsewhere that a tenant's document names, offered as the tenant's own.
+// A Worker without it has none of this in its bundle.
+
+import type { Feature } from "../deployment/deployment.ts";
+import { leasedSections } from "../deployment/leased-sections.ts";
+import { gatewayTables } from "./gateway-tables.ts";
+import { allowedBy } from "./outbound-fetch.ts";
+import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
+import { tendUpstreams } from "./tend-upstreams.ts";
+import { brokenUpstreams } from "./upstream-rules.ts";
+import { upstreamSources } from "./upstream-source.ts";
+
+/** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
+export function upstreamsFeature(): Feature<{ readonly UpstreamRefreshes: typeof UpstreamRefreshes }> {
+  return {
+    name: "gateway",
+    objects: { UpstreamRefreshes },
+    tables: [gatewayTables],
+    sections: leasedSections((name) => /^upstream(-failing)?:/.test(name)),
+    checkDocument: (document, env) => brokenUpstreams(document, { allow: env && allowedBy(env) }),
+    tend: tendUpstreams,
+    sources: upstreamSources,
+  };
+}

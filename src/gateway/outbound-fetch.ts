@@ -1,0 +1,41 @@
+// Owns how requests to upstreams leave: by the one door that looks at where they go, each hop of them. Refuses to wait
+// or to read less than the client of the upstream does: that has limits of its own.
+
+import { McpFault } from "../mcp-client/fault.ts";
+import type { Fetch } from "../mcp-client/remote-endpoint.ts";
+import { OutboundDoor, type OutboundVars } from "../outbound/outbound-door.ts";
+import { OutboundError } from "../outbound/outbound-error.ts";
+import { resolverAt } from "../outbound/resolve.ts";
+
+/** For whom a request leaves. */
+export interface LeavingFor {
+  readonly tenant: string;
+  /** The Worker's bindings. */
+  readonly env: unknown;
+  /** How many Workers of ours the request went through that this is done for. */
+  readonly hops: number;
+}
+
+const NEVER = new AbortController().signal;
+const LONGEST_MS = 3_600_000;
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** Where a Worker's requests may go beside the public internet. */
+export function allowedBy(env: unknown): string {
+  const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "" } = (env ?? {}) as OutboundVars;
+  return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
+}
+
+export function outboundFetch({ tenant, env, hops }: LeavingFor): Fetch {
+  const resolve = resolverAt((env as OutboundVars).OUTBOUND_RESOLVER);
+  const answerWithinMs = LONGEST_MS;
+  const door = new OutboundDoor({ tenant, hops, signal: () => NEVER, allow: allowedBy(env), resolve, answerWithinMs });
+  return async (url, init) => {
+    try {
+      return await door.fetch(url, { ...init, maxBytes: MOST_BYTES });
+    } catch (error) {
+      if (!(error instanceof OutboundError)) throw error;
+      throw new McpFault({ kind: "unreachable", code: error.rule, sent: "no" }, error);
+    }
+  };
+}

@@ -1,0 +1,186 @@
+// Owns reading everything that an upstream lists, to the last page, within limits that no upstream can exceed: what is
+// too much is left out and said. Refuses to open a connection: it is handed one.
+
+import { McpFault } from "../mcp-client/fault.ts";
+import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
+import { violation } from "../mcp-client/mcp-reply.ts";
+import { rpcErrorOf } from "../mcp-client/message.ts";
+import { errorCode } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { CacheHint } from "../protocol/outcome.ts";
+import { faultOfDefinition, KEY_OF, MAX_DEFINITION_CHARACTERS, type ListedKind } from "./check-definition.ts";
+import { listedName } from "./listed-name.ts";
+import type { UpstreamCatalog, UpstreamFacts, Quarantined } from "./upstream-catalog.ts";
+import type { UpstreamLink } from "./upstream-link.ts";
+
+export interface CatalogCaps {
+  readonly definitions: number;
+  readonly bytes: number;
+  /** Of one list. */
+  readonly pages: number;
+}
+
+/** The section has 2 MiB, of which what is said about the definitions takes a little. */
+export const CATALOG_CAPS: CatalogCaps = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
+
+/** How many quarantined definitions are named; the others are counted. */
+const MAX_NAMED = 100;
+const MAX_INSTRUCTIONS = 20_000;
+/** A page may have more than fit; what a message may have in all is limited where it is received. */
+const MAX_ON_PAGE = 100_000;
+
+const LISTS: readonly { readonly kind: ListedKind; readonly method: string; readonly capability: string }[] = [
+  { kind: "tools", method: "tools/list", capability: "tools" },
+  { kind: "prompts", method: "prompts/list", capability: "prompts" },
+  { kind: "resources", method: "resources/list", capability: "resources" },
+  { kind: "resourceTemplates", method: "resources/templates/list", capability: "resources" },
+];
+
+interface Page {
+  readonly items: readonly string[];
+  readonly next: string | undefined;
+  readonly cache: CacheHint | undefined;
+}
+
+/** What is read, while it is read. */
+class Reading {
+  readonly texts: Record<ListedKind, string[]> = { tools: [], prompts: [], resources: [], resourceTemplates: [] };
+  readonly quarantined: Quarantined[] = [];
+  readonly #id: string;
+  readonly #caps: CatalogCaps;
+  readonly #keys = new Set<string>();
+  unnamed = 0;
+  capped: string | undefined;
+  cache: CacheHint | undefined;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(id: string, caps: CatalogCaps) {
+    this.#id = id;
+    this.#caps = caps;
+  }
+
+  /** false: there is no room for more. */
+  add(kind: ListedKind, text: string): boolean {
+    const wire: unknown = JSON.parse(text);
+    const fault =
+      text.length > MAX_DEFINITION_CHARACTERS ? "is larger than a definition may be" : faultOfDefinition(kind, wire);
+    if (fault !== undefined) return this.quarantine(kind, wire, fault);
+    const key = keyIn(kind, wire as JsonObject, this.#id);
+    if (this.#keys.has(key)) return this.quarantine(kind, wire, "is listed twice");
+    const { byteLength } = new TextEncoder().encode(text);
+    if (this.#count + 1 > this.#caps.definitions) return this.#cap(`more than ${this.#caps.definitions} definitions`);
+    if (this.#bytes + byteLength + 1 > this.#caps.bytes) return this.#cap(`more than ${this.#caps.bytes} bytes`);
+    this.#keys.add(key);
+    this.#count += 1;
+    this.#bytes += byteLength + 1;
+    this.texts[kind].push(text);
+    return true;
+  }
+
+  quarantine(kind: ListedKind, wire: unknown, why: string): true {
+    const key = isObject(wire) ? (wire[KEY_OF[kind]] ?? wire.name) : undefined;
+    const name = (typeof key === "string" ? key : "without a name").slice(0, 128);
+    if (this.quarantined.length < MAX_NAMED) this.quarantined.push({ kind, name, why: why.slice(0, 200) });
+    else this.unnamed += 1;
+    return true;
+  }
+
+  /** A list may be kept for as long as each of its pages may. */
+  hint(cache: CacheHint): void {
+    const { ttlMs, cacheScope } = this.cache ?? cache;
+    const isPublic = cacheScope === "public" && cache.cacheScope === "public";
+    this.cache = { ttlMs: Math.min(ttlMs, cache.ttlMs), cacheScope: isPublic ? "public" : "private" };
+  }
+
+  #cap(what: string): false {
+    this.capped = `it lists ${what}; the first ${this.#count} are here`;
+    return false;
+  }
+}
+
+/** Two definitions with the same one could not be told apart by a client. */
+function keyIn(kind: ListedKind, wire: JsonObject, id: string): string {
+  const own = String(wire[KEY_OF[kind]]);
+  return `${kind} ${KEY_OF[kind] === "name" ? listedName(id, own) : own}`;
+}
+
+/** Throws an `McpFault` where the upstream cannot be read. `of`: the configuration with which it is read. */
+export async function readCatalog(
+  link: UpstreamLink,
+  { id, of }: { readonly id: string; readonly of: string },
+  caps: CatalogCaps = CATALOG_CAPS,
+): Promise<UpstreamCatalog> {
+  const reading = new Reading(id, caps);
+  for (const { kind, method, capability } of LISTS) {
+    if (!isObject(link.capabilities[capability]) || reading.capped !== undefined) continue;
+    await readList(link, { kind, method }, reading, caps);
+  }
+  const { texts, quarantined, unnamed, capped, cache } = reading;
+  const { way, revision, instructions } = link;
+  const facts: UpstreamFacts = {
+    of,
+    way,
+    revision,
+    ...(instructions === undefined ? {} : { instructions: instructions.slice(0, MAX_INSTRUCTIONS) }),
+    ...(cache === undefined ? {} : { cache }),
+    quarantined,
+    unnamed,
+    ...(capped === undefined ? {} : { capped }),
+  };
+  return { ...facts, texts };
+}
+
+async function readList(
+  link: UpstreamLink,
+  { kind, method }: { readonly kind: ListedKind; readonly method: string },
+  reading: Reading,
+  { pages }: CatalogCaps,
+): Promise<void> {
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 0; page < pages; page += 1) {
+    const read = await readPage(link, kind, { method, cursor });
+    if (!read) return;
+    if (read.cache) reading.hint(read.cache);
+    if (!read.items.every((text) => reading.add(kind, text)) || read.next === undefined) return;
+    if (seen.has(read.next)) {
+      reading.capped = `its list of ${kind} comes back to a page that was there before`;
+      return;
+    }
+    cursor = read.next;
+    seen.add(cursor);
+  }
+  reading.capped = `its list of ${kind} has more than ${pages} pages`;
+}
+
+/** undefined: the upstream has no such list, whatever it declared. */
+async function readPage(
+  link: UpstreamLink,
+  kind: ListedKind,
+  { method, cursor }: { readonly method: string; readonly cursor: string | undefined },
+): Promise<Page | undefined> {
+  const asking = link.ask({ method, params: cursor === undefined ? {} : { cursor } });
+  const message = await asking.catch((error: unknown) => {
+    if (isNoMethod(error)) return undefined;
+    throw error;
+  });
+  if (!message) return undefined;
+  const members = membersNamed(new Set([kind, "nextCursor", "ttlMs", "cacheScope"]), message.result);
+  const items = arrayElements(members?.get(kind) ?? "", MAX_ON_PAGE);
+  if (!members || !items) throw violation("notJsonRpc", `the result of ${method} has no list of ${kind}`);
+  const next: unknown = JSON.parse(members.get("nextCursor") ?? "null");
+  return { items, next: typeof next === "string" && next !== "" ? next : undefined, cache: cacheIn(members) };
+}
+
+function isNoMethod(error: unknown): boolean {
+  if (!(error instanceof McpFault) || error.fault.kind !== "refused") return false;
+  return rpcErrorOf(error.fault.error)?.code === errorCode("methodNotFound", "2025");
+}
+
+function cacheIn(members: ReadonlyMap<string, string>): CacheHint | undefined {
+  const ttlMs: unknown = JSON.parse(members.get("ttlMs") ?? "null");
+  const cacheScope: unknown = JSON.parse(members.get("cacheScope") ?? "null");
+  if (typeof ttlMs !== "number" || !(ttlMs >= 0)) return undefined;
+  return { ttlMs, cacheScope: cacheScope === "public" ? "public" : "private" };
+}

@@ -1,0 +1,160 @@
+// Owns reading one upstream's definitions anew, in an invocation of its own: what was read becomes a section of the
+// tenant's lease, and what could not be read becomes a note beside the last good one. Only the Worker itself reaches it.
+
+import { exports, WorkerEntrypoint } from "cloudflare:workers";
+import { describeFault, McpFault, retryAfterMs } from "../mcp-client/fault.ts";
+import { rpcErrorOf } from "../mcp-client/message.ts";
+import type { OutboundVars } from "../outbound/outbound-door.ts";
+import { sectionPlace } from "../deployment/leased-sections.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { sectionTables } from "../tenants/authority/section-tables.ts";
+import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import { stubOf, type Placement } from "../tenants/directory/placement.ts";
+import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import { writeSection } from "../tenants/isolate/sections.ts";
+import { KEY_OF, type ListedKind } from "./check-definition.ts";
+import { gatewayTables } from "./gateway-tables.ts";
+import { outboundFetch } from "./outbound-fetch.ts";
+import { readCatalog } from "./read-catalog.ts";
+import { encodeCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
+import { endpointOf } from "./upstream-config.ts";
+import { surveyLink } from "./upstream-link.ts";
+import { parseUri } from "../protocol/uri.ts";
+
+export interface RefreshOrder {
+  readonly tenant: string;
+  readonly placement: Placement;
+  readonly incarnation: Incarnation;
+  readonly id: string;
+  readonly config: string;
+  readonly upstream: UpstreamDocument;
+  /** With the secrets in their places; a text says why there are none. */
+  readonly headers: Readonly<Record<string, string>> | string;
+  readonly clientInfo: JsonObject;
+}
+
+export interface RefreshBinding {
+  /** Resolves when the upstream was read, or could not be; rejects where nothing could be written down. */
+  refresh(order: RefreshOrder): Promise<void>;
+}
+
+/** The name under which a Worker exports it. */
+export const REFRESHES = "UpstreamRefreshes";
+
+interface RefreshEnv extends OutboundVars {
+  readonly TENANTS: DurableObjectNamespace;
+  readonly BODIES: KVNamespace;
+}
+
+/** How long all of an upstream's lists together may take. */
+const READ_WITHIN_MS = 60_000;
+const DEFAULT_TTL_MS = 300_000;
+const SHORTEST_TTL_MS = 10_000;
+const LONGEST_TTL_MS = 3_600_000;
+
+export const catalogSection = (id: string): string => `upstream:${id}`;
+export const failingSection = (id: string): string => `upstream-failing:${id}`;
+
+/** What a section says of an upstream that could not be read. */
+export interface FailingNote {
+  readonly of: string;
+  readonly since: number;
+  readonly why: string;
+}
+
+export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding {
+  async refresh(order: RefreshOrder): Promise<void> {
+    const work = refreshed(order, this.env);
+    // Whoever asked may be gone before it is done.
+    this.ctx.waitUntil(work);
+    return work;
+  }
+}
+
+/** Has an upstream read in an invocation of its own. */
+export async function startRefresh(order: RefreshOrder): Promise<void> {
+  const entrypoints = exports as unknown as Readonly<Record<string, RefreshBinding | undefined>>;
+  const refreshes = entrypoints[REFRESHES];
+  if (!refreshes) throw new TypeError(`the Worker does not export ${REFRESHES}`);
+  await refreshes.refresh(order);
+}
+
+async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<void> {
+  const { tenant, placement, incarnation, id, config } = order;
+  const stub = () => stubOf(env, { id: tenant, placement, incarnation });
+  const write = (name: string, bytes: Uint8Array) =>
+    writeSection(sectionPlace(keptUnder(tenant, incarnation), env.BODIES, stub), { name, bytes });
+  const settle = (why: string | null, afterMs: number) =>
+    remote(stub(), gatewayTables).settle({ id, config, why, afterMs, chance: Math.random() });
+  try {
+    const catalog = await withoutTaken(order, stub, await read(order, env));
+    const { state } = await write(catalogSection(id), encodeCatalog(catalog));
+    if (state === "full") throw new Error("the upstreams of this tenant list more than it may hold");
+    await remote(stub(), sectionTables).remove(failingSection(id));
+    const ttlMs = catalog.cache?.ttlMs ?? DEFAULT_TTL_MS;
+    await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
+  } catch (error) {
+    const why = whyOf(error);
+    const fault = error instanceof McpFault ? error.fault : undefined;
+    const since = await settle(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
+    if (since === null) return;
+    const note: FailingNote = { of: config, since, why };
+    await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
+  }
+}
+
+async function read(order: RefreshOrder, env: RefreshEnv): Promise<UpstreamCatalog> {
+  const { upstream, headers, clientInfo, id, config } = order;
+  if (typeof headers === "string") throw new Error(headers);
+  const { era = "auto" } = upstream;
+  const fetch = outboundFetch({ tenant: order.tenant, env, hops: 0 });
+  const how = { endpoint: endpointOf(upstream, headers, fetch), about: { clientInfo, capabilities: {} } };
+  const signal = AbortSignal.timeout(READ_WITHIN_MS);
+  const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
+  try {
+    return await readCatalog({ ...link, ask: (asked) => link.ask(asked, { signal }) }, { id, of: config });
+  } finally {
+    await link.close();
+  }
+}
+
+const WITH_URIS: readonly ListedKind[] = ["resources", "resourceTemplates"];
+
+/** Leaves out what another upstream has listed before. */
+async function withoutTaken(
+  { id }: RefreshOrder,
+  stub: () => TenantStub,
+  catalog: UpstreamCatalog,
+): Promise<UpstreamCatalog> {
+  const keys = WITH_URIS.flatMap((kind) => catalog.texts[kind].map((text) => uriKey(kind, text)));
+  const taken = new Map(await remote(stub(), gatewayTables).own(id, keys));
+  if (taken.size === 0) return catalog;
+  const texts = { ...catalog.texts };
+  const quarantined = [...catalog.quarantined];
+  for (const kind of WITH_URIS) {
+    texts[kind] = catalog.texts[kind].filter((text) => {
+      const owner = taken.get(uriKey(kind, text));
+      if (owner === undefined) return true;
+      const name = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]).slice(0, 128);
+      quarantined.push({ kind, name, why: `${owner} listed it first` });
+      return false;
+    });
+  }
+  return { ...catalog, texts, quarantined };
+}
+
+function uriKey(kind: ListedKind, text: string): string {
+  const own = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]);
+  const parsed = kind === "resources" ? parseUri(own) : { uri: own };
+  return "uri" in parsed ? parsed.uri : own;
+}
+
+/** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */
+function whyOf(error: unknown): string {
+  if (!(error instanceof McpFault)) return error instanceof Error ? error.message : "it could not be read";
+  const { fault } = error;
+  if (fault.kind === "refused") return `the server refused to list (${rpcErrorOf(fault.error)?.code ?? 0})`;
+  if (fault.kind === "cancelled") return `it was not read within ${READ_WITHIN_MS} ms`;
+  return describeFault(fault);
+}

@@ -1,0 +1,75 @@
+// Owns what a client is told when an upstream refused, or could not answer: the upstream's own words where the client's
+// era allows its code, and always which upstream it was. Pure.
+
+import { describeFault, type Fault } from "../mcp-client/fault.ts";
+import { rpcErrorOf, type RpcError } from "../mcp-client/message.ts";
+import type { Era } from "../protocol/era.ts";
+import { errorCode, failure, type Failure } from "../protocol/errors.ts";
+import { isObject } from "../protocol/jsonrpc.ts";
+
+export interface ErrorGround {
+  /** The upstream's id. */
+  readonly server: string;
+  readonly timeoutMs: number;
+  /** Of the client, and of the upstream. */
+  readonly era: Era;
+  readonly upstreamEra: Era;
+  /** What was sent as the client's capabilities are the client's own. */
+  readonly ownCapabilities: boolean;
+  readonly method: string;
+}
+
+export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
+  const { server, timeoutMs } = ground;
+  const { kind } = fault;
+  if (kind === "refused") return failureOfError(rpcErrorOf(fault.error) ?? { code: 0, message: "" }, ground);
+  if (kind === "timeout") return failure("timeout", undefined, { server, timeoutMs });
+  if (kind === "cancelled") return failure("cancelled");
+  const data = { server, fault: kind };
+  if (kind === "unreachable" || kind === "lost") return failure("unreachableServer", undefined, data);
+  return failure("faultyServer", `${server}: ${describeFault(fault)}`, data);
+}
+
+const RESOURCE_NOT_FOUND_2025 = errorCode("resourceNotFound", "2025");
+const MISSING_CAPABILITY = errorCode("missingCapability", "2026");
+/** They speak about the gateway's own requests to the upstream, which its clients know nothing of. */
+const OF_OUR_HOP: ReadonlySet<number> = new Set([
+  errorCode("headerMismatch", "2026"),
+  errorCode("unsupportedVersion", "2026"),
+]);
+/** Where a server of era 2025 sends its client to a page; era 2026 asks for that in a result. */
+const URL_ELICITATION = -32042;
+
+/** An error of the upstream; `data` keeps what the upstream put there. */
+function failureOfError(error: RpcError, ground: ErrorGround): Failure {
+  const { server } = ground;
+  const own = isObject(error.data) ? error.data : {};
+  const data = { ...own, server, originalError: error };
+  const message = error.message === "" ? undefined : error.message;
+  const { code } = error;
+  if (isNotFound(error, ground)) return failure("resourceNotFound", message, data);
+  if (code === MISSING_CAPABILITY && ground.ownCapabilities && ground.era === "2026") {
+    return failure("missingCapability", message, data);
+  }
+  const foreign = failure("foreign", message, data);
+  return mayLeave(code, ground) ? { ...foreign, code } : foreign;
+}
+
+/** One error with two codes; era 2026 shares its with bad params and names the URI. */
+function isNotFound({ code, data }: RpcError, { upstreamEra, method }: ErrorGround): boolean {
+  if (method !== "resources/read") return false;
+  if (code === RESOURCE_NOT_FOUND_2025) return true;
+  return upstreamEra === "2026" && code === errorCode("resourceNotFound", "2026") && isObject(data) && "uri" in data;
+}
+
+/** https://modelcontextprotocol.io/specification/2026-07-28/basic#error-codes */
+function mayLeave(code: number, { era }: ErrorGround): boolean {
+  if (!Number.isInteger(code) || code === 0 || OF_OUR_HOP.has(code) || code === MISSING_CAPABILITY) return false;
+  if (era === "2025") return true;
+  return code !== URL_ELICITATION && !(code <= -32000 && code >= -32019);
+}
+
+/** Whether an upstream that answers so has lost the session, or speaks in another way than it did. */
+export function isAnotherServer(fault: Fault): boolean {
+  return fault.kind === "notMcp" || fault.kind === "status" || fault.kind === "unanswered";
+}

@@ -1,0 +1,67 @@
+// Owns what an upstream offers as it was last read, and its form as a leased section: definitions stand in it as the
+// upstream wrote them. Pure. Refuses a section of another configuration: it may be another server's.
+
+import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
+import type { CacheHint } from "../protocol/outcome.ts";
+import type { ListedKind } from "./check-definition.ts";
+
+/** How an upstream is spoken to. */
+export type Way = "2025" | "2026" | "http-sse";
+
+export const LISTED_KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
+
+/** One definition that is not listed, and why. */
+export interface Quarantined {
+  readonly kind: ListedKind;
+  readonly name: string;
+  readonly why: string;
+}
+
+export interface UpstreamFacts {
+  /** The configuration with which it was read: `configOf`. */
+  readonly of: string;
+  readonly way: Way;
+  readonly revision: string;
+  readonly instructions?: string;
+  /** As the upstream's lists say; absent where they say nothing. */
+  readonly cache?: CacheHint;
+  readonly quarantined: readonly Quarantined[];
+  /** How many more are not listed. */
+  readonly unnamed: number;
+  /** What was not read, because it was too much; absent: everything was. */
+  readonly capped?: string;
+}
+
+export interface UpstreamCatalog extends UpstreamFacts {
+  /** Each definition as the upstream wrote it. */
+  readonly texts: Readonly<Record<ListedKind, readonly string[]>>;
+}
+
+/** More than any list may have. */
+const MAX_LISTED = 10_000;
+const FACTS = "facts";
+
+export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array {
+  const lists = LISTED_KINDS.map((kind) => `"${kind}":[${texts[kind].join()}]`);
+  return new TextEncoder().encode(`{"${FACTS}":${JSON.stringify(facts)},${lists.join()}}`);
+}
+
+/** undefined: it is no catalog, or one of another configuration. */
+export function decodeCatalog(bytes: Uint8Array, of: string): UpstreamCatalog | undefined {
+  const members = objectMembers(new TextDecoder().decode(bytes), LISTED_KINDS.length + 1);
+  const found = new Map(members?.map(({ name, text }) => [name, text]));
+  const facts = JSON.parse(found.get(FACTS) ?? "{}") as UpstreamFacts;
+  if (facts.of !== of) return undefined;
+  const textsOf = (kind: ListedKind) => arrayElements(found.get(kind) ?? "[]", MAX_LISTED) ?? [];
+  const [tools = [], prompts = [], resources = [], resourceTemplates = []] = LISTED_KINDS.map(textsOf);
+  return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
+}
+
+/** What a catalog lacks, in words; undefined: nothing. */
+export function lackOf({ capped, quarantined, unnamed }: UpstreamFacts): string | undefined {
+  const [first] = quarantined;
+  const count = quarantined.length + unnamed;
+  const left =
+    first && `${count} ${count === 1 ? "definition is" : "definitions are"} left out: ${first.name}: ${first.why}`;
+  return [capped, left].filter((text) => text !== undefined).join("; ") || undefined;
+}

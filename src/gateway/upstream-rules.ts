@@ -1,0 +1,92 @@
+// Owns what an upstream in a tenant's document must be: its id, its URL, and the headers that go with every request.
+// Pure. Shapes and sizes are the business of the admin contract.
+
+import type { BrokenMember } from "../deployment/deployment.ts";
+import { refusedAsWritten } from "../outbound/destination.ts";
+import type { OutboundRule } from "../outbound/outbound-error.ts";
+import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
+import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
+
+const MAX_UPSTREAMS = 50;
+/** A name is split at its first "__", so no id contains one, or ends in what could begin one. */
+const ID = /^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
+const ID_RULE = "is 1 to 32 of A-Z, a-z, 0-9, _ and -, begins with a letter or digit, has no __ and ends in no _";
+/** In lower case. The first two are sources of every tenant, and lists tell sources by their ids. */
+const RESERVED = new Set(["code", "stored", "all", "none", "self", "tenant", "tenantry", "gateway", "admin", "mcp"]);
+
+const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const HEADER_VALUE = /^[\x20-\x7e\t]*$/;
+/** What the client of the upstream writes itself, and what belongs to one connection. */
+const OWN_HEADERS =
+  /^(accept|content-(type|length|encoding)|host|connection|cookie|keep-alive|te|trailer|transfer-encoding|upgrade|last-event-id|mcp-.*|cf-.*|proxy-.*)$/;
+export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
+
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** What a URL breaks, of the rules by which requests leave. */
+const URL_RULES: Readonly<Partial<Record<OutboundRule, string>>> = {
+  credentials: "holds no name and no password: use headers",
+  scheme: "begins with https:",
+  port: "has a port from 1024 on, or 443",
+};
+
+export interface UrlRules {
+  /** What the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
+  readonly allow: string | undefined;
+}
+
+export function brokenUpstreams({ upstreams = {} }: TenantDocument, rules: UrlRules): readonly BrokenMember[] {
+  const ids = Object.keys(upstreams);
+  const tooMany = ids.length > MAX_UPSTREAMS ? [{ field: "upstreams", rule: `has at most ${MAX_UPSTREAMS}` }] : [];
+  const broken = Object.entries(upstreams).flatMap(([id, upstream], at) => {
+    const field = `upstreams.${id}`;
+    return [
+      ...idRules(id, ids.slice(0, at)).map((rule) => ({ field, rule })),
+      ...urlRules(upstream.url, rules).map((rule) => ({ field: `${field}.url`, rule })),
+      ...Object.entries(upstream.headers ?? {}).flatMap(([name, value]) =>
+        headerRules(name, value, upstream.headers ?? {}).map((rule) => ({ field: `${field}.headers.${name}`, rule })),
+      ),
+      ...timeoutRules(upstream).map((rule) => ({ field: `${field}.timeoutMs`, rule })),
+    ];
+  });
+  return [...tooMany, ...broken];
+}
+
+function idRules(id: string, before: readonly string[]): string[] {
+  if (!ID.test(id) || id.endsWith("_")) return [ID_RULE];
+  if (RESERVED.has(id.toLowerCase())) return ["is a reserved id"];
+  const same = before.find((other) => other.toLowerCase() === id.toLowerCase());
+  return same === undefined ? [] : [`differs from ${same} in nothing but capital letters`];
+}
+
+function urlRules(text: string, { allow }: UrlRules): string[] {
+  if (typeof text !== "string" || !URL.canParse(text)) return ["is a URL"];
+  const url = new URL(text);
+  if (url.hash !== "") return ["has no fragment"];
+  const broken = allow === undefined ? undefined : refusedAsWritten(url, allow);
+  return broken === undefined ? [] : [URL_RULES[broken] ?? "leads to no public address"];
+}
+
+function headerRules(name: string, value: string, all: Readonly<Record<string, string>>): string[] {
+  const lower = name.toLowerCase();
+  if (!HEADER_NAME.test(name)) return ["is no name of a header"];
+  if (OWN_HEADERS.test(lower)) return ["is a header that the gateway writes itself"];
+  if (Object.keys(all).some((other) => other !== name && other.toLowerCase() === lower)) return ["stands there twice"];
+  if (typeof value !== "string" || !HEADER_VALUE.test(value)) return ["has visible ASCII characters and spaces alone"];
+  const unknown = [...value.matchAll(PLACEHOLDER)].find(([, inner = ""]) => secretIn(inner) === undefined);
+  if (unknown) return [`${unknown[0]} is no {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`];
+  return /\{\{|\}\}/.test(value.replaceAll(PLACEHOLDER, "")) ? ["has braces that belong to no {{secret:NAME}}"] : [];
+}
+
+/** The name in `secret:NAME`; undefined for what is none. */
+export function secretIn(placeholder: string): string | undefined {
+  return placeholder.startsWith("secret:") ? secretNameOf(placeholder.slice("secret:".length)) : undefined;
+}
+
+function timeoutRules({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): string[] {
+  const isRight = Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 300_000;
+  return isRight ? [] : ["is a whole number from 100 to 300000"];
+}
+
+export function timeoutOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): number {
+  return timeoutMs;
+}

@@ -1,0 +1,219 @@
+// Owns an upstream as a source: what its catalog lists, under names that begin with its id, and how each is asked for.
+// Refuses to list what another configuration of the same id has left behind.
+
+import { reportEnd } from "../calls/handle.ts";
+import type { CallEnd, CallHost } from "../calls/call-host.ts";
+import { membersNamed } from "../mcp-client/json-text.ts";
+import type { SourceGround } from "../deployment/deployment.ts";
+import type { Call } from "../protocol/call.ts";
+import { collectParamHeaders } from "../protocol/headers.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
+import type {
+  ServedPrompt,
+  ServedResource,
+  ServedTemplate,
+  ServedTool,
+  Source,
+  SourceState,
+} from "../protocol/source.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { parseUriTemplate } from "../protocol/uri-template.ts";
+import type { Section } from "../tenants/isolate/sections.ts";
+import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
+import { listedName } from "./listed-name.ts";
+import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
+import { decodeCatalog, lackOf, type UpstreamCatalog } from "./upstream-catalog.ts";
+import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
+
+/** The key in `_meta` of a tool or prompt whose name was shortened; its value is the name that its upstream gives it. */
+export const NAME_KEY = "tenantry/name";
+
+/** A source that is an upstream. */
+export interface UpstreamSource extends Source<CallHost> {
+  readonly upstream: NamedUpstream;
+  /** undefined: nobody has read yet what it lists. */
+  readonly called: CalledUpstream | undefined;
+}
+
+export function upstreamSources(ground: SourceGround): readonly UpstreamSource[] {
+  return enabledUpstreams(ground.document).map((one) => upstreamSource(one, ground));
+}
+
+function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround): UpstreamSource {
+  const { id, upstream } = named;
+  const config = configOf(upstream);
+  const section = sections.get(catalogSection(id));
+  const read = section && readOnce(section, config);
+  const note = noteIn(sections.get(failingSection(id)), config);
+  const state = stateOf(read?.catalog, note);
+  const digest = `${config} ${section?.hash ?? ""} ${JSON.stringify(state)}`;
+  const about = { id, state, digest, upstream: named };
+  if (!read) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
+  const { catalog, wires } = read;
+  const called: CalledUpstream = { id, upstream, config, way: catalog.way, revision: catalog.revision, server };
+  return {
+    ...about,
+    called,
+    ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
+    ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
+    tools: wires.tools.map((tool) => servedTool(called, tool)),
+    prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
+    resources: wires.resources.map((wire) => servedResource(called, wire)),
+    templates: wires.resourceTemplates.map((wire) => servedTemplate(called, wire)),
+  };
+}
+
+function stateOf(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
+  if (!catalog) return { kind: "degraded", why: note?.why ?? "it has not been read yet" };
+  if (note) return { kind: "lastGood", since: note.since, why: note.why };
+  const why = lackOf(catalog);
+  return why === undefined ? { kind: "fresh" } : { kind: "degraded", why };
+}
+
+function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
+  const note = section && (JSON.parse(new TextDecoder().decode(section.bytes)) as FailingNote);
+  return note?.of === config ? note : undefined;
+}
+
+interface ReadTool {
+  readonly wire: JsonObject;
+  readonly texts: ReadonlyMap<string, string> | undefined;
+}
+
+interface ReadSection {
+  readonly catalog: UpstreamCatalog;
+  readonly wires: {
+    readonly tools: readonly ReadTool[];
+    readonly prompts: readonly JsonObject[];
+    readonly resources: readonly JsonObject[];
+    readonly resourceTemplates: readonly JsonObject[];
+  };
+}
+
+/** A section is kept by this isolate, and so is what was read in it: other parts of a policy change more often. */
+const readBefore = new WeakMap<Section, ReadSection>();
+const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
+
+function readOnce(section: Section, config: string): ReadSection | undefined {
+  const known = readBefore.get(section);
+  if (known?.catalog.of === config) return known;
+  const catalog = decodeCatalog(section.bytes, config);
+  if (!catalog) return undefined;
+  const parsed = (texts: readonly string[]) => texts.map((text) => JSON.parse(text) as JsonObject);
+  const { tools, prompts, resources, resourceTemplates } = catalog.texts;
+  const wires = {
+    tools: tools.map((text) => ({ wire: JSON.parse(text) as JsonObject, texts: membersNamed(SCHEMAS, text) })),
+    prompts: parsed(prompts),
+    resources: parsed(resources),
+    resourceTemplates: parsed(resourceTemplates),
+  };
+  const read = { catalog, wires };
+  readBefore.set(section, read);
+  return read;
+}
+
+/** The wire form under the listed name; a shortened one is said. */
+function namedWire(id: string, wire: JsonObject): JsonObject & { readonly name: string } {
+  const own = String(wire.name);
+  const name = listedName(id, own);
+  if (name === `${id}__${own}`) return { ...wire, name };
+  return { ...wire, name, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [NAME_KEY]: own } };
+}
+
+function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool): ServedTool<CallHost> {
+  const own = String(wire.name);
+  const named = namedWire(upstream.id, wire);
+  const mirrored = collectParamHeaders(wire.inputSchema as JsonObject);
+  const paramHeaders = "broken" in mirrored ? [] : mirrored;
+  const { readOnlyHint, idempotentHint } = isObject(wire.annotations) ? wire.annotations : {};
+  const repeatable = readOnlyHint === true || idempotentHint === true;
+  return {
+    name: named.name,
+    wire: named,
+    texts,
+    paramHeaders,
+    repeatable,
+    call: async (_args, call, host) => {
+      const params = { ...call.params, name: own };
+      return asked(upstream, { method: "tools/call", params, mirrored: paramHeaders, repeatable }, call, {
+        host,
+        name: named.name,
+      });
+    },
+  };
+}
+
+function servedPrompt(upstream: CalledUpstream, wire: JsonObject): ServedPrompt<CallHost> {
+  const own = String(wire.name);
+  const named = namedWire(upstream.id, wire);
+  return {
+    name: named.name,
+    wire: named,
+    get: async (_args, call, host) => {
+      const forwarded = { method: "prompts/get", params: { ...call.params, name: own }, repeatable: true };
+      return asked(upstream, forwarded, call, { host, name: named.name });
+    },
+    complete: async (_asked, call, host) => completed(upstream, { ref: { type: "ref/prompt", name: own } }, call, host),
+  };
+}
+
+function servedResource(upstream: CalledUpstream, wire: JsonObject): ServedResource<CallHost> {
+  const own = String(wire.uri);
+  const parsed = parseUri(own);
+  const uri = "uri" in parsed ? parsed.uri : own;
+  return { uri, wire, read: async (_asked, call, host) => readUri(upstream, { uri: own, name: uri }, call, host) };
+}
+
+function servedTemplate(upstream: CalledUpstream, wire: JsonObject): ServedTemplate<CallHost> {
+  const own = String(wire.uriTemplate);
+  const template = parseUriTemplate(own);
+  return {
+    wire: { ...wire, uriTemplate: own },
+    read: async ({ uri, asked: shown }, call, host) => {
+      if ("broken" in template || template.match(uri) === undefined) return undefined;
+      return readUri(upstream, { uri: shown, name: uri }, call, host);
+    },
+    complete: async (_asked, call, host) =>
+      completed(upstream, { ref: { type: "ref/resource", uri: own } }, call, host),
+  };
+}
+
+function readUri(
+  upstream: CalledUpstream,
+  { uri, name }: { readonly uri: string; readonly name: string },
+  call: Call,
+  host: CallHost,
+): Promise<CallOutcome> {
+  const forwarded = { method: "resources/read", params: { ...call.params, uri }, repeatable: true };
+  return asked(upstream, forwarded, call, { host, name });
+}
+
+function completed(upstream: CalledUpstream, own: JsonObject, call: Call, host: CallHost): Promise<CallOutcome> {
+  const params = { ...call.params, ...own };
+  return forwardCall(upstream, { method: "completion/complete", params, repeatable: true }, call, host);
+}
+
+/** As `forwardCall`, and the author's hook hears how it ended. */
+async function asked(
+  upstream: CalledUpstream,
+  forwarded: Forwarded,
+  call: Call,
+  { host, name }: { readonly host: CallHost; readonly name: string },
+): Promise<CallOutcome> {
+  const outcome = await forwardCall(upstream, forwarded, call, host);
+  reportEnd(name, call, host, endOf(outcome));
+  return outcome;
+}
+
+function endOf(outcome: CallOutcome): CallEnd {
+  if (outcome.kind === "failure") {
+    return outcome.error === "timeout" || outcome.error === "cancelled" ? outcome.error : "error";
+  }
+  if (outcome.kind === "inputRequired") return "input_required";
+  const { result } = outcome;
+  if (!(result instanceof Encoded)) return result.isError === true ? "error" : "complete";
+  const found = membersNamed(new Set(["resultType", "isError"]), result.json);
+  if (found?.get("resultType") === '"input_required"') return "input_required";
+  return found?.get("isError") === "true" ? "error" : "complete";
+}

@@ -1,0 +1,209 @@
+// Owns a message that names its upstream beside itself, in `server_id`: it goes there as it is, and what comes back comes
+// back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
+
+import { beforeCall } from "../calls/handle.ts";
+import type { Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
+import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
+import type { Call } from "../protocol/call.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
+import { toolError } from "../protocol/methods/tools.ts";
+import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
+import { parseUri } from "../protocol/uri.ts";
+import { KEY_OF, type ListedKind } from "./check-definition.ts";
+import { forwardCall, type CalledUpstream } from "./forward-call.ts";
+import { listedName } from "./listed-name.ts";
+import type { UpstreamSource } from "./upstream-source.ts";
+
+/** As the founding documents have it, in both eras. */
+const UNKNOWN_SERVER = -32001;
+
+export function unwrapMessage(body: unknown): Unwrapped | Failure {
+  if (!isObject(body)) return failure("invalidRequest", "Invalid Request: a message is a JSON object");
+  const { server_id: server, ...message } = body;
+  if (typeof server !== "string") return invalid("server_id", "must name an upstream of this tenant");
+  return { message, answer: async (call, visit) => answerFrom(server, call, visit) };
+}
+
+/** A call at one upstream. */
+interface At {
+  readonly source: UpstreamSource;
+  readonly called: CalledUpstream;
+  readonly call: Call;
+  readonly visit: WrappedVisit;
+}
+
+type WrappedMethod = (at: At) => CallOutcome | Promise<CallOutcome>;
+
+const METHODS: Readonly<Record<string, WrappedMethod>> = {
+  "tools/list": (at) => list(at, "tools"),
+  "prompts/list": (at) => list(at, "prompts"),
+  "resources/list": (at) => list(at, "resources"),
+  "resources/templates/list": (at) => list(at, "resourceTemplates"),
+  "tools/call": callTool,
+  "prompts/get": getPrompt,
+  "resources/read": readResource,
+  "completion/complete": complete,
+  "server/discover": pass,
+  "logging/setLevel": pass,
+  ping: pass,
+};
+
+async function answerFrom(server: string, call: Call, visit: WrappedVisit): Promise<CallOutcome> {
+  const { view } = visit;
+  const source = view.sources.find((one): one is UpstreamSource => one.id === server && "upstream" in one);
+  if (!source || isHidden(source, view)) {
+    return { ...failure("foreign", `Server '${server}' not found`), code: UNKNOWN_SERVER };
+  }
+  const { called, state } = source;
+  const method = Object.hasOwn(METHODS, call.method) ? METHODS[call.method] : undefined;
+  if (!method) return failure("methodNotFound");
+  if (called) return method({ source, called, call, visit });
+  const why = state.kind === "fresh" ? "" : state.why;
+  return failure("unreachableServer", undefined, { server, why });
+}
+
+/** It has something, and this view shows nothing of it. */
+function isHidden(source: UpstreamSource, view: WrappedVisit["view"]): boolean {
+  const { tools, prompts, resources, templates } = source;
+  if (tools.length + prompts.length + resources.length + templates.length === 0) return false;
+  return !KINDS.some((kind) => shownOf({ source, visit: { view } }, kind).size > 0);
+}
+
+const KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
+
+/** Under the names that the sources give them: of this upstream, what the view shows. */
+function shownOf(
+  { source, visit: { view } }: { readonly source: UpstreamSource; readonly visit: Pick<WrappedVisit, "view"> },
+  kind: ListedKind,
+): ReadonlySet<string> {
+  const isOurs = (things: readonly unknown[]) => {
+    const own = new Set(things);
+    return (thing: unknown) => own.has(thing);
+  };
+  switch (kind) {
+    case "tools":
+      return new Set(
+        view.tools
+          .map(({ target }) => target)
+          .filter(isOurs(source.tools))
+          .map(({ name }) => name),
+      );
+    case "prompts":
+      return new Set(
+        view.prompts
+          .map(({ target }) => target)
+          .filter(isOurs(source.prompts))
+          .map(({ name }) => name),
+      );
+    case "resources":
+      return new Set(view.resources.filter(isOurs(source.resources)).map(({ uri }) => uri));
+    case "resourceTemplates":
+      return new Set(view.templates.filter(isOurs(source.templates)).map(({ wire }) => wire.uriTemplate));
+  }
+}
+
+function pass({ called, call, visit: { host } }: At): Promise<CallOutcome> {
+  return forwardCall(called, { method: call.method, params: call.params, repeatable: true }, call, host);
+}
+
+async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
+  const outcome = await pass(at);
+  if (outcome.kind !== "complete") return outcome;
+  const shown = shownOf(at, kind);
+  const isShown = (item: unknown) => isObject(item) && shown.has(keyOf(item, kind, at.called.id));
+  const { result } = outcome;
+  if (result instanceof Encoded)
+    return { ...outcome, result: new Encoded(onlyShown(result.json, kind, isShown), true) };
+  const items = result[kind];
+  return { ...outcome, result: { ...result, [kind]: Array.isArray(items) ? items.filter(isShown) : [] } };
+}
+
+/** As `shownOf` has it. */
+function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
+  const own = String(item[KEY_OF[kind]]);
+  if (KEY_OF[kind] === "name") return listedName(id, own);
+  const parsed = kind === "resources" ? parseUri(own) : { uri: own };
+  return "uri" in parsed ? parsed.uri : own;
+}
+
+const MOST = 100_000;
+
+/** The same text, without the items that are not shown. */
+function onlyShown(json: string, kind: ListedKind, isShown: (item: unknown) => boolean): string {
+  const members = objectMembers(json, MOST) ?? [];
+  let isWhole = true;
+  const kept = members.map(({ name, text }) => {
+    if (name !== kind) return `${JSON.stringify(name)}:${text}`;
+    const all = arrayElements(text, MOST) ?? [];
+    const items = all.filter((item) => isShown(JSON.parse(item)));
+    isWhole = items.length === all.length && all.length > 0;
+    return `${JSON.stringify(name)}:[${items.join()}]`;
+  });
+  return isWhole ? json : `{${kept.join()}}`;
+}
+
+async function callTool(at: At): Promise<CallOutcome> {
+  const { call, visit, called } = at;
+  const name = readString(call.params, "name");
+  if (isFailure(name)) return name;
+  const args = readObject(call.params, "arguments");
+  if (isFailure(args)) return args;
+  const target = listedName(called.id, name);
+  const listed = shownOf(at, "tools").has(target) && visit.view.tools.find((tool) => tool.target.name === target);
+  const tool = listed ? visit.backend.tool(listed.wire.name) : undefined;
+  if (!listed || !tool) return failure("invalidParams", `Unknown tool: ${name}`);
+  if (isFailure(tool)) return tool;
+  const outcome = await tool.call(args.value, under(call, listed.wire.name));
+  return outcome.kind === "invalidArguments" ? toolError("Invalid arguments") : outcome;
+}
+
+async function getPrompt(at: At): Promise<CallOutcome> {
+  const { call, visit, called } = at;
+  const name = readString(call.params, "name");
+  if (isFailure(name)) return name;
+  const args = readStrings(call.params, "arguments");
+  if (isFailure(args)) return args;
+  const target = listedName(called.id, name);
+  const listed =
+    shownOf(at, "prompts").has(target) && visit.view.prompts.find((prompt) => prompt.target.name === target);
+  const prompt = listed ? visit.backend.prompt(listed.wire.name) : undefined;
+  if (!listed || !prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
+  return isFailure(prompt) ? prompt : prompt.get(args.value, under(call, listed.wire.name));
+}
+
+/** The call as the view knows it: whether it may still be had is looked up by the listed name. */
+function under(call: Call, name: string): Call {
+  return { ...call, params: { ...call.params, name } };
+}
+
+async function readResource({ source, call, visit: { view, host } }: At): Promise<CallOutcome> {
+  const asked = readString(call.params, "uri");
+  if (isFailure(asked)) return asked;
+  const parsed = parseUri(asked);
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
+  const { uri } = parsed;
+  const notFound = failure("resourceNotFound", undefined, { uri: asked });
+  if (!view.sees(uri)) return notFound;
+  const refused = await beforeCall(uri, call, host);
+  if (refused !== undefined) return failure("refused", refused);
+  const withdrawn = await host.recheck(call);
+  if (withdrawn) return withdrawn;
+  const held = source.resources.find((one) => one.uri === uri);
+  if (held) return held.read({ uri, asked }, call, host);
+  for (const template of source.templates.filter((one) => view.templates.includes(one))) {
+    const outcome = await template.read({ uri, asked }, call, host);
+    if (outcome) return outcome;
+  }
+  return notFound;
+}
+
+async function complete(at: At): Promise<CallOutcome> {
+  const { ref } = at.call.params;
+  if (!isObject(ref)) return invalid("ref", "must be an object");
+  const isPrompt = ref.type === "ref/prompt";
+  const key = isPrompt ? listedName(at.called.id, String(ref.name)) : String(ref.uri);
+  const isShown = shownOf(at, isPrompt ? "prompts" : "resourceTemplates").has(key);
+  return isShown ? pass(at) : invalid("ref", "names nothing here");
+}

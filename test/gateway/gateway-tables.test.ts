@@ -1,0 +1,112 @@
+// What a tenant's authority decides about upstreams: one reader at a time, when it is read next, and whose a URI is.
+
+import { describe, expect, it } from "vitest";
+import { CLAIM_MS, gatewayTables, type GatewayMethods, type Settled } from "../../src/gateway/gateway-tables.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/worker/tenant.ts";
+
+interface Desk extends Bench<GatewayMethods> {
+  readonly due: (configs: Readonly<Record<string, string>>, revision?: number) => readonly string[];
+  readonly settle: (about?: Partial<Settled>) => number | null | undefined;
+}
+
+/** The tables of a tenant that exists, at revision 1. */
+async function atDesk(work: (desk: Desk) => void): Promise<void> {
+  const tenant = freshTenant();
+  const own = { mode: "open" } as const;
+  const policy = remote(tenant.stub, policyTables);
+  await policy.create({ created: MADE_BEFORE, own, effective: own, actor: { name: "ann" }, action: "create" });
+  await onBench(
+    gatewayTables,
+    (bench) => {
+      const { methods } = bench;
+      work({
+        ...bench,
+        due: (configs, revision = 1) => {
+          const upstreams = Object.entries(configs).map(([id, config]) => ({ id, config }));
+          return methods.due({ revision, upstreams }).claimed;
+        },
+        settle: (about) => methods.settle({ id: "a", config: "1", why: null, afterMs: 60_000, chance: 0, ...about }),
+      });
+    },
+    { tenant },
+  );
+}
+
+describe("an upstream", () => {
+  it("is read by the first who asks, and by another one only when that one must have ended", () =>
+    atDesk(({ due, clock }) => {
+      expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
+      expect(due({ a: "1", b: "1" })).toEqual([]);
+      clock.now += CLAIM_MS;
+      expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
+    }));
+
+  it("is read again when its time has come", () =>
+    atDesk(({ due, settle, clock, methods }) => {
+      due({ a: "1" });
+      expect(settle()).toBeNull();
+      const { next } = methods.due({ revision: 1, upstreams: [{ id: "a", config: "1" }] });
+      expect(next).toBe(clock.now + 60_000);
+      clock.now += 59_999;
+      expect(due({ a: "1" })).toEqual([]);
+      clock.now += 1;
+      expect(due({ a: "1" })).toEqual(["a"]);
+    }));
+
+  it("that cannot be read is tried later and later, never sooner than it asks, and remembers since when", () =>
+    atDesk(({ due, settle, clock }) => {
+      const began = clock.now;
+      const waits: number[] = [];
+      for (let failures = 0; failures < 12; failures += 1) {
+        due({ a: "1" });
+        expect(settle({ why: "away", afterMs: 0 })).toBe(began);
+        const failed = clock.now;
+        while (due({ a: "1" }).length === 0) clock.now += 1000;
+        waits.push((clock.now - failed) / 1000);
+      }
+      expect(waits.slice(0, 4)).toEqual([5, 10, 20, 40]);
+      expect(waits.at(-1)).toBe(600);
+      settle({ why: "busy", afterMs: 3_000_000 });
+      clock.now += 2_999_999;
+      expect(due({ a: "1" })).toEqual([]);
+      clock.now += 1;
+      expect(due({ a: "1" })).toEqual(["a"]);
+      expect(settle()).toBeNull();
+    }));
+
+  it("that is configured anew is read at once, and who read it as it was is not believed", () =>
+    atDesk(({ due, settle }) => {
+      due({ a: "1" });
+      expect(due({ a: "2" }, 2)).toEqual(["a"]);
+      expect(settle({ why: "away" })).toBeNull();
+      expect(due({ a: "1" }, 1)).toEqual([]);
+      expect(due({ a: "2" }, 2)).toEqual([]);
+    }));
+
+  it("that says it has changed is read soon, but not all the time", () =>
+    atDesk(({ due, settle, methods, clock }) => {
+      due({ a: "1" });
+      settle();
+      methods.soon("a");
+      expect(due({ a: "1" })).toEqual([]);
+      clock.now += 5000;
+      expect(due({ a: "1" })).toEqual(["a"]);
+    }));
+});
+
+describe("a URI", () => {
+  it("belongs to whoever listed it first, until that one lists it no more or is gone", () =>
+    atDesk(({ methods, due }) => {
+      const own = (id: string, ...uris: string[]) => methods.own(id, uris);
+      due({ a: "1", b: "1" });
+      expect(own("a", "x://1", "x://2")).toEqual([]);
+      expect(own("b", "x://2", "x://3")).toEqual([["x://2", "a"]]);
+      expect(own("a", "x://1")).toEqual([]);
+      expect(own("b", "x://2", "x://3")).toEqual([]);
+      expect(own("a", "x://1", "x://2")).toEqual([["x://2", "b"]]);
+      due({ a: "1" }, 2);
+      expect(own("a", "x://1", "x://2", "x://3")).toEqual([]);
+    }));
+});

@@ -1,0 +1,65 @@
+// The names of what upstreams offer, as properties over generated catalogs.
+
+import { array, assert, constantFrom, oneof, property, string, tuple, uniqueArray } from "fast-check";
+import { describe, expect, inject, it } from "vitest";
+import { hashOf, listedName, splitName } from "../../src/gateway/listed-name.ts";
+
+const seed = inject("seed");
+const CHARACTERS = Array.from("abcXYZ019_-.");
+const id = array(constantFrom(...CHARACTERS.filter((char) => char !== ".")), { minLength: 1, maxLength: 32 })
+  .map((chars) => chars.join(""))
+  .filter((text) => /^[A-Za-z0-9]/.test(text) && !text.includes("__") && !text.endsWith("_"));
+const name = oneof(
+  array(constantFrom(...CHARACTERS), { minLength: 1, maxLength: 128 }).map((chars) => chars.join("")),
+  string({ minLength: 1, maxLength: 128, unit: "binary" }),
+);
+
+describe("the listed name of a tool of an upstream", () => {
+  it("is its own under the id of its upstream", () => {
+    expect(listedName("github", "create_issue")).toBe("github__create_issue");
+    expect(listedName("serverA", "tool_1")).toBe("serverA__tool_1");
+  });
+
+  it("has at most 64 characters that every client takes", () => {
+    assert(
+      property(id, name, (upstream, tool) => {
+        expect(listedName(upstream, tool)).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
+      }),
+      { seed },
+    );
+  });
+
+  it("leads back to its upstream, whatever the tool is called", () => {
+    assert(
+      property(id, name, (upstream, tool) => {
+        expect(splitName(listedName(upstream, tool))?.id).toBe(upstream);
+      }),
+      { seed },
+    );
+  });
+
+  it("is no other's, over whole catalogs", () => {
+    const catalog = uniqueArray(tuple(id, name), { maxLength: 60, selector: ([a, b]) => JSON.stringify([a, b]) });
+    assert(
+      property(catalog, (tools) => {
+        const listed = tools.map(([upstream, tool]) => listedName(upstream, tool));
+        expect(new Set(listed).size).toBe(listed.length);
+      }),
+      { seed },
+    );
+  });
+
+  it("is not taken by a tool that is called as a shortened one would be", () => {
+    const long = "a".repeat(100);
+    const shortened = listedName("github", long);
+    const impostor = shortened.slice("github__".length);
+    expect(listedName("github", impostor)).not.toBe(shortened);
+    expect(shortened).toHaveLength(64);
+    expect(shortened.endsWith(hashOf(long))).toBe(true);
+  });
+
+  it("tells long names apart that begin alike", () => {
+    const listed = Array.from({ length: 5000 }, (_, at) => listedName("u", `${"long_".repeat(20)}${at}`));
+    expect(new Set(listed).size).toBe(5000);
+  });
+});

@@ -1,0 +1,156 @@
+// What is read of an upstream that lists as it likes: everything, or what is left out with its reason.
+
+import { describe, expect, it } from "vitest";
+import { decodeCatalog, encodeCatalog, lackOf } from "../../src/gateway/upstream-catalog.ts";
+import { readCatalog, type CatalogCaps } from "../../src/gateway/read-catalog.ts";
+import type { UpstreamLink } from "../../src/gateway/upstream-link.ts";
+import { McpFault } from "../../src/mcp-client/fault.ts";
+import { readMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
+import type { ResultMessage } from "../../src/mcp-client/ask.ts";
+
+type Answer = (params: Record<string, unknown>) => object | string;
+
+/** An upstream that answers these methods; a text is the JSON of the result as it stands. */
+function upstream(answers: Readonly<Record<string, Answer>>, capabilities: object = { tools: {} }) {
+  const asked: string[] = [];
+  const link: UpstreamLink = {
+    way: "2026",
+    revision: "2026-07-28",
+    capabilities: capabilities as UpstreamLink["capabilities"],
+    ask: async ({ method, params }) => {
+      asked.push(method);
+      const answer = answers[method]?.(params);
+      const body = typeof answer === "string" ? answer : JSON.stringify(answer);
+      const error = '"error":{"code":-32601,"message":"Method not found"}';
+      const message = readMessage(`{"jsonrpc":"2.0","id":1,${body === undefined ? error : `"result":${body}`}}`);
+      if (message.kind !== "response" || message.result === undefined) {
+        const http = { status: 200, contentType: "application/json" };
+        throw new McpFault({ kind: "refused", http, error: message as ResponseMessage, sent: "yes" });
+      }
+      return message as ResultMessage;
+    },
+    close: async () => {},
+  };
+  return { link, asked };
+}
+
+const tool = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
+const read = (link: UpstreamLink, caps?: CatalogCaps) => readCatalog(link, { id: "up", of: "c1" }, caps);
+const names = (texts: readonly string[]) => texts.map((text) => (JSON.parse(text) as { name: string }).name);
+
+/** Tools on pages of 250, as many as there are. */
+const pagesOf =
+  (count: number): Answer =>
+  ({ cursor }) => {
+    const from = Number(cursor ?? 0);
+    const end = Math.min(from + 250, count);
+    const tools = Array.from({ length: end - from }, (_, at) => tool(`tool_${from + at}`));
+    return { tools, ...(end < count ? { nextCursor: String(end) } : {}) };
+  };
+
+describe("the catalog of an upstream", () => {
+  it("has every list to its last page, and asks for no list that the upstream does not declare", async () => {
+    const { link, asked } = upstream({ "tools/list": pagesOf(700) });
+    const catalog = await read(link);
+    expect(names(catalog.texts.tools)).toHaveLength(700);
+    expect(asked).toEqual(["tools/list", "tools/list", "tools/list"]);
+    expect(lackOf(catalog)).toBeUndefined();
+  });
+
+  it("goes without a list that the upstream declares and does not have", async () => {
+    const resource = { uri: "file:///a", name: "a" };
+    const { link } = upstream({ "resources/list": () => ({ resources: [resource] }) }, { resources: {} });
+    const { texts } = await read(link);
+    expect(texts.resources).toHaveLength(1);
+    expect(texts.resourceTemplates).toEqual([]);
+  });
+
+  it("keeps definitions byte for byte, through its section and back", async () => {
+    const text =
+      '{"name":"odd", "inputSchema":{"type":"object","properties":{"2":{},"1":{"maximum":1.0e2}}},"x":1e400}';
+    const { link } = upstream({ "tools/list": () => `{"tools":[${text}],"ttlMs":5000,"cacheScope":"public"}` });
+    const catalog = await read(link);
+    expect(catalog.texts.tools).toEqual([text]);
+    expect(catalog.cache).toEqual({ ttlMs: 5000, cacheScope: "public" });
+    expect(decodeCatalog(encodeCatalog(catalog), "c1")).toEqual(catalog);
+    expect(decodeCatalog(encodeCatalog(catalog), "c2")).toBeUndefined();
+  });
+
+  it("ends at a thousand definitions, and says so", async () => {
+    const { link, asked } = upstream({ "tools/list": pagesOf(10_000) }, { tools: {}, prompts: {} });
+    const catalog = await read(link);
+    expect(catalog.texts.tools).toHaveLength(1000);
+    expect(asked).toHaveLength(5);
+    expect(lackOf(catalog)).toBe("it lists more than 1000 definitions; the first 1000 are here");
+  });
+
+  it("ends where its bytes end, and says so", async () => {
+    const { link } = upstream({ "tools/list": pagesOf(100) });
+    const catalog = await read(link, { definitions: 1000, bytes: 1000, pages: 10 });
+    expect(catalog.texts.tools.join().length).toBeLessThanOrEqual(1000);
+    expect(lackOf(catalog)).toMatch(/^it lists more than 1000 bytes; the first \d+ are here$/);
+  });
+
+  it.each<[string, Answer, RegExp]>([
+    ["repeats itself", () => ({ tools: [], nextCursor: "again" }), /comes back to a page/],
+    ["never ends", ({ cursor }) => ({ tools: [], nextCursor: `${String(cursor)}x` }), /more than 200 pages/],
+  ])("ends where a cursor %s, and says so", async (_how, answer, why) => {
+    const { link, asked } = upstream({ "tools/list": answer });
+    expect(lackOf(await read(link))).toMatch(why);
+    expect(asked.length).toBeLessThanOrEqual(200);
+  });
+
+  it.each<[string, object, RegExp]>([
+    ["no name", { inputSchema: { type: "object" } }, /without a name: has no name/],
+    ["no schema", { name: "bad" }, /bad: inputSchema is no schema of type object/],
+    ["a schema of another type", tool("bad", { inputSchema: { type: "string" } }), /no schema of type object/],
+    [
+      "a schema with a type that is none",
+      tool("bad", { inputSchema: { type: "object", properties: { n: { type: "int" } } } }),
+      /inputSchema\.properties\.n\.type: must be one of/,
+    ],
+    ["a title that is no text", tool("bad", { title: 1 }), /bad: title is not what it must be/],
+    ["annotations that are a list", tool("bad", { annotations: [] }), /annotations is not/],
+    [
+      "a header on a number",
+      tool("bad", { inputSchema: { type: "object", properties: { n: { type: "number", "x-mcp-header": "N" } } } }),
+      /x-mcp-header needs/,
+    ],
+    ["more than a definition may have", tool("bad", { description: "x".repeat(300_000) }), /is larger than/],
+    ["the name of another", tool("good"), /good: is listed twice/],
+  ])("leaves out a tool with %s, alone and with the reason", async (_what, bad, why) => {
+    const { link } = upstream({ "tools/list": () => ({ tools: [tool("good"), bad, tool("better")] }) });
+    const catalog = await read(link);
+    expect(names(catalog.texts.tools)).toEqual(["good", "better"]);
+    expect(catalog.quarantined).toHaveLength(1);
+    expect(lackOf(catalog)).toMatch(why);
+  });
+
+  it("takes a pattern that only another language knows", async () => {
+    const inputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(?i)a\\_b$" } } };
+    const { link } = upstream({ "tools/list": () => ({ tools: [tool("python", { inputSchema })] }) });
+    expect((await read(link)).quarantined).toEqual([]);
+  });
+
+  it.each<[string, string, object]>([
+    ["resources", "resources/list", { uri: "no uri", name: "bad" }],
+    ["resources", "resources/list", { uri: "file:///a" }],
+    ["resourceTemplates", "resources/templates/list", { uriTemplate: "file:///{", name: "bad" }],
+    ["prompts", "prompts/list", { name: "bad", arguments: [{ title: "no name" }] }],
+  ])("leaves out what is wrong among %s", async (kind, method, bad) => {
+    const { link } = upstream({ [method]: () => ({ [kind]: [bad] }) }, { resources: {}, prompts: {} });
+    const { quarantined } = await read(link);
+    expect(quarantined).toEqual([expect.objectContaining({ kind })]);
+  });
+
+  it("names a hundred of those that are left out, and counts the others", async () => {
+    const bad = Array.from({ length: 150 }, (_, at) => ({ name: `bad_${at}` }));
+    const catalog = await read(upstream({ "tools/list": () => ({ tools: bad }) }).link);
+    expect(catalog.quarantined).toHaveLength(100);
+    expect(lackOf(catalog)).toMatch(/^150 definitions are left out/);
+  });
+
+  it.each(['{"tools":{}}', "{}", '{"tools":[],"tools":[]}'])("is not made of %s", async (result) => {
+    await expect(read(upstream({ "tools/list": () => result }).link)).rejects.toThrow(/no list of tools/);
+  });
+});

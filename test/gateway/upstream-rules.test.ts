@@ -1,0 +1,95 @@
+// What an upstream in a document must be, with the field and the rule of what is refused.
+
+import { describe, expect, it } from "vitest";
+import { brokenUpstreams } from "../../src/gateway/upstream-rules.ts";
+import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
+import { mergeDocuments } from "../../src/tenants/document/tenant-document.ts";
+
+const url = "https://mcp.example.com/mcp";
+const DEPLOYED = { allow: "" };
+
+function broken(upstreams: NonNullable<TenantDocument["upstreams"]>, rules = DEPLOYED): string[] {
+  return brokenUpstreams({ upstreams }, rules).map(({ field, rule }) => `${field}: ${rule}`);
+}
+
+describe("an upstream", () => {
+  it.each(["github", "serverA", "a", "9-lives", "a_b", "x".repeat(32)])("may have the id %s", (id) => {
+    expect(broken({ [id]: { url } })).toEqual([]);
+  });
+
+  it.each(["a__b", "a_", "_a", "-a", "", "x".repeat(33), "a.b", "ä", "a b", "__proto__"])(
+    "may not have the id %s",
+    (id) => {
+      expect(broken(Object.fromEntries([[id, { url }]]))).toEqual([
+        expect.stringMatching(/^upstreams\.[^:]*: is 1 to 32 of/),
+      ]);
+    },
+  );
+
+  it.each(["code", "Stored", "GATEWAY"])("may not have the reserved id %s", (id) => {
+    expect(broken({ [id]: { url } })).toEqual([`upstreams.${id}: is a reserved id`]);
+  });
+
+  it("may not have the id of another in other capital letters, one from a base document included", () => {
+    const merged = mergeDocuments([{ upstreams: { GitHub: { url } } }, { upstreams: { github: { url } } }]);
+    expect(broken(merged.upstreams ?? {})).toEqual([
+      "upstreams.github: differs from GitHub in nothing but capital letters",
+    ]);
+  });
+
+  it.each([
+    ["nothing", "is a URL"],
+    ["http://mcp.example.com/", "begins with https:"],
+    ["ftp://mcp.example.com/", "begins with https:"],
+    ["https://ann:secret@mcp.example.com/", "holds no name and no password: use headers"],
+    ["https://mcp.example.com/#x", "has no fragment"],
+    ["http://localhost:8787/mcp", "begins with https:"],
+    ["https://localhost:8787/mcp", "leads to no public address"],
+    ["https://127.0.0.1/mcp", "leads to no public address"],
+    ["https://[::1]/mcp", "leads to no public address"],
+    ["https://169.254.169.254/mcp", "leads to no public address"],
+    ["https://2130706433/mcp", "leads to no public address"],
+    ["https://mcp.example.com:22/mcp", "has a port from 1024 on, or 443"],
+  ])("may not be at %s", (at, rule) => {
+    expect(broken({ up: { url: at } })).toEqual([`upstreams.up.url: ${rule}`]);
+  });
+
+  it("may be on the same machine during development", () => {
+    expect(broken({ up: { url: "http://localhost:8787/mcp" } }, { allow: "http://localhost" })).toEqual([]);
+    expect(broken({ up: { url: "http://mcp.example.com/mcp" } }, { allow: "http://localhost" })).toEqual([
+      "upstreams.up.url: begins with https:",
+    ]);
+  });
+
+  it.each([
+    ["Authorization", "Bearer {{secret:GITHUB_TOKEN}}", undefined],
+    ["x-two", "{{secret:A}}{{secret:B}}", undefined],
+    ["x-bad", "{{secret:}}", /is no \{\{secret:NAME\}\}/],
+    ["x-bad", "{{token}}", /is no \{\{secret:NAME\}\}/],
+    ["x-bad", "{{secret:A", /braces/],
+    ["x-bad", "line\nbreak", /visible ASCII/],
+    ["bad name", "x", /no name of a header/],
+    ["Mcp-Session-Id", "x", /writes itself/],
+    ["content-length", "1", /writes itself/],
+    ["Cookie", "a=b", /writes itself/],
+  ])("with the header %s: %s", (name, value, rule) => {
+    const found = broken({ up: { url, headers: { [name]: value } } });
+    expect(found).toEqual(rule === undefined ? [] : [expect.stringMatching(rule)]);
+  });
+
+  it("names each header once", () => {
+    expect(broken({ up: { url, headers: { "x-a": "1", "X-A": "2" } } })).toHaveLength(2);
+  });
+
+  it.each([0, 99, 300_001, 1.5, Number.NaN])("may not have the time limit %s", (timeoutMs) => {
+    expect(broken({ up: { url, timeoutMs } })).toHaveLength(1);
+  });
+});
+
+describe("upstreams of several documents", () => {
+  it("are merged by id, each as a whole", () => {
+    const base = { upstreams: { a: { url, timeoutMs: 1000 }, b: { url } } };
+    const own = { upstreams: { a: { url: "https://other.example.com/" } } };
+    expect(mergeDocuments([base, own]).upstreams).toEqual({ a: { url: "https://other.example.com/" }, b: { url } });
+  });
+});

@@ -1,0 +1,38 @@
+// Owns upstreams for tests inside workerd: what the Worker fetches from a host of a test's own is answered by a function
+// of that test, in this isolate. Refuses every other host.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { onTestFinished, vi } from "vitest";
+import type { createWorker } from "../../../src/tenantry.ts";
+
+export type Answering = (request: Request) => Response | Promise<Response>;
+
+const answering = new Map<string, Answering>();
+
+/** The URL of an upstream that this function answers, until the test ends. */
+export function upstreamAt(answer: Answering): string {
+  const host = `up-${crypto.randomUUID()}.example.com`;
+  answering.set(host, answer);
+  vi.stubGlobal("fetch", async (input: Request | string, init?: RequestInit) => {
+    const request = new Request(input, init);
+    const asked = new URL(request.url).host;
+    // Whoever asks where a name leads: to the public internet.
+    if (asked === "cloudflare-dns.com") return Response.json({ Answer: [{ type: 1, TTL: 60, data: "93.184.215.14" }] });
+    const found = answering.get(asked);
+    if (!found) throw Object.assign(new TypeError("fetch failed"), { code: "ECONNREFUSED" });
+    return found(request);
+  });
+  onTestFinished(() => {
+    answering.delete(host);
+  });
+  return `https://${host}/mcp/acme`;
+}
+
+/** Another Worker of this project as an upstream: the tenant `acme` of it. `heard` gets the bodies that it was sent. */
+export function workerAt(worker: Pick<ReturnType<typeof createWorker>, "fetch">, heard: string[] = []): string {
+  return upstreamAt(async (request) => {
+    heard.push(await request.clone().text());
+    return worker.fetch(request, env, createExecutionContext());
+  });
+}
