@@ -1,4 +1,4 @@
-// The Workers in docs/mounting.md and docs/features.md as a reader copies them: type-checked and built against the packed
+// The Workers in docs/mounting.md, docs/gateway.md and docs/features.md as a reader copies them: type-checked and built against the packed
 // package, started, and asked for what the page says of them.
 
 import { execFile } from "node:child_process";
@@ -9,6 +9,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { shellEnvironment } from "../support/application.ts";
 import { clientOf, ERAS } from "../support/mcp.ts";
+import { startPlainUpstream } from "../support/plain-upstream.ts";
 import { packedPackage } from "../support/packed-package.ts";
 import { compatibilityDate, readModules, startWorker } from "../support/worker-bundle.ts";
 
@@ -38,7 +39,7 @@ async function blocksOf(page: string): Promise<string[]> {
 }
 
 /** The Worker of a reader's project, whose only file this is. */
-async function started(source: string): Promise<string> {
+async function started(source: string, vars: Readonly<Record<string, string>> = {}): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
   onTestFinished(() => rm(project, { recursive: true, force: true }));
   // In place, because a link would lead its imports to where it was packed.
@@ -60,7 +61,10 @@ async function started(source: string): Promise<string> {
   const wrangler = join(MODULES, "wrangler/bin/wrangler.js");
   await inProject(wrangler, "deploy", "worker.ts", "--dry-run", "--name=documents", date, "--outdir=built");
   // Neither page has the admin API, so neither Worker exports the class of that binding.
-  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), { without: ["PLATFORM"] });
+  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), {
+    vars,
+    without: ["PLATFORM"],
+  });
   onTestFinished(() => worker.stop());
   return worker.origin;
 }
@@ -76,6 +80,23 @@ test("docs/mounting.md: tenantry under a path of an app, whose middleware sees t
   }
   const page = await fetch(origin);
   expect([await page.text(), page.headers.get("x-powered-by")]).toEqual(["My own page", "my app"]);
+});
+
+test("docs/gateway.md: a tool of another server under the name of its upstream", async () => {
+  const upstream = await startPlainUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
+  onTestFinished(() => upstream.close());
+  const [source = ""] = await blocksOf("gateway.md");
+  const origin = await started(source.replace("https://mcp.example.com/mcp", upstream.url), {
+    OUTBOUND_LOCAL: "http://127.0.0.1",
+  });
+  for (const { revision } of ERAS) {
+    const client = await clientOf(revision, `${origin}/mcp/acme`);
+    const names = async () =>
+      ((await client.request("tools/list")).result["tools"] as { name: string }[]).map(({ name }) => name);
+    await expect.poll(names, { timeout: 20_000 }).toEqual(["tracker__search"]);
+    const { result } = await client.request("tools/call", { name: "tracker__search", arguments: {} });
+    expect(result["content"]).toEqual([{ type: "text", text: "found" }]);
+  }
 });
 
 describe("docs/features.md", () => {

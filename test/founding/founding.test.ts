@@ -3,11 +3,13 @@
 // What is still to come is named in later.json, and must fail until it is there.
 
 import { existsSync, readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { fixtureOrigin } from "../support/fixture-origin.ts";
 import { sendRaw } from "../support/raw-http.ts";
 import { createExchange } from "./exchange.ts";
-import later from "./later.json" with { type: "json" };
+import { FEDERATED, startFederation, type Federation } from "./federation.ts";
+import awaitedEntries from "./later.json" with { type: "json" };
 import { problemsOf, titleOf, VECTORS, vectorOf, type Vector } from "./vectors.ts";
 
 const origin = fixtureOrigin();
@@ -16,10 +18,21 @@ const repository = new URL("../../", import.meta.url);
 /** Where a vector goes; one that names another place is no single message. */
 const TARGETS: Readonly<Record<string, string>> = {
   mcp: `${origin}/mcp/founding`,
-  gateway: `${origin}/gateway/founding`,
+  gateway: `${origin}/gateway/federated`,
   federated: `${origin}/mcp/federated`,
 };
+const later: readonly { readonly vector: string; readonly reason: string; readonly issue: string }[] = awaitedEntries;
 const CAPABILITIES = ["gateway", "tenants"];
+
+let federation: Federation;
+
+beforeAll(async () => {
+  federation = await startFederation(origin, fixtureAdmin(origin, FEDERATED));
+});
+
+afterAll(async () => {
+  await federation.stop();
+});
 
 const exchanges = new Map(Object.entries(TARGETS).map(([to, url]) => [to, createExchange(url)]));
 const replayed = VECTORS.filter((vector) => vector.assert && vector.to in TARGETS);

@@ -22,7 +22,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await writeBundle(ENTRY, "production", folder);
   const modules = await readModules(folder, `${ENTRY}.js`);
   await rm(folder, { recursive: true });
-  const vars = { ADMIN_TOKEN, TENANT_HOST };
+  // Upstreams of tests are servers on the loopback interface.
+  const vars = { ADMIN_TOKEN, TENANT_HOST, OUTBOUND_LOCAL: "http://127.0.0.1" };
   const workers = await Promise.all(
     Array.from({ length: project.config.maxWorkers }, () => startWorker(modules, { vars })),
   );

@@ -1,0 +1,77 @@
+// Messages that name their upstream beside themselves, at POST /gateway/{tenant}: what arrives at the upstream, and what a
+// view keeps from its callers.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { gatewayTenant, namesIn, startGatewayWorker, type GatewayTenant } from "../support/gateway-tenant.ts";
+import { post, type Json } from "../support/mcp.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+
+const origin = await startGatewayWorker();
+const admin = fixtureAdmin(origin, "wrapped");
+const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+
+describe("POST /gateway/{tenant}", () => {
+  let up: PlainUpstream;
+  let tenant: GatewayTenant;
+  const wrapped = (message: Json, path = tenant.id) => post(`${origin}/gateway/${path}`, message);
+  const listing = (server_id?: unknown): Json => ({ server_id, jsonrpc: "2.0", id: 5, method: "tools/list" });
+
+  beforeAll(async () => {
+    up = await startPlainUpstream({ shown: () => said("shown"), hidden: () => said("hidden") });
+    const profiles = { few: { tools: { deny: ["*hidden"] } }, none: { tools: { allow: ["note_*"] } } };
+    tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } }, { document: { profiles } });
+  });
+  afterAll(() => up.close());
+
+  test("passes method and params, and neither server_id nor names of ours", async () => {
+    const params = { name: "shown", arguments: { a: [1, { b: null }] } };
+    const { id, result } = await wrapped({ server_id: "up", jsonrpc: "2.0", id: "x", method: "tools/call", params });
+    expect(id).toBe("x");
+    expect(result).toEqual(said("shown"));
+    const { message, body } = up.heard.at(-1) ?? { message: {}, body: "" };
+    expect(message).toMatchObject({ method: "tools/call", params });
+    expect(body).not.toContain("server_id");
+  });
+
+  test("lists what the upstream lists, apart from what the view hides, and hidden names are unknown", async () => {
+    expect(namesIn((await wrapped(listing("up"))).result)).toEqual(["shown", "hidden"]);
+    expect(namesIn((await wrapped(listing("up"), `${tenant.id}/few`)).result)).toEqual(["shown"]);
+    const call = { server_id: "up", jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "hidden" } };
+    expect((await wrapped(call)).result).toEqual(said("hidden"));
+    const from = up.heard.length;
+    expect((await wrapped(call, `${tenant.id}/few`)).error).toMatchObject({ code: -32602 });
+    expect(up.heard).toHaveLength(from);
+  });
+
+  test("knows no server of which the view shows nothing", async () => {
+    const unknown = { code: -32001, message: "Server 'up' not found" };
+    expect((await wrapped(listing("up"), `${tenant.id}/none`)).error).toEqual(unknown);
+    expect((await wrapped(listing("nobody"))).error).toEqual({ code: -32001, message: "Server 'nobody' not found" });
+    expect((await wrapped(listing("code"))).error?.code).toBe(-32001);
+  });
+
+  test.each([undefined, 5, null])("asks for a server_id where it is %s", async (server) => {
+    const { error, id } = await wrapped(listing(server));
+    expect(error).toMatchObject({ code: -32602, data: { path: "server_id" } });
+    expect(id).toBe(5);
+  });
+
+  test("refuses methods of which no view can say what they show", async () => {
+    const message = { server_id: "up", jsonrpc: "2.0", id: 1, method: "tasks/list" };
+    expect((await wrapped(message)).error?.code).toBe(-32601);
+  });
+
+  test("lets nobody in without a key where the tenant wants one", async () => {
+    const upstreams = { up: { url: up.url } };
+    const id = await admin.tenant({ mode: "key", upstreams });
+    expect((await wrapped(listing("up"), id)).status).toBe(401);
+  });
+
+  test("takes no other method of HTTP", async () => {
+    const response = await fetch(`${origin}/gateway/${tenant.id}`, { headers: { accept: "text/event-stream" } });
+    expect(response.status).toBe(405);
+    expect(response.headers.get("allow")).toBe("POST, OPTIONS");
+    await response.body?.cancel();
+  });
+});

@@ -1,0 +1,84 @@
+// Owns the tenant `federated` that the founding documents' messages meet: its upstreams are servers of this process, as
+// the documents describe them. Refuses to be there longer than the file that asks for it.
+
+import { createServer } from "node:net";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { vi } from "vitest";
+import type { FixtureAdmin } from "../support/fixture-admin.ts";
+import { client2025, type Json } from "../support/mcp.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+
+export const FEDERATED = "federated";
+
+export interface Federation {
+  readonly upstreams: Readonly<Record<string, PlainUpstream>>;
+  stop(): Promise<void>;
+}
+
+const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+
+function createIssue({ arguments: given }: Json): Json {
+  const { make } = (given ?? {}) as Json;
+  if (make === "error") return { error: { code: -32001, message: "Tool error", data: { uri: "file:///x" } } };
+  if (typeof make === "number") return { error: { code: make, message: "As asked" } };
+  return said("created");
+}
+
+const LOOSE: Json = {
+  content: [
+    { type: "text", text: "Plain text content" },
+    { type: "image", data: "base64...", mimeType: "image/png" },
+    { type: "resource", uri: "file:///path/to/file" },
+  ],
+};
+
+export async function startFederation(origin: string, admin: FixtureAdmin): Promise<Federation> {
+  const upstreams = {
+    postgres: await startPlainUpstream({ query: () => ({ ...said("1"), extra: { kept: true } }) }),
+    github: await startPlainUpstream({ create_issue: createIssue, loose: () => LOOSE }),
+    serverA: await startPlainUpstream({ tool_1: () => said("1"), tool_2: () => said("2") }),
+    serverB: await startPlainUpstream({ tool_3: () => said("3") }),
+    slow: await startPlainUpstream({ wait: () => "silence" }),
+  };
+  const listed = Object.fromEntries(Object.entries(upstreams).map(([id, { url }]) => [id, { url }]));
+  const document = {
+    mode: "open",
+    maxStalenessMs: 50,
+    // None of this Worker's own tools, of which there are more than a page.
+    tools: { "*": { enabled: false }, "*__*": { enabled: true } },
+    upstreams: {
+      ...listed,
+      slow: { url: upstreams.slow.url, timeoutMs: 500 },
+      dead: { url: `http://127.0.0.1:${await closedPort()}/mcp` },
+    },
+  };
+  await admin.ask("POST", "/tenants", { id: FEDERATED, document });
+  const client = await client2025(`${origin}/mcp/${FEDERATED}`);
+  await vi.waitFor(
+    async () => {
+      const { result } = await client.request("tools/list");
+      const read = new Set((result["tools"] as { name: string }[]).map(({ name }) => name.split("__")[0]));
+      const missing = Object.keys(upstreams).filter((id) => !read.has(id));
+      if (missing.length > 0) throw new Error(`not read yet: ${missing.join()}`);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+  return {
+    upstreams,
+    stop: async () => {
+      for (const upstream of Object.values(upstreams)) upstream.close();
+      await admin.ask("DELETE", `/tenants/${FEDERATED}`);
+    },
+  };
+}
+
+async function closedPort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,72 @@
+// Owns a Worker that has nothing but upstreams, and tenants of it whose upstreams a test names: made, read, and asked.
+// Refuses assertions.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, vi } from "vitest";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { readModules, startWorker, writeBundle } from "./worker-bundle.ts";
+import type { FixtureAdmin } from "./fixture-admin.ts";
+import { clientOf, type Client, type Json } from "./mcp.ts";
+
+/** 32 bytes that seal the secrets of its tenants. */
+const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+
+/** As deployed, but with servers of this machine for upstreams. Stops after the tests of the file. */
+export async function startGatewayWorker(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-gateway-"));
+  await writeBundle("gateway-worker", "production", folder);
+  const modules = await readModules(folder, "gateway-worker.js");
+  await rm(folder, { recursive: true });
+  const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
+  const worker = await startWorker(modules, { vars });
+  afterAll(() => worker.stop());
+  return worker.origin;
+}
+
+export interface GatewayTenant {
+  readonly id: string;
+  /** Of its endpoint. */
+  readonly url: string;
+  client(revision?: string, capabilities?: Json): Promise<Client>;
+}
+
+/** Resolves when everything was read that is not named in `without`. */
+export async function gatewayTenant(
+  origin: string,
+  admin: FixtureAdmin,
+  upstreams: Readonly<Record<string, Json>>,
+  { document = {}, without = [] }: { readonly document?: Json; readonly without?: readonly string[] } = {},
+): Promise<GatewayTenant> {
+  const id = await admin.tenant({ upstreams, ...document });
+  const url = `${origin}/mcp/${id}`;
+  const client = await clientOf("2025-11-25", url);
+  await vi.waitFor(
+    async () => {
+      const missing = missingOf((await client.request("tools/list")).result);
+      const unread = missing.filter(({ source, why }) => !without.includes(source) && /not been read/.test(why));
+      if (unread.length > 0) throw new Error(`not read yet: ${JSON.stringify(unread)}`);
+    },
+    { timeout: 20_000, interval: 50 },
+  );
+  return {
+    id,
+    url,
+    client: async (revision = "2025-11-25", capabilities = {}) => clientOf(revision, url, capabilities),
+  };
+}
+
+export interface MissingSource {
+  readonly source: string;
+  readonly why: string;
+}
+
+/** What a list says of itself that it lacks. */
+export function missingOf({ _meta }: Json): readonly MissingSource[] {
+  return ((_meta as Json | undefined)?.["tenantry/missing"] ?? []) as readonly MissingSource[];
+}
+
+export function namesIn({ tools }: Json): string[] {
+  return (tools as { name: string }[]).map(({ name }) => name);
+}

@@ -1,0 +1,66 @@
+// Owns an MCP server of a few lines that speaks both eras and keeps no sessions: tools by name, as a test writes them.
+// Real HTTP on the loopback interface. Refuses to be clever: a tool that is silent leaves its request open.
+
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import type { Json } from "./mcp.ts";
+
+export interface Heard {
+  readonly headers: IncomingHttpHeaders;
+  readonly message: Json;
+  /** The body as it came. */
+  readonly body: string;
+}
+
+/** The result, or an error as `{ error }`; "silence" is no answer at all. */
+export type PlainTool = (params: Json) => Json | "silence";
+
+export interface PlainUpstream {
+  readonly url: string;
+  readonly heard: readonly Heard[];
+  close(): void;
+}
+
+const ABOUT = { capabilities: { tools: {} }, instructions: "Plain." };
+const SERVER = { name: "plain", version: "1" };
+
+export async function startPlainUpstream(tools: Readonly<Record<string, PlainTool>>): Promise<PlainUpstream> {
+  const heard: Heard[] = [];
+  const listed = Object.keys(tools).map((name) => ({ name, inputSchema: { type: "object" } }));
+  const answers: Readonly<Record<string, (params: Json) => Json | "silence">> = {
+    "server/discover": () => ({ supportedVersions: ["2026-07-28"], ...ABOUT, ttlMs: 60_000, cacheScope: "public" }),
+    initialize: () => ({ protocolVersion: "2025-11-25", serverInfo: SERVER, ...ABOUT }),
+    "tools/list": () => ({ tools: listed, ttlMs: 60_000, cacheScope: "public" }),
+    "tools/call": (params) =>
+      tools[String(params["name"])]?.(params) ?? { error: { code: -32602, message: "Unknown" } },
+    ping: () => ({}),
+  };
+  const server: Server = createServer((request, response) => {
+    void (async () => {
+      const body = await text(request);
+      const message = (body === "" ? {} : JSON.parse(body)) as Json;
+      heard.push({ headers: request.headers, message, body });
+      if (message["id"] === undefined) return void response.writeHead(request.method === "POST" ? 202 : 405).end();
+      const said = answers[String(message["method"])]?.((message["params"] ?? {}) as Json);
+      if (said === "silence") return;
+      const found = said ?? { error: { code: -32601, message: "Method not found" } };
+      const is2026 = request.headers["mcp-protocol-version"] === "2026-07-28";
+      const stamp = is2026 ? { resultType: "complete", _meta: { "io.modelcontextprotocol/serverInfo": SERVER } } : {};
+      const answered = "error" in found ? found : { result: { ...stamp, ...found } };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: message["id"], ...answered }));
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
+    heard,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
