@@ -8,6 +8,7 @@ export const NOTE_PREFIX = "note://";
 /** The longest slug that leaves room for "-" and eight random characters inside the 64 of an id. */
 const MAX_SLUG = 48;
 const MAX_EXCERPT = 160;
+const MAX_TAG_TEXT = 200;
 
 const NOTE_ID = /^[a-z0-9-]{1,64}$/;
 
@@ -73,8 +74,9 @@ export function normalizeTags(tags: readonly string[]): string[] {
   return [...new Set(tags.map(normalizeTag))].filter((tag) => tag !== "");
 }
 
+/** Longer texts than any tag are cut first: somebody may ask for megabytes. */
 export function normalizeTag(tag: string): string {
-  return tag.trim().toLowerCase().replace(/\s+/g, "-");
+  return tag.slice(0, MAX_TAG_TEXT).trim().toLowerCase().replace(/\s+/g, "-");
 }
 
 export function summarizeNote(note: StoredNote): NoteSummary {

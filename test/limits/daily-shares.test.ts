@@ -55,21 +55,22 @@ describe("a daily limit that need not be exact", () => {
   test("is not used up because calls were served while more was asked for", async () => {
     const { authority, answer } = authorityWith(100);
     const shares = new DailyShares();
-    const take = () => shares.take(callerOf(false), NOW, () => authority);
+    const take = async () => shares.take(callerOf(false), NOW, () => authority);
     // The first asks for a little; the others are served before the answer comes, and are more than the answer has.
-    for (let call = 0; call < 40; call += 1) expect(take()).toBeUndefined();
+    for (let call = 0; call < 40; call += 1) expect(await take()).toBeUndefined();
     await answer();
-    for (let call = 0; call < 30; call += 1) expect(take(), `call ${call} of 30 after the answer`).toBeUndefined();
+    for (let call = 0; call < 30; call += 1)
+      expect(await take(), `call ${call} of 30 after the answer`).toBeUndefined();
   });
 
   test("ends when the authority has fewer than were served", async () => {
     const { authority, answer } = authorityWith(10);
     const shares = new DailyShares();
-    const take = () => shares.take(callerOf(false), NOW, () => authority);
-    for (let call = 0; call < 40; call += 1) take();
+    const take = async () => shares.take(callerOf(false), NOW, () => authority);
+    for (let call = 0; call < 40; call += 1) await take();
     await answer();
-    take();
+    await take();
     await answer();
-    expect(take()).toMatchObject({ name: "dailyToolCalls", most: 100 });
+    expect(await take()).toMatchObject({ name: "dailyToolCalls", most: 100 });
   });
 });

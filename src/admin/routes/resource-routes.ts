@@ -239,7 +239,12 @@ function answerOf(row: Written, done: StoreResult, limits: Limits): RouteAnswer 
       throw changedMeanwhile(done.etag);
     case "full":
       throw new ProblemError("conflict", {
-        errors: [{ field: `limits.${done.of ?? "resources"}`, rule: fullText(done, limits) }],
+        errors: [
+          {
+            field: done.of === "storedBytes" ? "limits.storedBytes" : "limits.resources",
+            rule: fullText(done, limits),
+          },
+        ],
       });
     default:
       throw invalidFields(["body", "could not be stored"]);

@@ -185,7 +185,7 @@ export function fullText(
   { of }: { readonly of?: "storedBytes" | "object" },
   { resources, storedBytes }: Limits,
 ): string {
-  if (of === "object") return "the tenant's storage is full";
+  if (of === "object") return "the storage is full";
   return of === "storedBytes"
     ? `the tenant has no room for it in its ${storedBytes} bytes`
     : `the tenant has its ${resources} resources`;
