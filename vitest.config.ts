@@ -1,11 +1,12 @@
 // Three runtimes: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker. Every file runs
 // beside another: what must not be disturbed has a Worker to itself, or starts its own.
-// `--mode long` is a tier of its own: what `npm test` does little of, in full.
+// `--mode long` and `--mode soak` are tiers of their own: what `npm test` does little of, more of it, and all of it.
 
 import { randomInt } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import type { Tier } from "./test/support/tier.ts";
 
 /** In these folders a file says by its imports what it needs: a Worker that runs, Workers of its own, or none. */
 const MIXED = globSync("test/{http,founding,regression}/**/*.test.ts");
@@ -24,7 +25,7 @@ const SLOW_PROGRAMS = ["test/clients/cli/stdio/**/*.test.ts", "test/clients/cli/
 /** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
 const BUNDLED = ["zod", "zod/mini", "zod/locales", "zod/v4/core", "hono", "hono/tiny", "@cfworker/json-schema"];
 
-const provide = { seed: drawnSeed(), long: false };
+const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
 /** Processes have to start. */
@@ -111,14 +112,15 @@ const USUAL: TestProjectInlineConfiguration[] = [
   },
 ];
 
-const LONG: TestProjectInlineConfiguration[] = [
+/** What `npm test` does little of. */
+const more = (tier: Tier): TestProjectInlineConfiguration[] => [
   {
     test: {
-      name: "long",
+      name: tier,
       include: [...MIXED, ...E2E].filter(isSized),
       globalSetup: [FIXTURE, RUN_FOLDER],
-      provide: { ...provide, long: true },
-      testTimeout: 600_000,
+      provide: { ...provide, tier },
+      testTimeout: 3_600_000,
       hookTimeout: 120_000,
     },
   },
@@ -129,6 +131,6 @@ export default defineConfig(({ mode }) => ({
     // As many as the smallest machine has cores.
     maxWorkers: 2,
     ...reporting(process.env["TEST_REPORTS"]),
-    projects: mode === "long" ? LONG : USUAL,
+    projects: mode === "long" || mode === "soak" ? more(mode) : USUAL,
   },
 }));

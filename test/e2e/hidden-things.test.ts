@@ -22,7 +22,7 @@ import { write } from "../support/raw-http.ts";
 import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 
-const PAIRS = sized({ usual: 300, long: 10_000 });
+const PAIRS = sized({ usual: 300, long: 1500, soak: 10_000 });
 
 let worlds: readonly [HiddenWorld, HiddenWorld];
 beforeAll(async () => {

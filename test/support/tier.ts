@@ -1,15 +1,25 @@
-// Owns how much a test does that is long by nature: little of it in `npm test`, all of it in the long tier, which runs the
-// files that import this one. Refuses differences of kind: a test claims the same in both.
+// Owns how much a test does that is long by nature: little of it in `npm test`, more in the long tier, all of it in a soak;
+// these two run the files that import this one. Refuses differences of kind: a test claims the same in all three.
 
 import { inject } from "vitest";
 
+export type Tier = "usual" | "long" | "soak";
+
 declare module "vitest" {
   export interface ProvidedContext {
-    long: boolean;
+    tier: Tier;
   }
 }
 
-/** `usual`: in `npm test`; `long`: in `npm run test:full` and in CI. */
-export function sized<T>({ usual, long }: { readonly usual: T; readonly long: T }): T {
-  return inject("long") ? long : usual;
+interface Sizes<T> {
+  /** In `npm test`. */
+  readonly usual: T;
+  /** In `npm run test:full` and in CI. */
+  readonly long: T;
+  /** In `npm run soak`; as `long` when absent. */
+  readonly soak?: T;
+}
+
+export function sized<T>({ usual, long, soak = long }: Sizes<T>): T {
+  return { usual, long, soak }[inject("tier")];
 }
