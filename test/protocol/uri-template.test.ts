@@ -236,7 +236,10 @@ describe("expanding and then matching", () => {
         const uri = spell(given);
         const found = match(template, uri);
         expect(found, `${template} against ${uri}`).toBeDefined();
-        expect(spell(found ?? {})).toBe(uri);
+        // What a variable of reserved characters takes of its neighbour's is the same text, spelled without encoding.
+        const takes = named.some(({ expression: { sign } }) => sign === "+" || sign === "#");
+        const spelled = (text: string) => (takes ? decodeURIComponent(text) : text);
+        expect(spelled(spell(found ?? {}))).toBe(spelled(uri));
       }),
       { ...SEED, numRuns: 2000 },
     );
