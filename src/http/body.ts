@@ -37,15 +37,20 @@ export function parseAccept(accept: string | null): Accepted {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-const FAULTS: Readonly<Record<Exclude<BodyState, "whole">, Failure>> = {
-  more: failure("tooLarge"),
+const FAULTS: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failure>> = {
   tooSlow: failure("tooSlow"),
   noRoom: { ...failure("unavailable", "Service unavailable: too much is held for others"), retryAfter: ROOM_AFTER_S },
 };
 
+/** Whoever sends too much wants to know how much may be sent. */
+export function bodyTooLarge(most: number): Failure {
+  return failure("tooLarge", `Request body too large: at most ${most} bytes`);
+}
+
 /** A body that is no UTF-8 is no JSON: replacing what cannot be read would store something else than was sent. */
 export async function textOf(body: RequestBody, most: number): Promise<string | Failure> {
   const state = await body.read(most);
+  if (state === "more") return bodyTooLarge(most);
   if (state !== "whole") return FAULTS[state];
   try {
     return utf8.decode(body.bytes);

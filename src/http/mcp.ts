@@ -13,7 +13,7 @@ import { SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { isStale } from "../tenants/isolate/outage.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { answer } from "./answer.ts";
-import { isJsonType, parseAccept, parseJson, textOf, type Accepted, type ParsedBody } from "./body.ts";
+import { bodyTooLarge, isJsonType, parseAccept, parseJson, textOf, type Accepted, type ParsedBody } from "./body.ts";
 import { enter, hold } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { answer2025 } from "./era-2025/answers.ts";
@@ -33,7 +33,7 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
   const { request } = visit;
   // 1. What the headers alone refuse. The body of a request that is refused is not read.
   const body = new RequestBody(request, MESSAGE_PACE);
-  const accepted = acceptable(request.headers, (body.declared ?? 0) > maxBytes);
+  const accepted = acceptable(request.headers, body.declared ?? 0, maxBytes);
   if (isFailure(accepted)) {
     body.drop();
     return respondFailure(eraOf(request), undefined, accepted);
@@ -144,8 +144,8 @@ function markStale(response: Response): void {
   response.headers.set("warning", '110 - "Response is stale"');
 }
 
-function acceptable(headers: Headers, isTooLarge: boolean): Accepted | Failure {
-  if (isTooLarge) return failure("tooLarge");
+function acceptable(headers: Headers, declared: number, most: number): Accepted | Failure {
+  if (declared > most) return bodyTooLarge(most);
   if (!isJsonType(headers.get("content-type"))) return failure("unsupportedMediaType");
   const accepted = parseAccept(headers.get("accept"));
   return accepted.json || accepted.stream ? accepted : failure("notAcceptable");

@@ -64,7 +64,10 @@ const write = async (tenant: string, uri: string, text = "x") => {
 const put = (tenant: string, uri: string, body = "x") =>
   ask("PUT", `/tenants/${tenant}/resources/content?uri=${uri}`, { body, headers: { "content-type": "text/plain" } });
 
-const TOO_LARGE = { status: 413, body: { error: { code: -32600, message: "Request body too large" } } };
+const TOO_LARGE = {
+  status: 413,
+  body: { error: { code: -32600, message: "Request body too large: at most 2048 bytes" } },
+};
 
 describe.each([
   ["no lease is held", false],
@@ -87,7 +90,7 @@ describe.each([
     expect(await send(id, pingOf(2049), sending)).toMatchObject(TOO_LARGE);
     const { status, body } = await send(id, pingOf(2048), sending);
     // A ping is no method of era 2026, which says so in words of its own.
-    expect([status === 413, body.error?.message === "Request body too large"]).toEqual([false, false]);
+    expect([status === 413, body.error?.message === TOO_LARGE.body.error.message]).toEqual([false, false]);
     if (era === "2025") expect(status).toBe(200);
   });
 
