@@ -64,7 +64,10 @@ async function edit(desk: Desk, id: string, change: (limits: Limits) => Limits) 
   return applied(desk, id, {
     action: "limits",
     edit: (own) => {
-      const next = { ...own, limits: change(own.limits ?? {}) };
+      const { limits: before = {}, ...others } = own;
+      const limits = change(before);
+      // A document that says nothing of limits any more is as it was before it did.
+      const next = Object.keys(limits).length === 0 ? others : { ...own, limits };
       const errors = judge(own, next);
       if (errors.length > 0) throw new ProblemError("forbidden", { errors });
       return next;

@@ -47,6 +47,8 @@ describe("the limits of a tenant", () => {
     expect((await ask("DELETE", `/tenants/${id}/limits/toolCalls`)).status).toBe(200);
     expect(await limitOf(id, "toolCalls")).toMatchObject({ value: LIMITS.toolCalls.initial, setBy: "default" });
     expect(await limitOf(id, "keys")).toMatchObject({ value: 7 });
+    await ask("DELETE", `/tenants/${id}/limits/keys`);
+    expect((await ask("GET", `/tenants/${id}/document`)).body).not.toHaveProperty("limits");
   });
 
   it("come from a base where the document says nothing, and are not set where a base binds them", async () => {
