@@ -59,6 +59,6 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
     : context.api.json<Infer<typeof Applied>>({ method: "PUT", path, json: { value: Number(value) } }));
   context.show(done, () => {
     const what = done.changed ? `${name} of ${tenant} is ${value}` : `${name} of ${tenant} was ${value} already`;
-    return [what, ...inForce(done.effectiveAt)].join("\n");
+    return [what, ...inForce(done.effectiveAt, { waits: false })].join("\n");
   });
 }

@@ -92,7 +92,10 @@ async function putPrompt(
   const json = await readDocument(file, context.terminal);
   const done = await context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json });
   context.show(done ?? {}, () => {
-    return [`${name}: ${done?.changed === false ? "unchanged" : "written"}`, ...inForce(done?.effectiveAt)].join("\n");
+    return [
+      `${name}: ${done?.changed === false ? "unchanged" : "written"}`,
+      ...inForce(done?.effectiveAt, { waits: false }),
+    ].join("\n");
   });
 }
 

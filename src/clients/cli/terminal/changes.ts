@@ -54,10 +54,13 @@ export function appliedLines(name: string, applied: ApplyOutcome): ShownLine[] {
   return [head, ...changeLines(changes), ...inForce(applied.effectiveAt), ...staleEnd(applied)];
 }
 
-/** The server answers most changes before they are in force everywhere, so it is worth saying when they are. */
-export function inForce(effectiveAt: string | null | undefined): string[] {
+/**
+ * The server answers most changes before they are in force everywhere, so it is worth saying when they are. `waits`: the
+ * command has `--wait`.
+ */
+export function inForce(effectiveAt: string | null | undefined, { waits = true } = {}): string[] {
   if (effectiveAt === null || effectiveAt === undefined || Date.parse(effectiveAt) <= Date.now()) return [];
-  return [`In force everywhere from ${time(effectiveAt)}; --wait waits for it.`];
+  return [`In force everywhere from ${time(effectiveAt)}${waits ? "; --wait waits for it" : ""}.`];
 }
 
 /** What a brake does not reach yet: a tenant may have chosen to be served longer in an outage. */

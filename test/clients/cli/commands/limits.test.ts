@@ -23,6 +23,16 @@ test("one is set, and taken away again", async () => {
   expect(admin.requests.at(-1)).toBe("DELETE /admin/v1/tenants/acme/limits/toolCalls");
 });
 
+test("when it is in force is said, and no option that this command does not have", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const json = { revision: 2, changed: true, dryRun: false, effectiveAt: "2999-01-01T00:00:00Z", changes: [] };
+  admin.intercept = () => ({ json });
+  const { stdout } = await cli.run(["limits", "acme", "toolCalls=5000"]);
+  expect(stdout).toContain("In force everywhere from 2999-01-01T00:00:00Z.");
+  expect(stdout).not.toContain("--wait");
+});
+
 test.each(["toolCalls", "toolCalls=", "toolCalls=-1", "toolCalls=1.5", "toolCalls=many", "a b=5"])(
   "%s is refused before anything is sent",
   async (change) => {
