@@ -103,5 +103,6 @@ export function missingBinding(env: Bindings, features: readonly Feature[]): str
   const needed = [...BINDINGS, ...features.flatMap(({ bindings = [] }) => bindings)];
   const missing = needed.filter((name) => env[name] === undefined);
   if (missing.length === 0) return undefined;
-  return `wrangler.toml binds no ${missing.join(", ")}: the Worker needs ${missing.length === 1 ? "it" : "them"}`;
+  const needs = `the Worker needs ${missing.length === 1 ? "it" : "them"}`;
+  return `wrangler.toml binds no ${missing.join(", ")}: ${needs}, as in examples/own-tools/wrangler.toml`;
 }
