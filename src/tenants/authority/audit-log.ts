@@ -84,7 +84,9 @@ export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "e
   const last = gone.at(-1);
   if (last) mark(sql, { gone, marker, last, at: new Date(now()).toISOString() });
   const next = rows[gone.length];
-  return next && (gone.length === GOES_AT_ONCE ? now() : Date.parse(next.at) + keptMs);
+  // Whoever writes the entry that follows the newest is told when that one goes. An alarm for it would ring for ever.
+  if (!next || next.sequence === newest) return undefined;
+  return gone.length === GOES_AT_ONCE ? now() : Date.parse(next.at) + keptMs;
 }
 
 interface Gone {

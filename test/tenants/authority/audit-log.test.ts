@@ -157,4 +157,17 @@ describe("what is kept", () => {
       expect(keptBytes(sql)).toBe(bytesOf(sql));
     });
   });
+
+  it("has no alarm for the newest entry, which stays however old it is", async () => {
+    await onBench(policyTables, ({ sql }) => {
+      writeAt(sql, [NOW]);
+      expect(pruneAudit(hostAt(sql, NOW))).toBeUndefined();
+      expect(pruneAudit(hostAt(sql, daysAfter(AUDIT_DAYS + 1)))).toBeUndefined();
+      writeAt(sql, [NOW + 1, NOW + 2]);
+      expect(pruneAudit(hostAt(sql, NOW + 2))).toBe(daysAfter(AUDIT_DAYS));
+      // All but the newest are gone: nothing is left to be done, however often it rings.
+      expect(pruneAudit(hostAt(sql, daysAfter(AUDIT_DAYS + 1)))).toBeUndefined();
+      expect(auditPage(sql, null, 10).map(({ action }) => action)).toEqual(["do", "audit.prune"]);
+    });
+  });
 });
