@@ -31,6 +31,7 @@ export interface OutboundDoorOptions extends Destinations {
   readonly signal: () => AbortSignal;
   readonly fetch?: (request: Request) => Promise<Response>;
   readonly answerWithinMs?: number;
+  readonly now?: () => number;
 }
 
 const MOST_BYTES = 8 * 1024 * 1024;
@@ -40,8 +41,11 @@ const MOST_OF_CALL = 32;
 const MOST_OF_TENANT = 128;
 const CREDENTIAL = /auth|cookie|key|secret|session|token/i;
 
-/** Requests under way, answers that are being read among them. */
-const openOf = new Map<string, number>();
+/** The platform may drop a call without a word: what it had open counts no longer after this. */
+const FORGOTTEN_AFTER_MS = 180_000;
+
+/** Requests under way, answers that are being read among them, by tenant: each with when it began, the oldest first. */
+const openOf = new Map<string, Map<object, number>>();
 
 /** What the next request is made of. */
 interface Hop {
@@ -84,22 +88,33 @@ export class OutboundDoor {
   /** What was not read to its end counts no longer: the call is over. */
   close(): void {
     this.#isClosed = true;
-    count(this.#options.tenant, -this.#open.size);
-    this.#open.clear();
+    for (const one of this.#open) this.#leave(one);
   }
 
   #enter(): () => void {
-    const { tenant } = this.#options;
+    const { tenant, now = Date.now } = this.#options;
     if (this.#isClosed) throw new OutboundError("over");
-    if (this.#open.size >= MOST_OF_CALL || (openOf.get(tenant) ?? 0) >= MOST_OF_TENANT) {
-      throw new OutboundError("connections");
+    const open = openOf.get(tenant) ?? new Map<object, number>();
+    const began = now();
+    for (const [one, since] of open) {
+      if (open.size < MOST_OF_TENANT || began - since < FORGOTTEN_AFTER_MS) break;
+      open.delete(one);
     }
+    if (this.#open.size >= MOST_OF_CALL || open.size >= MOST_OF_TENANT) throw new OutboundError("connections");
     const one = {};
     this.#open.add(one);
-    count(tenant, 1);
+    openOf.set(tenant, open.set(one, began));
     return () => {
-      if (this.#open.delete(one)) count(tenant, -1);
+      this.#leave(one);
     };
+  }
+
+  #leave(one: object): void {
+    const { tenant } = this.#options;
+    this.#open.delete(one);
+    const open = openOf.get(tenant);
+    open?.delete(one);
+    if (open?.size === 0) openOf.delete(tenant);
   }
 
   /** https://fetch.spec.whatwg.org/#http-redirect-fetch */
@@ -122,12 +137,6 @@ export class OutboundDoor {
       hop = nextHop(hop, { status: response.status, location, sensitive: init.sensitiveHeaders ?? [] });
     }
   }
-}
-
-function count(tenant: string, by: number): void {
-  const open = (openOf.get(tenant) ?? 0) + by;
-  if (open > 0) openOf.set(tenant, open);
-  else openOf.delete(tenant);
 }
 
 function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {

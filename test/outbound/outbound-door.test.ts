@@ -322,4 +322,14 @@ describe("requests under way", () => {
     for (const each of doors.slice(0, 4)) await many(each, 32);
     expect(await ruleOf(doors[4].fetch("https://a.example.com/"))).toBe("connections");
   });
+
+  it("of calls that were dropped without a word count for three minutes", async () => {
+    const begun = Date.now();
+    const at = (now: number) => doorTo(answers, { tenant: "dropped", now: () => now }).door;
+    for (let calls = 0; calls < 4; calls += 1) await many(at(begun), 32);
+    expect(await ruleOf(at(begun + 179_999).fetch("https://a.example.com/"))).toBe("connections");
+    // Those that began since count.
+    for (let calls = 0; calls < 4; calls += 1) await many(at(begun + 180_000), 32);
+    expect(await ruleOf(at(begun + 180_000).fetch("https://a.example.com/"))).toBe("connections");
+  });
 });
