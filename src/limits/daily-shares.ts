@@ -53,7 +53,7 @@ export class DailyShares {
     }
     const empty = missing.find(({ share }) => now < share.emptyUntil);
     if (empty) {
-      untake(held, missing);
+      untake(takenOf(held, missing));
       return metDaily(empty, now);
     }
     return takeAfterAsking(held, missing, authority());
@@ -80,12 +80,20 @@ function takeEach(held: readonly Held[], now: number, owing: boolean): Held[] {
   return held.filter(({ share }) => !share.take(now, owing));
 }
 
-/** Puts back what was taken of one limit for a call that another one refuses. */
-function untake(held: readonly Held[], missing: readonly Held[]): void {
-  for (const one of held) {
-    if (missing.includes(one)) continue;
-    if (one.share.owed > 0) one.share.owed -= 1;
-    else one.share.left += 1;
+interface Taken {
+  readonly share: Share;
+  readonly day: string;
+}
+
+function takenOf(held: readonly Held[], missing: readonly Held[]): Taken[] {
+  return held.filter((one) => !missing.includes(one)).map(({ share }) => ({ share, day: share.day }));
+}
+
+/** Puts back what was taken of one limit for a call that another one refuses; of a day that is over, nothing. */
+function untake(taken: readonly Taken[]): void {
+  for (const { share, day } of taken) {
+    if (share.owed > 0) share.owed -= 1;
+    else if (share.day === day) share.left += 1;
   }
 }
 
@@ -95,16 +103,19 @@ async function takeAfterAsking(
   wanting: readonly Held[],
   authority: DailyAuthority,
 ): Promise<LimitMet | undefined> {
+  const taken = takenOf(held, wanting);
   let missing = wanting;
   for (;;) {
     await ask(missing, authority);
     const now = authority.now();
-    missing = takeEach(missing, now, false);
+    const left = takeEach(missing, now, false);
+    taken.push(...takenOf(missing, left));
+    missing = left;
     const [first] = missing;
     if (!first) return undefined;
     const empty = missing.find(({ share }) => now < share.emptyUntil);
     if (!empty) continue;
-    untake(held, missing);
+    untake(taken);
     return metDaily(empty, now);
   }
 }

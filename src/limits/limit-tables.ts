@@ -52,6 +52,8 @@ export interface LimitMethods {
 /** Whoever comes after so many callers of one day shares one row with the others. */
 const MOST_CALLERS = 20_000;
 const OTHERS = "others";
+/** By how much an object's clock may go back when the object moves. */
+const SKEW_MS = 60_000;
 /** Of a time in ISO 8601, as far as its hour. */
 const HOUR = 13;
 const SHOWN_CALLERS = 100;
@@ -70,17 +72,20 @@ function methodsOf(host: TenantHost): LimitMethods {
   const { sql } = host;
   const used = (who: string) =>
     sql.exec<{ day: string; used: number }>("SELECT day, used FROM daily_calls WHERE who = ?", who).toArray()[0];
-  const give = ({ who: asked, most, count }: Want, day: string): number => {
+  const give = ({ who: asked, most, count }: Want, now: number): number => {
+    const day = dayOf(now);
     const who = asked === "" || used(asked) || !isCrowded(host, day) ? asked : OTHERS;
     const known = used(who);
-    const before = known?.day === day ? known.used : 0;
+    // A clock that was set back a little over midnight does not give the day that is over anew.
+    const counted = known && known.day > day && known.day <= dayOf(now + SKEW_MS) ? known.day : day;
+    const before = known?.day === counted ? known.used : 0;
     const given = shareOf(most - before, count);
     if (given > 0) {
       sql.exec(
         `INSERT INTO daily_calls (who, day, used) VALUES (?, ?, ?)
            ON CONFLICT (who) DO UPDATE SET day = excluded.day, used = excluded.used`,
         who,
-        day,
+        counted,
         before + given,
       );
     }
@@ -89,8 +94,8 @@ function methodsOf(host: TenantHost): LimitMethods {
   return {
     share: (wants) =>
       host.transaction(() => {
-        const day = dayOf(host.now());
-        return { day, counts: wants.map((want) => give(want, day)) };
+        const now = host.now();
+        return { day: dayOf(now), counts: wants.map((want) => give(want, now)) };
       }),
     giveBack: (day, who, count) => {
       sql.exec("UPDATE daily_calls SET used = max(0, used - ?) WHERE who = ? AND day = ?", count, who, day);
