@@ -61,9 +61,13 @@ interface OldRow {
 
 /** The action of the entry that stands for those that went. */
 const PRUNED = "audit.prune";
-/** Of other entries than that one, what they say stays unread: it may be much. */
+/**
+ * Of other entries than that one, what they say stays unread: it may be much. The newest is not among them: it is of the
+ * change that is being made, and stays however old it gets. An alarm for it would ring for ever.
+ */
 const OLDEST = `SELECT sequence, at, action, CASE action WHEN ? THEN before END AS before,
-  octet_length(before) + octet_length(after) AS bytes FROM audit WHERE sequence > 0 ORDER BY sequence LIMIT ?`;
+  octet_length(before) + octet_length(after) AS bytes FROM audit
+  WHERE sequence > 0 AND sequence < (SELECT max(sequence) FROM audit) ORDER BY sequence LIMIT ?`;
 
 /** Deletes some of the entries that are too old or too many; gives when to go on, milliseconds since the epoch. */
 export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "env">): number | undefined {
@@ -76,17 +80,14 @@ export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "e
   const gone: OldRow[] = [];
   for (const row of rows.slice(0, GOES_AT_ONCE)) {
     const isTooOld = Date.parse(row.at) + keptMs <= now();
-    // The newest stays: it is of the change that is being made.
-    if (row.sequence === newest || !(isTooOld || newest - row.sequence >= AUDIT_ENTRIES || bytes > AUDIT_BYTES)) break;
+    if (!(isTooOld || newest - row.sequence >= AUDIT_ENTRIES || bytes > AUDIT_BYTES)) break;
     gone.push(row);
     bytes -= row.bytes;
   }
   const last = gone.at(-1);
   if (last) mark(sql, { gone, marker, last, at: new Date(now()).toISOString() });
   const next = rows[gone.length];
-  // Whoever writes the entry that follows the newest is told when that one goes. An alarm for it would ring for ever.
-  if (!next || next.sequence === newest) return undefined;
-  return gone.length === GOES_AT_ONCE ? now() : Date.parse(next.at) + keptMs;
+  return next && (gone.length === GOES_AT_ONCE ? now() : Date.parse(next.at) + keptMs);
 }
 
 interface Gone {
