@@ -20,8 +20,10 @@ import type { Managed } from "./tenant-access.ts";
 /** Half of the thousand calls to KV that one invocation of the object may make. */
 const BODIES_AT_ONCE = 500;
 const SESSIONS_AT_ONCE = 100;
+/** Of the thousand calls that one invocation of the Worker may make, those that are as many as there is to delete. */
+const CALLS_AT_ONCE = 900;
 
-/** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code. */
+/** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code, and `busy`. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
   const { id, entry, created, policy, content, earlier } = managed;
   if (entry === null) {
@@ -42,9 +44,10 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   dropSnapshot(id);
   // 3. What it stored.
   await content.close(created);
-  while (!(await earlier.purge(BODIES_AT_ONCE)).done);
-  while (!(await content.purge(BODIES_AT_ONCE)).done);
-  await endSessions(desk, managed);
+  const spend = createBudget();
+  while (!(await earlier.purge(BODIES_AT_ONCE)).done) spend(1);
+  while (!(await content.purge(BODIES_AT_ONCE)).done) spend(1);
+  await endSessions(desk, managed, spend);
   await env.BODIES.delete(outageKey(id, entry.created));
   await content.erase();
   await policy.erase();
@@ -55,13 +58,27 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   forgetName(id);
 }
 
+type Spend = (calls: number) => void;
+
+/** Throws `busy` where one request cannot delete all of it: what is deleted stays deleted, and the next one goes on. */
+function createBudget(): Spend {
+  let left = CALLS_AT_ONCE;
+  return (calls) => {
+    left -= calls;
+    if (left >= 0) return;
+    const detail = "Not all of it is deleted yet: repeat the request";
+    throw new ProblemError("busy", { detail, headers: { "retry-after": "1" } });
+  };
+}
+
 /** Ends what 2025 sessions remembered, because their stored calls hold the tenant's data. */
-async function endSessions({ env }: Desk, { kept, entry, stub }: Managed): Promise<void> {
+async function endSessions({ env }: Desk, { kept, entry, stub }: Managed, spend: Spend): Promise<void> {
   const { jurisdiction } = entry ?? ANYWHERE;
   const register = remote(stub(), sessionRegister);
   for (;;) {
     const nonces = await register.list(SESSIONS_AT_ONCE);
     if (nonces.length === 0) return;
+    spend(nonces.length + 2);
     await Promise.all(nonces.map((nonce) => sessionStub(env, sessionName(kept, nonce), jurisdiction).end()));
     await register.forget(nonces);
   }

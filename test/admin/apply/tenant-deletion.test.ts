@@ -9,7 +9,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { createWorker, type Env } from "../../../src/tenantry.ts";
-import { anyTenant, oneTenant } from "../../support/worker/tenant.ts";
+import { anyTenant, inside, oneTenant, tenantOf } from "../../support/worker/tenant.ts";
 import { adminEnv, ask, newTenant, ORIGIN } from "../../support/worker/admin.ts";
 
 const worker = createWorker({ tenants: { demo: {} } });
@@ -71,4 +71,33 @@ it("takes no session in that comes while the tenant is being deleted", async () 
   expect(await register.remember("nonce-before", Date.now() + 60_000)).toBe(true);
   await ask("DELETE", `/tenants/${tenant}`);
   await expect(register.remember("nonce-after", Date.now() + 60_000)).rejects.toThrow("unknownTenant");
+});
+
+it("ends more sessions than one request may call, over several of them", async () => {
+  const tenant = await newTenant({ maxStalenessMs: 50 });
+  await inside(tenantOf(tenant), ({ storage }) =>
+    storage.sql.exec(
+      `WITH RECURSIVE numbers (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM numbers WHERE at < 1700)
+         INSERT INTO remembered_sessions (nonce, expires) SELECT 'many-' || at, ? FROM numbers`,
+      Date.now() + 60_000,
+    ),
+  );
+  // As the platform counts the calls of an invocation. Objects that nobody ever called need not be made for it.
+  let calls = 0;
+  const ended: string[] = [];
+  const end = async (name: string) => {
+    calls += 1;
+    if (calls > 1000) throw new Error("Too many subrequests by single Worker invocation.");
+    ended.push(name);
+  };
+  const SESSIONS = { getByName: (name: string) => ({ end: () => end(name) }) } as unknown as typeof env.SESSIONS;
+  const statuses: number[] = [];
+  while (statuses.at(-1) !== 204 && statuses.length < 5) {
+    calls = 0;
+    const { status, headers } = await ask("DELETE", `/tenants/${tenant}`, { env: { SESSIONS } });
+    statuses.push(status);
+    expect(headers.get("retry-after")).toBe(status === 204 ? null : "1");
+  }
+  expect(statuses).toEqual([503, 503, 204]);
+  expect(new Set(ended).size).toBe(1700);
 });
