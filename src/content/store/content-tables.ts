@@ -86,7 +86,17 @@ function methodsOf(host: TableHost): ContentMethods {
   const write = <T>(work: () => T): T => host.transaction(work);
   const find = (uri: string) => sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
   return {
-    put: (resource) => write(() => put(host, resource, find(resource.row.uri))),
+    put: (resource) => {
+      try {
+        return write(() => put(host, resource, find(resource.row.uri)));
+      } catch (error) {
+        // Its body is in KV already, and nobody else would look for it.
+        write(() => {
+          discard(host, resource.row.hash);
+        });
+        throw error;
+      }
+    },
     get: (uri) => {
       const row = find(uri);
       return row && fromStored(row);

@@ -142,6 +142,13 @@ describe("an operator's edit", () => {
       sql.exec(`INSERT INTO edits (at, actor, action, target, before, after) ${filled} ${entry}`, MAX_WAITING);
     });
     await expect(content.put(editOf("note:b"))).rejects.toThrow(refusal("busy"));
+    const same = { ...editOf("note:b"), row: { ...editOf("note:b").row, hash: "hash of note:a" } };
+    await expect(content.put(same)).rejects.toThrow(refusal("busy"));
+    // Its body, which was uploaded before, is not left in KV; one that a row names stays.
+    const garbage = await runInDurableObject(object, (_instance, { storage }) =>
+      storage.sql.exec("SELECT hash FROM garbage").toArray(),
+    );
+    expect(garbage).toEqual([{ hash: "hash of note:b" }]);
     await expect(content.removeAs("note:a", { actor: "ann", ifMatch: null })).rejects.toThrow(refusal("busy"));
     expect(await content.usage()).toMatchObject({ resources: 1 });
     await content.put(putOf("note:c"));
