@@ -158,3 +158,21 @@ it("gives a call that another limit refuses after midnight nothing of the day be
   given.push({ day: second, counts: [0, 1] });
   expect(await take()).toMatchObject({ name: "dailyToolCalls" });
 });
+
+it("serves on where more is owed than was asked for, as long as some is left", async () => {
+  const shares = new DailyShares();
+  const some = limitsInForce({ dailyToolCalls: 1000 });
+  const caller: DailyCaller = { tenant: "t", created: "c", id: "k", isAnonymous: false, limits: some };
+  const works: Promise<void>[] = [];
+  const authority: DailyAuthority = {
+    share: async (wants) => ({ day: "2026-11-22", counts: wants.map(({ count }) => Math.max(50, count)) }),
+    giveBack: () => Promise.resolve(),
+    later: (work) => void works.push(work()),
+    sleep: () => Promise.resolve(),
+    now: () => MIDNIGHT,
+  };
+  const take = () => shares.take(caller, MIDNIGHT, () => authority);
+  for (let call = 0; call < 100; call += 1) expect(take()).toBeUndefined();
+  await Promise.all(works);
+  expect(await take()).toBeUndefined();
+});
