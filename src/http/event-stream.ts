@@ -1,7 +1,7 @@
 // Owns the SSE that a Worker holds: bounded in silence by comments, in bytes that a reader leaves unread, and in age.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
-import { HELD } from "../tenants/isolate/held-bytes.ts";
+import { HELD, type HeldShare } from "../tenants/isolate/held-bytes.ts";
 
 /** How much may be written before a reader takes it; beyond that it counts as one that does not read. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
@@ -40,6 +40,8 @@ export interface EventStreamOptions {
   readonly keepaliveMs: number;
   /** Whether the stream ends after about half an hour. One that ends with a call has the call's time limit instead. */
   readonly ages: boolean;
+  /** The address of the reader. */
+  readonly holder: string;
   /** How much a reader may leave unread; 4 MiB when unset. */
   readonly unreadBytes?: number;
   /** The reader is gone, or does not read. */
@@ -60,13 +62,14 @@ export class EventStream {
   #ending = false;
   #isOver = false;
   #turn: Promise<void> = Promise.resolve();
-  readonly #share = HELD.open();
+  readonly #share: HeldShare;
   #waiting = 0;
   #pause: Timer;
   #wake = () => {};
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+    this.#share = HELD.open(options.holder);
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {

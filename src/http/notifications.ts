@@ -134,6 +134,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
     ages: options.ages,
+    holder: entered.visit.address,
     ...(options.unreadBytes === undefined ? {} : { unreadBytes: options.unreadBytes }),
     gone: () => {
       feed.close();

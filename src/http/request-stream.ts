@@ -1,6 +1,7 @@
 // Owns the stream that one request's answer may become: JSON until something is said before the answer, or two seconds
 // are over, then events. Knows what it means in each era that the client is gone.
 
+import { addressOf } from "../limits/address.ts";
 import type { Era } from "../protocol/era.ts";
 import { CallSink, type Mouth } from "./call-sink.ts";
 import { EventStream } from "./event-stream.ts";
@@ -71,6 +72,7 @@ export class RequestStream implements Mouth {
     this.#events = new EventStream({
       keepaliveMs: KEEPALIVE_MS[this.#era],
       ages: this.#era === "2025",
+      holder: addressOf(this.#request.headers),
       gone: () => {
         this.#gone();
       },

@@ -1,6 +1,7 @@
 // Owns taking in the body of a request at the pace of its client: as many bytes as whoever reads has decided to take, in
 // memory that is counted, within a time. Refuses to look at what the bytes say.
 
+import { addressOf } from "../limits/address.ts";
 import { HELD, SMALL_BYTES, type HeldShare } from "../tenants/isolate/held-bytes.ts";
 
 /** How slow a client may be. */
@@ -36,7 +37,7 @@ export class RequestBody {
   #size = 0;
   #dropped = false;
 
-  constructor(request: Request, pace: Pace, share = HELD.open()) {
+  constructor(request: Request, pace: Pace, share = HELD.open(addressOf(request.headers))) {
     const length = request.headers.get("content-length");
     this.declared = length === null ? undefined : Number(length);
     this.#request = request;

@@ -139,3 +139,27 @@ test("nothing is held when all have left, however they left", async () => {
   expect(most).toBeGreaterThan(0);
   expect(await untilNothingIsHeld()).toBe(0);
 });
+
+test("who announces bodies and sends none takes no room from others", async () => {
+  const { headers, body } = write("2025-11-25", "ping");
+  const from = (address: string) => ({ ...headers, "cf-connecting-ip": address });
+  const silent = Array.from({ length: 1400 }, () => {
+    return new SlowClient(`${workers.one.origin}/mcp/lab`, { headers: from("203.0.113.1"), declared: 64 * KIB });
+  });
+  try {
+    let held = -1;
+    for (let now = 0; now !== held || now === 0; now = await workers.one.held()) {
+      held = now;
+      await wait(500);
+    }
+    expect(held).toBeGreaterThan(16 * 1024 * KIB);
+    for (const pad of [0, 900 * KIB]) {
+      const sent = `${JSON.stringify(body)}${" ".repeat(pad)}`;
+      const about = { method: "POST", headers: from("203.0.113.2"), body: sent };
+      const answered = await fetch(`${workers.one.origin}/mcp/lab`, about);
+      expect([answered.status, await answered.json()]).toMatchObject([200, { result: {} }]);
+    }
+  } finally {
+    for (const client of silent) client.leave();
+  }
+});

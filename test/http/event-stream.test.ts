@@ -18,7 +18,7 @@ afterEach(() => {
 function open(about: Partial<EventStreamOptions> = {}) {
   const gone = vi.fn<() => void>();
   const aged = vi.fn<() => void>();
-  const stream = new EventStream({ keepaliveMs: KEEPALIVE_MS, ages: true, gone, aged, ...about });
+  const stream = new EventStream({ keepaliveMs: KEEPALIVE_MS, ages: true, holder: "", gone, aged, ...about });
   return { stream, gone, aged };
 }
 

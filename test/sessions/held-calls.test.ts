@@ -36,7 +36,7 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
   const calls: Call[] = [];
   const taken: string[] = [];
   const work: Promise<unknown>[] = [];
-  const events = new EventStream({ keepaliveMs: 20_000, ages: false, gone: () => {} });
+  const events = new EventStream({ keepaliveMs: 20_000, ages: false, holder: "", gone: () => {} });
   const long: ServedTool<CallHost> = {
     ...toolOf("long"),
     name: "long",

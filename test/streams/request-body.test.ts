@@ -134,6 +134,32 @@ describe("what an isolate holds", () => {
     expect((await take(2 * MIB)).state).toBe("whole");
   });
 
+  it("is shared: nobody holds more than they leave free, so there is room for the next one", () => {
+    for (const piece of [SMALL_BYTES, 4 * MIB]) {
+      const held = new HeldBytes();
+      const greedy = ["203.0.113.1", "203.0.113.2", "203.0.113.3", "203.0.113.4"];
+      let taken = 0;
+      for (const address of greedy) while (held.open(address).resize(piece)) taken += 1;
+      expect(taken).toBeGreaterThan(10);
+      const next = held.open("203.0.113.5");
+      expect(next.resize(MIB), `after pieces of ${piece}`).toBe(true);
+      expect(held.open(greedy[0]).resize(piece)).toBe(false);
+      next.release();
+      expect(held.open(greedy[0]).resize(piece)).toBe(false);
+    }
+  });
+
+  it("is let go by address, too", () => {
+    const held = new HeldBytes();
+    for (let round = 0; round < 100; round += 1) {
+      const share = held.open("203.0.113.1");
+      expect(share.resize(MAX_HELD_BYTES / 2)).toBe(true);
+      expect(held.open("203.0.113.1").resize(MIB)).toBe(false);
+      share.release();
+    }
+    expect(held.total).toBe(0);
+  });
+
   it("does not count what nobody touched for so long that its invocation must be gone", () => {
     const held = new HeldBytes();
     const [gone, mine] = [held.open(), held.open()];

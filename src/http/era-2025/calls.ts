@@ -118,7 +118,7 @@ function createStreamRunner(
  * revision primes streams, the stream is closed after `closeAfterMs`, and the client comes back for the rest.
  */
 export async function showCall(
-  caller: SessionCaller,
+  caller: Entered,
   session: Session,
   { key, after, resumable }: { readonly key: string; readonly after: number; readonly resumable: Resumable },
 ): Promise<Response | number> {
@@ -132,6 +132,7 @@ export async function showCall(
   const stream: EventStream = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
     ages: true,
+    holder: caller.visit.address,
     gone: () => {
       viewer.close();
       clearTimeout(timer ?? null);

@@ -7,6 +7,8 @@ export const MAX_HELD_BYTES = 64 * 1024 * 1024;
 const SPARE_BYTES = 16 * 1024 * 1024;
 /** So much is little. */
 export const SMALL_BYTES = 64 * 1024;
+/** So much is little of all that is held for one address. */
+const LITTLE_BYTES = 1024 * 1024;
 /** Invocations whose client left end without releasing: what was not touched for so long no longer counts. */
 export const SILENT_MS = 60_000;
 /** In seconds: most of what is held is gone by then, or was ended for being slow. */
@@ -14,27 +16,39 @@ export const ROOM_AFTER_S = 2;
 
 export class HeldBytes {
   readonly #shares = new Set<HeldShare>();
+  readonly #byHolder = new Map<string, number>();
   #total = 0;
 
-  open(): HeldShare {
-    return new HeldShare(this);
+  /** `holder`: the address for which it is held; "" where that is not known. */
+  open(holder = ""): HeldShare {
+    return new HeldShare(this, holder);
   }
 
   get total(): number {
     return this.#total;
   }
 
-  /** Whether so many bytes more would be let in now. */
-  fits(more: number, small = more <= SMALL_BYTES): boolean {
-    const most = small ? MAX_HELD_BYTES + SPARE_BYTES : MAX_HELD_BYTES;
-    if (this.#total + more <= most) return true;
+  /**
+   * Whether so many bytes more would be let in now. Nobody holds more than they leave free, so there is always room for
+   * who comes next: one address gets half of it all, the second a quarter, and none turns the others away.
+   */
+  fits(more: number, small = more <= SMALL_BYTES, holder = ""): boolean {
+    const isRoom = () => {
+      const theirs = holder === "" ? 0 : (this.#byHolder.get(holder) ?? 0) + more;
+      const most = small && theirs <= LITTLE_BYTES ? MAX_HELD_BYTES + SPARE_BYTES : MAX_HELD_BYTES;
+      return this.#total + more + theirs <= most;
+    };
+    if (isRoom()) return true;
     this.#forgetSilent();
-    return this.#total + more <= most;
+    return isRoom();
   }
 
   /** For shares alone. */
   count(share: HeldShare, more: number): void {
     this.#total += more;
+    const theirs = (this.#byHolder.get(share.holder) ?? 0) + more;
+    if (theirs > 0) this.#byHolder.set(share.holder, theirs);
+    else this.#byHolder.delete(share.holder);
     if (share.bytes > 0) this.#shares.add(share);
     else this.#shares.delete(share);
   }
@@ -48,11 +62,13 @@ export class HeldBytes {
 /** What one request, upload or stream holds. */
 export class HeldShare {
   readonly #of: HeldBytes;
+  readonly holder: string;
   bytes = 0;
   touched = 0;
 
-  constructor(of: HeldBytes) {
+  constructor(of: HeldBytes, holder: string) {
     this.#of = of;
+    this.holder = holder;
   }
 
   /**
@@ -61,7 +77,7 @@ export class HeldShare {
    */
   resize(bytes: number, anyway = false): boolean {
     const more = bytes - this.bytes;
-    if (more > 0 && !anyway && !this.#of.fits(more, bytes <= SMALL_BYTES)) return false;
+    if (more > 0 && !anyway && !this.#of.fits(more, bytes <= SMALL_BYTES, this.holder)) return false;
     this.touched = Date.now();
     if (more === 0) return true;
     this.bytes = bytes;
