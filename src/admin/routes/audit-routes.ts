@@ -1,6 +1,7 @@
 // Owns the routes that look back: who changed what, and how much there is.
 
 import type { AuditEntry } from "../../tenants/authority/policy-records.ts";
+import { fittingEntries } from "../../tenants/authority/audit-log.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { AuditRow, pageShapeOf, Usage } from "../contract.ts";
@@ -21,7 +22,7 @@ async function auditPage(list: string, query: PageAsk, read: ReadAudit) {
   const before = positionOf(list, query);
   const limit = Math.min(query.limit, MAX_ENTRIES - 1);
   const rows = await read({ before: before === undefined ? null : Number(before), limit: limit + 1 });
-  return pageFrom(list, rows, limit, ({ sequence }) => String(sequence));
+  return pageFrom(list, rows, Math.min(limit, fittingEntries(rows)), ({ sequence }) => String(sequence));
 }
 
 /** A tenant-admin is told by name what the tenant's own did. Who works for the platform is not the tenant's to know. */

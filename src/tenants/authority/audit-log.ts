@@ -1,5 +1,6 @@
 // Owns the audit log. An entry is written in the transaction of the change that it records, and is never changed. Entries
-// go when they are old, or when there are too many; the oldest that is left then says how many went.
+// go when they are old, or when there are too many; the oldest that is left then says how many went. What is too large in
+// all costs the oldest their texts, not that they happened: nobody makes an entry go by writing large documents.
 
 import type { Actor, AuditEntry } from "./policy-records.ts";
 import type { TableHost } from "./tables.ts";
@@ -10,7 +11,7 @@ const DAY = 86_400_000;
 export const AUDIT_DAYS = 400;
 const LEAST_DAYS = 30;
 const MOST_DAYS = 3650;
-/** An entry may have two documents, so what all of them have together is bounded, too. */
+/** An entry may have two documents, so what all of them have together is bounded, too: the oldest lose theirs. */
 export const AUDIT_ENTRIES = 100_000;
 export const AUDIT_BYTES = 256 * 1024 * 1024;
 /** How many go at once: more than are written, so that what is too many becomes less. */
@@ -20,6 +21,7 @@ const GOES_AT_ONCE = 50;
 export const auditMigrations: readonly string[] = [
   "CREATE TABLE audit_kept (one INTEGER PRIMARY KEY CHECK (one = 1), bytes INTEGER NOT NULL)",
   "INSERT INTO audit_kept SELECT 1, coalesce(sum(octet_length(before) + octet_length(after)), 0) FROM audit",
+  "ALTER TABLE audit_kept ADD COLUMN emptied INTEGER NOT NULL DEFAULT 0",
 ];
 
 export interface Recorded {
@@ -46,6 +48,7 @@ export function recordAudit(
     ...texts,
   );
   sql.exec("UPDATE audit_kept SET bytes = bytes + octet_length(?) + octet_length(?)", ...texts);
+  emptyOldest(sql);
   const next = pruneAudit(host);
   if (next !== undefined) host.wakeAt(next);
 }
@@ -69,20 +72,44 @@ const OLDEST = `SELECT sequence, at, action, CASE action WHEN ? THEN before END 
   octet_length(before) + octet_length(after) AS bytes FROM audit
   WHERE sequence > 0 AND sequence < (SELECT max(sequence) FROM audit) ORDER BY sequence LIMIT ?`;
 
+/** A text of so few bytes stays: all entries with two of them are less than all that is kept. */
+const SMALL_TEXT = 512;
+const NEXT_LARGE = `SELECT sequence, octet_length(before) AS old, octet_length(after) AS new FROM audit
+  WHERE sequence > (SELECT emptied FROM audit_kept) AND octet_length(before) + octet_length(after) > ${2 * SMALL_TEXT}
+  ORDER BY sequence LIMIT ?`;
+
+/** Where all texts together are too large, large ones of the oldest entries are replaced by how large they were. */
+function emptyOldest(sql: SqlStorage): void {
+  let { bytes } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
+  if (bytes <= AUDIT_BYTES) return;
+  let emptied: number | undefined;
+  for (const row of sql.exec<{ sequence: number; old: number; new: number }>(NEXT_LARGE, GOES_AT_ONCE).toArray()) {
+    if (bytes <= AUDIT_BYTES) break;
+    emptied = row.sequence;
+    for (const [column, size] of [
+      ["before", row.old],
+      ["after", row.new],
+    ] as const) {
+      if (size <= SMALL_TEXT) continue;
+      const left = JSON.stringify({ omittedBytes: size });
+      sql.exec(`UPDATE audit SET ${column} = ? WHERE sequence = ?`, left, row.sequence);
+      bytes -= size - left.length;
+    }
+  }
+  if (emptied !== undefined) sql.exec("UPDATE audit_kept SET bytes = ?, emptied = ?", bytes, emptied);
+}
+
 /** Deletes some of the entries that are too old or too many; gives when to go on, milliseconds since the epoch. */
 export function pruneAudit({ sql, now, env }: Pick<AuditHost, "sql" | "now" | "env">): number | undefined {
   const rows = sql.exec<OldRow>(OLDEST, PRUNED, GOES_AT_ONCE + 2).toArray();
   const marker = rows[0]?.action === PRUNED ? rows.shift() : undefined;
   const keptMs = daysOf(env) * DAY;
-  const { bytes: kept } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
   const newest = sql.exec<{ newest: number | null }>("SELECT max(sequence) AS newest FROM audit").one().newest ?? 0;
-  let bytes = kept;
   const gone: OldRow[] = [];
   for (const row of rows.slice(0, GOES_AT_ONCE)) {
     const isTooOld = Date.parse(row.at) + keptMs <= now();
-    if (!(isTooOld || newest - row.sequence >= AUDIT_ENTRIES || bytes > AUDIT_BYTES)) break;
+    if (!(isTooOld || newest - row.sequence >= AUDIT_ENTRIES)) break;
     gone.push(row);
-    bytes -= row.bytes;
   }
   const last = gone.at(-1);
   if (last) mark(sql, { gone, marker, last, at: new Date(now()).toISOString() });
@@ -134,18 +161,35 @@ interface AuditRow {
   after: string;
 }
 
-/** Entries before the sequence number `before` (null: from the newest on), newest first, 1 to 100 of them. */
+/** What entries of one page say: a page is sent in one piece, and who writes documents chooses how large they are. */
+const PAGE_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Entries before the sequence number `before` (null: from the newest on), newest first, 1 to 100 of them; fewer where they
+ * say much, and then one more than fits.
+ */
 export function auditPage(sql: SqlStorage, before: number | null, limit: number): readonly AuditEntry[] {
-  return sql
-    .exec<AuditRow>(
-      "SELECT * FROM audit WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
-      before ?? Number.MAX_SAFE_INTEGER,
-      Math.min(Math.max(1, limit), MAX_PAGE),
-    )
-    .toArray()
-    .map((entry) => ({
-      ...entry,
-      before: JSON.parse(entry.before) as unknown,
-      after: JSON.parse(entry.after) as unknown,
-    }));
+  const entries: AuditEntry[] = [];
+  let left = PAGE_CHARACTERS;
+  const rows = sql.exec<AuditRow>(
+    "SELECT * FROM audit WHERE sequence < ? ORDER BY sequence DESC LIMIT ?",
+    before ?? Number.MAX_SAFE_INTEGER,
+    Math.min(Math.max(1, limit), MAX_PAGE),
+  );
+  for (const row of rows) {
+    entries.push({ ...row, before: JSON.parse(row.before) as unknown, after: JSON.parse(row.after) as unknown });
+    left -= row.before.length + row.after.length;
+    if (left < 0 && entries.length > 1) break;
+  }
+  return entries;
+}
+
+/** How many of what `auditPage` gave are a page: at least one. */
+export function fittingEntries(entries: readonly AuditEntry[]): number {
+  let left = PAGE_CHARACTERS;
+  const over = entries.findIndex(({ before, after }) => {
+    left -= JSON.stringify(before).length + JSON.stringify(after).length;
+    return left < 0;
+  });
+  return over < 0 ? entries.length : Math.max(1, over);
 }
