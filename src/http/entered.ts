@@ -1,7 +1,7 @@
 // Owns a visit that was let in: under which snapshot, as whom, and what it sees. It is what handlers, sessions and
 // streams are handed, and it can be let in again when its lease has ended.
 
-import type { Principal } from "../auth/principal.ts";
+import { ANONYMOUS, type Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
 import type { CallHost, Hooks } from "../calls/call-host.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
@@ -22,6 +22,9 @@ import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authori
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import type { Visit } from "./visit.ts";
+
+/** One of so many parts of a tenant's sessions is for callers with a key. */
+const SPARE_PARTS = 4;
 
 export interface Admission {
   readonly visit: Visit;
@@ -127,7 +130,8 @@ export class Entered implements CallHost, SessionCaller {
       jurisdiction,
       ownership: async ({ principal }) => {
         const { sessions: mostOfOwner, tenantSessions: mostOfAll } = this.visit.limits;
-        return { owner: await this.visit.ownerOf(principal), mostOfOwner, mostOfAll };
+        const spare = principal === ANONYMOUS.id ? Math.floor(mostOfAll / SPARE_PARTS) : 0;
+        return { owner: await this.visit.ownerOf(principal), mostOfOwner, mostOfAll, spare };
       },
     }));
   }

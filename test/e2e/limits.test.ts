@@ -169,16 +169,16 @@ test("what is refused for its shape counts like everything else", async () => {
   expect(statuses.slice(10)).toEqual([429, 429]);
 });
 
-async function session(tenant: string): Promise<Record<string, string>> {
+async function session(tenant: string, by: Record<string, string> = {}): Promise<Record<string, string>> {
   const { headers, body } = write("2025-11-25", "initialize", {
     protocolVersion: "2025-11-25",
     capabilities: {},
     clientInfo: { name: "test", version: "1" },
   });
-  const init = { method: "POST", headers, body: JSON.stringify(body) };
+  const init = { method: "POST", headers: { ...headers, ...by }, body: JSON.stringify(body) };
   const begun = await fetch(`${workers.one.origin}/mcp/${tenant}`, init);
   await begun.text();
-  return { ...headers, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+  return { ...headers, ...by, "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
 }
 
 test("sessions that must be remembered are bounded for each address, over all isolates, and one that ends makes room", async () => {
@@ -198,6 +198,24 @@ test("sessions that must be remembered are bounded for each address, over all is
   const gone = await fetch(`${workers.one.origin}/mcp/${tenant}`, { method: "DELETE", headers: ended ?? {} });
   expect(gone.status).toBe(204);
   expect((await remember(waiting ?? {}, 0)).status).toBe(200);
+});
+
+test("callers without a credential do not take all of a tenant's sessions, from however many addresses", async () => {
+  const tenant = await newTenant({ sessions: 10, tenantSessions: 20 });
+  const { body } = write("2025-11-25", "logging/setLevel", { level: "info" });
+  const remember = async (by: Record<string, string>) => {
+    const headers = await session(tenant, by);
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    return (await fetch(`${workers.one.origin}/mcp/${tenant}`, init)).status;
+  };
+  const many = Array.from({ length: 30 }, (_none, at) => remember({ "cf-connecting-ip": `2001:db8:0:${at}::1` }));
+  expect((await Promise.all(many)).filter((status) => status === 200)).toHaveLength(15);
+  const key = await workers.one.admin("POST", `/tenants/${tenant}/keys`, { name: "one" });
+  const statuses: number[] = [];
+  for (let at = 0; at < 6; at += 1) {
+    statuses.push(await remember({ authorization: `Bearer ${String(key.token)}` }));
+  }
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429]);
 });
 
 test("notification streams are bounded for each address, over all isolates", async () => {

@@ -11,6 +11,8 @@ export interface SessionOwnership {
   readonly owner: string;
   readonly mostOfOwner: number;
   readonly mostOfAll: number;
+  /** How many of all must stay free: addresses cost nothing, and those who bring a key must not find them all taken. */
+  readonly spare?: number;
 }
 
 export interface RegisterMethods {
@@ -91,7 +93,7 @@ function createRoom(host: TableHost): Room {
   let fullUntil = 0;
   const countAll = () => sql.exec<{ sessions: number }>("SELECT count(*) AS sessions FROM remembered_sessions").one();
   return {
-    missing: ({ owner, mostOfOwner, mostOfAll }) => {
+    missing: ({ owner, mostOfOwner, mostOfAll, spare = 0 }) => {
       const { own } = sql
         .exec<{ own: number }>(
           "SELECT count(*) AS own FROM remembered_sessions WHERE owner = ? AND expires > ?",
@@ -101,12 +103,14 @@ function createRoom(host: TableHost): Room {
         .one();
       if (own >= mostOfOwner) return "sessions";
       if (mostThen !== mostOfAll) fullUntil = left = 0;
-      if (host.now() < fullUntil) return "tenantSessions";
-      if (left <= 0) left = mostOfAll - countAll().sessions;
       mostThen = mostOfAll;
-      if (left <= 0) fullUntil = host.now() + FULL_MS;
+      if (left <= spare && host.now() >= fullUntil) {
+        left = mostOfAll - countAll().sessions;
+        if (left <= spare) fullUntil = host.now() + FULL_MS;
+      }
+      if (left <= spare) return "tenantSessions";
       left -= 1;
-      return left < 0 ? "tenantSessions" : undefined;
+      return undefined;
     },
   };
 }
