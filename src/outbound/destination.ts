@@ -22,7 +22,7 @@ export async function refusalOf(url: URL, { allow = "", resolve }: Destinations)
   if (written !== undefined || resolve === undefined || isAllowed(url, allow)) return written;
   const { hostname } = url;
   if (isPublicAddress(hostname) === true) return undefined;
-  const addresses = await resolve(hostname.replace(/\.$/, ""));
+  const addresses = await resolve(hostname.replace(/\.+$/, ""));
   if (addresses.length === 0) return "resolution";
   return addresses.every(isPublicAnswer) ? undefined : "address";
 }
@@ -35,7 +35,7 @@ export function refusedAsWritten(url: URL, allow = ""): OutboundRule | undefined
   if (protocol !== "https:") return "scheme";
   if (port && Number(port) < 1024) return "port";
   const isPublic = isPublicAddress(hostname);
-  if (isPublic === undefined) return INSIDE.test(hostname.replace(/\.$/, "")) ? "name" : undefined;
+  if (isPublic === undefined) return INSIDE.test(hostname.replace(/\.+$/, "")) ? "name" : undefined;
   return isPublic ? undefined : "address";
 }
 

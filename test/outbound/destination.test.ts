@@ -184,6 +184,7 @@ describe("a name of no public place", () => {
     "LocalHost",
     "a.localhost",
     "localhost.",
+    "localhost..",
     "localhost.localdomain",
     "printer.local",
     "metadata",
