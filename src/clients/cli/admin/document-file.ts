@@ -63,8 +63,10 @@ export async function toYaml(value: unknown): Promise<string> {
   const document = new Document(value);
   visit(document, {
     Scalar: (_key, node) => {
-      // In double quotes whatever a terminal must not see can be written as an escape, as in JSON.
-      if (typeof node.value === "string" && !isPrintable(node.value)) node.type = "QUOTE_DOUBLE";
+      if (typeof node.value !== "string") return;
+      // In double quotes whatever a terminal must not see can be written as an escape, as in JSON. As a block of lines the
+      // library loses spaces of a text that has nothing else.
+      if (!isPrintable(node.value) || node.value.trim() === "") node.type = "QUOTE_DOUBLE";
     },
   });
   return escapedJson(document.toString({ lineWidth: 0 }));

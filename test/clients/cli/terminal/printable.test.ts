@@ -64,6 +64,8 @@ test("JSON and YAML that are printed hold what they held, and nothing that steer
     SEED,
   );
   expect(escapedJson('{"a":"\u202e"}')).toBe('{"a":"\\u202e"}');
+  for (const blank of ["", " ", " \n", "\n ", " \n\n  "])
+    expect(parse(await toYaml({ "": [blank] }))).toEqual({ "": [blank] });
 });
 
 test("colours are ours: asked for by name, only where a person sits, and never taken from a text", () => {
