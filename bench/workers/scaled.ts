@@ -2,7 +2,8 @@
 // Only the way to it is short: many rows in one call, because a call and a body in KV for each take minutes here. Sessions
 // are ended by the method that DELETE ends in.
 import * as z from "zod";
-import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { keptUnder, WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { SESSION_LIFETIME_MS } from "../../src/sessions/session-id.ts";
 import { bodyKey } from "../../src/content/store/resource-row.ts";
 import { digestOf } from "../../src/content/store/open-store.ts";
@@ -30,16 +31,26 @@ const worker = createWorker({
 });
 
 class FillableContent extends worker.exports.ContentObject {
-  async store(resources: PutResource[]): Promise<void> {
-    for (const resource of resources) await this.run("content", "put", [resource], WHOEVER);
+  async store(resources: PutResource[], incarnation: string): Promise<void> {
+    for (const resource of resources) {
+      const ran = await this.run("content", "put", [resource], incarnation);
+      if (!("value" in ran)) throw new Error(`nothing was stored: ${JSON.stringify(ran)}`);
+    }
   }
 }
 
 class FillableTenant extends worker.exports.TenantObject {
+  async madeAt(): Promise<string> {
+    const ran = await this.run(policyTables.name, "incarnation", [true], WHOEVER);
+    if (!("value" in ran)) throw new Error(`nobody knows when it was made: ${JSON.stringify(ran)}`);
+    return String(ran.value);
+  }
+
   async endSessions(count: number): Promise<void> {
     const expires = Date.now() + SESSION_LIFETIME_MS;
+    const incarnation = await this.madeAt();
     for (let at = 0; at < count; at += 1)
-      await this.run("ended", "endSession", [crypto.randomUUID(), expires], WHOEVER);
+      await this.run("ended", "endSession", [crypto.randomUUID(), expires], incarnation);
   }
 }
 
@@ -63,8 +74,8 @@ function tenantOf(tenant: string, env: Env): DurableObjectStub<FillableTenant> {
   return object as DurableObjectStub<FillableTenant>;
 }
 
-function contentOf(tenant: string, env: Env): DurableObjectStub<FillableContent> {
-  const object: unknown = env.CONTENT.getByName(tenant);
+function contentOf(kept: string, env: Env): DurableObjectStub<FillableContent> {
+  const object: unknown = env.CONTENT.getByName(kept);
   return object as DurableObjectStub<FillableContent>;
 }
 
@@ -73,15 +84,17 @@ async function end({ tenant, count }: Endings, env: Env): Promise<void> {
 }
 
 async function fill({ tenant, size, from, to }: Part, env: Env): Promise<void> {
+  const incarnation = await tenantOf(tenant, env).madeAt();
+  const kept = keptUnder(tenant, incarnation);
   const resources: PutResource[] = [];
   for (let number = from; number < to; number += 1) {
     const text = textOf(number);
     const bytes = new TextEncoder().encode(text);
     const hash = await digestOf(bytes);
-    if (isRead(number, size)) await env.BODIES.put(bodyKey(tenant, hash), bytes);
+    if (isRead(number, size)) await env.BODIES.put(bodyKey(kept, hash), bytes);
     resources.push(putOf(number, { text, hash, size: bytes.byteLength }));
   }
-  await contentOf(tenant, env).store(resources);
+  await contentOf(kept, env).store(resources, incarnation);
 }
 
 function putOf(number: number, { text, hash, size }: { text: string; hash: string; size: number }): PutResource {
