@@ -26,8 +26,9 @@ function listOf(text: string): ReadonlySet<string> {
   return list;
 }
 
-export function hostAllowed(host: string | null, vars: OriginVars): boolean {
+export function hostAllowed(headers: Headers, vars: OriginVars): boolean {
   if (!vars.HOSTS) return true;
+  const host = headers.get("host");
   return host !== null && listOf(vars.HOSTS).has(hostnameOf(host));
 }
 

@@ -58,7 +58,8 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
     sink: call.sink,
   });
   if (ctx.unsent) await ctx.unsent;
-  const outcome = await conclude(ended, { handling, call, host, ctx, interview: opened, event });
+  const concluding = conclude(ended, { handling, call, host, ctx, interview: opened, event });
+  const outcome = concluding instanceof Promise ? await concluding : concluding;
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
   const close = () => {
     ctx.close();
@@ -133,13 +134,13 @@ interface Running<T> {
   readonly event: CallEvent;
 }
 
-async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<CallOutcome> {
+function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | Promise<CallOutcome> {
   const { handling, ctx } = running;
   switch (ended.kind) {
     case "returned": {
-      const finished = await finish(handling, ended.value);
-      if ("result" in finished) return { kind: "complete", result: finished.result };
-      return fault(new Error(`${handling.name}: ${finished.broken}`), running);
+      const finishing = finish(handling, ended.value);
+      if (finishing instanceof Promise) return finishing.then((finished) => conclusion(finished, running));
+      return conclusion(finishing, running);
     }
     case "threw":
       return fault(ended.error, running);
@@ -165,12 +166,19 @@ async function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): Promise<C
 /**
  * A value that cannot be written as JSON, such as one that contains itself, is a fault of the handler like any other.
  */
-async function finish<T>(handling: Handling<T>, value: T): Promise<Finished> {
+function finish<T>(handling: Handling<T>, value: T): Finished | Promise<Finished> {
+  const broken = (error: unknown): Finished => ({ broken: String(error) });
   try {
-    return await handling.finish(value);
+    const finishing = handling.finish(value);
+    return finishing instanceof Promise ? finishing.catch(broken) : finishing;
   } catch (error) {
-    return { broken: String(error) };
+    return broken(error);
   }
+}
+
+function conclusion<T>(finished: Finished, running: Running<T>): CallOutcome {
+  if ("result" in finished) return { kind: "complete", result: finished.result };
+  return fault(new Error(`${running.handling.name}: ${finished.broken}`), running);
 }
 
 function fault<T>(error: unknown, { handling, host, event }: Running<T>): CallOutcome {

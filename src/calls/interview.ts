@@ -46,6 +46,13 @@ export interface Interview {
   onSuspend(listener: () => void): void;
 }
 
+interface Notes {
+  readonly answers: Record<string, { digest: string; answer: JsonObject }>;
+  readonly memos: Record<string, unknown>;
+  /** Questions without an answer. */
+  readonly missing: Record<string, { digest: string; question: Question }>;
+}
+
 /**
  * The first question without an answer suspends the handler for good: its promise never settles. The client's next
  * request runs the handler again from its beginning, and finds earlier answers by name and digest. `memo` and `once`
@@ -56,9 +63,7 @@ export class ReplayInterview implements Interview {
   readonly #before: Progress | undefined;
   readonly #fresh: JsonObject;
   readonly #claims: ClaimBook;
-  readonly #answers: Record<string, { digest: string; answer: JsonObject }>;
-  readonly #memos: Record<string, unknown>;
-  readonly #missing: Record<string, { digest: string; question: Question }> = bare({});
+  #notes: Notes | undefined;
   readonly #listeners: (() => void)[] = [];
   suspended = false;
 
@@ -67,8 +72,12 @@ export class ReplayInterview implements Interview {
     this.#before = before;
     this.#fresh = fresh;
     this.#claims = claims;
-    this.#answers = bare(before?.answers ?? {});
-    this.#memos = bare(before?.memos ?? {});
+  }
+
+  /** Made when first used: most handlers ask nothing. */
+  get #noted(): Notes {
+    const { answers = {}, memos = {} } = this.#before ?? {};
+    return (this.#notes ??= { answers: bare(answers), memos: bare(memos), missing: bare({}) });
   }
 
   can(capability: ClientCapability): boolean {
@@ -97,40 +106,43 @@ export class ReplayInterview implements Interview {
       if (answer) found[name] = answer;
       else {
         complete = false;
-        this.#missing[name] = { digest: key, question };
+        this.#noted.missing[name] = { digest: key, question };
       }
     }
     return complete ? found : this.#suspend();
   }
 
   #answerTo(name: string, question: Question, key: string): JsonObject | undefined {
-    const earlier = Object.hasOwn(this.#answers, name) ? this.#answers[name] : undefined;
+    const { answers } = this.#noted;
+    const earlier = Object.hasOwn(answers, name) ? answers[name] : undefined;
     if (earlier?.digest === key) return earlier.answer;
     const asked = this.#before && Object.hasOwn(this.#before.asked, name) ? this.#before.asked[name] : undefined;
     // The question was asked in other words before: the client's answer was given to those.
     if (asked !== undefined && asked !== key) return undefined;
     const fresh = Object.hasOwn(this.#fresh, name) ? this.#fresh[name] : undefined;
     if (!isUsableAnswer(question, fresh)) return undefined;
-    this.#answers[name] = { digest: key, answer: fresh };
+    answers[name] = { digest: key, answer: fresh };
     return fresh;
   }
 
   async memo(name: string, make: () => unknown): Promise<unknown> {
     const key = `memo ${name}`;
-    if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
+    const { memos } = this.#noted;
+    if (Object.hasOwn(memos, key)) return memos[key];
     const value = toJson(await make());
-    this.#memos[key] = value;
+    memos[key] = value;
     return value;
   }
 
   async once(name: string, act: () => unknown): Promise<unknown> {
     const key = `once ${name}`;
-    if (Object.hasOwn(this.#memos, key)) return this.#memos[key];
+    const { memos } = this.#noted;
+    if (Object.hasOwn(memos, key)) return memos[key];
     // Without a state there is no nonce to claim under. The client, asked nothing, comes back with one at once.
     if (!this.#before) return this.#suspend();
     const { nonce } = this.#before;
-    this.#memos[key] = await claimed(this.#claims, { nonce, name }, act);
-    return this.#memos[key];
+    memos[key] = await claimed(this.#claims, { nonce, name }, act);
+    return memos[key];
   }
 
   #suspend(): Promise<never> {
@@ -142,20 +154,21 @@ export class ReplayInterview implements Interview {
 
   /** The questions for the client, by name; undefined when it only has to come back with the state. */
   get inputRequests(): Record<string, JsonObject> | undefined {
-    const entries = Object.entries(this.#missing);
+    const entries = Object.entries(this.#noted.missing);
     if (entries.length === 0) return undefined;
     return Object.fromEntries(entries.map(([name, { question }]) => [name, { ...question }]));
   }
 
   /** What to seal when the call ends at a question. */
   get progress(): Progress {
-    const asked = Object.entries(this.#missing).map(([name, missing]) => [name, missing.digest] as const);
+    const { answers, memos, missing } = this.#noted;
+    const asked = Object.entries(missing).map(([name, { digest: key }]) => [name, key] as const);
     return {
       nonce: this.#before?.nonce ?? crypto.randomUUID(),
       round: (this.#before?.round ?? 0) + 1,
-      answers: this.#answers,
+      answers,
       asked: { ...this.#before?.asked, ...Object.fromEntries(asked) },
-      memos: this.#memos,
+      memos,
     };
   }
 }

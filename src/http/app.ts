@@ -57,11 +57,11 @@ export function createApp(deployment: Deployment): App {
   });
   for (const { routes } of deployment.features) if (routes) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {
-    const { first, second } = c.req.param() as Readonly<Record<string, string | undefined>>;
-    return serve(deployment, invocationOf(c), await addressOf(deployment, c, [first, second]), MCP);
+    const named = addressOf(deployment, c, c.req.param("first"), c.req.param("second"));
+    return serve(deployment, invocationOf(c), named instanceof Promise ? await named : named, MCP);
   });
   app.get("/", async (c) => {
-    const address = await addressOf(deployment, c, []);
+    const address = await addressOf(deployment, c);
     return serve(deployment, invocationOf(c), wantsPage(c.req.raw) ? address : undefined, MCP);
   });
   app.notFound((c) => respondUnknown(deployment, c.req.raw));
@@ -76,8 +76,8 @@ function invocationOf(c: Knocked): Invocation {
 function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): void {
   let open: ReturnType<FeatureRoutes["open"]> | undefined;
   app.all(routes.path, async (c) => {
-    const host = c.req.raw.headers.get("host");
-    if (!hostAllowed(host, c.env) || (await tenantOfHost(c.env, host)) !== null) {
+    const { headers } = c.req.raw;
+    if (!hostAllowed(headers, c.env) || (await tenantOfHost(c.env, headers)) !== null) {
       return respondUnknown(deployment, c.req.raw);
     }
     open ??= routes.open(deployment);
@@ -86,12 +86,24 @@ function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): voi
 }
 
 /** undefined: no tenant is named. */
-async function addressOf(
-  { defaultTenant }: Deployment,
+function addressOf(
+  deployment: Deployment,
   c: Knocked,
-  [first, second]: readonly (string | undefined)[],
-): Promise<Address | undefined> {
-  const owner = await tenantOfHost(c.env, c.req.raw.headers.get("host"));
+  first?: string,
+  second?: string,
+): Address | undefined | Promise<Address | undefined> {
+  const owner = tenantOfHost(c.env, c.req.raw.headers);
+  if (!(owner instanceof Promise)) return addressUnder(owner, deployment, first, second);
+  return owner.then((found) => addressUnder(found, deployment, first, second));
+}
+
+/** `owner`: the tenant whose hostname was asked. */
+function addressUnder(
+  owner: string | null,
+  { defaultTenant }: Deployment,
+  first: string | undefined,
+  second: string | undefined,
+): Address | undefined {
   // On a hostname of its own a tenant has profiles under /mcp, and no other tenant can be named.
   if (owner !== null) {
     return second === undefined ? { tenant: owner, profile: first ?? null, path: pathOf(first) } : undefined;
@@ -100,12 +112,13 @@ async function addressOf(
   return tenant === undefined ? undefined : { tenant, profile: second ?? null, path: pathOf(tenant, second) };
 }
 
-function pathOf(...parts: readonly (string | undefined)[]): string {
-  return parts.map((part) => (part === undefined ? "" : `/${part}`)).join("");
+function pathOf(first: string | undefined, second?: string): string {
+  if (first === undefined) return "";
+  return second === undefined ? `/${first}` : `/${first}/${second}`;
 }
 
 function unwelcomeIn({ headers }: Request, env: Env): Failure | undefined {
-  if (!hostAllowed(headers.get("host"), env)) return failure("forbiddenHost");
+  if (!hostAllowed(headers, env)) return failure("forbiddenHost");
   // A tool that calls our own URLs may call itself.
   if (hopsOf(headers) <= MOST_HOPS) return undefined;
   const circle = `Refused: the request went through ${MOST_HOPS} Workers, which looks like a circle of tools`;
@@ -118,7 +131,7 @@ export interface Endpoint {
   other(visit: Visit): Promise<Response>;
 }
 
-const MCP: Endpoint = { post: async (visit, maxBytes) => handlePost(visit, maxBytes, answerBody), other: answerOther };
+const MCP: Endpoint = { post: (visit, maxBytes) => handlePost(visit, maxBytes, answerBody), other: answerOther };
 
 export async function serve(
   deployment: Deployment,
@@ -127,27 +140,29 @@ export async function serve(
   endpoint: Endpoint,
 ): Promise<Response> {
   const { request, env } = invocation;
-  const era = eraOf(request);
+  const { headers } = request;
   // 1. Hosts, before anything is looked at.
   const unwelcome = unwelcomeIn(request, env);
-  if (unwelcome) return respondFailure(era, undefined, unwelcome);
+  if (unwelcome) return respondFailure(eraOf(request), undefined, unwelcome);
   if (!address) return respondUnknown(deployment, request);
-  const origin = request.headers.get("origin");
+  const origin = headers.get("origin");
   const isAllowed = originAllowed(origin, env);
   const isPreflight = request.method === "OPTIONS";
   // The same for every name: whose it is need not be known.
   if (isPreflight && isAllowed) return preflightOf(request);
   // 2. The tenant; for an unknown name nothing is stored.
-  const credential = credentialOf(request.headers.get("authorization"));
-  const refused = refusedUnasked(deployment, address.tenant, credential, request);
-  if (refused) return respondFailure(era, undefined, refused);
-  const found = await findTenant(env, deployment.tenants, address.tenant, credential);
+  const { tenant: id, profile, path } = address;
+  const credential = credentialOf(headers.get("authorization"));
+  const refused = refusedUnasked(deployment, id, credential, request);
+  if (refused) return respondFailure(eraOf(request), undefined, refused);
+  const finding = findTenant(env, deployment.tenants, id, credential);
+  const found = finding instanceof Promise ? await finding : finding;
   const { tenant } = found;
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
-  const visit = new Visit(deployment, invocation, { ...address, credential, known });
+  const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known });
   // 3. Origins, which a tenant may add to.
   if (!isAllowed && !(await tenantAllows(visit, tenant, origin))) {
-    return respondFailure(era, undefined, refusal(visit, failure("forbiddenOrigin")));
+    return respondFailure(visit.era, undefined, refusal(visit, failure("forbiddenOrigin")));
   }
   if (isPreflight) return preflightOf(request);
   // 4. The method.

@@ -9,11 +9,14 @@ const MAX_DEPTH = 128;
 /** A shorter text cannot nest deep enough to hurt. */
 const SHALLOW_CHARACTERS = 2048;
 
+const JSON_TYPE = "application/json";
+
 export function isJsonType(contentType: string | null): boolean {
+  if (contentType === JSON_TYPE) return true;
   if (contentType === null) return false;
   const end = contentType.indexOf(";");
   const type = end < 0 ? contentType : contentType.slice(0, end);
-  return type.trim().toLowerCase() === "application/json";
+  return type.trim().toLowerCase() === JSON_TYPE;
 }
 
 export interface Accepted {
@@ -21,8 +24,13 @@ export interface Accepted {
   readonly stream: boolean;
 }
 
+/** As the specification has it, and as most clients write it. */
+const BOTH = "application/json, text/event-stream";
+const ACCEPTS_BOTH: Accepted = { json: true, stream: true };
+
 /** A missing header accepts everything and is answered with JSON, as is a bare wildcard. */
 export function parseAccept(accept: string | null): Accepted {
+  if (accept === BOTH) return ACCEPTS_BOTH;
   if (accept === null || accept === "") return { json: true, stream: false };
   let json = false;
   let stream = false;

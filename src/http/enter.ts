@@ -109,7 +109,8 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   visit.mostBytes = mostBytesOf(document);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
   const { scopes } = principal;
-  const key = `${profile ?? ""} ${scopes?.join(" ") ?? "*"}`;
+  // No profile has a blank in its name.
+  const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
   const view = views.get(key);
   const { tendBy } = derived;
   if (view) return new Entered({ visit, snapshot, principal, view, tendBy, enter });
@@ -224,6 +225,7 @@ function mostBytesOf({ limits }: TenantDocument): number {
 }
 
 function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Failure | undefined {
+  if (suspensions.length === 0) return undefined;
   const suspended = suspensions.find(
     ({ kind, name }) =>
       kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),

@@ -19,22 +19,34 @@ export type FoundTenant =
   | { readonly tenant: Tenant<NewResource> }
   | { readonly tenant: undefined; readonly anyPrivate: boolean };
 
-export async function findTenant(
+export function findTenant(
+  env: HostEnv,
+  tenants: ReadonlyMap<string, Tenant<NewResource>>,
+  id: string,
+  credential: Credential,
+): FoundTenant | Promise<FoundTenant> {
+  const inCode = tenants.get(id);
+  const last = lastSnapshot(id);
+  if (inCode) {
+    if (inCode.base.mode !== "key" || last) return { tenant: inCode };
+    // The directory does not know it. It is asked once all the same, as it is about every other secret name.
+    return lookUp(env, id).then(
+      () => ({ tenant: inCode }),
+      () => ({ tenant: inCode }),
+    );
+  }
+  if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
+  // One that another deployment of this isolate declares in its code is none of this one's.
+  if (last && !last.inCode) return { tenant: managedTenant(id, last.placement) };
+  return findManaged(env, tenants, id, credential);
+}
+
+async function findManaged(
   env: HostEnv,
   tenants: ReadonlyMap<string, Tenant<NewResource>>,
   id: string,
   credential: Credential,
 ): Promise<FoundTenant> {
-  const inCode = tenants.get(id);
-  if (inCode) {
-    // The directory does not know it. It is asked once all the same, as it is about every other secret name.
-    if (inCode.base.mode === "key" && !lastSnapshot(id)) await lookUp(env, id).catch(() => {});
-    return { tenant: inCode };
-  }
-  if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
-  const last = lastSnapshot(id);
-  // One that another deployment of this isolate declares in its code is none of this one's.
-  if (last && !last.inCode) return { tenant: managedTenant(id, last.placement) };
   const { entry, asked, ...found } = await lookUp(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
   // The directory knows nothing of tenants in code.
@@ -44,8 +56,9 @@ export async function findTenant(
 }
 
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */
-export async function tenantOfHost(env: HostEnv, host: string | null): Promise<string | null> {
-  if (!env.TENANT_HOST || host === null) return null;
+export function tenantOfHost(env: HostEnv, headers: Headers): string | null | Promise<string | null> {
+  const host = env.TENANT_HOST ? headers.get("host") : null;
+  if (host === null) return null;
   const hostname = hostnameOf(host);
   const id = idInHostname(hostname, env);
   if (id !== undefined) return id;

@@ -1,7 +1,7 @@
 // Owns the MCP endpoint: one POST from its headers to its answer, in both eras. The numbered steps are its whole way.
 
 import type { Call } from "../protocol/call.ts";
-import { classify, type InboundHeaders } from "../protocol/classify.ts";
+import { classify } from "../protocol/classify.ts";
 import { DIALECT_2026 } from "../protocol/era.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { parseMessage, type EchoId, type JsonObject, type RpcRequest } from "../protocol/jsonrpc.ts";
@@ -9,12 +9,12 @@ import { META, progressTokenOf, type LogLevel } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { readListen } from "../protocol/methods/subscriptions.ts";
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
-import { SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
+import { HELD, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { isStale } from "../tenants/isolate/outage.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { answer } from "./answer.ts";
 import { bodyTooLarge, isJsonType, parseAccept, parseJson, textOf, type Accepted, type ParsedBody } from "./body.ts";
-import { enter, hold } from "./enter.ts";
+import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { answer2025 } from "./era-2025/answers.ts";
 import { answerPosted, postedTo } from "./era-2025/posted.ts";
@@ -23,7 +23,7 @@ import { answerListen } from "./notifications.ts";
 import { failureOf } from "./on-error.ts";
 import { requestSink, RequestStream } from "./request-stream.ts";
 import { respondEach } from "./respond-each.ts";
-import { eraOf, respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
+import { respondAccepted, respondAsStream, respondFailure, respondWhenReady } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
 /** How a POST is answered once its caller is known and its body read. */
@@ -32,11 +32,11 @@ export type AnswerBody = (entered: Entered, accepted: Accepted, body: ParsedBody
 export async function handlePost(visit: Visit, maxBytes: number, respond: AnswerBody): Promise<Response> {
   const { request } = visit;
   // 1. What the headers alone refuse. The body of a request that is refused is not read.
-  const body = new RequestBody(request, MESSAGE_PACE);
+  const body = new RequestBody(request, MESSAGE_PACE, HELD.open(visit.address));
   const accepted = acceptable(request.headers, body.declared ?? 0, maxBytes);
   if (isFailure(accepted)) {
     body.drop();
-    return respondFailure(eraOf(request), undefined, accepted);
+    return respondFailure(visit.era, undefined, accepted);
   }
   visit.holdBody(body);
   let text: string | Failure | undefined;
@@ -46,13 +46,13 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
     let entered = first instanceof Promise ? await first : first;
     if (isFailure(entered)) {
       body.drop();
-      return respondFailure(eraOf(request), undefined, refusal(visit, entered));
+      return respondFailure(visit.era, undefined, refusal(visit, entered));
     }
     // 3. The body, read once. The client decides how long that takes, so rights may have ended meanwhile.
     const before = Date.now();
     text = await textOf(body, Math.min(maxBytes, visit.mostBytes));
     if (!entered.holds || Date.now() > before + SLOW_MS) entered = await enter(visit);
-    if (isFailure(entered)) return respondFailure(eraOf(request), undefined, refusal(visit, entered));
+    if (isFailure(entered)) return respondFailure(visit.era, undefined, refusal(visit, entered));
     const parsed = isFailure(text) ? text : parseJson(text);
     if (isFailure(parsed)) return await respondUnread(entered, parsed);
     return await inForm(await respond(entered, accepted, parsed), accepted, entered.snapshot);
@@ -71,29 +71,22 @@ const SLOW_MS = 1000;
 
 /** Under a lease nobody is asked. Else the beginning of the body is read meanwhile, and no more than that. */
 function letIn(visit: Visit, body: RequestBody): ReturnType<typeof enter> {
-  const held = hold(visit);
-  if (!(held instanceof Promise)) return enterWith(visit, held);
-  body.begin(SMALL_BYTES);
-  return held.then((taken) => enterWith(visit, taken));
-}
-
-function enterWith(visit: Visit, held: Snapshot | Failure): ReturnType<typeof enter> {
-  if (isFailure(held)) return held;
-  return enter(visit, Date.now() < held.validUntil ? { held } : {});
+  const entering = enter(visit);
+  if (entering instanceof Promise) body.begin(SMALL_BYTES);
+  return entering;
 }
 
 export const answerBody: AnswerBody = async (entered, accepted, body) => {
-  const { request } = entered.visit;
+  const { inbound, era, request } = entered.visit;
   // 4. Every message counts towards the limits.
   const taken = limitMessages(entered, body.value);
   const limited = taken instanceof Promise ? await taken : taken;
-  const session = postedTo(request, eraOf(request));
+  const session = postedTo(request, era);
   // The answers to a batch on another connection are not here, so it is taken or refused as a whole.
   const refused = session !== null || !isEach(limited) ? wholly(limited) : undefined;
-  if (refused) return respondFailure(eraOf(request), askedBy(body.value), refused);
+  if (refused) return respondFailure(era, askedBy(body.value), refused);
   if (session !== null) return answerPosted(entered, session, body);
   // 5. Which era, which dialect, or why not.
-  const inbound = inboundOf(request.headers);
   const classified = classify(body.value, inbound);
   switch (classified.kind) {
     case "rejected":
@@ -116,22 +109,13 @@ export const answerBody: AnswerBody = async (entered, accepted, body) => {
 /** Counts like a message: otherwise what is no JSON could be sent without end. */
 async function respondUnread(entered: Entered, why: Failure): Promise<Response> {
   const limited = wholly(await limitMessages(entered, undefined));
-  return respondFailure(eraOf(entered.visit.request), undefined, limited ?? why);
+  return respondFailure(entered.visit.era, undefined, limited ?? why);
 }
 
 /** The id of a request that is refused before it is classified. */
 export function askedBy(value: unknown): EchoId {
   const message = parseMessage(value);
   return message.kind === "request" || message.kind === "invalid" ? message.id : undefined;
-}
-
-export function inboundOf(headers: Headers): InboundHeaders {
-  return {
-    version: headers.get("mcp-protocol-version"),
-    session: headers.get("mcp-session-id"),
-    method: headers.get("mcp-method"),
-    name: headers.get("mcp-name"),
-  };
 }
 
 function inForm(answered: Response, accepted: Accepted, held: Snapshot): Response | Promise<Response> {

@@ -2,7 +2,7 @@
 
 import type { Answer } from "../protocol/dispatch.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
-import { REVISION_2026, type Era } from "../protocol/era.ts";
+import { eraOfVersion, type Era } from "../protocol/era.ts";
 import type { Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
@@ -25,9 +25,8 @@ const NOTHING_INIT = { status: 204, headers: NO_STORE };
 /** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
 const CHALLENGE = { "www-authenticate": 'Bearer realm="tenantry"' };
 
-/** The era that the headers claim, for answers that are given before the message is classified. */
 export function eraOf(request: Request): Era {
-  return request.headers.get("mcp-protocol-version") === REVISION_2026 ? "2026" : "2025";
+  return eraOfVersion(request.headers.get("mcp-protocol-version"));
 }
 
 export function respondAnswer({ json, status, retryAfter, met }: Answer): Response {

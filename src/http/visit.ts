@@ -7,8 +7,10 @@ import { ANONYMOUS } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Deployment, Unwrapped } from "../deployment/deployment.ts";
 import { addressOf, storedAddress } from "../limits/address.ts";
-import { limitsInForce } from "../limits/limit-table.ts";
+import { USUAL_LIMITS, type LimitsInForce } from "../limits/limit-table.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
+import type { InboundHeaders } from "../protocol/classify.ts";
+import { eraOfVersion, type Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import type { StreamEnv } from "../sessions/doors.ts";
@@ -62,12 +64,13 @@ export class Visit {
   readonly #ctx: Invocation["ctx"];
   #incarnation: Incarnation | undefined;
   #address: string | undefined;
+  #inbound: InboundHeaders | undefined;
   #body: RequestBody | undefined;
   #working = 0;
   /** How large its tenant lets a body be; Infinity until it was let in. */
   mostBytes = Infinity;
   /** The tenant's, from when it was let in. */
-  limits = limitsInForce();
+  limits: LimitsInForce = USUAL_LIMITS;
   /** Set where the body was wrapped: how its calls are answered. */
   unwrapped: Unwrapped | undefined;
 
@@ -86,6 +89,15 @@ export class Visit {
   /** Whose something is that is kept: of those without a credential, by where they come from. */
   async ownerOf(principal: string): Promise<string> {
     return principal === ANONYMOUS.id ? storedAddress(this.address) : principal;
+  }
+
+  /** What the headers say of the message. Read once: each header that is read is a step out of JavaScript. */
+  get inbound(): InboundHeaders {
+    return (this.#inbound ??= inboundOf(this.request.headers));
+  }
+
+  get era(): Era {
+    return eraOfVersion(this.inbound.version);
   }
 
   /** By which callers without a credential are told apart. */
@@ -140,4 +152,12 @@ export class Visit {
   onError(error: unknown): void {
     this.deployment.hooks.onError?.(error, undefined);
   }
+}
+
+/** Era 2026 has no sessions, and earlier revisions have no headers that repeat the body. */
+function inboundOf(headers: Headers): InboundHeaders {
+  const version = headers.get("mcp-protocol-version");
+  return eraOfVersion(version) === "2026"
+    ? { version, session: null, method: headers.get("mcp-method"), name: headers.get("mcp-name") }
+    : { version, session: headers.get("mcp-session-id"), method: null, name: null };
 }

@@ -12,17 +12,17 @@ import { enter } from "./enter.ts";
 import { call2025 } from "./era-2025/answers.ts";
 import { runCall } from "./era-2025/calls.ts";
 import { limitMessages, wholly } from "./limit-messages.ts";
-import { answer2026, handlePost, inboundOf, type AnswerBody } from "./mcp.ts";
-import { eraOf, respondAccepted, respondFailure } from "./respond.ts";
+import { answer2026, handlePost, type AnswerBody } from "./mcp.ts";
+import { respondAccepted, respondFailure } from "./respond.ts";
 import type { Address, Env, Visit } from "./visit.ts";
 
 export function wrappedRoutes(unwrap: (body: unknown) => Unwrapped | Failure): FeatureRoutes {
   const answerWrapped: AnswerBody = async (entered, accepted, { value }) => {
     const { visit } = entered;
     const unwrapped = unwrap(value);
-    if (isFailure(unwrapped)) return respondFailure(eraOf(visit.request), idIn(value), unwrapped);
+    if (isFailure(unwrapped)) return respondFailure(visit.era, idIn(value), unwrapped);
     const refused = wholly(await limitMessages(entered, unwrapped.message));
-    if (refused) return respondFailure(eraOf(visit.request), idIn(value), refused);
+    if (refused) return respondFailure(visit.era, idIn(value), refused);
     visit.unwrapped = unwrapped;
     return answerMessage(entered, accepted, unwrapped.message);
   };
@@ -50,7 +50,7 @@ async function answerMessage(
   accepted: Parameters<AnswerBody>[1],
   message: unknown,
 ): Promise<Response> {
-  const classified = classify(message, { ...inboundOf(entered.visit.request.headers), session: null });
+  const classified = classify(message, { ...entered.visit.inbound, session: null });
   switch (classified.kind) {
     case "rejected":
       return respondFailure(classified.era, classified.id, classified.failure);
@@ -74,7 +74,7 @@ function idIn(body: unknown): EchoId {
 }
 
 async function refuseOther(visit: Visit): Promise<Response> {
-  const era = eraOf(visit.request);
+  const era = visit.era;
   const entered = await enter(visit);
   if (isFailure(entered)) return respondFailure(era, undefined, entered);
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));

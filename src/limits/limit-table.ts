@@ -63,14 +63,15 @@ export const TENANT_LIMITS = LIMIT_NAMES.filter((name): name is TenantLimit => L
 /** Each limit with the number that holds. */
 export type LimitsInForce = Readonly<Record<LimitName, number>> & { readonly exact: boolean };
 
-const INITIAL: LimitsInForce = {
+/** Of tenants for which nobody says anything else. */
+export const USUAL_LIMITS: LimitsInForce = {
   ...(Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].initial])) as Record<LimitName, number>),
   exact: false,
 };
 
 /** Later ones win: what the Worker's author says, then what the tenant's document does. */
 export function limitsInForce(...said: readonly (Limits | undefined)[]): LimitsInForce {
-  return Object.assign({}, INITIAL, ...said);
+  return Object.assign({}, USUAL_LIMITS, ...said);
 }
 
 /** What is wrong with limits that somebody wrote in code; undefined: nothing. `by`: for the Worker, or for one tenant. */

@@ -2,7 +2,15 @@
 // Pure: plain header values and parsed JSON in, a value out. The official suite asserts the order of the checks.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#server-validation
 
-import { DEFAULT_DIALECT, DIALECT_2026, dialect2025, REVISION_2026, type Dialect, type Era } from "./era.ts";
+import {
+  DEFAULT_DIALECT,
+  DIALECT_2026,
+  dialect2025,
+  eraOfVersion,
+  REVISION_2026,
+  type Dialect,
+  type Era,
+} from "./era.ts";
 import { failure, type Failure } from "./errors.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { isObject, parseMessage, type JsonObject, type EchoId, type RpcMessage, type RpcRequest } from "./jsonrpc.ts";
@@ -40,7 +48,7 @@ export const MAX_BATCH = 50;
 export function classify(body: unknown, headers: InboundHeaders): Classified {
   if (Array.isArray(body)) return classifyBatch(body, headers);
   const message = parseMessage(body);
-  const era: Era = headers.version === REVISION_2026 ? "2026" : "2025";
+  const era = eraOfVersion(headers.version);
   switch (message.kind) {
     case "invalid":
       return rejected(era, message.id, failure("invalidRequest", `Invalid Request: ${message.why}`));
@@ -116,7 +124,7 @@ function in2025(message: Exclude<RpcMessage, { kind: "invalid" }>, headers: Inbo
 }
 
 function classifyBatch(body: readonly unknown[], headers: InboundHeaders): Classified {
-  const era: Era = headers.version === REVISION_2026 ? "2026" : "2025";
+  const era = eraOfVersion(headers.version);
   const refuse = (why: string) => rejected(era, undefined, failure("invalidRequest", `Invalid Request: ${why}`));
   if (era === "2026") return refuse("this revision has no batches");
   if (body.length === 0) return refuse("an empty batch");

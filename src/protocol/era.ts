@@ -9,6 +9,11 @@ export const REVISION_2026 = "2026-07-28";
 
 export type Revision = (typeof REVISIONS_2025)[number] | typeof REVISION_2026;
 
+/** The era that a version header claims, for answers that are given before the message is classified. */
+export function eraOfVersion(version: string | null): Era {
+  return version === REVISION_2026 ? "2026" : "2025";
+}
+
 export interface Dialect {
   readonly era: Era;
   readonly revision: Revision;

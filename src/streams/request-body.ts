@@ -3,6 +3,7 @@
 
 import { addressOf } from "../limits/address.ts";
 import { HELD, SMALL_BYTES, type HeldShare } from "../tenants/isolate/held-bytes.ts";
+import { OVERDUE, type Waiting } from "./overdue.ts";
 
 /** How slow a client may be. */
 export interface Pace {
@@ -22,6 +23,8 @@ export const UPLOAD_PACE: Pace = { stallMs: 30_000, graceMs: 60_000, bytesPerSec
 /** `more`: there are more bytes than were to be read. */
 export type BodyState = "whole" | "more" | "tooSlow" | "noRoom";
 
+const NOTHING = new Uint8Array(0);
+
 export class RequestBody {
   /** What the headers say of its size; undefined: nothing. */
   readonly declared: number | undefined;
@@ -33,7 +36,7 @@ export class RequestBody {
   #beginning: Promise<BodyState> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #lastAt = 0;
-  #stored = new Uint8Array(0);
+  #stored: Uint8Array = NOTHING;
   #size = 0;
   #dropped = false;
 
@@ -59,6 +62,10 @@ export class RequestBody {
 
   /** Reads it to its end, within `most` bytes; it is given up when it is not `whole`. Rejects when its client leaves. */
   async read(most: number): Promise<BodyState> {
+    if ((this.declared ?? 0) > most) {
+      this.drop();
+      return "more";
+    }
     try {
       const state = await this.#readWithin(most);
       if (state !== "whole") this.drop();
@@ -70,7 +77,6 @@ export class RequestBody {
   }
 
   async #readWithin(most: number): Promise<BodyState> {
-    if ((this.declared ?? 0) > most) return "more";
     if (this.#beginning === undefined) return this.#readUpTo(most);
     const begun = await this.#beginning;
     if (this.#size > most) return "more";
@@ -80,16 +86,15 @@ export class RequestBody {
   /** Reads on until the body is whole or has more than `most` bytes. */
   #readUpTo(most: number): Promise<BodyState> {
     const { declared = Infinity } = this;
+    if (this.#source === undefined && declared <= SMALL_BYTES && declared <= most) return this.#readAtOnce(declared);
     const { body } = this.#request;
     if (body === null) return Promise.resolve("whole");
     this.#lastAt = Date.now();
-    const isSmall = this.#source === undefined && declared <= SMALL_BYTES && declared <= most;
     return new Promise((resolve, reject) => {
       this.#watch(() => {
         resolve("tooSlow");
       });
-      const reading = isSmall ? this.#readAtOnce(declared) : this.#readOn(body, most);
-      reading.then((state) => {
+      this.#readOn(body, most).then((state) => {
         clearTimeout(this.#timer ?? null);
         resolve(state);
       }, reject);
@@ -116,7 +121,7 @@ export class RequestBody {
     this.#dropped = true;
     clearTimeout(this.#timer ?? null);
     this.#share.release();
-    this.#stored = new Uint8Array(0);
+    this.#stored = NOTHING;
     this.#size = 0;
     const { body } = this.#request;
     const cancelled = this.#source ? this.#source.cancel() : body?.locked === false ? body.cancel() : undefined;
@@ -128,11 +133,31 @@ export class RequestBody {
     return Math.min(this.#lastAt + stallMs, this.#begun + graceMs + (this.#size / bytesPerSecond) * 1000);
   }
 
-  async #readAtOnce(declared: number): Promise<BodyState> {
-    if (!this.#share.resize(declared)) return "noRoom";
-    this.#stored = new Uint8Array(await this.#request.arrayBuffer());
-    this.#size = this.#stored.byteLength;
-    return "whole";
+  /** What is small has most often come with its headers: nothing is set up for the rare one that has not. */
+  #readAtOnce(declared: number): Promise<BodyState> {
+    if (!this.#share.resize(declared)) return Promise.resolve("noRoom");
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        due: this.#begun + this.#pace.stallMs,
+        giveUp: () => {
+          this.#share.release();
+          resolve("tooSlow");
+        },
+      };
+      OVERDUE.begin(waiting, this.#begun);
+      this.#request.arrayBuffer().then(
+        (bytes) => {
+          OVERDUE.end(waiting);
+          this.#stored = new Uint8Array(bytes);
+          this.#size = bytes.byteLength;
+          resolve("whole");
+        },
+        (error: unknown) => {
+          OVERDUE.end(waiting);
+          reject(error);
+        },
+      );
+    });
   }
 
   async #readOn(body: ReadableStream<Uint8Array>, most: number): Promise<BodyState> {

@@ -102,7 +102,6 @@ describe("a body", () => {
 
 describe("a client that is slow", () => {
   it.each([
-    ["nothing at all", { size: 0, stalls: true, declared: 100 }],
     ["nothing more than a beginning", { size: 100_000, stalls: true, declared: 200_000 }],
     ["a beginning, in chunks", { size: 10, stalls: true }],
     ["bytes one by one, too slowly in all", { size: 1000, piece: 1, everyMs: 20, declared: 100_000 }],
@@ -110,6 +109,16 @@ describe("a client that is slow", () => {
     const { body, held } = reading(sending, PACE);
     expect(await body.read(MIB)).toBe("tooSlow");
     expect(held.total).toBe(0);
+  });
+
+  it("and sends nothing of a small body is given up by whoever comes next, with what was held for it", async () => {
+    const { body, held } = reading({ size: 0, stalls: true, declared: 100 }, PACE);
+    const state = body.read(MIB);
+    await scheduler.wait(PACE.stallMs + 50);
+    expect(held.total).toBe(100);
+    const next = reading({ size: 10, declared: 10 });
+    expect(await next.body.read(MIB)).toBe("whole");
+    expect([await state, held.total, body.bytes.byteLength]).toEqual(["tooSlow", 0, 0]);
   });
 
   it("has all the time in which enough comes", async () => {

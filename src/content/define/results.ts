@@ -29,7 +29,7 @@ export type PromptReturn =
   | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 /** `broken`: no content that a client could read, or content that does not fit the `output` schema. */
-export async function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Promise<Finished> {
+export function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Finished | Promise<Finished> {
   if (typeof returned === "string") return checked(textContent(returned), output);
   if (isBlocks(returned)) return checked({ content: returned }, output);
   if (isObject(returned) && typeof returned.type === "string") return checked({ content: [returned] }, output);
@@ -60,12 +60,15 @@ function contentBlocks(content: CallToolReturn["content"], structured: unknown):
   return structured === undefined ? [] : [{ type: "text", text: JSON.stringify(structured) }];
 }
 
-async function checked(result: JsonObject, output: CompiledSchema | undefined): Promise<Finished> {
+function checked(result: JsonObject, output: CompiledSchema | undefined): Finished | Promise<Finished> {
   for (const block of result.content as readonly unknown[]) {
     const fault = blockFault(block);
     if (fault !== undefined) return { broken: fault };
   }
-  if (!output || result.isError === true) return { result };
+  return output && result.isError !== true ? fitting(result, output) : { result };
+}
+
+async function fitting(result: JsonObject, output: CompiledSchema): Promise<Finished> {
   if (result.structuredContent === undefined)
     return { broken: "it has an output schema and returned no structuredContent" };
   const validated = await output.check(result.structuredContent);

@@ -31,9 +31,10 @@ export class ViewBackend implements Backend {
     return {
       definition,
       call: async (args, call) => {
-        const refused = await beforeCall(target.name, call, this.#host);
-        if (refused !== undefined) return toolError(refused);
-        return (await this.#host.recheck(call)) ?? target.call(args, call, this.#host);
+        const asked = this.#allow(target.name, call);
+        const stop = asked instanceof Promise ? await asked : asked;
+        if (typeof stop === "string") return toolError(stop);
+        return stop ?? target.call(args, call, this.#host);
       },
     };
   }
@@ -45,11 +46,22 @@ export class ViewBackend implements Backend {
     return {
       definition,
       get: async (args, call) => {
-        const refused = await beforeCall(target.name, call, this.#host);
-        if (refused !== undefined) return failure("refused", refused);
-        return (await this.#host.recheck(call)) ?? target.get(args, call, this.#host);
+        const asked = this.#allow(target.name, call);
+        const stop = asked instanceof Promise ? await asked : asked;
+        if (typeof stop === "string") return failure("refused", stop);
+        return stop ?? target.get(args, call, this.#host);
       },
     };
+  }
+
+  /**
+   * Asks the author's hook, then looks whether what is called is still there. A text or a failure: it does not run, and
+   * why. Nothing is waited for where there is no hook and the lease lasts.
+   */
+  #allow(name: string, call: Call): string | Failure | undefined | Promise<string | Failure | undefined> {
+    const asked = beforeCall(name, call, this.#host);
+    if (asked === undefined) return this.#host.recheck(call);
+    return Promise.resolve(asked).then((refused) => refused ?? this.#host.recheck(call));
   }
 
   listResources(cursor: string | undefined): Promise<Page | Failure> {
@@ -61,10 +73,10 @@ export class ViewBackend implements Backend {
    */
   async readResource(asked: AskedUri, call: Call): Promise<CallOutcome> {
     const view = this.definitions;
-    const refused = await beforeCall(asked.uri, call, this.#host);
-    if (refused !== undefined) return failure("refused", refused);
-    const withdrawn = await this.#host.recheck(call);
-    if (withdrawn) return withdrawn;
+    const allowing = this.#allow(asked.uri, call);
+    const stop = allowing instanceof Promise ? await allowing : allowing;
+    if (typeof stop === "string") return failure("refused", stop);
+    if (stop) return stop;
     const held = view.resourcesByUri.get(asked.uri);
     if (held) return held.read(asked, call, this.#host);
     return view.sees(asked.uri) ? this.#readFurther(asked, call) : notFound(asked);

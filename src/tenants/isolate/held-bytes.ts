@@ -46,11 +46,12 @@ export class HeldBytes {
   /** For shares alone. */
   count(share: HeldShare, more: number): void {
     this.#total += more;
+    if (share.bytes > 0) this.#shares.add(share);
+    else this.#shares.delete(share);
+    if (share.holder === "") return;
     const theirs = (this.#byHolder.get(share.holder) ?? 0) + more;
     if (theirs > 0) this.#byHolder.set(share.holder, theirs);
     else this.#byHolder.delete(share.holder);
-    if (share.bytes > 0) this.#shares.add(share);
-    else this.#shares.delete(share);
   }
 
   #forgetSilent(): void {

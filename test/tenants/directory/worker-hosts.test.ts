@@ -9,7 +9,7 @@ const ACME = { id: "acme", created: null };
 const ownerOf = (host: string, TENANT_HOST?: string) =>
   tenantOfHost(
     { TENANTS: env.TENANTS, DIRECTORY: env.DIRECTORY, ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }) },
-    host,
+    new Headers({ host }),
   );
 
 describe("a hostname that the directory gives to a tenant", () => {
