@@ -22,8 +22,6 @@ export const SIGHTS = ["denied", "allowed", "middle", "scoped", "both"] as const
 export type SightName = (typeof SIGHTS)[number];
 /** Of these the ranges of URIs that are looked at are not known: a pattern that begins with `*` may be anywhere. */
 export const RANGELESS: readonly SightName[] = ["middle"];
-/** How many ranges of URIs the patterns of the others leave; behind the end of each, one row is touched. */
-export const MOST_RANGES = 4;
 
 const SEEN = ["note://open-a*", "note://open-p*", "note://open-new*"];
 const READ = ["note_write", "note_read", "note_search", "note_list", "search", "fetch"];

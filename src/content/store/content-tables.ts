@@ -8,7 +8,8 @@ import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge 
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
-import { indexText } from "./text-index.ts";
+import { dropEarlierIndex, indexText, isEarlierIndexLeft, textMigrations, unindexText } from "./text-index.ts";
+import { indexTexts } from "./earlier-texts.ts";
 
 export interface PutResource {
   readonly row: NewRow;
@@ -57,6 +58,19 @@ export interface ContentMethods extends QueryMethods {
 
 export type RemoteContent = Remote<ContentMethods>;
 
+const RETRY_MS = 60_000;
+
+/**
+ * A row behind every URI, and one behind every tag, for a BLOB is larger than any text: a look into a range ends at a row
+ * behind it, whether or not something hidden is there, and so reads as many rows. No range of texts has them.
+ */
+const lastRowMigrations: readonly string[] = [
+  `INSERT INTO resources (id, uri, name, mime_type, is_binary, size, hash, last_modified, tags)
+     VALUES (0, x'FF', '', '', 0, 0, x'FF', '', '[]')`,
+  "UPDATE totals SET resources = resources - 1",
+  "INSERT INTO resource_tags (tag, uri) VALUES (x'FF', x'FF')",
+];
+
 export const contentTables: Tables<ContentMethods> = {
   name: "content",
   migrations: [
@@ -76,10 +90,30 @@ export const contentTables: Tables<ContentMethods> = {
     `CREATE TABLE edits (sequence INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL,
        action TEXT NOT NULL, target TEXT NOT NULL, before TEXT NOT NULL, after TEXT NOT NULL)`,
     ...totalsMigrations,
+    ...lastRowMigrations,
+    ...textMigrations,
   ],
   ending: ["close", "purge", "erase"],
-  open: (host) => ({ methods: methodsOf(host), alarm: (now) => collect(host, now) }),
+  open: (host) => {
+    if (isEarlierIndexLeft(host.sql)) host.wakeAt(host.now());
+    else dropEarlierIndex(host.sql);
+    return { methods: methodsOf(host), alarm: (now) => ring(host, now) };
+  },
 };
+
+async function ring(host: TableHost, now: number): Promise<number | undefined> {
+  const next = await collect(host, now);
+  if (!isEarlierIndexLeft(host.sql)) return next;
+  try {
+    await indexTexts(host, "texts_unplaced");
+  } catch {
+    // KV is away: what is not moved yet is found in the earlier index.
+    return Math.min(next ?? Infinity, now + RETRY_MS);
+  }
+  if (isEarlierIndexLeft(host.sql)) return now;
+  dropEarlierIndex(host.sql);
+  return next;
+}
 
 function methodsOf(host: TableHost): ContentMethods {
   const { sql } = host;
@@ -224,9 +258,7 @@ function removeAs(
 
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
-  // One that was taken over from an earlier release may not be in the index yet.
-  const isDue = sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", row.id).toArray().length > 0;
-  if (!isDue) sql.exec("DELETE FROM resource_text WHERE rowid = ?", row.id);
+  unindexText(sql, row.id);
   for (const tag of JSON.parse(row.tags) as string[]) {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }

@@ -95,7 +95,9 @@ export async function purge(host: TableHost, limit: number): Promise<{ readonly 
 export async function purgeKnown(host: TableHost, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const kept = host.kept();
-  const hashes = `SELECT DISTINCT hash FROM (${INDEXES.map((table) => `SELECT hash FROM ${table}`).join(" UNION ALL ")})`;
+  // The row behind all others names no body.
+  const tables = INDEXES.map((table) => `SELECT hash FROM ${table} WHERE hash < x''`);
+  const hashes = `SELECT DISTINCT hash FROM (${tables.join(" UNION ALL ")})`;
   const known = host.sql
     .exec<{ hash: string }>(`${hashes} LIMIT ?`, limit)
     .toArray()

@@ -1,19 +1,9 @@
-// Owns reading a tenant's resource index: lists, full-text search and tags, each within a range of URIs.
+// Owns reading a tenant's resource index within a range of URIs: lists and tags.
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { afterPrefix, isSeen, seenRanges, type UriRange } from "./seen-ranges.ts";
-
-export interface SearchQuery {
-  /** As FTS5 reads it. */
-  readonly match: string;
-  readonly prefix: string;
-  readonly limit: number;
-  readonly only?: readonly Patterns[];
-}
-
-/** Of all that matches, the newest so many are looked at: a word that is everywhere must not hold up the object. */
-const MAX_LOOKED_AT = 5000;
+import { search, type Found, type SearchQuery } from "./text-search.ts";
 
 /** Where a range has hidden things in it: how many rows are read at once, and how many at most in one call. */
 const FURTHER = 1000;
@@ -34,9 +24,8 @@ export interface QueryMethods {
     range: ListQuery,
     only: readonly Patterns[],
   ): { readonly rows: readonly ResourceRow[]; readonly next: string | null };
-  /** `match` is an expression of SQLite's FTS5. The best match first, with the largest score. */
-  /** Best first. `only`: what a caller sees who does not see everything; nothing of the rest has a part in the answer. */
-  search(query: SearchQuery): readonly (ResourceRow & { score: number })[];
+  /** Best first, with the largest score. */
+  search(query: SearchQuery): readonly Found[];
   tags(prefix: string, only?: readonly Patterns[]): readonly { tag: string; count: number }[];
   uris(prefix: string, limit: number): readonly string[];
 }
@@ -45,7 +34,7 @@ export function createQueryMethods(sql: SqlStorage): QueryMethods {
   return {
     list: (range) => list(sql, range),
     listSeen: (range, only) => listSeen(sql, range, only),
-    search: (query) => (query.only === undefined ? searchAll(sql, query) : searchSeen(sql, query, query.only)),
+    search: (query) => search(sql, query),
     tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(sql, prefix, only)),
     uris: (prefix, limit) =>
       sql
@@ -104,49 +93,6 @@ function listSeen(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, onl
     }
   }
   return { rows, next: null };
-}
-
-function searchAll(sql: SqlStorage, { match, prefix, limit }: SearchQuery) {
-  return sql
-    .exec<StoredRow & { score: number }>(
-      `SELECT resources.*, found.score FROM
-         (SELECT rowid AS id, bm25(resource_text, 8.0, 4.0, 1.0) AS score FROM resource_text
-           WHERE resource_text MATCH ? ORDER BY rowid DESC LIMIT ${MAX_LOOKED_AT}) AS found
-         JOIN resources ON resources.id = found.id
-        WHERE resources.uri >= ? AND resources.uri < ? ORDER BY found.score LIMIT ?`,
-      match,
-      prefix,
-      afterPrefix(prefix),
-      limit,
-    )
-    .toArray()
-    .map((row) => ({ ...fromStored(row), score: -row.score }));
-}
-
-/** Where the words are, best first: bm25 would count how often hidden texts have them, too. */
-const PLACES = ["{title} : ", "{tags} : ", ""] as const;
-
-function searchSeen(sql: SqlStorage, { match, prefix, limit }: SearchQuery, only: readonly Patterns[]) {
-  const found = new Map<string, ResourceRow & { score: number }>();
-  for (const [at, place] of PLACES.entries()) {
-    const rows = sql.exec<StoredRow>(
-      `SELECT resources.* FROM
-         (SELECT rowid AS id FROM resource_text WHERE resource_text MATCH ? ORDER BY rowid DESC LIMIT ${MAX_LOOKED_AT})
-           AS found
-         JOIN resources ON resources.id = found.id
-        WHERE resources.uri >= ? AND resources.uri < ? ORDER BY resources.id DESC`,
-      `${place}(${match})`,
-      prefix,
-      afterPrefix(prefix),
-    );
-    for (const row of rows) {
-      if (found.size >= limit) return [...found.values()];
-      if (isSeen(row.uri, only) && !found.has(row.uri)) {
-        found.set(row.uri, { ...fromStored(row), score: PLACES.length - at });
-      }
-    }
-  }
-  return [...found.values()];
 }
 
 const MAX_TAGS = 1000;

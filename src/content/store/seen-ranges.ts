@@ -26,11 +26,17 @@ export function seenRanges(within: UriRange, only: readonly Patterns[]): readonl
   return ranges;
 }
 
+/** What a pattern matches: one URI, all with a prefix, or only some of these. */
+export function shapeOf(pattern: string): { readonly prefix: string; readonly of: "one" | "all" | "some" } {
+  const [prefix = ""] = /^[^*?]*/.exec(pattern) ?? [];
+  if (prefix === pattern) return { prefix, of: "one" };
+  return { prefix, of: /^\*+$/.test(pattern.slice(prefix.length)) ? "all" : "some" };
+}
+
 /** `isWhole`: the pattern matches everything in the range. */
 function rangeOf(pattern: string): { readonly range: UriRange; readonly isWhole: boolean } {
-  const [prefix = ""] = /^[^*?]*/.exec(pattern) ?? [];
-  if (prefix === pattern) return { range: [pattern, `${pattern}\u0000`], isWhole: true };
-  return { range: [prefix, afterPrefix(prefix)], isWhole: /^\*+$/.test(pattern.slice(prefix.length)) };
+  const { prefix, of } = shapeOf(pattern);
+  return { range: [prefix, of === "one" ? `${prefix}\u0000` : afterPrefix(prefix)], isWhole: of !== "some" };
 }
 
 function joined(ranges: readonly UriRange[]): readonly UriRange[] {

@@ -50,7 +50,9 @@ async function earlier(count: number): Promise<FreshTenant> {
       methods.put(putOf("note:gone", { hash: "gone" }));
       methods.remove("note:gone");
       sql.exec("UPDATE garbage SET collect_at = ?", Date.now() + 3_600_000);
-      for (const table of ["texts_due", "edits"]) sql.exec(`DROP TABLE ${table}`);
+      for (const table of ["texts_due", "texts_unplaced", "resource_words", "edits"]) sql.exec(`DROP TABLE ${table}`);
+      for (const table of ["resources", "resource_tags"]) sql.exec(`DELETE FROM ${table} WHERE uri = x'FF'`);
+      sql.exec("CREATE VIRTUAL TABLE resource_text USING fts5(title, tags, body, content='', contentless_delete=1)");
       sql.exec("UPDATE schema_versions SET version = 8 WHERE name = 'content'");
       const change = "INSERT INTO changes (kind, name, version) VALUES (?, ?, ?)";
       for (let at = 0; at < count; at += 1) sql.exec(change, "updated", uriOf(at), at + 1);

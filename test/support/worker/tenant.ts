@@ -117,6 +117,8 @@ export interface Bench<Methods> {
   readonly sql: SqlStorage;
   /** Every statement that was executed. */
   readonly statements: Set<string>;
+  /** How many rows SQLite reads for this. */
+  readonly rowsFor: (work: () => unknown) => number;
   /** What was asked of `wakeAt`. */
   readonly wakes: number[];
   readonly clock: { now: number };
@@ -133,7 +135,8 @@ export function onBench<Methods, R>(
     const statements = new Set<string>();
     const wakes: number[] = [];
     const clock = { now: Date.UTC(2026, 10, 21, 12) };
-    const sql = recording(storage.sql, statements);
+    const counter = countRows();
+    const sql = recording(storage.sql, statements, counter.add);
     const host: TableHost = {
       sql,
       env: { BODIES: about.bodies ?? env.BODIES, ...about.env },
@@ -152,17 +155,36 @@ export function onBench<Methods, R>(
     };
     migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host));
-    return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock });
+    return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock, rowsFor: counter.rowsFor });
   });
 }
 
-function recording(sql: SqlStorage, statements: Set<string>): SqlStorage {
+type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
+
+function countRows(): { add: (cursor: () => Cursor) => Cursor; rowsFor: Bench<unknown>["rowsFor"] } {
+  const open: { readonly cursor: Cursor; rows: number }[] = [];
+  const sum = () => open.reduce((rows, one) => rows + (one.rows = one.cursor.rowsRead), 0);
+  return {
+    add: (run) => {
+      const cursor = run();
+      open.push({ cursor, rows: 0 });
+      return cursor;
+    },
+    rowsFor: (work) => {
+      open.length = 0;
+      work();
+      return sum();
+    },
+  };
+}
+
+function recording(sql: SqlStorage, statements: Set<string>, add: (cursor: () => Cursor) => Cursor): SqlStorage {
   return new Proxy(sql, {
     get(target, member) {
       if (member !== "exec") return Reflect.get(target, member, target) as unknown;
       return (query: string, ...bindings: unknown[]) => {
         statements.add(query);
-        return target.exec(query, ...bindings);
+        return add(() => target.exec(query, ...bindings));
       };
     },
   });

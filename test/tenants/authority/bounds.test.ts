@@ -8,7 +8,7 @@ import { SESSION_MIGRATIONS } from "../../../src/sessions/session-schema.ts";
 import page from "../../../docs/state.md?raw";
 
 /** What SQLite and the platform keep for themselves, and the tables under a full-text index, which grow with it. */
-const THEIRS = /^(?:sqlite_|_cf_|resource_text_)/;
+const THEIRS = /^(?:sqlite_|_cf_|resource_words_)/;
 
 const stated = [...page.matchAll(/^\| `(\w+)` +\| `(\w+)` +\| (.+?) +\|$/gm)].map(([, binding, table, bound = ""]) => ({
   name: `${binding} ${table}`,

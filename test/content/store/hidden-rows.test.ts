@@ -1,0 +1,121 @@
+// Two objects that show the same, of which one has more behind what is shown: they answer the same and read as many rows.
+
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
+import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
+import { isSeen } from "../../../src/content/store/seen-ranges.ts";
+import { putOf } from "../../support/worker/resources.ts";
+import { SEED } from "../../support/seed.ts";
+import { onBench } from "../../support/worker/tenant.ts";
+
+const WORDS = ["apple", "banana", "cherry"];
+const word = fc.constantFrom(...WORDS);
+const TAIL = "z-Z_%7E/".repeat(20);
+const end = fc.oneof(
+  fc.string({ unit: fc.constantFrom("a", "A", "b", "z", "/", "."), maxLength: 4 }),
+  fc.constant(TAIL),
+);
+const text = fc.tuple(fc.constantFrom("", "a", "b", "z", "note:"), end).map((parts) => parts.join(""));
+const ranged = fc.oneof(
+  text,
+  text.map((prefix) => `${prefix.slice(0, 100)}*`),
+);
+const wild = fc.oneof(ranged, fc.string({ unit: fc.constantFrom("a", "b", "z", "/", "*", "?"), maxLength: 4 }));
+const onlyOf = (one: fc.Arbitrary<string>) => {
+  const some = fc.array(one, { maxLength: 3 });
+  const patterns = fc.record({ allow: some, deny: some }, { requiredKeys: [] });
+  return fc.array(patterns, { minLength: 1, maxLength: 2 }) as fc.Arbitrary<readonly Patterns[]>;
+};
+
+const thing = fc.record({ uri: text, title: word, tags: fc.uniqueArray(word, { maxLength: 2 }), body: word });
+type Thing = typeof thing extends fc.Arbitrary<infer One> ? One : never;
+const things = fc.uniqueArray(thing, { maxLength: 25, selector: ({ uri }) => uri });
+
+const asked = fc.record({
+  match: fc.oneof(
+    word.map((one) => `"${one}"`),
+    fc.tuple(word, word, fc.constantFrom(" ", " OR ")).map(([a, b, between]) => `"${a}"${between}"${b.slice(0, 2)}"*`),
+  ),
+  prefix: fc.oneof(fc.constant(""), text),
+  tag: fc.option(word, { nil: null }),
+  after: fc.option(text, { nil: null }),
+  limit: fc.integer({ min: 1, max: 12 }),
+});
+type Asked = typeof asked extends fc.Arbitrary<infer One> ? One : never;
+
+function told(methods: ContentMethods, only: readonly Patterns[], { match, prefix, tag, after, limit }: Asked) {
+  const plain = (rows: readonly { uri: string; score?: number }[]) => rows.map(({ uri, score }) => [uri, score]);
+  return {
+    listed: () => plain(methods.listSeen({ prefix, tag, after, limit }, only).rows),
+    found: () => plain(methods.search({ match, prefix, limit, only })),
+    tags: () => methods.tags(prefix, only),
+  };
+}
+
+interface Answer {
+  readonly value: unknown;
+  readonly rows: number;
+}
+
+function answers(all: readonly Thing[], only: readonly Patterns[], questions: readonly Asked[]): Promise<Answer[]> {
+  return onBench(contentTables, ({ methods, rowsFor }) => {
+    for (const { uri, title, tags, body } of all)
+      methods.put(putOf(uri, { name: "n", title, tags }, { searchText: body }));
+    return questions.flatMap((question) =>
+      Object.values(told(methods, only, question)).map((ask) => {
+        let value: unknown;
+        const rows = rowsFor(() => (value = ask()));
+        return { value, rows };
+      }),
+    );
+  });
+}
+
+it("answer the same, and read as many rows, where patterns are names and prefixes", async () => {
+  const cases = fc.asyncProperty(
+    things,
+    onlyOf(ranged),
+    fc.array(asked, { minLength: 20, maxLength: 20 }),
+    async (all, only, questions) => {
+      const shown = all.filter(({ uri }) => isSeen(uri, only));
+      expect(await answers(all, only, questions)).toEqual(await answers(shown, only, questions));
+    },
+  );
+  await fc.assert(cases, { ...SEED, numRuns: 60 });
+}, 120_000);
+
+it("answer the same, whatever the patterns are", async () => {
+  const cases = fc.asyncProperty(
+    things,
+    onlyOf(wild),
+    fc.array(asked, { minLength: 20, maxLength: 20 }),
+    async (all, only, questions) => {
+      const shown = all.filter(({ uri }) => isSeen(uri, only));
+      const values = async (some: readonly Thing[]) => (await answers(some, only, questions)).map(({ value }) => value);
+      expect(await values(all)).toEqual(await values(shown));
+    },
+  );
+  await fc.assert(cases, { ...SEED, numRuns: 40 });
+}, 120_000);
+
+it("find of what is seen all that has a word, and nothing else", async () => {
+  const cases = fc.asyncProperty(things, onlyOf(wild), word, text, async (all, only, sought, prefix) => {
+    const has = ({ title, tags, body }: Thing) => [title, body, ...tags].includes(sought);
+    const expected = all.filter((one) => has(one) && one.uri.startsWith(prefix) && isSeen(one.uri, only));
+    await onBench(contentTables, ({ methods }) => {
+      for (const { uri, title, tags, body } of all)
+        methods.put(putOf(uri, { name: "n", title, tags }, { searchText: body }));
+      const found = methods.search({ match: sought, prefix, limit: 100, only }).map(({ uri }) => uri);
+      expect(found.toSorted()).toEqual(expected.map(({ uri }) => uri).toSorted());
+      const everything = methods.search({ match: sought, prefix, limit: 100 }).map(({ uri }) => uri);
+      expect(everything.toSorted()).toEqual(
+        all
+          .filter((one) => has(one) && one.uri.startsWith(prefix))
+          .map(({ uri }) => uri)
+          .toSorted(),
+      );
+    });
+  });
+  await fc.assert(cases, { ...SEED, numRuns: 100 });
+}, 120_000);

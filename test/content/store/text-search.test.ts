@@ -1,0 +1,66 @@
+// What a search costs and what hidden texts have to do with it: rows that SQLite reads, on its real index.
+
+import { beforeAll, describe, expect, it } from "vitest";
+import type { Patterns } from "../../../src/tenants/document/tenant-document.ts";
+import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
+import type { SearchQuery } from "../../../src/content/store/text-search.ts";
+import { putOf } from "../../support/worker/resources.ts";
+import { freshTenant, onBench, type Bench, type FreshTenant } from "../../support/worker/tenant.ts";
+
+/** What one search of the object reads at most, whatever is stored and asked. */
+const MOST_ROWS = 20_000;
+const MANY = 6000;
+const WORDS = Array.from({ length: 32 }, (_none, at) => `common${at}`);
+const EVERYWHERE = { title: WORDS.join(" "), tags: WORDS };
+const ANY = WORDS.map((word) => `"${word}"`).join(" OR ");
+
+/** Far behind the newest: what is sought, among texts that all have every word everywhere. */
+const SOUGHT = Array.from({ length: 3 }, (_none, at) => `note:shown/${at}/sought`);
+/** More of a URI than the index knows. */
+const LONG = `long:${"x".repeat(140)}`;
+const idOf = (at: number) => String(at).padStart(5, "0");
+
+function fill(methods: ContentMethods, hidden: number): void {
+  for (const uri of SOUGHT) methods.put(putOf(uri, EVERYWHERE, { searchText: ANY }));
+  for (let at = 0; at < hidden; at += 1) {
+    const uri = `note:${at % 50}/${idOf(at)}/rest`;
+    methods.put(putOf(uri, EVERYWHERE, { searchText: ANY }));
+    methods.put(putOf(`${LONG}/${idOf(at)}/rest`, { title: WORDS[0] ?? "" }));
+  }
+}
+
+const ask = (about: Partial<SearchQuery>): SearchQuery => ({ match: ANY, prefix: "", limit: 100, ...about });
+
+const HIDING: Patterns = { allow: ["note:*"], deny: Array.from({ length: 50 }, (_none, at) => `note:${at}/*`) };
+
+describe("a search of a tenant with many texts that have all words everywhere", () => {
+  let tenant: FreshTenant;
+  beforeAll(async () => {
+    tenant = freshTenant();
+    await onBench(contentTables, ({ methods }) => fill(methods, MANY), { tenant });
+  }, 120_000);
+
+  const measured = <R>(work: (bench: Bench<ContentMethods>) => R) => onBench(contentTables, work, { tenant });
+
+  it.each<readonly [string, Partial<SearchQuery>, readonly string[] | undefined]>([
+    ["by who sees everything", {}, undefined],
+    ["of a prefix behind all others", { prefix: "note:shown/" }, SOUGHT],
+    ["of a prefix that is longer than what the index knows", { prefix: `${LONG}/none` }, []],
+    ["through many ranges", { only: [HIDING] }, SOUGHT],
+    ["through names", { only: [{ allow: SOUGHT }] }, SOUGHT],
+    ["through patterns that say nothing of ranges", { only: [{ deny: ["*nothing*like*this*"] }] }, undefined],
+    ["through a pattern that hides nearly all, and leaves no range", { only: [{ deny: ["*/rest"] }] }, []],
+  ])(
+    `reads %s at most ${MOST_ROWS} rows`,
+    async (_search, about, expected) => {
+      await measured(({ methods, rowsFor }) => {
+        let found: readonly string[] = [];
+        const rows = rowsFor(() => (found = methods.search(ask(about)).map(({ uri }) => uri)));
+        expect(rows).toBeLessThanOrEqual(MOST_ROWS);
+        if (expected === undefined) expect(found).toHaveLength(100);
+        else expect(found.toSorted()).toEqual(expected);
+      });
+    },
+    60_000,
+  );
+});
