@@ -3,6 +3,7 @@
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { pathBelow } from "../deployment/mount.ts";
+import { giveUpBody } from "../streams/request-body.ts";
 import { isTenantId } from "../tenants/document/tenant-definition.ts";
 import { meetTenant } from "./apply/tenant-access.ts";
 import { authenticate, authorize } from "./operator-login.ts";
@@ -23,6 +24,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   const tellWeak = weakTokenTeller(options.onError);
   let description: string | undefined;
   app.onError((error, c) => {
+    giveUpBody(c.req.raw);
     const response = respondProblem(error, c.req.raw, (unknown) => options.onError?.(unknown));
     return withHeaders(options, c, response);
   });
@@ -72,7 +74,11 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
   if (!isAwaited && (route.method !== "get" || caller.tenants)) await again();
   const sent = isAwaited ? checkedAtEnd(request, again) : request;
   // 5. The route.
-  return withHeaders(options, c, await route.serve({ ...place, caller, request: sent, met }, params));
+  try {
+    return withHeaders(options, c, await route.serve({ ...place, caller, request: sent, met }, params));
+  } finally {
+    giveUpBody(sent);
+  }
 }
 
 /** Hands out the end of the body only when `check` lets it pass: its sender decides how long it takes. */

@@ -9,6 +9,7 @@ import type { Bindings, Deployment, FeatureRoutes } from "../deployment/deployme
 import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { giveUpBody } from "../streams/request-body.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
@@ -42,7 +43,7 @@ export function createApp(deployment: Deployment): App {
     // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
     const data = { requestId: requestIdOf(c.req.raw) };
     const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
-    return respondFailure(eraOf(c.req.raw), undefined, unavailable);
+    return turnAway(c.req.raw, unavailable);
   });
   const { name, version } = catalog.server;
   app.get("/healthz", (c) => c.json({ status: "ok", name, version }, 200, NO_STORE));
@@ -143,7 +144,7 @@ export async function serve(
   const { headers } = request;
   // 1. Hosts, before anything is looked at.
   const unwelcome = unwelcomeIn(request, env);
-  if (unwelcome) return respondFailure(eraOf(request), undefined, unwelcome);
+  if (unwelcome) return turnAway(request, unwelcome);
   if (!address) return respondUnknown(deployment, request);
   const origin = headers.get("origin");
   const isAllowed = originAllowed(origin, env);
@@ -154,7 +155,7 @@ export async function serve(
   const { tenant: id, profile, path } = address;
   const credential = credentialOf(headers.get("authorization"));
   const refused = refusedUnasked(deployment, id, credential, request);
-  if (refused) return respondFailure(eraOf(request), undefined, refused);
+  if (refused) return turnAway(request, refused);
   const finding = findTenant(env, deployment.tenants, id, credential);
   const found = finding instanceof Promise ? await finding : finding;
   const { tenant } = found;
@@ -162,15 +163,15 @@ export async function serve(
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known });
   // 3. Origins, which a tenant may add to.
   if (!isAllowed && !(await tenantAllows(visit, tenant, origin))) {
-    return respondFailure(visit.era, undefined, refusal(visit, failure("forbiddenOrigin")));
+    return turnAway(request, refusal(visit, failure("forbiddenOrigin")));
   }
   if (isPreflight) return preflightOf(request);
   // 4. The method.
-  const response =
-    request.method === "POST"
-      ? await endpoint.post(visit, mostBodyBytes(deployment, env))
-      : await endpoint.other(visit);
-  return withOrigin(response, origin);
+  if (request.method === "POST") {
+    return withOrigin(await endpoint.post(visit, mostBodyBytes(deployment, env)), origin);
+  }
+  giveUpBody(request);
+  return withOrigin(await endpoint.other(visit), origin);
 }
 
 /** A failure: neither the directory nor an authority is asked who this is, because too many were refused there. */
@@ -187,7 +188,9 @@ function refusedUnasked(
   return isKnown ? undefined : refusedAddress(deployment, request);
 }
 
-function preflightOf({ headers }: Request): Response {
+function preflightOf(request: Request): Response {
+  const { headers } = request;
+  giveUpBody(request);
   return preflight(headers.get("origin"), headers.get("access-control-request-headers"));
 }
 
@@ -203,7 +206,13 @@ async function tenantAllows(
 
 function respondUnknown(deployment: Deployment, request: Request): Response {
   const unknown = unknownTenant({ request, deployment }, { kind: "none" }, false);
-  return respondFailure(eraOf(request), undefined, unknown);
+  return turnAway(request, unknown);
+}
+
+/** Refuses what was not read. */
+function turnAway(request: Request, why: Failure): Response {
+  giveUpBody(request);
+  return respondFailure(eraOf(request), undefined, why);
 }
 
 async function answerOther(visit: Visit): Promise<Response> {

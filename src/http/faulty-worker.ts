@@ -2,7 +2,7 @@
 // no client waits, and the author reads the mistake in the client.
 
 import { failure } from "../protocol/errors.ts";
-import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { giveUpBody, MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
 import { DEFAULT_MAX_BODY_BYTES, textOf } from "./body.ts";
 import { respondEach } from "./respond-each.ts";
 import { NO_STORE } from "./respond.ts";
@@ -10,6 +10,7 @@ import { NO_STORE } from "./respond.ts";
 /** `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
 export async function respondFaulty(request: Request, why: string): Promise<Response> {
   if (request.method !== "POST") {
+    giveUpBody(request);
     const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
     return new Response(`${why}\n`, { status: 500, headers });
   }

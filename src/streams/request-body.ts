@@ -190,6 +190,14 @@ export class RequestBody {
   }
 }
 
+/**
+ * Gives up a body that nobody will read, before it is answered: proxies such as those of `npm start` keep the answer, and
+ * the connection with it, while the body waits to be read.
+ */
+export function giveUpBody({ body }: Request): void {
+  if (body?.locked === false) body.cancel().catch(() => {});
+}
+
 /** Larger pieces cost fewer turns; each of many slow bodies has one. */
 const PIECE_BYTES = 16 * 1024;
 const STEP_BYTES = 4 * 1024 * 1024;
