@@ -27,7 +27,7 @@ import type { Way } from "./upstream-catalog.ts";
 import { endpointOf, headersOf } from "./upstream-config.ts";
 import { counting, helloOf, link2025, openLink, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
-import { dropSession, leaveUpstream, heldSession, holdSession, type HeldSession } from "./upstream-sessions.ts";
+import { dropSession, holdSession, lendSession, returnSession, type HeldSession } from "./upstream-sessions.ts";
 
 /** An upstream as its calls need it. */
 export interface CalledUpstream {
@@ -94,6 +94,7 @@ class Going {
   /** Whether what the upstream asks can be asked of the client. */
   readonly #asks: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
+  #isMarked = false;
 
   constructor(upstream: CalledUpstream, headers: Readonly<Record<string, string>>, work: Work) {
     const { call, host } = work;
@@ -119,30 +120,35 @@ class Going {
   }
 
   async run(): Promise<CallOutcome> {
-    const { call, host, forwarded } = this.#work;
+    const { host, forwarded } = this.#work;
     const lent = await this.#lend();
     try {
-      // The session may have taken as long to begin as a lease lasts.
-      const withdrawn = isChecked(call) ? await host.recheck(call) : undefined;
-      return withdrawn ?? this.#outcome(await this.#ask(lent.link));
+      return await this.#askChecked(lent.link);
     } catch (error) {
       const isGone = error instanceof McpFault && error.fault.kind === "sessionGone";
       if (isGone && lent.held) dropSession(lent.held);
       if (!isGone || !forwarded.repeatable || !lent.held) throw error;
-      return this.#outcome(await this.#askAnew());
+      return await this.#askAnew();
     } finally {
       host.waitUntil(lent.over());
     }
   }
 
   /** Once, in a session of its own: the one before was lost, and what is asked may be asked twice. */
-  async #askAnew(): Promise<ResultMessage> {
+  async #askAnew(): Promise<CallOutcome> {
     const lent = await this.#lend();
     try {
-      return await this.#ask(lent.link);
+      return await this.#askChecked(lent.link);
     } finally {
       this.#work.host.waitUntil(lent.over());
     }
+  }
+
+  /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
+  async #askChecked(link: UpstreamLink): Promise<CallOutcome> {
+    const { call, host } = this.#work;
+    const withdrawn = isChecked(call) ? await host.recheck(call) : undefined;
+    return withdrawn ?? this.#outcome(await this.#ask(link));
   }
 
   end(): void {
@@ -173,18 +179,21 @@ class Going {
     const now = Date.now();
     const later = (work: Promise<unknown>) => host.waitUntil(work);
     const key = this.#sessionKey();
-    const known = heldSession(key, now, later);
-    if (known) return { link: link2025(this.#how, known.nextId, known.opened), held: known, over: async () => {} };
+    const known = lendSession(key, now, later);
+    if (known) return this.#lent(known);
     const nextId = counting();
     const { endpoint, about } = this.#how;
     const opened = await open2025(endpoint, helloOf(about), nextId(), { signal: this.#deadline.signal });
-    const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now };
-    const link = link2025(this.#how, nextId, opened);
+    const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
     // A server that keeps no session has nothing that anonymous callers could share.
     const isKept = host.principal.id !== ANONYMOUS.id || opened.session.id === undefined;
-    if (!isKept) return { link, over: async () => leaveUpstream(session) };
-    holdSession(session, now, later);
-    return { link, held: session, over: async () => {} };
+    if (isKept) holdSession(session, now, later);
+    return this.#lent(session);
+  }
+
+  #lent(session: HeldSession): Lent {
+    const link = link2025(this.#how, session.nextId, session.opened);
+    return { link, held: session, over: async () => returnSession(session, Date.now()) };
   }
 
   #sessionKey(): string {
@@ -239,7 +248,10 @@ class Going {
     });
   }
 
+  /** Once in a call, however often the upstream says so: the tenant's authority is not its to keep busy. */
   #readSoon(): void {
+    if (this.#isMarked) return;
+    this.#isMarked = true;
     const { host } = this.#work;
     const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
     host.waitUntil(marked.then(host.tendBy, () => undefined));

@@ -12,6 +12,10 @@ export interface HeldSession {
   /** Counts requests on: two with one id must not be under way in one session. */
   readonly nextId: () => number;
   usedAt: number;
+  /** How many run in it now: it is not ended before they are. */
+  calls: number;
+  /** `over`: nobody is lent it any more, and the last call in it ends it. `gone`: the upstream does not know it. */
+  state: "held" | "over" | "gone";
 }
 
 const MAX_HELD = 200;
@@ -19,34 +23,52 @@ const MAX_HELD = 200;
 const MAX_IDLE_MS = 240_000;
 const GOODBYE_MS = 2000;
 
+type Later = (work: Promise<unknown>) => void;
+
 /** By key, least recently used first. */
 const held = new Map<string, HeldSession>();
 
-/** `ended`: takes the work of ending sessions whose time is over. */
-export function heldSession(
-  key: string,
-  now: number,
-  ended: (work: Promise<unknown>) => void,
-): HeldSession | undefined {
+/** For one more call, which has to return it. `later`: takes the work of ending sessions whose time is over. */
+export function lendSession(key: string, now: number, later: Later): HeldSession | undefined {
   for (const session of held.values()) {
     if (now - session.usedAt <= MAX_IDLE_MS) break;
-    held.delete(session.key);
-    ended(leaveUpstream(session));
+    letGo(session, later);
   }
   const found = held.get(key);
-  if (found) keepUsed(found, now);
+  if (!found) return undefined;
+  found.calls += 1;
+  keepUsed(found, now);
   return found;
 }
 
-export function holdSession(session: HeldSession, now: number, ended: (work: Promise<unknown>) => void): void {
-  const before = held.get(session.key);
-  if (before) ended(leaveUpstream(before));
+/** Lends one that a call has begun to others as well, unless there is another by now: then it ends with its call. */
+export function holdSession(session: HeldSession, now: number, later: Later): void {
+  if (held.has(session.key)) return;
+  session.state = "held";
   keepUsed(session, now);
   for (const oldest of held.values()) {
     if (held.size <= MAX_HELD) break;
-    held.delete(oldest.key);
-    ended(leaveUpstream(oldest));
+    letGo(oldest, later);
   }
+}
+
+/** A call in it is over. Never rejects. */
+export async function returnSession(session: HeldSession, now: number): Promise<void> {
+  session.calls -= 1;
+  if (session.state === "held") keepUsed(session, now);
+  else if (session.state === "over" && session.calls === 0) await leaveUpstream(session);
+}
+
+/** The upstream does not know it any more. */
+export function dropSession(session: HeldSession): void {
+  if (held.get(session.key) === session) held.delete(session.key);
+  session.state = "gone";
+}
+
+function letGo(session: HeldSession, later: Later): void {
+  held.delete(session.key);
+  session.state = "over";
+  if (session.calls === 0) later(leaveUpstream(session));
 }
 
 function keepUsed(session: HeldSession, now: number): void {
@@ -55,16 +77,7 @@ function keepUsed(session: HeldSession, now: number): void {
   held.set(session.key, session);
 }
 
-/** The upstream does not know it any more. */
-export function dropSession(session: HeldSession): void {
-  if (held.get(session.key) === session) held.delete(session.key);
-}
-
-/** Never rejects. */
-export async function leaveUpstream({
-  endpoint,
-  opened: { session },
-}: Omit<HeldSession, "usedAt" | "key">): Promise<void> {
+async function leaveUpstream({ endpoint, opened: { session } }: HeldSession): Promise<void> {
   if (session.id === undefined) return;
   await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
 }

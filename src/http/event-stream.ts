@@ -25,9 +25,13 @@ export const SSE_HEADERS = {
 
 const encoder = new TextEncoder();
 
-/** JSON has no line breaks, so it is one line of data. */
+/**
+ * One line of data: texts in JSON have no line breaks in them, and those between its tokens, which others may have
+ * written, say no more than a blank does.
+ */
 export function encodeEvent(json: string, id?: string): string {
-  return `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${json}\n\n`;
+  const line = json.replace(/[\r\n]+/g, " ");
+  return `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${line}\n\n`;
 }
 
 export type Timer = ReturnType<typeof setTimeout> | undefined;
