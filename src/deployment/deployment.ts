@@ -110,6 +110,8 @@ export interface WrappedVisit {
 export interface Unwrapped {
   /** The JSON-RPC message. */
   readonly message: unknown;
+  /** The same with the tool that it calls under the name that this view gives it: as limits count it. */
+  counted(view: View): unknown;
   answer(call: Call, visit: WrappedVisit): CallOutcome | Promise<CallOutcome>;
 }
 

@@ -23,7 +23,19 @@ export function unwrapMessage(body: unknown): Unwrapped | Failure {
   if (!isObject(body)) return failure("invalidRequest", "Invalid Request: a message is a JSON object");
   const { server_id: server, ...message } = body;
   if (typeof server !== "string") return invalid("server_id", "must name an upstream of this tenant");
-  return { message, answer: async (call, visit) => answerFrom(server, call, visit) };
+  return {
+    message,
+    counted: (view) => listedAs(server, message, view),
+    answer: async (call, visit) => answerFrom(server, call, visit),
+  };
+}
+
+function listedAs(server: string, message: JsonObject, { tools }: WrappedVisit["view"]): JsonObject {
+  const { params } = message;
+  if (!isObject(params) || typeof params.name !== "string") return message;
+  const own = listedName(server, params.name);
+  const listed = tools.find(({ target }) => target.name === own);
+  return { ...message, params: { ...params, name: listed?.wire.name ?? own } };
 }
 
 /** A call at one upstream. */
@@ -133,12 +145,12 @@ const MOST = 100_000;
 /** The same text, without the items that are not shown. */
 function onlyShown(json: string, kind: ListedKind, isShown: (item: unknown) => boolean): string {
   const members = objectMembers(json, MOST) ?? [];
-  let isWhole = true;
+  let isWhole = members.length > 0;
   const kept = members.map(({ name, text }) => {
     if (name !== kind) return `${JSON.stringify(name)}:${text}`;
     const all = arrayElements(text, MOST) ?? [];
     const items = all.filter((item) => isShown(JSON.parse(item)));
-    isWhole = items.length === all.length && all.length > 0;
+    isWhole &&= items.length === all.length && all.length > 0;
     return `${JSON.stringify(name)}:[${items.join()}]`;
   });
   return isWhole ? json : `{${kept.join()}}`;

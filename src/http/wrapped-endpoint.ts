@@ -11,7 +11,7 @@ import { serve, type Endpoint } from "./app.ts";
 import { enter } from "./enter.ts";
 import { call2025 } from "./era-2025/answers.ts";
 import { runCall } from "./era-2025/calls.ts";
-import { limitMessages, wholly } from "./limit-messages.ts";
+import { limitMessages, refusal, wholly } from "./limit-messages.ts";
 import { answer2026, handlePost, type AnswerBody } from "./mcp.ts";
 import { respondAccepted, respondFailure } from "./respond.ts";
 import type { Address, Env, Visit } from "./visit.ts";
@@ -20,9 +20,10 @@ export function wrappedRoutes(unwrap: (body: unknown) => Unwrapped | Failure): F
   const answerWrapped: AnswerBody = async (entered, accepted, { value }) => {
     const { visit } = entered;
     const unwrapped = unwrap(value);
-    if (isFailure(unwrapped)) return respondFailure(visit.era, idIn(value), unwrapped);
-    const refused = wholly(await limitMessages(entered, unwrapped.message));
+    const counted = isFailure(unwrapped) ? undefined : unwrapped.counted(entered.view);
+    const refused = wholly(await limitMessages(entered, counted));
     if (refused) return respondFailure(visit.era, idIn(value), refused);
+    if (isFailure(unwrapped)) return respondFailure(visit.era, idIn(value), unwrapped);
     visit.unwrapped = unwrapped;
     return answerMessage(entered, accepted, unwrapped.message);
   };
@@ -76,7 +77,9 @@ function idIn(body: unknown): EchoId {
 async function refuseOther(visit: Visit): Promise<Response> {
   const era = visit.era;
   const entered = await enter(visit);
-  if (isFailure(entered)) return respondFailure(era, undefined, entered);
+  if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
+  const limited = wholly(await limitMessages(entered, undefined));
+  if (limited) return respondFailure(era, undefined, limited);
   const response = respondFailure(era, undefined, failure("methodNotAllowed", "Method not allowed: use POST"));
   response.headers.set("allow", "POST, OPTIONS");
   return response;

@@ -3,20 +3,25 @@
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
-import { createWorker, type TenantryWorker } from "../../src/tenantry.ts";
+import { createWorker, gateway, type TenantryWorker } from "../../src/tenantry.ts";
 
 const MOST = 10;
 const ORIGIN = "https://refused.example.com";
 const workerOf = (mode: "open" | "key") =>
-  createWorker({ limits: { addressRefusals: MOST }, tenants: { private: { mode: "key" }, shared: { mode } } });
+  createWorker({
+    limits: { addressRefusals: MOST },
+    tenants: { private: { mode: "key" }, shared: { mode } },
+    features: [gateway()],
+  });
 
 interface Tried {
   readonly address: string;
   readonly tenant: string;
   readonly token?: string;
   readonly method?: string;
+  readonly endpoint?: "mcp" | "gateway";
 }
 
 let lookups = 0;
@@ -28,8 +33,9 @@ const watched = new Proxy(env, {
   },
 });
 
-async function attempt(worker: TenantryWorker<object>, { address, tenant, token, method = "POST" }: Tried) {
-  const request = new Request(`${ORIGIN}/mcp/${tenant}`, {
+async function attempt(worker: Pick<TenantryWorker<object>, "fetch">, tried: Tried) {
+  const { address, tenant, token, method = "POST", endpoint = "mcp" } = tried;
+  const request = new Request(`${ORIGIN}/${endpoint}/${tenant}`, {
     method,
     headers: {
       "content-type": "application/json",
@@ -55,17 +61,20 @@ const TRIED = [
   ["a tenant, with a key that is none", { tenant: "private", token: FAKE }],
   ["an open tenant, with a key that is none", { tenant: "shared", token: "nothing" }],
   ["a name of no tenant, with a key that is none", { tenant: "nobody", token: FAKE }],
-  ["a stream of a tenant that takes keys", { tenant: "private", method: "GET" }],
 ] as const;
 
-it.each(TRIED)("%s is refused as it is, and after too many times with 429", async (_what, tried) => {
-  const worker = workerOf("open");
-  const address = newAddress();
-  const statuses: number[] = [];
-  for (let times = 0; times < MOST + 2; times += 1)
-    statuses.push((await attempt(worker, { ...tried, address })).status);
-  expect(statuses).toEqual([...Array(MOST).fill(statuses[0]), 429, 429]);
-  expect([401, 404]).toContain(statuses[0]);
+describe.each(["mcp", "gateway"] as const)("at /%s", (endpoint) => {
+  describe.each(["POST", "GET", "DELETE", "PUT"])("by %s", (method) => {
+    it.each(TRIED)("%s is refused as it is, and after too many times with 429", async (_what, tried) => {
+      const worker = workerOf("open");
+      const address = newAddress();
+      const statuses: number[] = [];
+      for (let times = 0; times < MOST + 2; times += 1)
+        statuses.push((await attempt(worker, { ...tried, address, method, endpoint })).status);
+      expect(statuses).toEqual([...Array(MOST).fill(statuses[0]), 429, 429]);
+      expect([401, 404]).toContain(statuses[0]);
+    });
+  });
 });
 
 it("what is answered then is the same for a tenant that exists and for one that does not, and nothing is asked", async () => {
