@@ -38,6 +38,10 @@ export interface Settled {
   readonly chance: number;
 }
 
+export interface OwnAsk extends Pick<Settled, "id" | "config"> {
+  readonly uris: readonly string[];
+}
+
 export interface GatewayMethods {
   readonly due: (ask: RefreshAsk) => RefreshAnswer;
   /** Since when it cannot be read (milliseconds since the epoch); null: it can, or is configured anew. */
@@ -46,8 +50,11 @@ export interface GatewayMethods {
    * It says that its lists have changed, or does not speak as it did: gives when it is read (milliseconds since the epoch).
    */
   readonly soon: (id: string) => number;
-  /** Makes the upstream the owner of each of these URIs that has none; gives those that another one has. */
-  readonly own: (id: string, uris: readonly string[]) => readonly (readonly [uri: string, owner: string])[];
+  /**
+   * Makes the upstream the owner of each of these URIs that has none; gives those that another one has. null: it is
+   * configured anew or gone, so what was read of it is not to be kept.
+   */
+  readonly own: (ask: OwnAsk) => readonly (readonly [uri: string, owner: string])[] | null;
 }
 
 interface UpstreamRow {
@@ -83,7 +90,7 @@ function methodsOf(host: TenantHost): GatewayMethods {
       const rows = host.sql.exec<{ due_at: number }>(sooner, host.now(), PAUSE_MS, id).toArray();
       return rows[0]?.due_at ?? Infinity;
     },
-    own: (id, uris) => host.transaction(() => own(host, id, uris)),
+    own: (ask) => host.transaction(() => own(host, ask)),
   };
 }
 
@@ -125,8 +132,11 @@ function settle(host: TenantHost, { id, config, why, afterMs, chance }: Settled)
   const { sql } = host;
   const now = host.now();
   const row = rowOf(sql, id);
-  // Its configuration has changed meanwhile, and somebody else reads what it is now.
-  if (row?.config !== config) return null;
+  if (row?.config !== config) {
+    // Its configuration has changed meanwhile. Whoever reads what it is now may have written before this one did.
+    if (why === null) sql.exec("UPDATE upstreams SET due_at = min(due_at, ?) WHERE id = ?", now, id);
+    return null;
+  }
   const failures = why === null ? 0 : row.failures + 1;
   const since = why === null ? null : (row.failing_since ?? now);
   const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_MS);
@@ -142,8 +152,8 @@ function settle(host: TenantHost, { id, config, why, afterMs, chance }: Settled)
   return since;
 }
 
-function own(host: TenantHost, id: string, uris: readonly string[]): (readonly [string, string])[] {
-  const { sql } = host;
+function own({ sql }: TenantHost, { id, config, uris }: OwnAsk): (readonly [string, string])[] | null {
+  if (rowOf(sql, id)?.config !== config) return null;
   const before = sql.exec<{ uri: string }>("SELECT uri FROM upstream_uris WHERE upstream = ?", id).toArray();
   const owned = new Set(before.map(({ uri }) => uri));
   const wanted = new Set(uris);

@@ -35,8 +35,11 @@ export interface RefreshOrder {
 }
 
 export interface RefreshBinding {
-  /** Resolves when the upstream was read, or could not be; rejects where nothing could be written down. */
-  refresh(order: RefreshOrder): Promise<void>;
+  /**
+   * Resolves when the upstream was read, or could not be; with what failed of ours, for its operator alone. Rejects where
+   * nothing could be written down.
+   */
+  refresh(order: RefreshOrder): Promise<string | undefined>;
 }
 
 /** The name under which a Worker exports it. */
@@ -64,7 +67,7 @@ export interface FailingNote {
 }
 
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding {
-  async refresh(order: RefreshOrder): Promise<void> {
+  async refresh(order: RefreshOrder): Promise<string | undefined> {
     const work = refreshed(order, this.env);
     // Whoever asked may be gone before it is done.
     this.ctx.waitUntil(work);
@@ -73,14 +76,17 @@ export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements R
 }
 
 /** Has an upstream read in an invocation of its own. */
-export async function startRefresh(order: RefreshOrder): Promise<void> {
+export async function startRefresh(order: RefreshOrder): Promise<string | undefined> {
   const entrypoints = exports as unknown as Readonly<Record<string, RefreshBinding | undefined>>;
   const refreshes = entrypoints[REFRESHES];
   if (!refreshes) throw new TypeError(`the Worker does not export ${REFRESHES}`);
-  await refreshes.refresh(order);
+  return refreshes.refresh(order);
 }
 
-async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<void> {
+/** Why an upstream could not be read, in words that its tenant's callers may see. */
+class Unreadable extends Error {}
+
+async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string | undefined> {
   const { tenant, placement, incarnation, id, config } = order;
   const stub = () => stubOf(env, { id: tenant, placement, incarnation });
   const write = (name: string, bytes: Uint8Array) =>
@@ -89,24 +95,28 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<void> {
     remote(stub(), gatewayTables).settle({ id, config, why, afterMs, chance: Math.random() });
   try {
     const catalog = await withoutTaken(order, stub, await read(order, env));
+    if (!catalog) return undefined;
     const { state } = await write(catalogSection(id), encodeCatalog(catalog));
-    if (state === "full") throw new Error("the upstreams of this tenant list more than it may hold");
+    if (state === "full") throw new Unreadable("the upstreams of this tenant list more than it may hold");
     await remote(stub(), sectionTables).remove(failingSection(id));
     const ttlMs = catalog.cache?.ttlMs ?? DEFAULT_TTL_MS;
     await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
+    return undefined;
   } catch (error) {
     const why = whyOf(error);
     const fault = error instanceof McpFault ? error.fault : undefined;
     const since = await settle(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
-    if (since === null) return;
-    const note: FailingNote = { of: config, since, why };
-    await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
+    if (since !== null) {
+      const note: FailingNote = { of: config, since, why };
+      await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
+    }
+    return fault || error instanceof Unreadable ? undefined : `upstream ${id}: ${String(error)}`;
   }
 }
 
 async function read(order: RefreshOrder, env: RefreshEnv): Promise<UpstreamCatalog> {
   const { upstream, headers, clientInfo, id, config } = order;
-  if (typeof headers === "string") throw new Error(headers);
+  if (typeof headers === "string") throw new Unreadable(headers);
   const { era = "auto" } = upstream;
   const fetch = outboundFetch({ tenant: order.tenant, env, hops: 0 });
   const how = { endpoint: endpointOf(upstream, headers, fetch), about: { clientInfo, capabilities: {} } };
@@ -121,14 +131,16 @@ async function read(order: RefreshOrder, env: RefreshEnv): Promise<UpstreamCatal
 
 const WITH_URIS: readonly ListedKind[] = ["resources", "resourceTemplates"];
 
-/** Leaves out what another upstream has listed before. */
+/** Leaves out what another upstream has listed before. undefined: nobody wants it any more. */
 async function withoutTaken(
-  { id }: RefreshOrder,
+  { id, config }: RefreshOrder,
   stub: () => TenantStub,
   catalog: UpstreamCatalog,
-): Promise<UpstreamCatalog> {
-  const keys = WITH_URIS.flatMap((kind) => catalog.texts[kind].map((text) => uriKey(kind, text)));
-  const taken = new Map(await remote(stub(), gatewayTables).own(id, keys));
+): Promise<UpstreamCatalog | undefined> {
+  const uris = WITH_URIS.flatMap((kind) => catalog.texts[kind].map((text) => uriKey(kind, text)));
+  const owned = await remote(stub(), gatewayTables).own({ id, config, uris });
+  if (owned === null) return undefined;
+  const taken = new Map(owned);
   if (taken.size === 0) return catalog;
   const texts = { ...catalog.texts };
   const quarantined = [...catalog.quarantined];
@@ -152,7 +164,8 @@ function uriKey(kind: ListedKind, text: string): string {
 
 /** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */
 function whyOf(error: unknown): string {
-  if (!(error instanceof McpFault)) return error instanceof Error ? error.message : "it could not be read";
+  if (error instanceof Unreadable) return error.message;
+  if (!(error instanceof McpFault)) return "it could not be read";
   const { fault } = error;
   if (fault.kind === "refused") return `the server refused to list (${rpcErrorOf(fault.error)?.code ?? 0})`;
   if (fault.kind === "cancelled") return `it was not read within ${READ_WITHIN_MS} ms`;

@@ -44,7 +44,8 @@ async function refresh({ id, upstream }: NamedUpstream, ground: TendGround): Pro
       headers,
       clientInfo,
     };
-    await startRefresh(order);
+    const failed = await startRefresh(order);
+    if (failed !== undefined) ground.onError(new Error(failed));
   } catch (error) {
     ground.onError(error);
   }

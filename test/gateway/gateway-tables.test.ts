@@ -85,6 +85,16 @@ describe("an upstream", () => {
       expect(due({ a: "2" }, 2)).toEqual([]);
     }));
 
+  it("of which an older configuration was written after the present one was is read again at once", () =>
+    atDesk(({ due, settle }) => {
+      due({ a: "1" });
+      expect(due({ a: "2" }, 2)).toEqual(["a"]);
+      settle({ config: "2" });
+      expect(due({ a: "2" }, 2)).toEqual([]);
+      expect(settle({ config: "1" })).toBeNull();
+      expect(due({ a: "2" }, 2)).toEqual(["a"]);
+    }));
+
   it("that says it has changed is read soon, but not all the time", () =>
     atDesk(({ due, settle, methods, clock }) => {
       due({ a: "1" });
@@ -99,7 +109,7 @@ describe("an upstream", () => {
 describe("a URI", () => {
   it("belongs to whoever listed it first, until that one lists it no more or is gone", () =>
     atDesk(({ methods, due }) => {
-      const own = (id: string, ...uris: string[]) => methods.own(id, uris);
+      const own = (id: string, ...uris: string[]) => methods.own({ id, config: "1", uris });
       due({ a: "1", b: "1" });
       expect(own("a", "x://1", "x://2")).toEqual([]);
       expect(own("b", "x://2", "x://3")).toEqual([["x://2", "a"]]);
@@ -108,5 +118,13 @@ describe("a URI", () => {
       expect(own("a", "x://1", "x://2")).toEqual([["x://2", "b"]]);
       due({ a: "1" }, 2);
       expect(own("a", "x://1", "x://2", "x://3")).toEqual([]);
+    }));
+
+  it("is nobody's who reads an upstream that is configured anew, or gone, meanwhile", () =>
+    atDesk(({ methods, due }) => {
+      due({ a: "1", b: "1" });
+      due({ a: "2", c: "1" }, 2);
+      for (const id of ["a", "b"]) expect(methods.own({ id, config: "1", uris: ["x://1"] }), id).toBeNull();
+      expect(methods.own({ id: "c", config: "1", uris: ["x://1"] })).toEqual([]);
     }));
 });

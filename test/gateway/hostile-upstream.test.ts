@@ -10,7 +10,7 @@ import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
-import type { FreshTenant } from "../support/worker/tenant.ts";
+import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
 import { upstreamAt } from "../support/worker/upstreams.ts";
 
 type Json = Record<string, unknown>;
@@ -119,6 +119,81 @@ describe("an upstream that says without end that its lists have changed", () => 
     await vi.waitFor(() => expect(soon.count).toBeGreaterThan(0), { timeout: 5000, interval: 20 });
     await scheduler.wait(200);
     expect(soon.count).toBe(1);
+  });
+});
+
+describe("an upstream that answers after its tenant points elsewhere", () => {
+  it("takes nothing from what is there now, nor from what is called otherwise now", async () => {
+    const gate = { isReached: false, isOpen: false };
+    const tools = (name: string) => JSON.stringify({ tools: [{ ...GO, name }] });
+    const resources = () => JSON.stringify({ resources: [{ uri: "file:///one", name: "one" }] });
+    const late = scripted({
+      initialize: () => HELLO,
+      "tools/list": async () => {
+        gate.isReached = true;
+        // Each request waits in its own invocation.
+        while (!gate.isOpen) await scheduler.wait(20);
+        return tools("late");
+      },
+      "resources/list": resources,
+      "resources/templates/list": () => '{"resourceTemplates":[]}',
+    });
+    const there = scripted({
+      initialize: () => HELLO,
+      "tools/list": () => tools("here"),
+      "resources/list": resources,
+      "resources/templates/list": () => '{"resourceTemplates":[]}',
+    });
+    const open = { mode: "open", maxStalenessMs: 50 } as const;
+    const tenant = await servedTenant({
+      ...open,
+      upstreams: { up: { url: late, era: "2025" }, old: { url: `${late}?old`, era: "2025" } },
+    });
+    await listed(tenant.id);
+    await vi.waitFor(() => expect(gate.isReached).toBe(true), { timeout: 5000 });
+    const document = { ...open, upstreams: { up: { url: there, era: "2025" } } } as const;
+    const policy = remote(tenant.stub, policyTables);
+    const ifRevision = (await policy.read(false))?.revision ?? 0;
+    const write = { own: document, effective: document, retired: [], ifRevision };
+    await policy.write({ ...write, actor: { name: "ann" }, action: "apply" });
+    const whole = async () => {
+      const message = { jsonrpc: "2.0", id: 1, method: "resources/list" };
+      return (await listed(tenant.id)) + (await (await sendTo(worker, tenant.id, { message })).text());
+    };
+    await vi.waitFor(async () => expect(await whole()).toMatch(/up__here.*file:/), { timeout: 10_000 });
+    const before = await whole();
+    gate.isOpen = true;
+    for (let times = 0; times < 20; times += 1) {
+      await scheduler.wait(50);
+      expect(await whole()).toBe(before);
+    }
+    const owners = "SELECT DISTINCT upstream FROM upstream_uris";
+    expect(await rowsOf(tenant, owners)).toEqual([{ upstream: "up" }]);
+  });
+});
+
+describe("what fails of ours while an upstream is read", () => {
+  it("is for the operator, and lists do not repeat it", async () => {
+    const told: unknown[] = [];
+    const ours = createWorker({ tenants: {}, features: [gateway()], hooks: { onError: (error) => told.push(error) } });
+    const url = scripted({ initialize: () => HELLO, ...listsGo });
+    const upstreams = { up: { url, era: "2025" } } as const;
+    const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
+    await runInDurableObject(tenant.object, (instance: object) => {
+      const shared = Object.getPrototypeOf(instance) as { run: Run };
+      const { run } = shared;
+      let isBroken = true;
+      shared.run = function (this: object, ...called) {
+        if (this !== instance || called[1] !== "own" || !isBroken) return run.apply(this, called);
+        isBroken = false;
+        throw new Error("disk 7 of the platform");
+      };
+    });
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const list = async () => (await sendTo(ours, tenant.id, { message })).text();
+    await vi.waitFor(async () => expect(await list()).toContain("it could not be read"), { timeout: 4000 });
+    expect(await list()).not.toContain("disk");
+    expect(told.map(String).join()).toContain("disk 7");
   });
 });
 
