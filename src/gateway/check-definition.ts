@@ -21,21 +21,48 @@ export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">
   resourceTemplates: "uriTemplate",
 };
 
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === "string";
+const isFlag: Check = (value) => typeof value === "boolean";
+const oneOf =
+  (...words: readonly string[]): Check =>
+  (value) =>
+    words.includes(value as string);
+const listOf =
+  (check: Check): Check =>
+  (value) =>
+    Array.isArray(value) && value.every(check);
+/** An object in which these members, where they are there, are what they must be. */
+const shaped =
+  (members: Readonly<Record<string, Check>>, needed?: string): Check =>
+  (value) =>
+    isObject(value) &&
+    (needed === undefined || Object.hasOwn(value, needed)) &&
+    Object.entries(members).every(([name, check]) => !Object.hasOwn(value, name) || check(value[name]));
+
 /** What optional members are, wherever they stand. */
-const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+const TYPES: Readonly<Record<string, Check>> = {
   title: isText,
   description: isText,
   mimeType: isText,
-  size: (value) => typeof value === "number",
-  annotations: isObject,
+  size: Number.isSafeInteger,
+  annotations: shaped({
+    title: isText,
+    readOnlyHint: isFlag,
+    destructiveHint: isFlag,
+    idempotentHint: isFlag,
+    openWorldHint: isFlag,
+    audience: listOf(oneOf("user", "assistant")),
+    priority: (value) => typeof value === "number" && value >= 0 && value <= 1,
+    lastModified: isText,
+  }),
   _meta: isObject,
-  execution: isObject,
-  icons: (value) => Array.isArray(value) && value.every((icon) => isObject(icon) && isText(icon.src)),
+  execution: shaped({ taskSupport: oneOf("forbidden", "optional", "required") }),
+  icons: listOf(shaped({ src: isText, mimeType: isText, sizes: listOf(isText), theme: oneOf("light", "dark") }, "src")),
 };
 
-function isText(value: unknown): boolean {
-  return typeof value === "string";
-}
+const isArgumentList = listOf(shaped({ name: isText, title: isText, description: isText, required: isFlag }, "name"));
 
 /** What is wrong with a definition; undefined: nothing. */
 export function faultOfDefinition(kind: ListedKind, wire: unknown): string | undefined {
@@ -57,18 +84,8 @@ const FAULTS: Readonly<Record<ListedKind, (wire: JsonObject) => string | undefin
     if ("broken" in mirrored) return `inputSchema: ${mirrored.broken}`;
     return faultOfSchema("inputSchema", inputSchema) ?? (outputSchema && faultOfSchema("outputSchema", outputSchema));
   },
-  prompts: ({ arguments: declared = [] }) => {
-    const isRight =
-      Array.isArray(declared) &&
-      declared.every(
-        (argument) =>
-          isObject(argument) &&
-          isText(argument.name) &&
-          ["undefined", "boolean"].includes(typeof argument.required) &&
-          ["undefined", "string"].includes(typeof argument.description),
-      );
-    return isRight ? undefined : "arguments is no list of named arguments";
-  },
+  prompts: ({ arguments: declared = [] }) =>
+    isArgumentList(declared) ? undefined : "arguments is no list of named arguments",
   resources: ({ uri }) => {
     const parsed = typeof uri === "string" ? parseUri(uri) : { broken: "it is no text" };
     return "broken" in parsed ? `uri: ${parsed.broken}` : undefined;

@@ -26,6 +26,8 @@ export const CATALOG_CAPS: CatalogCaps = { definitions: 1000, bytes: 2 * 1024 * 
 /** How many quarantined definitions are named; the others are counted. */
 const MAX_NAMED = 100;
 const MAX_INSTRUCTIONS = 20_000;
+/** What is left out takes time, too: so much is looked at, and no more. */
+const MOST_LOOKED_AT = 8;
 /** A page may have more than fit; what a message may have in all is limited where it is received. */
 const MAX_ON_PAGE = 100_000;
 
@@ -54,6 +56,7 @@ class Reading {
   cache: CacheHint | undefined;
   #count = 0;
   #bytes = 0;
+  #lookedAt = 0;
 
   constructor(id: string, caps: CatalogCaps) {
     this.#id = id;
@@ -62,6 +65,10 @@ class Reading {
 
   /** false: there is no room for more. */
   add(kind: ListedKind, text: string): boolean {
+    const { definitions, bytes } = this.#caps;
+    this.#lookedAt += text.length;
+    const tooMany = this.quarantined.length + this.unnamed >= MOST_LOOKED_AT * definitions;
+    if (tooMany || this.#lookedAt > MOST_LOOKED_AT * bytes) return this.#cap("more than it is read to");
     const wire: unknown = JSON.parse(text);
     const fault =
       text.length > MAX_DEFINITION_CHARACTERS ? "is larger than a definition may be" : faultOfDefinition(kind, wire);
@@ -69,8 +76,8 @@ class Reading {
     const key = keyIn(kind, wire as JsonObject, this.#id);
     if (this.#keys.has(key)) return this.quarantine(kind, wire, "is listed twice");
     const { byteLength } = new TextEncoder().encode(text);
-    if (this.#count + 1 > this.#caps.definitions) return this.#cap(`more than ${this.#caps.definitions} definitions`);
-    if (this.#bytes + byteLength + 1 > this.#caps.bytes) return this.#cap(`more than ${this.#caps.bytes} bytes`);
+    if (this.#count + 1 > definitions) return this.#cap(`more than ${definitions} definitions`);
+    if (this.#bytes + byteLength + 1 > bytes) return this.#cap(`more than ${bytes} bytes`);
     this.#keys.add(key);
     this.#count += 1;
     this.#bytes += byteLength + 1;
@@ -182,5 +189,9 @@ function cacheIn(members: ReadonlyMap<string, string>): CacheHint | undefined {
   const ttlMs: unknown = JSON.parse(members.get("ttlMs") ?? "null");
   const cacheScope: unknown = JSON.parse(members.get("cacheScope") ?? "null");
   if (typeof ttlMs !== "number" || !(ttlMs >= 0)) return undefined;
-  return { ttlMs, cacheScope: cacheScope === "public" ? "public" : "private" };
+  // "1e400" reads as Infinity, which JSON cannot write.
+  return {
+    ttlMs: Math.min(Math.floor(ttlMs), Number.MAX_SAFE_INTEGER),
+    cacheScope: cacheScope === "public" ? "public" : "private",
+  };
 }

@@ -91,6 +91,28 @@ describe("the catalog of an upstream", () => {
     expect(lackOf(catalog)).toMatch(/^it lists more than 1000 bytes; the first \d+ are here$/);
   });
 
+  it.each([
+    ["many", 2000, 1],
+    ["large", 50, 100_000],
+  ])("ends where %s definitions are left out, and says so", async (_what, count, size) => {
+    const bad = Array.from({ length: count }, () => ({ description: "x".repeat(size) }));
+    const answer: Answer = ({ cursor = 0 }) => ({ tools: bad, nextCursor: String(Number(cursor) + 1) });
+    const { link, asked } = upstream({ "tools/list": answer });
+    expect(lackOf(await read(link))).toMatch(/^it lists more than it is read to/);
+    expect(asked.length).toBeLessThan(8);
+  });
+
+  it.each([
+    ["1e400", Number.MAX_SAFE_INTEGER],
+    ["0.5", 0],
+    ["1500.7", 1500],
+  ])("may be kept for %s ms, which is a whole number", async (ttlMs, kept) => {
+    const { link } = upstream({ "tools/list": () => `{"tools":[],"ttlMs":${ttlMs},"cacheScope":"public"}` });
+    const catalog = await read(link);
+    expect(catalog.cache?.ttlMs).toBe(kept);
+    expect(decodeCatalog(encodeCatalog(catalog), "c1")).toEqual(catalog);
+  });
+
   it.each<[string, Answer, RegExp]>([
     ["repeats itself", () => ({ tools: [], nextCursor: "again" }), /comes back to a page/],
     ["never ends", ({ cursor }) => ({ tools: [], nextCursor: `${String(cursor)}x` }), /more than 200 pages/],
