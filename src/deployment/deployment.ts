@@ -9,7 +9,9 @@ import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Source } from "../protocol/source.ts";
+import type { Actor } from "../tenants/authority/policy-records.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
@@ -115,6 +117,65 @@ export interface Unwrapped {
   answer(call: Call, visit: WrappedVisit): CallOutcome | Promise<CallOutcome>;
 }
 
+/** What an operator's request brings along for a tenant's upstreams. */
+export interface UpstreamGround extends TendGround {
+  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
+  readonly kept: string;
+  readonly bodies: KVNamespace;
+  /** Who asks. */
+  readonly actor: Actor;
+}
+
+/** As the member of a list's result is called. */
+export type ListedKind = "tools" | "prompts" | "resources" | "resourceTemplates";
+
+/** What an upstream lists, and what of it is left out. */
+export interface UpstreamContent {
+  /** How it is spoken to. */
+  readonly way: "2025" | "2026" | "http-sse";
+  readonly revision: string;
+  readonly counts: Readonly<Record<ListedKind, number>>;
+  readonly quarantined: readonly {
+    readonly kind: ListedKind;
+    readonly name: string;
+    readonly why: string;
+  }[];
+  /** How many more are left out. */
+  readonly unnamed: number;
+  /** What was not read, because it was too much; null: everything was. */
+  readonly capped: string | null;
+}
+
+/** An upstream as operators see it. Times are milliseconds since the epoch. */
+export interface UpstreamReport {
+  readonly state: "fresh" | "lastGood" | "degraded" | "unread" | "disabled";
+  readonly why: string | null;
+  /** Since when it cannot be read. */
+  readonly since: number | null;
+  /** As it was last read; null: it never was as it is configured. */
+  readonly content: UpstreamContent | null;
+  readonly lastRead: number | null;
+  readonly nextRead: number | null;
+  /** Somebody is reading it. */
+  readonly reading: boolean;
+}
+
+/** What a try of an upstream found. */
+export type UpstreamTrial = { readonly ms: number } & (
+  | { readonly fault: string }
+  | { readonly content: UpstreamContent; readonly server: JsonObject; readonly ttlMs: number | null }
+);
+
+/** How operators look at a tenant's upstreams and have them read. What is configured is the document's. */
+export interface UpstreamOperations {
+  /** By id: of every upstream in the document. */
+  report(ground: UpstreamGround): Promise<ReadonlyMap<string, UpstreamReport>>;
+  /** Reads it now, or waits for whoever does: resolves when that is done. false: it has been configured anew meanwhile. */
+  refresh(ground: UpstreamGround, id: string): Promise<boolean>;
+  /** Reads it once more beside all that, and keeps nothing. */
+  test(ground: UpstreamGround, id: string): Promise<UpstreamTrial>;
+}
+
 /** A member of a document that a feature refuses, by its path, and the rule that it breaks. */
 export interface BrokenMember {
   readonly field: string;
@@ -141,4 +202,6 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly tend?: (ground: TendGround) => Promise<number>;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
+  /** Of the one feature that has upstreams. */
+  readonly upstreams?: UpstreamOperations;
 }

@@ -2,13 +2,11 @@
 // must be, so each is judged alone. Pure. Refuses to judge what a description says.
 
 import { subschemasOf } from "../calls/schema-shape.ts";
+import type { ListedKind } from "../deployment/deployment.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
-
-/** As the member of a list's result is called. */
-export type ListedKind = "tools" | "prompts" | "resources" | "resourceTemplates";
 
 const MAX_NAME_CHARACTERS = 256;
 export const MAX_DEFINITION_CHARACTERS = 256 * 1024;

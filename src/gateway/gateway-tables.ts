@@ -1,6 +1,7 @@
 // Owns what only a tenant's authority may decide about its upstreams: who reads one now, when it is read next, and which
 // of two that list the same URI has it. Refuses to speak to any upstream: isolates do.
 
+import type { Actor } from "../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
 
@@ -42,8 +43,22 @@ export interface OwnAsk extends Pick<Settled, "id" | "config"> {
   readonly uris: readonly string[];
 }
 
+/** Where the reading of an upstream stands; times are milliseconds since the epoch. */
+export interface ReadingState {
+  readonly id: string;
+  readonly config: string;
+  readonly dueAt: number;
+  /** Until then somebody may be reading it. */
+  readonly claimedUntil: number;
+  /** 0: nobody has read it yet. */
+  readonly readAt: number;
+}
+
 export interface GatewayMethods {
   readonly due: (ask: RefreshAsk) => RefreshAnswer;
+  /** As `due`, for one that an operator wants read now: claims it unless somebody reads it already. */
+  readonly claim: (ask: RefreshAsk, id: string, actor: Actor) => boolean;
+  readonly readings: () => readonly ReadingState[];
   /** Since when it cannot be read (milliseconds since the epoch); null: it can, or is configured anew. */
   readonly settle: (settled: Settled) => number | null;
   /**
@@ -84,6 +99,18 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
 function methodsOf(host: TenantHost): GatewayMethods {
   return {
     due: (ask) => host.transaction(() => due(host, ask)),
+    claim: (ask, id, actor) => host.transaction(() => claim(host, ask, { id, actor })),
+    readings: () =>
+      host.sql
+        .exec<UpstreamRow>("SELECT * FROM upstreams")
+        .toArray()
+        .map((row) => ({
+          id: row.id,
+          config: row.config,
+          dueAt: row.due_at,
+          claimedUntil: row.claimed_until,
+          readAt: row.read_at,
+        })),
     settle: (settled) => host.transaction(() => settle(host, settled)),
     soon: (id) => {
       const sooner = "UPDATE upstreams SET due_at = min(due_at, max(?, read_at + ?)) WHERE id = ? RETURNING due_at";
@@ -98,7 +125,39 @@ function rowOf(sql: SqlStorage, id: string): UpstreamRow | undefined {
   return sql.exec<UpstreamRow>("SELECT * FROM upstreams WHERE id = ?", id).toArray()[0];
 }
 
-function due(host: TenantHost, { revision, upstreams }: RefreshAsk): RefreshAnswer {
+function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
+  const { sql } = host;
+  const now = host.now();
+  const current = takeOver(host, ask);
+  const claimed = ask.upstreams.flatMap(({ id, config }) => {
+    const row = rowOf(sql, id);
+    if (!row || row.due_at > now) return [];
+    return claimRow(host, row, config) ? id : [];
+  });
+  // What is being read is asked for again when its reader must be done, and not before.
+  const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
+  const next = sql.exec<{ at: number | null }>(query).one().at;
+  return { claimed, next: Math.max(next ?? Infinity, now + 1000), current };
+}
+
+function claim(host: TenantHost, ask: RefreshAsk, by: { readonly id: string; readonly actor: Actor }): boolean {
+  takeOver(host, ask);
+  const row = rowOf(host.sql, by.id);
+  const config = ask.upstreams.find(({ id }) => id === by.id)?.config;
+  if (!row || config === undefined || !claimRow(host, row, config)) return false;
+  host.record(by.actor, "upstream.refresh", `upstream ${by.id}`, { before: null, after: null });
+  return true;
+}
+
+function claimRow(host: TenantHost, row: UpstreamRow, config: string): boolean {
+  const now = host.now();
+  if (row.config !== config || row.claimed_until > now) return false;
+  host.sql.exec("UPDATE upstreams SET claimed_until = ? WHERE id = ?", now + CLAIM_MS, row.id);
+  return true;
+}
+
+/** The rows become what the ask says; whether that is of the current policy. */
+function takeOver(host: TenantHost, { revision, upstreams }: RefreshAsk): boolean {
   const { sql } = host;
   const now = host.now();
   const current = revision >= host.revision();
@@ -108,16 +167,7 @@ function due(host: TenantHost, { revision, upstreams }: RefreshAsk): RefreshAnsw
     sql.exec("INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, 0, 0, NULL)", id, config, revision, now);
   }
   if (current) forget(sql, new Set(upstreams.map(({ id }) => id)));
-  const claimed = upstreams.flatMap(({ id, config }) => {
-    const row = rowOf(sql, id);
-    if (!row || row.config !== config || row.due_at > now || row.claimed_until > now) return [];
-    sql.exec("UPDATE upstreams SET claimed_until = ? WHERE id = ?", now + CLAIM_MS, id);
-    return id;
-  });
-  // What is being read is asked for again when its reader must be done, and not before.
-  const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
-  const next = sql.exec<{ at: number | null }>(query).one().at;
-  return { claimed, next: Math.max(next ?? Infinity, now + 1000), current };
+  return current;
 }
 
 function forget(sql: SqlStorage, known: ReadonlySet<string>): void {

@@ -2,9 +2,11 @@
 // A Worker without it has none of this in its bundle.
 
 import type { Feature } from "../deployment/deployment.ts";
-import { leasedSections } from "../deployment/leased-sections.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "./outbound-fetch.ts";
+import { refreshUpstream } from "./operate/refresh-upstream.ts";
+import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
+import { tryUpstream } from "./operate/try-upstream.ts";
 import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import { brokenUpstreams } from "./upstream-rules.ts";
@@ -16,9 +18,10 @@ export function upstreamsFeature(): Feature<{ readonly UpstreamRefreshes: typeof
     name: "gateway",
     objects: { UpstreamRefreshes },
     tables: [gatewayTables],
-    sections: leasedSections((name) => /^upstream(-failing)?:/.test(name)),
+    sections: UPSTREAM_SECTIONS,
     checkDocument: (document, env) => brokenUpstreams(document, { allow: env && allowedBy(env) }),
     tend: tendUpstreams,
     sources: upstreamSources,
+    upstreams: { report: reportUpstreams, refresh: refreshUpstream, test: tryUpstream },
   };
 }

@@ -1,6 +1,7 @@
 // Owns reading everything that an upstream lists, to the last page, within limits that no upstream can exceed: what is
 // too much is left out and said. Refuses to open a connection: it is handed one.
 
+import type { ListedKind } from "../deployment/deployment.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
 import { violation } from "../mcp-client/mcp-reply.ts";
@@ -8,7 +9,7 @@ import { rpcErrorOf } from "../mcp-client/message.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import { faultOfDefinition, KEY_OF, MAX_DEFINITION_CHARACTERS, type ListedKind } from "./check-definition.ts";
+import { faultOfDefinition, KEY_OF, MAX_DEFINITION_CHARACTERS } from "./check-definition.ts";
 import { listedName } from "./listed-name.ts";
 import type { UpstreamCatalog, UpstreamFacts, Quarantined } from "./upstream-catalog.ts";
 import type { UpstreamLink } from "./upstream-link.ts";

@@ -1,6 +1,7 @@
 // Owns reading one upstream's definitions anew, in an invocation of its own: what was read becomes a section of the
 // tenant's lease, and what could not be read becomes a note beside the last good one. Only the Worker itself reaches it.
 
+import type { ListedKind } from "../deployment/deployment.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { describeFault, McpFault, retryAfterMs } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
@@ -13,7 +14,7 @@ import { remote } from "../tenants/authority/tables.ts";
 import { stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { writeSection } from "../tenants/isolate/sections.ts";
-import { KEY_OF, type ListedKind } from "./check-definition.ts";
+import { KEY_OF } from "./check-definition.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
 import { readCatalog } from "./read-catalog.ts";
@@ -84,7 +85,7 @@ export async function startRefresh(order: RefreshOrder): Promise<string | undefi
 }
 
 /** Why an upstream could not be read, in words that its tenant's callers may see. */
-class Unreadable extends Error {}
+export class Unreadable extends Error {}
 
 async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string | undefined> {
   const { tenant, placement, incarnation, id, config } = order;
@@ -163,11 +164,11 @@ function uriKey(kind: ListedKind, text: string): string {
 }
 
 /** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */
-function whyOf(error: unknown): string {
+export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
   if (error instanceof Unreadable) return error.message;
   if (!(error instanceof McpFault)) return "it could not be read";
   const { fault } = error;
   if (fault.kind === "refused") return `the server refused to list (${rpcErrorOf(fault.error)?.code ?? 0})`;
-  if (fault.kind === "cancelled") return `it was not read within ${READ_WITHIN_MS} ms`;
+  if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
   return describeFault(fault);
 }

@@ -4,7 +4,7 @@
 import type { TendGround } from "../deployment/deployment.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { gatewayTables } from "./gateway-tables.ts";
+import { gatewayTables, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";
 
@@ -15,38 +15,41 @@ export async function tendUpstreams(ground: TendGround): Promise<number> {
   const wanted = new Set(upstreams.flatMap(({ id }) => [catalogSection(id), failingSection(id)]));
   const stray = [...ground.leased.keys()].filter((name) => OURS.test(name) && !wanted.has(name));
   if (upstreams.length === 0 && stray.length === 0) return Infinity;
-  const { revision, stub } = ground;
-  const asked = upstreams.map(({ id, upstream }) => ({ id, config: configOf(upstream) }));
-  const { claimed, next, current } = await remote(stub(), gatewayTables).due({
-    revision,
-    upstreams: asked,
-  });
+  const { stub } = ground;
+  const { claimed, next, current } = await remote(stub(), gatewayTables).due(refreshAsk(ground));
   if (current) await Promise.all(stray.map((name) => remote(stub(), sectionTables).remove(name)));
   await Promise.all(upstreams.filter(({ id }) => claimed.includes(id)).map((one) => refresh(one, ground)));
   // Only now is it known when those are due again.
   return claimed.length > 0 ? Date.now() : next;
 }
 
-async function refresh({ id, upstream }: NamedUpstream, ground: TendGround): Promise<void> {
-  const { tenant, placement, created: incarnation, server, env } = ground;
-  const { name, version } = server;
+async function refresh(one: NamedUpstream, ground: TendGround): Promise<void> {
   try {
-    const found = await headersOf(upstream, { tenant, env, secret: (secret) => ground.secret(secret) });
-    const headers = "lacks" in found ? `this tenant has no secret ${found.lacks}` : found.headers;
-    const clientInfo = { name, version };
-    const order: RefreshOrder = {
-      tenant,
-      placement,
-      incarnation,
-      id,
-      config: configOf(upstream),
-      upstream,
-      headers,
-      clientInfo,
-    };
-    const failed = await startRefresh(order);
-    if (failed !== undefined) ground.onError(new Error(failed));
+    await readUpstream(one, ground);
   } catch (error) {
     ground.onError(error);
   }
+}
+
+/** For whoever claimed it. Resolves when what was read, or why it could not be, is written down. */
+export async function readUpstream({ id, upstream }: NamedUpstream, ground: TendGround): Promise<void> {
+  const { tenant, placement, created: incarnation, server, env } = ground;
+  const { name, version } = server;
+  const found = await headersOf(upstream, { tenant, env, secret: (secret) => ground.secret(secret) });
+  const headers = "lacks" in found ? lacking(found.lacks) : found.headers;
+  const clientInfo = { name, version };
+  const config = configOf(upstream);
+  const order: RefreshOrder = { tenant, placement, incarnation, id, config, upstream, headers, clientInfo };
+  const failed = await startRefresh(order);
+  if (failed !== undefined) ground.onError(new Error(failed));
+}
+
+export function lacking(secret: string): string {
+  return `this tenant has no secret ${secret}`;
+}
+
+/** All of a document that may be read, as the authority is told of them. */
+export function refreshAsk({ document, revision }: Pick<TendGround, "document" | "revision">): RefreshAsk {
+  const upstreams = enabledUpstreams(document).map(({ id, upstream }) => ({ id, config: configOf(upstream) }));
+  return { revision, upstreams };
 }

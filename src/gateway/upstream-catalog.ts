@@ -1,9 +1,9 @@
 // Owns what an upstream offers as it was last read, and its form as a leased section: definitions stand in it as the
 // upstream wrote them. Pure. Refuses a section of another configuration: it may be another server's.
 
+import type { ListedKind } from "../deployment/deployment.ts";
 import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import type { ListedKind } from "./check-definition.ts";
 
 /** How an upstream is spoken to. */
 export type Way = "2025" | "2026" | "http-sse";

@@ -14,6 +14,7 @@ import { open2025, streamable2025 } from "../mcp-client/streamable-2025.ts";
 import { LATEST_2025, REVISION_2026, type Era } from "../protocol/era.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { META } from "../protocol/meta.ts";
 import type { Way } from "./upstream-catalog.ts";
 
 export interface LinkAsk {
@@ -30,6 +31,8 @@ export interface UpstreamLink {
   /** As the upstream declared them; empty where nobody asked. */
   readonly capabilities: JsonObject;
   readonly instructions?: string | undefined;
+  /** What the server calls itself, where somebody asked. */
+  readonly server?: unknown;
   /** Throws an `McpFault`. */
   ask(asked: LinkAsk, asking?: Asking): Promise<ResultMessage>;
   /** Ends the session, where there is one. Never rejects. */
@@ -112,12 +115,13 @@ async function discoverLink(how: LinkHow, options: RequestOptions = {}): Promise
 }
 
 function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered: JsonObject): UpstreamLink {
-  const { capabilities, instructions } = discovered;
+  const { capabilities, instructions, _meta } = discovered;
   return {
     way: "2026",
     revision: REVISION_2026,
     capabilities: isObject(capabilities) ? capabilities : {},
     instructions: typeof instructions === "string" ? instructions : undefined,
+    server: isObject(_meta) ? _meta[META.serverInfo] : undefined,
     ask: async (asked, asking) => ask2026({ endpoint, about, nextId }, asked, asking),
     close: async () => {},
   };
@@ -140,12 +144,13 @@ interface Over {
 
 function linkOver(channel: Channel2025, { how, ids, opened, way }: Over, end: () => Promise<void>): UpstreamLink {
   const { session, answer } = opened;
-  const { instructions } = resultOf(answer) ?? {};
+  const { instructions, serverInfo } = resultOf(answer) ?? {};
   return {
     way,
     revision: session.revision,
     capabilities: session.capabilities,
     instructions: typeof instructions === "string" ? instructions : undefined,
+    server: serverInfo,
     ask: async ({ method, params, progress }, asking) => {
       const id = ids();
       const sent = progress ? { ...params, _meta: { ...metaOf(params), progressToken: id } } : params;

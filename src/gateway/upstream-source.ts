@@ -16,6 +16,7 @@ import type {
   ServedTool,
   Source,
   SourceState,
+  Withheld,
 } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
@@ -23,7 +24,7 @@ import type { Section } from "../tenants/isolate/sections.ts";
 import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
-import { decodeCatalog, lackOf, type UpstreamCatalog } from "./upstream-catalog.ts";
+import { decodeCatalog, lackOf, type Quarantined, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
 /** The key in `_meta` of a tool or prompt whose name was shortened; its value is the name that its upstream gives it. */
@@ -57,6 +58,7 @@ function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround
     called,
     ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
     ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
+    withheld: () => catalog.quarantined.map((one) => withheldAs(id, one)),
     tools: wires.tools.map((tool) => servedTool(called, tool)),
     prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
     resources: wires.resources.map((wire) => servedResource(called, wire)),
@@ -64,14 +66,14 @@ function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround
   };
 }
 
-function stateOf(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
+export function stateOf(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
   if (!catalog) return { kind: "degraded", why: note?.why ?? "it has not been read yet" };
   if (note) return { kind: "lastGood", since: note.since, why: note.why };
   const why = lackOf(catalog);
   return why === undefined ? { kind: "fresh" } : { kind: "degraded", why };
 }
 
-function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
+export function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
   const note = section && (JSON.parse(new TextDecoder().decode(section.bytes)) as FailingNote);
   return note?.of === config ? note : undefined;
 }
@@ -111,6 +113,12 @@ function readOnce(section: Section, config: string): ReadSection | undefined {
   const read = { catalog, wires };
   readBefore.set(section, read);
   return read;
+}
+
+/** Under the name that it would have. */
+function withheldAs(id: string, { kind, name, why }: Quarantined): Withheld {
+  if (kind === "tools" || kind === "prompts") return { kind, name: listedName(id, name), why };
+  return { kind: "resources", name, why };
 }
 
 /** The wire form under the listed name; a shortened one is said. */

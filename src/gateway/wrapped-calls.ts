@@ -2,7 +2,7 @@
 // back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
 
 import { beforeCall } from "../calls/handle.ts";
-import type { Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
+import type { ListedKind, Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
 import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -11,7 +11,7 @@ import { invalid, isFailure, readObject, readString, readStrings } from "../prot
 import { toolError } from "../protocol/methods/tools.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
 import { parseUri } from "../protocol/uri.ts";
-import { KEY_OF, type ListedKind } from "./check-definition.ts";
+import { KEY_OF } from "./check-definition.ts";
 import { forwardCall, type CalledUpstream } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
 import type { UpstreamSource } from "./upstream-source.ts";

@@ -76,6 +76,13 @@ export interface Interest {
   readonly uris: readonly string[];
 }
 
+/** Something that a source has and does not offer, under the name that it would have. `why` has no secrets in it. */
+export interface Withheld {
+  readonly kind: "tools" | "prompts" | "resources";
+  readonly name: string;
+  readonly why: string;
+}
+
 export interface Source<Host> {
   /** 1 to 64 of A-Z, a-z, 0-9, "_", "-"; unique in the tenant and never changed, because cursors contain it. */
   readonly id: string;
@@ -90,6 +97,8 @@ export interface Source<Host> {
   readonly prompts: readonly ServedPrompt<Host>[];
   readonly resources: readonly ServedResource<Host>[];
   readonly templates: readonly ServedTemplate<Host>[];
+  /** For operators who ask why something is not there. */
+  readonly withheld?: () => readonly Withheld[];
   readonly shelf?: Shelf<Host>;
   /** Whether a list fails when the shelf does; otherwise the list leaves the shelf out and says so in `_meta`. */
   readonly required?: boolean;

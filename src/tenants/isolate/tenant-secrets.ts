@@ -28,13 +28,22 @@ export interface SecretSource {
 }
 
 /** undefined: the tenant has none of this name, or the Worker has no key. Throws where the Worker has another key. */
-export async function readSecret(source: SecretSource, name: string): Promise<string | undefined> {
-  const ring = await secretsRing(source.env);
+export function readSecret(source: SecretSource, name: string): Promise<string | undefined> {
+  const { env, snapshot } = source;
+  return openSecret({ env, tenant: snapshot.tenant, name }, () => sealedSecret(source, name));
+}
+
+/** As `readSecret`, for who has no snapshot. `sealed`: asked where the Worker has a key. */
+export async function openSecret(
+  { env, tenant, name }: { readonly env: SecretsKeyEnv; readonly tenant: string; readonly name: string },
+  sealed: () => Promise<string | null>,
+): Promise<string | undefined> {
+  const ring = await secretsRing(env);
   if (ring === "unset") return undefined;
   if (ring === "broken") throw new Error("the Worker's SECRETS_KEY is not what it must be");
-  const sealed = await sealedSecret(source, name);
-  if (sealed === null) return undefined;
-  const value = await unseal(ring, purposeOf(source.snapshot.tenant, name), sealed);
+  const kept = await sealed();
+  if (kept === null) return undefined;
+  const value = await unseal(ring, purposeOf(tenant, name), kept);
   if (value === undefined) throw new Error(`the secret "${name}" was sealed under another SECRETS_KEY: set it again`);
   return value;
 }

@@ -1,0 +1,71 @@
+// Owns what operators are told of a tenant's upstreams: what each lists, what of it is left out and why, and when it was
+// read and will be. Refuses to ask an upstream anything.
+
+import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
+import { leasedSections } from "../../deployment/leased-sections.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
+import type { Section } from "../../tenants/isolate/sections.ts";
+import { gatewayTables, type ReadingState } from "../gateway-tables.ts";
+import { catalogSection, failingSection } from "../refresh-entrypoint.ts";
+import { decodeCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
+import { configOf } from "../upstream-config.ts";
+import { noteIn, stateOf } from "../upstream-source.ts";
+
+type Sections = ReadonlyMap<string, Section>;
+
+/** What its sources are made of. */
+export const UPSTREAM_SECTIONS = leasedSections((name) => /^upstream(-failing)?:/.test(name));
+
+export async function reportUpstreams(ground: UpstreamGround): Promise<ReadonlyMap<string, UpstreamReport>> {
+  const [{ sections }, readings] = await Promise.all([
+    UPSTREAM_SECTIONS.load(ground),
+    remote(ground.stub(), gatewayTables).readings(),
+  ]);
+  const { upstreams = {} } = ground.document;
+  return new Map(
+    Object.entries(upstreams).map(([id, upstream]) => {
+      const reading = readings.find((one) => one.id === id && one.config === configOf(upstream));
+      return [id, reportOf(id, upstream, { sections, reading })];
+    }),
+  );
+}
+
+function reportOf(
+  id: string,
+  upstream: UpstreamDocument,
+  { sections, reading }: { readonly sections: Sections; readonly reading: ReadingState | undefined },
+): UpstreamReport {
+  const config = configOf(upstream);
+  const section = sections.get(catalogSection(id));
+  const catalog = section && decodeCatalog(section.bytes, config);
+  const known = { content: catalog ? contentOf(catalog) : null, lastRead: reading?.readAt || null };
+  // Nobody reads it, so the rest is what was once.
+  if (upstream.enabled === false) {
+    return { ...known, state: "disabled", why: null, since: null, nextRead: null, reading: false };
+  }
+  const note = noteIn(sections.get(failingSection(id)), config);
+  const { kind, ...more } = stateOf(catalog, note);
+  return {
+    ...known,
+    ...readingOf(reading),
+    state: catalog || note ? kind : "unread",
+    why: "why" in more ? more.why : null,
+    since: note?.since ?? null,
+  };
+}
+
+function readingOf(reading: ReadingState | undefined): Pick<UpstreamReport, "nextRead" | "reading"> {
+  if (!reading) return { nextRead: null, reading: false };
+  return { nextRead: reading.dueAt, reading: reading.claimedUntil > Date.now() };
+}
+
+export function contentOf({ way, revision, texts, quarantined, unnamed, capped }: UpstreamCatalog): UpstreamContent {
+  const counts = {
+    tools: texts.tools.length,
+    prompts: texts.prompts.length,
+    resources: texts.resources.length,
+    resourceTemplates: texts.resourceTemplates.length,
+  };
+  return { way, revision, counts, quarantined, unnamed, capped: capped ?? null };
+}

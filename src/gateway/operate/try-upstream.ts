@@ -1,0 +1,57 @@
+// Owns trying an upstream: connected to and read as it is configured, beside whatever is known of it, through the same door
+// as ever. Refuses to keep anything of it, and to show a text of the server's that is no name or version.
+
+import type { UpstreamGround, UpstreamTrial } from "../../deployment/deployment.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
+import { outboundFetch } from "../outbound-fetch.ts";
+import { readCatalog } from "../read-catalog.ts";
+import { Unreadable, whyOf } from "../refresh-entrypoint.ts";
+import { lacking } from "../tend-upstreams.ts";
+import { configOf, endpointOf, headersOf } from "../upstream-config.ts";
+import { surveyLink } from "../upstream-link.ts";
+import { contentOf } from "./report-upstreams.ts";
+
+/** A person waits for it. */
+const WITHIN_MS = 30_000;
+const MAX_TEXT = 200;
+
+export async function tryUpstream(ground: UpstreamGround, id: string): Promise<UpstreamTrial> {
+  const began = Date.now();
+  const upstream = ground.document.upstreams?.[id];
+  if (!upstream) return { ms: 0, fault: "there is no such upstream" };
+  try {
+    const found = await readOnce(ground, id, upstream);
+    return { ms: Date.now() - began, ...found };
+  } catch (error) {
+    return { ms: Date.now() - began, fault: whyOf(error, WITHIN_MS) };
+  }
+}
+
+async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDocument) {
+  const { tenant, env, server } = ground;
+  const filled = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
+  if ("lacks" in filled) throw new Unreadable(lacking(filled.lacks));
+  const endpoint = endpointOf(upstream, filled.headers, outboundFetch({ tenant, env, hops: 0 }));
+  const clientInfo = { name: server.name, version: server.version };
+  const { era = "auto" } = upstream;
+  const signal = AbortSignal.timeout(WITHIN_MS);
+  const how = { endpoint, about: { clientInfo, capabilities: {} } };
+  const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
+  try {
+    const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
+    const catalog = await readCatalog(asked, { id, of: configOf(upstream) });
+    return { content: contentOf(catalog), server: named(link.server), ttlMs: catalog.cache?.ttlMs ?? null };
+  } finally {
+    await link.close();
+  }
+}
+
+function named(server: unknown): JsonObject {
+  const said = isObject(server) ? server : {};
+  const texts = (["name", "version"] as const).flatMap((member) => {
+    const text = said[member];
+    return typeof text === "string" ? [[member, text.slice(0, MAX_TEXT)] as const] : [];
+  });
+  return Object.fromEntries(texts);
+}
