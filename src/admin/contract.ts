@@ -12,6 +12,7 @@ import {
   promptOptions,
   Scope,
   TenantId,
+  Upstream,
 } from "./document-schema.ts";
 import {
   ANYTHING,
@@ -28,7 +29,7 @@ import {
   whole,
 } from "./shapes.ts";
 
-export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName } from "./document-schema.ts";
+export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
 export type { Infer } from "../calls/schema.ts";
 
 const Region = oneOf("wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me");
@@ -148,6 +149,59 @@ const about = {
 } as const;
 const perhaps = { title: STRING, description: STRING, audience: Audience, priority: { type: "number" } } as const;
 export const ResourceAbout = object(about, perhaps);
+
+const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
+const Counts = object({ tools: COUNT, prompts: COUNT, resources: COUNT, resourceTemplates: COUNT });
+const Way = oneOf("2025", "2026", "http-sse");
+const aboutUpstream = {
+  id: STRING,
+  url: STRING,
+  enabled: FLAG,
+  era: oneOf("auto", "2025", "2026"),
+  /** The names of those that are sent. */
+  headers: list(STRING),
+  setBy: oneOf("tenant", "base", "code"),
+  /** lastGood: it cannot be read, and what it listed last stays. degraded: something is missing. */
+  state: oneOf("fresh", "lastGood", "degraded", "unread", "disabled"),
+  why: MaybeText,
+  /** Since when it cannot be read. */
+  since: MaybeTime,
+  lastRead: MaybeTime,
+  nextRead: MaybeTime,
+  reading: FLAG,
+} as const;
+
+/** `content`: null where it was never read as it is configured. */
+export const UpstreamSummary = object({
+  ...aboutUpstream,
+  content: nullable(object({ way: Way, revision: STRING, counts: Counts, quarantined: COUNT })),
+});
+
+const UpstreamRead = object({
+  way: Way,
+  revision: STRING,
+  counts: Counts,
+  /** Definitions that are not listed, each with its reason. */
+  quarantined: list(object({ kind: oneOf(...ListedKinds), name: STRING, why: STRING })),
+  /** How many more are not listed. */
+  unnamed: COUNT,
+  /** What was not read, because it was too much. */
+  capped: MaybeText,
+});
+
+export const UpstreamShape = object({ ...aboutUpstream, content: nullable(UpstreamRead) });
+
+/** `fault`: why it could not be read; then there is no content. `server`: what it calls itself. */
+export const UpstreamTested = object({
+  works: FLAG,
+  fault: MaybeText,
+  milliseconds: COUNT,
+  server: nullable(object({}, { name: STRING, version: STRING })),
+  content: nullable(UpstreamRead),
+});
+
+/** `effectiveAt`: from then on every isolate offers what was read; null: all do. */
+export const UpstreamRefreshed = object({ read: FLAG, effectiveAt: MaybeTime, upstream: UpstreamShape });
 
 export const AuditRow = object({
   sequence: COUNT,
@@ -286,5 +340,10 @@ export const COMPONENTS = {
   Tenant: TenantShape,
   TenantDocument: Document,
   TenantSummary,
+  Upstream: UpstreamShape,
+  UpstreamDocument: Upstream,
+  UpstreamRefreshed,
+  UpstreamSummary,
+  UpstreamTested,
   Usage,
 } as const;

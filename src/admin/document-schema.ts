@@ -89,7 +89,12 @@ const Hostname = {
 } as const;
 const Origin = { type: "string", format: "origin" } as const;
 
-const Upstream = object(
+const UpstreamHost = {
+  ...matching(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "a lower-case host name, or *. and the end of one"),
+  maxLength: 253,
+} as const;
+
+export const Upstream = object(
   { url: textUpTo(2048) },
   {
     era: oneOf("auto", "2025", "2026"),
@@ -116,6 +121,7 @@ const shared = {
   profiles: { ...record(ProfileName, Profile), ...FEW },
   prompts: { ...record(ToolName, DocumentPrompt), ...FEW },
   upstreams: { ...record(textUpTo(100, 1), Upstream), ...FEW },
+  upstreamBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }), most: whole(0, 50) }),
   retirementDays: { type: "number", minimum: 0, maximum: 365 },
 } as const;
 

@@ -9,7 +9,6 @@ import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
-import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Actor } from "../tenants/authority/policy-records.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
@@ -160,10 +159,13 @@ export interface UpstreamReport {
   readonly reading: boolean;
 }
 
+/** What a server calls itself. */
+export type UpstreamServer = { readonly [member in "name" | "version"]?: string };
+
 /** What a try of an upstream found. */
 export type UpstreamTrial = { readonly ms: number } & (
   | { readonly fault: string }
-  | { readonly content: UpstreamContent; readonly server: JsonObject; readonly ttlMs: number | null }
+  | { readonly content: UpstreamContent; readonly server: UpstreamServer }
 );
 
 /** How operators look at a tenant's upstreams and have them read. What is configured is the document's. */

@@ -15,11 +15,13 @@ import type { Route } from "../route.ts";
 import { secretRoutes } from "./secret-routes.ts";
 import { suspensionRoutes } from "./suspension-routes.ts";
 import { tenantRoutes } from "./tenant-routes.ts";
+import { upstreamRoutes } from "./upstream-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tenantRoutes,
   ...documentRoutes,
   ...limitRoutes,
+  ...upstreamRoutes,
   ...resourceRoutes,
   ...keyRoutes,
   ...secretRoutes,

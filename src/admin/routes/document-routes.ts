@@ -6,6 +6,7 @@ import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply
 import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName, type Infer } from "../contract.ts";
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { limitJudge } from "../apply/limit-rules.ts";
+import { upstreamJudge } from "../apply/upstream-bounds.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import type { FieldRule } from "../inspect.ts";
@@ -50,9 +51,10 @@ export const documentRoutes: readonly Route[] = [
     handle: async (call) => {
       const { dryRun, wait } = call.query;
       const next = call.body as TenantDocument;
-      const judgeLimits = await limitJudge(call, call.params.id);
+      const judges = await Promise.all([limitJudge(call, call.params.id), upstreamJudge(call, call.params.id)]);
       const edit = (own: TenantDocument) => {
-        checkMembers(call, own, next, judgeLimits(own, next));
+        const ofOthers = judges.flatMap((judge) => judge(own, next));
+        checkMembers(call, own, next, ofOthers);
         return next;
       };
       return applied(call, call.params.id, { edit, action: "apply", dryRun, wait });
@@ -158,10 +160,10 @@ function shown(outcome: AppliedDocument): Infer<typeof Applied> {
 }
 
 /**
- * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, and how long
- * a brake may take.
+ * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, how long a
+ * brake may take, and what bounds the tenant-admin.
  */
-const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds"] as const;
+const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds", "upstreamBounds"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;
@@ -170,12 +172,12 @@ function checkMembers(
   { caller }: Desk,
   before: TenantDocument,
   after: TenantDocument,
-  ofLimits: readonly FieldRule[],
+  ofOthers: readonly FieldRule[],
 ): void {
   if (caller.role !== "tenant-admin") return;
   const changed = OPERATORS_ONLY.filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]));
   const errors: FieldRule[] = changed.map((field) => ({ field, rule: "only an operator may change it" }));
-  errors.push(...ofLimits);
+  errors.push(...ofOthers);
   const { maxStalenessMs = 0 } = after;
   if (maxStalenessMs > LONGEST_OF_A_TENANT && maxStalenessMs > (before.maxStalenessMs ?? 0)) {
     const rule = `only an operator may make leases longer than ${LONGEST_OF_A_TENANT} ms`;

@@ -1,8 +1,8 @@
 // Owns trying an upstream: connected to and read as it is configured, beside whatever is known of it, through the same door
 // as ever. Refuses to keep anything of it, and to show a text of the server's that is no name or version.
 
-import type { UpstreamGround, UpstreamTrial } from "../../deployment/deployment.ts";
-import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
+import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { outboundFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
@@ -41,17 +41,16 @@ async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDo
   try {
     const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
     const catalog = await readCatalog(asked, { id, of: configOf(upstream) });
-    return { content: contentOf(catalog), server: named(link.server), ttlMs: catalog.cache?.ttlMs ?? null };
+    return { content: contentOf(catalog), server: named(link.server) };
   } finally {
     await link.close();
   }
 }
 
-function named(server: unknown): JsonObject {
-  const said = isObject(server) ? server : {};
-  const texts = (["name", "version"] as const).flatMap((member) => {
-    const text = said[member];
-    return typeof text === "string" ? [[member, text.slice(0, MAX_TEXT)] as const] : [];
-  });
-  return Object.fromEntries(texts);
+function named(server: unknown): UpstreamServer {
+  const { name, version } = isObject(server) ? server : {};
+  return {
+    ...(typeof name === "string" && { name: name.slice(0, MAX_TEXT) }),
+    ...(typeof version === "string" && { version: version.slice(0, MAX_TEXT) }),
+  };
 }

@@ -80,6 +80,14 @@ export interface UpstreamDocument {
   readonly enabled?: boolean;
 }
 
+/** Which upstreams a tenant's own administrator may write; only operators say so. Without it: none. */
+export interface UpstreamBounds {
+  /** The names of hosts; `*.example.com` stands for all that end so. */
+  readonly hosts?: readonly string[];
+  /** How many upstreams the tenant's own document may have. */
+  readonly most?: number;
+}
+
 /** What may be limited: src/limits/limit-table.ts says of each what it counts, and how far it goes. */
 export type LimitName =
   | "tenantMessages"
@@ -152,6 +160,7 @@ export interface TenantDocument {
   readonly prompts?: Readonly<Record<string, PromptDocument>>;
   /** By an id that begins the names of what it offers. They need the feature `gateway()`. */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
+  readonly upstreamBounds?: UpstreamBounds;
   /** How many days a name that is listed no more can still be called; 30 by default. */
   readonly retirementDays?: number;
 }

@@ -1,0 +1,225 @@
+// Owns the routes for a tenant's upstreams: what is known of each, writing one into the tenant's document, and having one
+// tried or read now. What is configured is the document's alone; approving definitions is not decided here.
+
+import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
+import { isoTime } from "../apply/in-force.ts";
+import { findManaged } from "../apply/tenant-access.ts";
+import { upstreamGround, upstreamOperations } from "../apply/upstream-access.ts";
+import { upstreamJudge } from "../apply/upstream-bounds.ts";
+import {
+  Applied,
+  pageShapeOf,
+  Upstream,
+  UpstreamRefreshed,
+  UpstreamShape,
+  UpstreamSummary,
+  UpstreamTested,
+  type Infer,
+} from "../contract.ts";
+import { pageOfAll } from "../page.ts";
+import { notFound, ProblemError } from "../problem.ts";
+import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { object, textUpTo } from "../shapes.ts";
+import { applied } from "./document-routes.ts";
+import { TenantParams } from "./tenant-routes.ts";
+
+const UpstreamParams = object({ ...TenantParams.properties, upstream: textUpTo(100, 1) });
+const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
+const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
+const PATH = "/tenants/{id}/upstreams/{upstream}";
+
+type Upstreams = NonNullable<TenantDocument["upstreams"]>;
+
+export const upstreamRoutes: readonly Route[] = [
+  route({
+    method: "get",
+    path: "/tenants/{id}/upstreams",
+    summary: "List a tenant's upstreams and how each is doing",
+    roles: ROLES.tenantRead,
+    params: TenantParams,
+    query: object({}, PageQuery),
+    replies: [{ status: 200, schema: pageShapeOf(UpstreamSummary), about: "Upstreams, by id" }],
+    handle: async (call) => {
+      const all = await lookAt(call, call.params.id);
+      const sorted = all.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      return { body: pageOfAll("upstreams", sorted.map(summaryOf), call.query) };
+    },
+  }),
+  route({
+    method: "get",
+    path: PATH,
+    summary: "Show an upstream: what it lists, what of it is left out and why",
+    roles: ROLES.tenantRead,
+    params: UpstreamParams,
+    replies: [{ status: 200, schema: UpstreamShape, about: "The upstream, as it was last read" }],
+    handle: async (call) => {
+      const { id, upstream } = call.params;
+      return { body: named(await lookAt(call, id), upstream) };
+    },
+  }),
+  route({
+    method: "put",
+    path: PATH,
+    summary: "Write an upstream into the tenant's document; a tenant-admin within its upstreamBounds",
+    roles: ROLES.tenant,
+    params: UpstreamParams,
+    query: WriteQuery,
+    body: Upstream,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { id, upstream } = call.params;
+      const written = call.body as UpstreamDocument;
+      return write(call, id, { action: "upstream.write", change: (all) => ({ ...all, [upstream]: written }) });
+    },
+  }),
+  route({
+    method: "delete",
+    path: PATH,
+    summary: "Take an upstream out of the tenant's own document",
+    roles: ROLES.tenant,
+    params: UpstreamParams,
+    query: WriteQuery,
+    conditions: ["If-Match"],
+    replies: [APPLIED],
+    handle: async (call) => {
+      const { id, upstream } = call.params;
+      const change = (all: Upstreams) => {
+        if (!Object.hasOwn(all, upstream)) throw notFound(`upstream ${upstream} in the tenant's own document`);
+        return Object.fromEntries(Object.entries(all).filter(([other]) => other !== upstream));
+      };
+      return write(call, id, { action: "upstream.delete", change });
+    },
+  }),
+  route({
+    method: "post",
+    path: `${PATH}/test`,
+    summary: "Connect to an upstream now and read what it lists; nothing of it is kept",
+    roles: ROLES.tenant,
+    params: UpstreamParams,
+    replies: [{ status: 200, schema: UpstreamTested, about: "What was found, or why nothing was" }],
+    handle: async (call) => {
+      const { id, upstream } = call.params;
+      const { ground } = await upstreamGround(call, await findManaged(call, id));
+      namedIn(ground, upstream);
+      return { body: testedOf(await upstreamOperations(call).test(ground, upstream)) };
+    },
+  }),
+  route({
+    method: "post",
+    path: `${PATH}/refresh`,
+    summary: "Read an upstream now, or wait for whoever is reading it",
+    roles: ROLES.tenant,
+    params: UpstreamParams,
+    replies: [{ status: 200, schema: UpstreamRefreshed, about: "It was read; or it could not be, and why" }],
+    handle: async (call) => ({ body: await refresh(call, call.params) }),
+  }),
+];
+
+interface Edit {
+  readonly action: string;
+  readonly change: (upstreams: Upstreams) => Upstreams;
+}
+
+async function write(call: Desk & { readonly query: Infer<typeof WriteQuery> }, id: string, { action, change }: Edit) {
+  const judge = await upstreamJudge(call, id);
+  const edit = (own: TenantDocument): TenantDocument => {
+    const { upstreams: before = {}, ...others } = own;
+    const upstreams = change(before);
+    // A document that says nothing of upstreams any more is as it was before it did.
+    const next = Object.keys(upstreams).length === 0 ? others : { ...own, upstreams };
+    const errors = judge(own, next);
+    if (errors.length > 0) throw new ProblemError("forbidden", { errors });
+    return next;
+  };
+  return applied(call, id, { edit, action, ...call.query });
+}
+
+async function refresh(
+  call: Desk,
+  { id, upstream }: Infer<typeof UpstreamParams>,
+): Promise<Infer<typeof UpstreamRefreshed>> {
+  const operations = upstreamOperations(call);
+  const managed = await findManaged(call, id);
+  const { ground } = await upstreamGround(call, managed);
+  if (namedIn(ground, upstream).enabled === false) {
+    throw new ProblemError("conflict", { detail: `The upstream ${upstream} is switched off` });
+  }
+  if (!(await operations.refresh(ground, upstream))) {
+    throw new ProblemError("conflict", { detail: `The upstream ${upstream} was configured anew meanwhile` });
+  }
+  const after = named(await lookAt(call, id), upstream);
+  const inForceAt = await managed.policy.inForceAt();
+  const effectiveAt = inForceAt > Date.now() ? isoTime(inForceAt) : null;
+  return { read: after.since === null && after.content !== null, effectiveAt, upstream: after };
+}
+
+function namedIn({ document: { upstreams = {} } }: UpstreamGround, name: string): UpstreamDocument {
+  const upstream = Object.hasOwn(upstreams, name) ? upstreams[name] : undefined;
+  if (!upstream) throw notFound(`upstream ${name}`);
+  return upstream;
+}
+
+type Shown = Infer<typeof UpstreamShape>;
+
+async function lookAt(desk: Desk, id: string): Promise<readonly Shown[]> {
+  const operations = upstreamOperations(desk);
+  const { ground, record } = await upstreamGround(desk, await findManaged(desk, id));
+  const reports = await operations.report(ground);
+  return [...reports].map(([name, report]) => shown(name, namedIn(ground, name), { report, record }));
+}
+
+function named(all: readonly Shown[], name: string): Shown {
+  const found = all.find(({ id }) => id === name);
+  if (!found) throw notFound(`upstream ${name}`);
+  return found;
+}
+
+function shown(
+  id: string,
+  { url, enabled = true, era = "auto", headers = {} }: UpstreamDocument,
+  { report, record }: { readonly report: UpstreamReport; readonly record: TenantRecord },
+): Shown {
+  const { state, why, reading } = report;
+  return {
+    id,
+    url,
+    enabled,
+    setBy: setBy(id, record),
+    state,
+    why,
+    since: isoTime(report.since),
+    lastRead: isoTime(report.lastRead),
+    nextRead: isoTime(report.nextRead),
+    reading,
+    era,
+    headers: Object.keys(headers),
+    content: report.content && contentShown(report.content),
+  };
+}
+
+function contentShown(content: UpstreamContent): NonNullable<Shown["content"]> {
+  return { ...content, quarantined: content.quarantined.map((one) => ({ ...one })) };
+}
+
+function setBy(id: string, { own, effective }: TenantRecord): Shown["setBy"] {
+  if (Object.hasOwn(own.upstreams ?? {}, id)) return "tenant";
+  return Object.hasOwn(effective.upstreams ?? {}, id) ? "base" : "code";
+}
+
+function summaryOf({ content, ...about }: Shown): Infer<typeof UpstreamSummary> {
+  if (!content) return { ...about, content };
+  const { way, revision, counts, quarantined, unnamed } = content;
+  return { ...about, content: { way, revision, counts, quarantined: quarantined.length + unnamed } };
+}
+
+function testedOf(
+  trial: Awaited<ReturnType<ReturnType<typeof upstreamOperations>["test"]>>,
+): Infer<typeof UpstreamTested> {
+  const milliseconds = trial.ms;
+  if ("fault" in trial) return { works: false, fault: trial.fault, milliseconds, server: null, content: null };
+  const { content, server } = trial;
+  return { works: true, fault: null, milliseconds, server: { ...server }, content: contentShown(content) };
+}
