@@ -55,6 +55,23 @@ describe("an upstream", () => {
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
 
+  it("that an operator wants read is claimed before its time, unless somebody reads it, and who asked is recorded", () =>
+    atDesk(({ due, settle, methods, sql }) => {
+      const claim = (config: string, revision = 1) =>
+        methods.claim({ revision, upstreams: [{ id: "a", config }] }, "a", { name: "bob" });
+      expect(claim("1")).toBe(true);
+      expect(claim("1")).toBe(false);
+      expect(due({ a: "1" })).toEqual([]);
+      settle();
+      expect(due({ a: "1" })).toEqual([]);
+      expect(claim("1")).toBe(true);
+      expect(methods.readings()).toMatchObject([{ id: "a", config: "1" }]);
+      expect(claim("2", 2)).toBe(true);
+      expect(claim("1", 1)).toBe(false);
+      const recorded = sql.exec("SELECT action, target FROM audit WHERE actor = 'bob'").toArray();
+      expect(recorded).toEqual(Array.from({ length: 3 }, () => ({ action: "upstream.refresh", target: "upstream a" })));
+    }));
+
   it("that cannot be read is tried later and later, never sooner than it asks, and remembers since when", () =>
     atDesk(({ due, settle, clock }) => {
       const began = clock.now;

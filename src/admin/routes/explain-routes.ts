@@ -3,6 +3,7 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
+import type { SourceState } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -61,8 +62,33 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
     visible: isLetIn && found.listedAs !== null,
     callable: isLetIn && found.callable,
     listedAs: found.listedAs,
-    reasons: [...barred, ...found.reasons, ...reasons, ...(await limitsMet(desk, managed))],
+    reasons: [
+      ...barred,
+      ...found.reasons,
+      ...reasons,
+      ...sourceReasons(view, ask, found),
+      ...(await limitsMet(desk, managed)),
+    ],
   };
+}
+
+/** What a source leaves out, and what it may lack because it could not be read. */
+function sourceReasons({ sources }: View, { kind, name }: Ask, { target, listedAs }: Found): string[] {
+  return sources.flatMap(({ id, state, withheld }) => {
+    const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
+    const isOfIt = target.startsWith(`${id}__`) || (kind === "resources" && listedAs === null);
+    return [
+      ...left.map(({ why }) => `source ${id}: leaves it out: ${why}`),
+      ...(isOfIt && left.length === 0 ? stateReasons(id, state, listedAs !== null) : []),
+    ];
+  });
+}
+
+function stateReasons(id: string, state: SourceState, isListed: boolean): string[] {
+  if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
+  const since =
+    state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
+  return [`source ${id}: ${state.why}${since}`];
 }
 
 /** Which limits refused somebody lately: what is visible may have been refused for that. */

@@ -9,6 +9,7 @@ import { ROUTES } from "../../../src/admin/routes/all-routes.ts";
 import { compileJsonSchema } from "../../../src/calls/json-schema.ts";
 import { definePrompt } from "../../../src/content/define/prompt.ts";
 import { defineTool } from "../../../src/content/define/tool.ts";
+import { gateway } from "../../../src/http/gateway-feature.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { defineTenants } from "../../../src/tenants/document/tenant-definition.ts";
 
@@ -24,6 +25,7 @@ export const adminOptions: AdminOptions = {
     prompts: [definePrompt({ name: "hello", handler: () => "hello" })],
     resources: [],
   },
+  features: [gateway()],
   originAllowed: (origin) => origin === "https://console.example.com",
   onError: (error) => {
     console.error(error);
