@@ -47,7 +47,7 @@ function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround
   const section = sections.get(catalogSection(id));
   const read = section && readOnce(section, config);
   const note = noteIn(sections.get(failingSection(id)), config);
-  const state = stateOf(read?.catalog, note);
+  const state = upstreamState(read?.catalog, note);
   const digest = `${config} ${section?.hash ?? ""} ${JSON.stringify(state)}`;
   const about = { id, state, digest, upstream: named };
   if (!read) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
@@ -66,7 +66,7 @@ function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround
   };
 }
 
-export function stateOf(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
+export function upstreamState(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
   if (!catalog) return { kind: "degraded", why: note?.why ?? "it has not been read yet" };
   if (note) return { kind: "lastGood", since: note.since, why: note.why };
   const why = lackOf(catalog);

@@ -1,6 +1,8 @@
 // Owns an admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
 // they write, and can be told to hang, to refuse or to vanish. No policy, no roles: that is the real one's.
 
+import { fakeExplained } from "./fake-explained.ts";
+import { answerUpstreams } from "./fake-upstreams.ts";
 import { shownLimits, withLimit } from "./fake-limits.ts";
 import { createHash, randomUUID } from "node:crypto";
 import { once } from "node:events";
@@ -10,7 +12,12 @@ import * as contract from "../../src/admin/contract.ts";
 import type { Infer } from "../../src/admin/contract.ts";
 import { faultsOf } from "../../src/admin/inspect.ts";
 import type { Shape } from "../../src/admin/shapes.ts";
-import { diffDocuments, mergeDocuments, type TenantDocument } from "../../src/tenants/document/tenant-document.ts";
+import {
+  diffDocuments,
+  mergeDocuments,
+  type TenantDocument,
+  type UpstreamDocument,
+} from "../../src/tenants/document/tenant-document.ts";
 
 export const TOKEN = "fake-owner-token";
 const CREATED = "2026-11-21T10:00:00.000Z";
@@ -218,8 +225,9 @@ export class FakeAdmin {
       suspensions: () => suspensions(asked, tenant),
       secrets: () => secrets(asked, tenant),
       limits: () => limits(asked, tenant),
+      upstreams: () => upstreams(asked, tenant),
       audit: () => page(asked, tenant.audit.toReversed()),
-      explain: () => explain(asked),
+      explain: () => ({ json: fakeExplained(asked.query) }),
     };
     const part = parts[asked.path[2] ?? ""];
     if (!part) throw new Refused(404, "Not found");
@@ -437,12 +445,9 @@ async function limits({ method, path, json }: Asked, tenant: FakeTenant): Promis
   return { json: { revision: 2, changed: true, dryRun: false, effectiveAt: CREATED, changes: [] } };
 }
 
-function explain({ query }: Asked): Answer {
-  const profile = query.get("profile");
-  const visible = profile === null;
-  const reasons = [
-    `${query.get("kind")} ${query.get("name")}`,
-    visible ? "no profile" : `profile ${profile} denies it`,
-  ];
-  return { json: { visible, callable: visible, listedAs: visible ? query.get("name") : null, reasons } };
+async function upstreams(asked: Asked, tenant: FakeTenant): Promise<Answer> {
+  const body = asked.method === "PUT" ? ((await asked.json(contract.Upstream)) as UpstreamDocument) : undefined;
+  const answer = answerUpstreams(asked, tenant, body);
+  if (!answer) throw new Refused(404, "There is no such upstream");
+  return "items" in answer ? page(asked, answer.items) : answer;
 }

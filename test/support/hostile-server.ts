@@ -42,6 +42,7 @@ export function fill(admin: FakeAdmin): void {
   const tenant = admin.addTenant(ANY_VALUE, {
     ...document,
     prompts: { ...prompts, [ANY_VALUE]: { messages: [] } },
+    upstreams: { [ANY_VALUE]: { url: "https://mcp.example.com", headers: { "x-free": "f" } } },
   });
   const created = "2026-11-21T10:00:00.000Z";
   const key = { id: ANY_VALUE, name: "k", scopes: ["s"], profile: "p", created, expires: created };

@@ -4,7 +4,7 @@
 import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { isoTime } from "../apply/in-force.ts";
+import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { findManaged } from "../apply/tenant-access.ts";
 import { upstreamGround, upstreamOperations } from "../apply/upstream-access.ts";
 import { upstreamJudge } from "../apply/upstream-bounds.ts";
@@ -113,8 +113,9 @@ export const upstreamRoutes: readonly Route[] = [
     summary: "Read an upstream now, or wait for whoever is reading it",
     roles: ROLES.tenant,
     params: UpstreamParams,
+    query: object({}, { wait: Flag }),
     replies: [{ status: 200, schema: UpstreamRefreshed, about: "It was read; or it could not be, and why" }],
-    handle: async (call) => ({ body: await refresh(call, call.params) }),
+    handle: async (call) => ({ body: await refresh(call, call.params, call.query) }),
   }),
 ];
 
@@ -140,6 +141,7 @@ async function write(call: Desk & { readonly query: Infer<typeof WriteQuery> }, 
 async function refresh(
   call: Desk,
   { id, upstream }: Infer<typeof UpstreamParams>,
+  { wait }: { readonly wait?: boolean },
 ): Promise<Infer<typeof UpstreamRefreshed>> {
   const operations = upstreamOperations(call);
   const managed = await findManaged(call, id);
@@ -152,6 +154,7 @@ async function refresh(
   }
   const after = named(await lookAt(call, id), upstream);
   const inForceAt = await managed.policy.inForceAt();
+  if (wait === true) await untilInForce(inForceAt);
   const effectiveAt = inForceAt > Date.now() ? isoTime(inForceAt) : null;
   return { read: after.since === null && after.content !== null, effectiveAt, upstream: after };
 }

@@ -17,6 +17,7 @@ import { addSecretCommands } from "./commands/secret.ts";
 import { addStdioCommand } from "./commands/stdio.ts";
 import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
+import { addUpstreamCommands } from "./commands/upstream.ts";
 import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { oneLine } from "./terminal/printable.ts";
@@ -72,7 +73,7 @@ export function createProgram(terminal: Terminal): Command {
 
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
-  "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands],
+  "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands, addUpstreamCommands],
   "Who gets in": [addKeyCommands, addSuspendCommands, addLimitsCommand, addAuditCommands],
   "Trying out": [addCallCommand, addWatchCommand],
   "Local clients": [addStdioCommand],

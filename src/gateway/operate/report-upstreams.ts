@@ -10,7 +10,7 @@ import { gatewayTables, type ReadingState } from "../gateway-tables.ts";
 import { catalogSection, failingSection } from "../refresh-entrypoint.ts";
 import { decodeCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf } from "../upstream-config.ts";
-import { noteIn, stateOf } from "../upstream-source.ts";
+import { noteIn, upstreamState } from "../upstream-source.ts";
 
 type Sections = ReadonlyMap<string, Section>;
 
@@ -45,7 +45,7 @@ function reportOf(
     return { ...known, state: "disabled", why: null, since: null, nextRead: null, reading: false };
   }
   const note = noteIn(sections.get(failingSection(id)), config);
-  const { kind, ...more } = stateOf(catalog, note);
+  const { kind, ...more } = upstreamState(catalog, note);
   return {
     ...known,
     ...readingOf(reading),

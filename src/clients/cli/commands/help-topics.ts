@@ -49,6 +49,9 @@ export const TOPICS: Readonly<Record<string, string>> = {
       messages:
         - role: user
           content: { type: text, text: "Review this in a {{tone}} tone." }
+  upstreams:                     # other MCP servers, see tenantry help upstream; their tools are tracker__NAME
+    tracker: { url: "https://mcp.example.com/mcp", headers: { Authorization: "Bearer {{secret:TRACKER_TOKEN}}" } }
+  upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
   retirementDays: 30             # how long a retired tool name stays callable
 
 Patterns: * stands for any run of characters, ? for one.

@@ -1,0 +1,109 @@
+// Owns how upstreams look to a person: `tenantry upstream list` and `show`, and what the other commands print of one. Refuses
+// to write anything.
+
+import type { Infer, UpstreamShape, UpstreamSummary, UpstreamTested } from "../../../admin/contract.ts";
+import { collectPages } from "../admin/admin-client.ts";
+import type { CommandContext } from "../command-context.ts";
+import type { Screen } from "../terminal/output.ts";
+import { count, facts, table, time } from "../terminal/table.ts";
+
+type Shown = Infer<typeof UpstreamShape>;
+type Listed = Infer<typeof UpstreamSummary>;
+type Tested = Infer<typeof UpstreamTested>;
+type Content = NonNullable<Shown["content"]>;
+
+const STATES: Readonly<Record<Shown["state"], string>> = {
+  fresh: "fresh",
+  lastGood: "last good",
+  degraded: "degraded",
+  unread: "not read yet",
+  disabled: "switched off",
+};
+const WAYS: Readonly<Record<Content["way"], string>> = {
+  "2025": "2025",
+  "2026": "2026",
+  "http-sse": "2025, over HTTP+SSE",
+};
+
+export async function listUpstreams(context: CommandContext, [tenant]: readonly [string]): Promise<void> {
+  const path = ["tenants", tenant, "upstreams"];
+  const upstreams = await collectPages(context.api.pages<Listed>({ path }));
+  if (upstreams.length === 0) context.note(`No upstreams: tenantry upstream add ${tenant} ID URL adds one.`);
+  context.show(upstreams, () => {
+    const titles = ["upstream", "state", "era", "tools", "prompts", "resources", "left out", "last read", "url"];
+    const rows = upstreams.map(({ id, state, content, lastRead, url }) => [
+      id,
+      STATES[state] ?? state,
+      content && (WAYS[content.way] ?? content.way),
+      content?.counts.tools,
+      content?.counts.prompts,
+      content && content.counts.resources + content.counts.resourceTemplates,
+      content?.quarantined,
+      time(lastRead),
+      url,
+    ]);
+    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+  });
+}
+
+export async function showUpstream(
+  context: CommandContext,
+  [tenant, name]: readonly [tenant: string, name: string],
+): Promise<void> {
+  const upstream = await context.api.json<Shown>({ path: ["tenants", tenant, "upstreams", name] });
+  context.show(upstream, () => shownText(upstream, context.terminal.stdout));
+}
+
+export function shownText(upstream: Shown, screen: Screen): string {
+  const { id, url, state, why, since, lastRead, nextRead, reading, headers, setBy, content } = upstream;
+  const about = facts([
+    ["upstream", id],
+    ["url", url],
+    ["headers", headers.join(", ")],
+    ["set by", setBy],
+    ["state", STATES[state] ?? state],
+    ["why", why],
+    ["since", time(since)],
+    ...contentFacts(content),
+    ["last read", time(lastRead)],
+    ["next read", reading ? "being read" : time(nextRead)],
+  ]);
+  return [about, ...leftOut(content, screen)].join("\n\n");
+}
+
+export function testedText(name: string, tested: Tested, screen: Screen): string {
+  const { works, fault, milliseconds, server, content } = tested;
+  const about = facts([
+    ["upstream", name],
+    ["works", works],
+    ["why", fault],
+    ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
+    ...contentFacts(content),
+    ["took", `${milliseconds} ms`],
+  ]);
+  return [about, ...leftOut(content, screen)].join("\n\n");
+}
+
+function contentFacts(content: Content | null): (readonly [string, string | null])[] {
+  if (!content) return [];
+  const { way, revision, counts, capped } = content;
+  const lists = [
+    count(counts.tools, "tool"),
+    count(counts.prompts, "prompt"),
+    count(counts.resources, "resource"),
+    count(counts.resourceTemplates, "resource template"),
+  ];
+  return [
+    ["era", `${WAYS[way] ?? way} (${revision})`],
+    ["lists", lists.join(", ")],
+    ["not read", capped],
+  ];
+}
+
+function leftOut(content: Content | null, screen: Screen): string[] {
+  if (!content || content.quarantined.length === 0) return [];
+  const { quarantined, unnamed } = content;
+  const rows = quarantined.map(({ kind, name, why }) => [name, kind, why]);
+  const more = unnamed === 0 ? [] : [`and ${unnamed} more`];
+  return [[table(["left out", "of", "why"], rows, screen), ...more].join("\n")];
+}

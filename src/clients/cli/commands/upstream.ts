@@ -1,0 +1,161 @@
+// Owns `tenantry upstream`: other MCP servers behind a tenant, added, looked at, tried, read again and removed. Refuses to
+// keep anything: an upstream is a member of the tenant's document.
+
+import { Option, type Command } from "commander";
+import type { Infer, Upstream, UpstreamRefreshed, UpstreamShape, UpstreamTested } from "../../../admin/contract.ts";
+import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { whileSpinning } from "../terminal/spinner.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { parseSeconds } from "./option-values.ts";
+import { listUpstreams, showUpstream, shownText, testedText } from "./upstream-text.ts";
+
+type Shown = Infer<typeof UpstreamShape>;
+type Refreshed = Infer<typeof UpstreamRefreshed>;
+type Tested = Infer<typeof UpstreamTested>;
+
+interface AddOptions {
+  readonly era?: "auto" | "2025" | "2026";
+  readonly header?: readonly string[];
+  readonly timeout?: number;
+  readonly replace?: boolean;
+  readonly wait: boolean;
+}
+
+type Named = readonly [tenant: string, name: string];
+
+const UPSTREAM = ["<upstream>", "its id, with which the names of its tools begin"] as const;
+
+export function addUpstreamCommands(program: Command, terminal: Terminal): void {
+  const upstream = program.command("upstream").description("Offer what other MCP servers have as a tenant's own.");
+  const named = (verb: string, about: string) =>
+    upstream
+      .command(verb)
+      .description(about)
+      .argument("<tenant>")
+      .argument(...UPSTREAM);
+
+  const add = named("add", "Add a server, read what it lists, and return when every client can use it.")
+    .argument("<url>")
+    .addOption(new Option("--era <era>", "which era it speaks; auto finds out").choices(["auto", "2025", "2026"]))
+    .option("--header <header>", "sent with every request, as Name: value; several times", repeated)
+    .option("--timeout <duration>", "how long a call may take, such as 30s", parseSeconds)
+    .option("--replace", "write over an upstream of this id")
+    .option("--no-wait", "return when it is written, and do not wait until it was read")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  tenantry upstream add acme tracker https://mcp.example.com/mcp
+  tenantry secret set acme TRACKER_TOKEN
+  tenantry upstream add acme tracker https://mcp.example.com/mcp --header "Authorization: Bearer {{secret:TRACKER_TOKEN}}"
+
+Its tool search is listed as tracker__search. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can
+be read by whoever reads the document, and here by other programs of this machine.`,
+    );
+  act(add, terminal, addUpstream);
+
+  const list = upstream
+    .command("list")
+    .description("List a tenant's upstreams, how each is doing and how much it lists.")
+    .argument("<tenant>")
+    .addHelpText("after", "\nExamples:\n  tenantry upstream list acme");
+  act(list, terminal, listUpstreams);
+
+  const show = named("show", "Show an upstream: its state and why, what it lists, what is left out of it.").addHelpText(
+    "after",
+    "\nExamples:\n  tenantry upstream show acme tracker",
+  );
+  act(show, terminal, showUpstream);
+
+  const test = named("test", "Connect to an upstream now and say what it answers. Nothing of it is kept.").addHelpText(
+    "after",
+    "\nExamples:\n  tenantry upstream test acme tracker",
+  );
+  act(test, terminal, testUpstream);
+
+  const refresh = named("refresh", "Read an upstream now, instead of when it is due.")
+    .option("--wait", "return when every part of the world has it")
+    .addHelpText("after", "\nExamples:\n  tenantry upstream refresh acme tracker --wait");
+  act(refresh, terminal, refreshUpstream);
+
+  const remove = named("remove", "Take an upstream away. When this returns, nobody can use it.")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry upstream remove acme tracker --yes");
+  act(remove, terminal, removeUpstream);
+}
+
+const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "upstreams", ...more];
+
+async function addUpstream(
+  context: CommandContext,
+  [tenant, name, url]: readonly [tenant: string, name: string, url: string],
+  { era, header, timeout, replace, wait }: AddOptions,
+): Promise<void> {
+  const { api } = context;
+  const json: Infer<typeof Upstream> = {
+    url,
+    ...(era !== undefined && { era }),
+    ...(header && { headers: headersIn(header) }),
+    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
+  };
+  // Of a base document it is no other one: then this is the tenant's own instead.
+  const there = replace === true ? undefined : await api.find<Shown>({ path: pathOf(tenant, name) });
+  if (there?.setBy === "tenant") {
+    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${there.url}: --replace writes over it`);
+  }
+  await api.json({ method: "PUT", path: pathOf(tenant, name), json });
+  if (wait) return readNow(context, [tenant, name], { wait: true });
+  const shown = await api.json<Shown>({ path: pathOf(tenant, name) });
+  context.show(shown, () => `${name} of ${tenant} is added; it is read when somebody next asks ${tenant}`);
+}
+
+/** `Name: value`, as curl takes them. */
+function headersIn(given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, name = "", value = ""] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
+      if (name === "") throw usageError("--header: write Name: value");
+      return [name, value] as const;
+    }),
+  );
+}
+
+async function refreshUpstream(context: CommandContext, named: Named, { wait }: { wait?: boolean }): Promise<void> {
+  await readNow(context, named, { wait: wait === true });
+}
+
+async function readNow(context: CommandContext, [tenant, name]: Named, { wait }: { wait: boolean }): Promise<void> {
+  const query = { wait: wait ? 1 : undefined };
+  const path = pathOf(tenant, name, "refresh");
+  const done = await spinning(context, `Reading ${name}`, () =>
+    context.api.json<Refreshed>({ method: "POST", path, query }),
+  );
+  context.show(done, () => shownText(done.upstream, context.terminal.stdout));
+  if (done.read) return;
+  // What was said is on stdout; scripts see that nothing was read.
+  throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
+}
+
+async function testUpstream(context: CommandContext, [tenant, name]: Named): Promise<void> {
+  const path = pathOf(tenant, name, "test");
+  const tested = await spinning(context, `Connecting to ${name}`, () =>
+    context.api.json<Tested>({ method: "POST", path }),
+  );
+  context.show(tested, () => testedText(name, tested, context.terminal.stdout));
+  if (!tested.works) throw new CliError(EXIT.refused, `${name}: ${tested.fault ?? "it does not work"}`);
+}
+
+function spinning<T>(context: CommandContext, text: string, work: () => Promise<T>): Promise<T> {
+  return whileSpinning(context.quiet || context.json ? undefined : context.terminal.stderr, text, work);
+}
+
+async function removeUpstream(
+  context: CommandContext,
+  [tenant, name]: Named,
+  { yes }: { yes?: boolean },
+): Promise<void> {
+  await confirm(context, `Remove the upstream ${name} of ${tenant}`, yes);
+  const done = await context.api.remove({ path: pathOf(tenant, name) });
+  context.show(done ?? null, () => `${name} of ${tenant} is removed`);
+}

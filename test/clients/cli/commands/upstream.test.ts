@@ -1,0 +1,155 @@
+// `tenantry upstream`: what is sent, what a person sees, and how it ends where an upstream does not work.
+
+import { describe, expect, test } from "vitest";
+import { commandLine } from "../../../support/command-line.ts";
+
+const URL = "https://mcp.example.com/mcp";
+
+async function withTracker(url = URL) {
+  const all = await commandLine();
+  all.admin.addTenant("acme", { upstreams: { tracker: { url } } });
+  return all;
+}
+
+describe("add", () => {
+  test("writes what its options say, reads it, waits for that, and shows what it lists", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    const headers = ["--header", "Authorization: Bearer {{secret:T}}", "--header", "X-A:b"];
+    const more = ["--era", "2026", "--timeout", "30s"];
+    const { exit, stdout } = await cli.run(["upstream", "add", "acme", "tracker", URL, ...headers, ...more]);
+    expect(exit).toBe(0);
+    expect(admin.tenants.get("acme")?.own.upstreams).toEqual({
+      tracker: {
+        url: URL,
+        era: "2026",
+        headers: { Authorization: "Bearer {{secret:T}}", "X-A": "b" },
+        timeoutMs: 30_000,
+      },
+    });
+    const at = "/admin/v1/tenants/acme/upstreams/tracker";
+    expect(admin.requests).toEqual([`GET ${at}`, `PUT ${at}`, `POST ${at}/refresh?wait=1`]);
+    expect(stdout).toMatch(/^state +fresh$/m);
+    expect(stdout).toMatch(/^lists +12 tools, 1 prompt, 2 resources, 0 resource templates$/m);
+  });
+
+  test("does not write over one that is there, unless told to", async () => {
+    const { admin, cli } = await withTracker();
+    const other = ["upstream", "add", "acme", "tracker", "https://other.example.com/mcp"];
+    const { exit, stderr } = await cli.run(other);
+    expect([exit, stderr]).toEqual([5, expect.stringContaining("--replace writes over it")]);
+    expect(admin.requests).toHaveLength(1);
+    expect((await cli.run([...other, "--replace"])).exit).toBe(0);
+    expect(admin.tenants.get("acme")?.own.upstreams?.["tracker"]?.url).toBe(other[4]);
+  });
+
+  test("says that one is added that cannot be read, and ends as refused", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    const args = ["upstream", "add", "acme", "tracker", "https://away.example.com/mcp"];
+    const { exit, stdout, stderr } = await cli.run(args);
+    expect(exit).toBe(1);
+    expect(stderr).toContain("tracker is a part of acme and could not be read: the connection was lost");
+    expect(stdout).toMatch(/^state +last good$/m);
+  });
+
+  test("reads nothing with --no-wait", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    const { stdout } = await cli.run(["upstream", "add", "acme", "tracker", URL, "--no-wait"]);
+    expect(stdout).toContain("tracker of acme is added");
+    expect(admin.requests.join()).not.toContain("refresh");
+  });
+
+  test.each([
+    ["--header", "no colon"],
+    ["--header", ": x"],
+    ["--era", "2024"],
+    ["--timeout", "5"],
+  ])("refuses %s %s before anything is sent", async (option, value) => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    expect((await cli.run(["upstream", "add", "acme", "tracker", URL, option, value])).exit).toBe(2);
+    expect(admin.requests).toEqual([]);
+  });
+});
+
+describe("list and show", () => {
+  test("have each upstream with its state, its era, how much it lists and how much is left out", async () => {
+    const { cli } = await withTracker();
+    const { exit, stdout } = await cli.run(["upstream", "list", "acme"]);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^UPSTREAM +STATE +ERA +TOOLS +PROMPTS +RESOURCES +LEFT OUT +LAST READ +URL$/m);
+    expect(stdout).toMatch(/^tracker +fresh +2026 +12 +1 +2 +4 +2026-11-21T10:00:00Z +https/m);
+    expect(await cli.json("upstream", "list", "acme")).toMatchObject([{ id: "tracker", content: { quarantined: 4 } }]);
+  });
+
+  test("say so where there are none", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    expect((await cli.run(["upstream", "list", "acme"])).stderr).toContain("tenantry upstream add acme ID URL");
+    expect((await cli.run(["upstream", "show", "acme", "tracker"])).exit).toBe(3);
+  });
+
+  test("name each definition that is left out, with its reason", async () => {
+    const { cli } = await withTracker("https://away.example.com");
+    const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
+    expect(stdout).toMatch(/^why +the connection was lost$/m);
+    expect(stdout).toMatch(/^since +2026-11-21T10:00:00Z$/m);
+    expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
+    expect(stdout).toContain("and 3 more");
+  });
+});
+
+describe("test", () => {
+  test("says what the server calls itself, how it speaks and how long that took", async () => {
+    const { cli } = await withTracker();
+    const { exit, stdout } = await cli.run(["upstream", "test", "acme", "tracker"]);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^server +sums 7.1$/m);
+    expect(stdout).toMatch(/^era +2026 \(2026-07-28\)$/m);
+    expect(stdout).toMatch(/^took +7 ms$/m);
+  });
+
+  test("ends as refused where it does not work, in JSON too", async () => {
+    const { cli } = await withTracker("https://away.example.com");
+    const { exit, stdout, stderr } = await cli.run(["upstream", "test", "acme", "tracker", "--json"]);
+    expect(exit).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ works: false, fault: "the connection was lost" });
+    expect(stderr).toContain("tracker: the connection was lost");
+  });
+});
+
+describe("refresh and remove", () => {
+  test("read it now, and take it out of the document", async () => {
+    const { admin, cli } = await withTracker();
+    expect((await cli.run(["upstream", "refresh", "acme", "tracker"])).exit).toBe(0);
+    expect(admin.requests.at(-1)).toBe("POST /admin/v1/tenants/acme/upstreams/tracker/refresh");
+    expect((await cli.run(["upstream", "remove", "acme", "tracker"])).exit).toBe(2);
+    const { stdout } = await cli.run(["upstream", "remove", "acme", "tracker", "--yes"]);
+    expect(stdout).toContain("tracker of acme is removed");
+    expect(admin.tenants.get("acme")?.own.upstreams).toEqual({});
+  });
+});
+
+describe("while the server works", () => {
+  test("a line turns on a terminal, and is gone afterwards", async () => {
+    const { cli } = await withTracker();
+    const { stderr } = await cli.run(["upstream", "refresh", "acme", "tracker"], { tty: true });
+    expect(stderr).toContain("| Reading tracker");
+    expect(stderr.endsWith("\r\u001b[2K")).toBe(true);
+  });
+
+  test.each([["--quiet"], ["--json"]])("nothing turns with %s", async (option) => {
+    const { cli } = await withTracker();
+    const { stderr } = await cli.run(["upstream", "refresh", "acme", "tracker", option], { tty: true });
+    expect(stderr).toBe("");
+  });
+
+  test("what a server says cannot order the terminal about", async () => {
+    const { admin, cli } = await withTracker();
+    admin.rewrite = (json) => JSON.parse(JSON.stringify(json).replaceAll("sums", String.raw`\u001b[2Jsums`)) as unknown;
+    const { stdout } = await cli.run(["upstream", "test", "acme", "tracker"], { tty: true });
+    expect(stdout).toContain("␛[2Jsums");
+  });
+});
