@@ -49,8 +49,10 @@ export const TOPICS: Readonly<Record<string, string>> = {
       messages:
         - role: user
           content: { type: text, text: "Review this in a {{tone}} tone." }
-  upstreams:                     # other MCP servers, see tenantry help upstream; their tools are tracker__NAME
-    tracker: { url: "https://mcp.example.com/mcp", headers: { Authorization: "Bearer {{secret:TRACKER_TOKEN}}" } }
+  upstreams:                     # other MCP servers, offered as this tenant's own; see tenantry help upstream
+    tracker:                     # its tool search is listed as tracker__search
+      url: https://mcp.example.com/mcp
+      headers: { Authorization: "Bearer {{secret:TRACKER_TOKEN}}" }   # set by tenantry secret set acme TRACKER_TOKEN
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
   retirementDays: 30             # how long a retired tool name stays callable
 

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
+import { Document } from "../../../../src/admin/contract.ts";
 import { createProgram } from "../../../../src/clients/cli/program.ts";
 import type { Terminal } from "../../../../src/clients/cli/terminal/terminal.ts";
 import { commandLine } from "../../../support/command-line.ts";
@@ -100,6 +101,14 @@ test("the document that help shows is one that the contract accepts", async () =
   const ended = await cli.run(["apply", "-f", "-"], { stdin: yaml ?? "" });
   expect(ended).toMatchObject({ exit: 0, stderr: "" });
   expect(admin.tenants.get("acme")?.birth).toEqual({ region: "weur" });
+});
+
+test("the document that help shows has every member that the contract knows", async () => {
+  const { cli } = await commandLine();
+  const { stdout } = await cli.run(["help", "document"]);
+  const shown = [...stdout.matchAll(/^ {2}(\w+):/gm)].map(([, member = ""]) => member);
+  const known = Object.keys(Document.properties);
+  expect(known.filter((member) => !shown.includes(member))).toEqual([]);
 });
 
 test("a group without a subcommand shows its help on stderr and is a usage error", async () => {
