@@ -5,6 +5,7 @@ import type { ListedKind } from "../deployment/deployment.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { describeFault, McpFault, retryAfterMs } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
+import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
@@ -85,7 +86,7 @@ export async function startRefresh(order: RefreshOrder): Promise<string | undefi
 }
 
 /** Why an upstream could not be read, in words that its tenant's callers may see. */
-export class Unreadable extends Error {}
+export class NotRead extends Error {}
 
 async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string | undefined> {
   const { tenant, placement, incarnation, id, config } = order;
@@ -98,7 +99,7 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string |
     const catalog = await withoutTaken(order, stub, await read(order, env));
     if (!catalog) return undefined;
     const { state } = await write(catalogSection(id), encodeCatalog(catalog));
-    if (state === "full") throw new Unreadable("the upstreams of this tenant list more than it may hold");
+    if (state === "full") throw new NotRead("the upstreams of this tenant list more than it may hold");
     await remote(stub(), sectionTables).remove(failingSection(id));
     const ttlMs = catalog.cache?.ttlMs ?? DEFAULT_TTL_MS;
     await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
@@ -111,13 +112,13 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string |
       const note: FailingNote = { of: config, since, why };
       await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
     }
-    return fault || error instanceof Unreadable ? undefined : `upstream ${id}: ${String(error)}`;
+    return fault || error instanceof NotRead ? undefined : `upstream ${id}: ${String(error)}`;
   }
 }
 
 async function read(order: RefreshOrder, env: RefreshEnv): Promise<UpstreamCatalog> {
   const { upstream, headers, clientInfo, id, config } = order;
-  if (typeof headers === "string") throw new Unreadable(headers);
+  if (typeof headers === "string") throw new NotRead(headers);
   const { era = "auto" } = upstream;
   const fetch = outboundFetch({ tenant: order.tenant, env, hops: 0 });
   const how = { endpoint: endpointOf(upstream, headers, fetch), about: { clientInfo, capabilities: {} } };
@@ -165,9 +166,10 @@ function uriKey(kind: ListedKind, text: string): string {
 
 /** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */
 export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
-  if (error instanceof Unreadable) return error.message;
+  if (error instanceof NotRead) return error.message;
   if (!(error instanceof McpFault)) return "it could not be read";
-  const { fault } = error;
+  const { fault, cause } = error;
+  if (cause instanceof OutboundError) return cause.message;
   if (fault.kind === "refused") return `the server refused to list (${rpcErrorOf(fault.error)?.code ?? 0})`;
   if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
   return describeFault(fault);

@@ -84,10 +84,8 @@ const MAX_DESCRIPTION = 500;
 const DESCRIPTIONS: { readonly [Kind in FaultKind]: (fault: FaultOf<Kind>) => string } = {
   cancelled: () => "the request was cancelled",
   unreachable: ({ code }) => `the server cannot be reached (${code})`,
-  lost: ({ stage, code = "no code" }) =>
-    stage === "headers"
-      ? `the connection was lost before an answer (${code})`
-      : `the connection was lost within the answer (${code})`,
+  lost: ({ stage, code }) =>
+    `the connection was lost ${stage === "headers" ? "before an" : "within the"} answer${code ? ` (${code})` : ""}`,
   timeout: ({ stage, afterMs }) => `${TIMEOUTS[stage]} ${afterMs} ms`,
   tooLarge: (fault) =>
     fault.what === "stream"

@@ -35,7 +35,12 @@ const FAULTS: readonly {
     passes: true,
     says: "before an answer (ECONNRESET)",
   },
-  { fault: { kind: "lost", stage: "body", code: undefined, sent: "yes" }, mayRun: true, passes: true, says: "within" },
+  {
+    fault: { kind: "lost", stage: "body", code: undefined, sent: "yes" },
+    mayRun: true,
+    passes: true,
+    says: "within the answer",
+  },
   {
     fault: { kind: "timeout", stage: "headers", afterMs: 5, sent: "perhaps" },
     mayRun: true,

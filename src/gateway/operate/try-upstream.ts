@@ -6,7 +6,7 @@ import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { outboundFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
-import { Unreadable, whyOf } from "../refresh-entrypoint.ts";
+import { NotRead, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
 import { configOf, endpointOf, headersOf } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
@@ -31,7 +31,7 @@ export async function tryUpstream(ground: UpstreamGround, id: string): Promise<U
 async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDocument) {
   const { tenant, env, server } = ground;
   const filled = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
-  if ("lacks" in filled) throw new Unreadable(lacking(filled.lacks));
+  if ("lacks" in filled) throw new NotRead(lacking(filled.lacks));
   const endpoint = endpointOf(upstream, filled.headers, outboundFetch({ tenant, env, hops: 0 }));
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;

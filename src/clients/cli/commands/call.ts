@@ -5,7 +5,7 @@ import { ask2026, type Asked2026 } from "../../../mcp-client/ask.ts";
 import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-client/message.ts";
 import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
-import type { JsonObject } from "../../../protocol/jsonrpc.ts";
+import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
 import { CliError, EXIT } from "../exit.ts";
 import { endpointUrl, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -25,6 +25,8 @@ interface CallOptions extends KeyOptions {
 
 const UNKNOWN_TOOL = ERRORS.invalidParams.code;
 const MAX_LIST_PAGES = 100;
+/** The member of a list's `_meta` that says what is not in it: docs/gateway.md. */
+const MISSING = "tenantry/missing";
 
 export function addCallCommand(program: Command, terminal: Terminal): void {
   const call = withKeyOptions(program.command("call"))
@@ -53,8 +55,9 @@ type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonl
 
 async function runCall(context: CommandContext, [where, tool, pairs]: Args, options: CallOptions): Promise<void> {
   const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), await keyFor(context.terminal, options));
-  const tools = await listTools(context, endpoint);
-  if (tool === undefined) return showTools(context, tools);
+  const list = await listTools(context, endpoint);
+  const { tools } = list;
+  if (tool === undefined) return showTools(context, list);
   const about = tools.find(({ name }) => name === tool);
   const args = parseArguments(pairs, options.jsonArgs, about?.inputSchema);
   let result: JsonObject;
@@ -63,9 +66,7 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
   } catch (error) {
     // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
     if (about || !(error instanceof McpRefused) || error.code !== UNKNOWN_TOOL) throw error;
-    const near = nearest(tool, tools);
-    const hint = near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
-    throw new CliError(EXIT.notFound, `${error.message} (${hint})`, { cause: error });
+    throw new CliError(EXIT.notFound, `${error.message} (${hintAt(tool, list, where)})`, { cause: error });
   }
   if (options.raw === true && !context.json) context.terminal.stdout.bytes(Buffer.from(`${resultText(result)}\n`));
   else context.show(result, () => resultText(result));
@@ -95,17 +96,39 @@ function showProgress(context: CommandContext, message: NotificationMessage): vo
   context.note([total === undefined ? progress : `${progress}/${total}`, words].filter(Boolean).join(" "));
 }
 
-async function listTools(context: CommandContext, endpoint: McpEndpoint): Promise<ToolAbout[]> {
+interface Missing {
+  readonly source: string;
+  readonly why: string;
+}
+
+interface ToolList {
+  readonly tools: readonly ToolAbout[];
+  readonly missing: readonly Missing[];
+}
+
+async function listTools(context: CommandContext, endpoint: McpEndpoint): Promise<ToolList> {
   const tools: ToolAbout[] = [];
+  let missing: readonly Missing[] = [];
   let cursor: unknown;
   for (let page = 0; page < MAX_LIST_PAGES; page += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const result = await request(context, endpoint, { method: "tools/list", params });
     tools.push(...((result.tools ?? []) as ToolAbout[]));
+    missing = missingIn(result);
     cursor = result.nextCursor;
     if (cursor === undefined) break;
   }
-  return tools;
+  return { tools, missing };
+}
+
+/** Whatever server it is: what says nothing that can be read says nothing. */
+function missingIn({ _meta }: JsonObject): readonly Missing[] {
+  const said: unknown = isObject(_meta) ? _meta[MISSING] : undefined;
+  if (!Array.isArray(said)) return [];
+  return (said as readonly unknown[]).flatMap((one) => {
+    if (!isObject(one) || typeof one.source !== "string" || typeof one.why !== "string") return [];
+    return { source: one.source, why: one.why };
+  });
 }
 
 interface ToolCall {
@@ -128,7 +151,8 @@ async function callTool(
   });
 }
 
-function showTools(context: CommandContext, tools: readonly ToolAbout[]): void {
+function showTools(context: CommandContext, { tools, missing }: ToolList): void {
+  for (const { source, why } of missing) context.log(`not all of ${source} is listed: ${why}`);
   if (tools.length === 0) context.note("No tools are visible here.");
   context.show(tools, () => {
     if (tools.length === 0) return "";
@@ -163,6 +187,14 @@ function blockText({ type, text = "", data, mimeType = type, uri = "", name = ""
 
 function bytesText(what: string, base64 = ""): string {
   return oneLine(`[${what}, ${bytes(Buffer.byteLength(base64, "base64"))}]`);
+}
+
+/** Why a tool may not be there: its server is not, or it has another name. */
+function hintAt(tool: string, { tools, missing }: ToolList, where: string): string {
+  const away = missing.find(({ source }) => tool.startsWith(`${source}__`));
+  if (away) return oneLine(away.why);
+  const near = nearest(tool, tools);
+  return near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
 }
 
 function nearest(name: string, tools: readonly ToolAbout[]): string | undefined {

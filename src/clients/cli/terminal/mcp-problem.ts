@@ -2,7 +2,8 @@
 // code.
 
 import { describeFault, McpFault, httpStatusOf, type Fault } from "../../../mcp-client/fault.ts";
-import { rpcErrorOf } from "../../../mcp-client/message.ts";
+import { rpcErrorOf, type ResponseMessage } from "../../../mcp-client/message.ts";
+import { isObject } from "../../../protocol/jsonrpc.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
 import { brokenOff, ServerRefused, unreachable } from "./problem.ts";
@@ -52,7 +53,7 @@ export function dropReason(fault: Fault): string {
 }
 
 function sentenceOf(fault: Fault, url: string): string {
-  if (fault.kind === "refused") return oneLine(rpcErrorOf(fault.error)?.message || "refused without a word");
+  if (fault.kind === "refused") return refusalOf(fault.error);
   if (fault.kind === "violation") return `${url} answered what is not MCP: ${fault.detail}`;
   if (fault.kind === "redirect") return `${url} sends us on to ${fault.location ?? "nowhere"}`;
   if (fault.kind === "unresumable") return `the stream broke and cannot be resumed: ${sentenceOf(fault.why, url)}`;
@@ -60,6 +61,15 @@ function sentenceOf(fault: Fault, url: string): string {
   if (fault.kind === "unanswered") return `${url} answered nothing`;
   if (!("http" in fault)) return `${url}: ${describeFault(fault)}`;
   return `${url} answered ${fault.http.status} (${fault.http.contentType || "no content type"}), not MCP`;
+}
+
+/** An endpoint that asks other servers says in `data` which one it was, and perhaps why. */
+function refusalOf(error: ResponseMessage): string {
+  const { message, data } = rpcErrorOf(error) ?? {};
+  const { server, why } = isObject(data) ? data : {};
+  const of = typeof server === "string" && !message?.includes(server) ? [server, why] : [];
+  const where = of.filter((text) => typeof text === "string").join(": ");
+  return oneLine((message || "refused without a word") + (where && ` (${where})`));
 }
 
 function isStream(fault: Fault): boolean {

@@ -71,8 +71,7 @@ export function unreachable(error: unknown, base: string): CliError {
 /** The same for a connection that broke after the request had left. */
 export function brokenOff(error: unknown, url: string): CliError {
   const why = reasonOf(error);
-  // Nothing leaves before both sides speak TLS.
-  if (why === NO_TLS) return unreachable(error, url);
+  if (NEVER_LEFT.has(why)) return unreachable(error, url);
   const said = `${url}: ${why} before the answer had come; what was asked may have been done`;
   return new CliError(EXIT.unreachable, oneLine(said), { cause: error });
 }
@@ -82,6 +81,9 @@ function reasonOf(error: unknown): string {
 }
 
 const NO_TLS = "it speaks no TLS; http:// in place of https://?";
+
+/** Nothing leaves before both sides speak TLS, nor for a port that `fetch` refuses, for which Node has no code. */
+const NEVER_LEFT: ReadonlySet<string> = new Set([NO_TLS, "bad port"]);
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused",

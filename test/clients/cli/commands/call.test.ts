@@ -1,93 +1,15 @@
 // Calling tools from the shell: what is sent is valid MCP 2026-07-28, and what comes back is readable or JSON.
 
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
-import { CommandLine, type Around, type Ended } from "../../../support/command-line.ts";
-import { expectOfficial } from "../../../support/official-schema.ts";
+import { CommandLine } from "../../../support/command-line.ts";
 import { ScriptedEndpoint } from "../../../support/scripted-endpoint.ts";
-
-type Json = Record<string, unknown>;
-
-interface Sent {
-  readonly method: string;
-  readonly params: Json;
-  readonly headers: IncomingHttpHeaders;
-}
-
-/** What the endpoint answers to a call: a result, or whole messages as a stream, or an error. */
-type Reply = Json | readonly Json[];
-
-const NOTE_WRITE = {
-  name: "note_write",
-  description: "Saves a note",
-  inputSchema: {
-    type: "object",
-    properties: {
-      title: { type: "string" },
-      stars: { type: "integer" },
-      open: { type: "boolean" },
-      tags: { type: "array", items: { type: "string" } },
-      sizes: { type: "array", items: { type: "number" } },
-      region: { type: "string", "x-mcp-header": "Region" },
-      deep: { type: "object", properties: { id: { type: "integer", "x-mcp-header": "Deep-Id" } } },
-    },
-    required: ["title"],
-  },
-};
-
-/** An endpoint with one tool; holds every message that it gets against the official schema. */
-async function endpoint(reply: (sent: Sent) => Reply, refuse: (sent: Sent) => Json | undefined = () => undefined) {
-  const sent: Sent[] = [];
-  const server = createServer((request, response) => {
-    void (async () => {
-      const message = JSON.parse(await text(request)) as Json & { method: string; params: Json };
-      expectOfficial("2026-07-28", message, { direction: "client" });
-      const { method, params } = message;
-      const one = { method, params, headers: request.headers };
-      sent.push(one);
-      const listed = { tools: [NOTE_WRITE], resultType: "complete", ttlMs: 0, cacheScope: "private" };
-      const answer = refuse(one) ?? (method === "tools/list" ? listed : reply(one));
-      const envelope = { jsonrpc: "2.0", id: message["id"] };
-      if (Array.isArray(answer)) {
-        response.setHeader("content-type", "text/event-stream");
-        // Cut into pieces anywhere, as a network does.
-        const stream = answer.map((event) => `event: message\r\ndata: ${JSON.stringify(event)}\r\n\r\n`).join("");
-        for (const piece of stream.replaceAll('"ID"', String(message["id"])).match(/[\s\S]{1,7}/g) ?? [])
-          response.write(piece);
-        response.end();
-      } else {
-        const status = "status" in answer ? Number(answer["status"]) : 200;
-        response.writeHead(status, { "content-type": "application/json; charset=utf-8" });
-        const body = "error" in answer ? { error: answer["error"] } : { result: answer };
-        response.end(JSON.stringify({ ...envelope, ...body }));
-      }
-    })();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const cli = new CommandLine("/", { HOME: "/nowhere", TENANTRY_URL: url, TENANTRY_TOKEN: "admin-secret" });
-  const call = (args: readonly string[], around?: Around): Promise<Ended> => cli.run(["call", ...args], around);
-  return { sent, call, url };
-}
-
-const said = (...texts: string[]) => ({
-  resultType: "complete",
-  content: texts.map((one) => ({ type: "text", text: one })),
-});
+import { NOTE_WRITE, said, toolEndpoint, type Json, type Sent } from "../../../support/tool-endpoint.ts";
 
 test("a tool's text is printed, through the tenant's own endpoint", async () => {
-  const { call, sent } = await endpoint(() => said("saved", "twice"));
+  const { call, sent } = await toolEndpoint(() => said("saved", "twice"));
   expect(await call(["demo", "note_write", "title=Hello"])).toEqual({ exit: 0, stdout: "saved\ntwice\n", stderr: "" });
   const { headers, params } = sent.at(-1) as Sent;
   expect(params["arguments"]).toEqual({ title: "Hello" });
@@ -96,7 +18,7 @@ test("a tool's text is printed, through the tenant's own endpoint", async () => 
 });
 
 test("the operator's token never goes to an MCP endpoint, the tenant's key does", async () => {
-  const { call, sent } = await endpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => said("x"));
   await call(["demo/public", "note_write", "title=a"]);
   await call(["demo/public", "note_write", "title=a", "--key", "tnt_1"]);
   await call(["demo/public", "note_write", "title=a"], { env: { TENANTRY_KEY: "tnt_2" } });
@@ -105,7 +27,7 @@ test("the operator's token never goes to an MCP endpoint, the tenant's key does"
 });
 
 test("a key comes from a file, from stdin or the environment, and an option wins", async () => {
-  const { call, sent } = await endpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => said("x"));
   const folder = await mkdtemp(join(tmpdir(), "tenantry-key-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, "key.txt");
@@ -125,7 +47,7 @@ test.each([
   { args: ["--key-file", "-"], stdin: "two words", says: "--key-file: must be visible ASCII characters" },
   { args: ["--key", "hush hush"], says: "--key: must be visible ASCII characters" },
 ])("$args is a usage error, and no key is in it", async ({ args, stdin = "", says }) => {
-  const { call, sent } = await endpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => said("x"));
   const { exit, stderr } = await call(["demo", ...args], { stdin });
   expect(exit).toBe(2);
   expect(stderr).toContain(says);
@@ -144,7 +66,7 @@ test.each([
   { pairs: ["title:=[1]", "unknown=1"], args: { title: [1], unknown: "1" } },
   { pairs: ["--json-args", '{"title":"a","stars":1}', "stars=2"], args: { title: "a", stars: 2 } },
 ])("$pairs become $args", async ({ pairs, args }) => {
-  const { call, sent } = await endpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => said("x"));
   expect((await call(["demo", "note_write", ...pairs])).exit).toBe(0);
   expect(sent.at(-1)?.params["arguments"]).toEqual(args);
 });
@@ -154,20 +76,20 @@ test.each([
   { pairs: ["title:={"], says: "title: is not JSON" },
   { pairs: ["--json-args", "[]"], says: "--json-args: must be a JSON object" },
 ])("$pairs is a usage error", async ({ pairs, says }) => {
-  const { call } = await endpoint(() => said("x"));
+  const { call } = await toolEndpoint(() => said("x"));
   const { exit, stderr } = await call(["demo", "note_write", ...pairs]);
   expect(exit).toBe(2);
   expect(stderr).toContain(says);
 });
 
 test("arguments that the schema mirrors into headers are mirrored, beyond ASCII as Base64", async () => {
-  const { call, sent } = await endpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => said("x"));
   await call(["demo", "note_write", "region=Köln", 'deep:={"id":7}']);
   expect(sent.at(-1)?.headers).toMatchObject({ "mcp-param-region": "=?base64?S8O2bG4=?=", "mcp-param-deep-id": "7" });
 });
 
 test("a tool that reports an error ends with 1, its text still printed", async () => {
-  const { call } = await endpoint(() => ({ ...said("title: must not be empty"), isError: true }));
+  const { call } = await toolEndpoint(() => ({ ...said("title: must not be empty"), isError: true }));
   expect(await call(["demo", "note_write", "title="])).toEqual({
     exit: 1,
     stdout: "title: must not be empty\n",
@@ -182,20 +104,20 @@ test("other content is described, links and embedded texts are shown", async () 
     { type: "resource", resource: { uri: "note://2", text: "inside" } },
     { type: "resource", resource: { uri: "note://3", blob: "AAAA" } },
   ];
-  const { call } = await endpoint(() => ({ resultType: "complete", content }));
+  const { call } = await toolEndpoint(() => ({ resultType: "complete", content }));
   const { stdout } = await call(["demo", "note_write"]);
   expect(stdout).toBe("[image/png, 3 B]\nnote://1  One\ninside\n[note://3, 3 B]\n");
 });
 
 test("structured content is printed where there is no other, and --json prints the whole result", async () => {
   const result = { resultType: "complete", content: [], structuredContent: { a: 1 } };
-  const { call } = await endpoint(() => result);
+  const { call } = await toolEndpoint(() => result);
   expect((await call(["demo", "note_write"])).stdout).toBe('{\n  "a": 1\n}\n');
   expect(JSON.parse((await call(["demo", "note_write", "--json"])).stdout)).toEqual(result);
 });
 
 test("what a tool says cannot steer a terminal, at once or from a pipe, and is kept as it is by --raw", async () => {
-  const { call } = await endpoint(() => said("a\u001b[2Jb\n\tc"));
+  const { call } = await toolEndpoint(() => said("a\u001b[2Jb\n\tc"));
   expect((await call(["demo", "note_write"], { tty: true })).stdout).toBe("a\u241b[2Jb\n\tc\n");
   expect((await call(["demo", "note_write"])).stdout).toBe("a\u241b[2Jb\n\tc\n");
   expect((await call(["demo", "note_write", "--raw"], { tty: true })).stdout).toBe("a\u001b[2Jb\n\tc\n");
@@ -203,7 +125,7 @@ test("what a tool says cannot steer a terminal, at once or from a pipe, and is k
 
 test("a stream's progress goes to stderr, its result to stdout", async () => {
   const progress = { progressToken: 1, progress: 1, total: 2, message: "half" };
-  const { call } = await endpoint(() => [
+  const { call } = await toolEndpoint(() => [
     { jsonrpc: "2.0", method: "notifications/progress", params: progress },
     { jsonrpc: "2.0", id: "ID", result: said("grüß dich") },
   ]);
@@ -211,12 +133,12 @@ test("a stream's progress goes to stderr, its result to stdout", async () => {
 });
 
 test("a stream that ends without an answer is unreachable", async () => {
-  const { call } = await endpoint(() => []);
+  const { call } = await toolEndpoint(() => []);
   expect((await call(["demo", "note_write"])).exit).toBe(6);
 });
 
 test("without a tool the tools are listed with their arguments", async () => {
-  const { call } = await endpoint(() => said("x"));
+  const { call } = await toolEndpoint(() => said("x"));
   const { stdout } = await call(["demo"]);
   expect(stdout).toBe(
     "TOOL        ARGUMENTS                                            DESCRIPTION\n" +
@@ -225,7 +147,7 @@ test("without a tool the tools are listed with their arguments", async () => {
 });
 
 test("a tool that is not there is not found, with a guess at what was meant", async () => {
-  const { call } = await endpoint(() => ({ error: { code: -32602, message: "Unknown tool: notewrite" } }));
+  const { call } = await toolEndpoint(() => ({ error: { code: -32602, message: "Unknown tool: notewrite" } }));
   const { exit, stderr } = await call(["demo", "notewrite"]);
   expect({ exit, stderr }).toEqual({
     exit: 3,
@@ -235,7 +157,7 @@ test("a tool that is not there is not found, with a guess at what was meant", as
 });
 
 test("a tool that is listed no more but still callable is called", async () => {
-  const { call } = await endpoint(() => said("old name, new tool"));
+  const { call } = await toolEndpoint(() => said("old name, new tool"));
   expect((await call(["demo", "old_write", "title=a"])).stdout).toBe("old name, new tool\n");
 });
 
@@ -244,12 +166,12 @@ test.each([
   { status: 404, code: -32600, exit: 3 },
   { status: 200, code: -32603, exit: 1 },
 ])("a refusal with status $status ends with $exit", async ({ status, code, exit }) => {
-  const { call } = await endpoint(() => ({ status, error: { code, message: "Suspended: unpaid" } }));
+  const { call } = await toolEndpoint(() => ({ status, error: { code, message: "Suspended: unpaid" } }));
   expect(await call(["demo", "note_write"])).toEqual({ exit, stdout: "", stderr: "tenantry: Suspended: unpaid\n" });
 });
 
 test("where a key is needed and there is none, or it is refused, the message says so", async () => {
-  const { call, sent } = await endpoint(
+  const { call, sent } = await toolEndpoint(
     () => said("x"),
     (one) => {
       return one.headers.authorization === "Bearer good"
@@ -286,7 +208,7 @@ const QUESTION = {
 };
 
 test("a tool that asks is answered at the terminal, and goes on where it was", async () => {
-  const { call, sent } = await endpoint(({ params }) => ("requestState" in params ? said("deleted") : QUESTION));
+  const { call, sent } = await toolEndpoint(({ params }) => ("requestState" in params ? said("deleted") : QUESTION));
   const { exit, stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin: "y\nbecause\n\n" });
   expect({ exit, stdout }).toEqual({ exit: 0, stdout: "deleted\n" });
   expect(stderr).toContain("Really?");
@@ -303,7 +225,7 @@ test("a field may have any name, and so may a question", async () => {
   const requestedSchema = '{"type":"object","properties":{"__proto__":{"type":"string"}}}';
   const form = JSON.stringify({ ...params, requestedSchema: 0 }).replace('Schema":0', `Schema":${requestedSchema}`);
   const question = `{"resultType":"input_required","inputRequests":{"__proto__":{"method":"elicitation/create","params":${form}}}}`;
-  const { call, sent } = await endpoint(({ params: given }) =>
+  const { call, sent } = await toolEndpoint(({ params: given }) =>
     "inputResponses" in given ? said("done") : (JSON.parse(question) as Json),
   );
   expect((await call(["demo", "note_write"], { tty: true, stdin: "mine\n" })).stdout).toBe("done\n");
@@ -313,7 +235,7 @@ test("a field may have any name, and so may a question", async () => {
 });
 
 test(":decline, or the end of the input, declines the form, and the prompt says so", async () => {
-  const { call, sent } = await endpoint(({ params }) => ("requestState" in params ? said("kept") : QUESTION));
+  const { call, sent } = await toolEndpoint(({ params }) => ("requestState" in params ? said("kept") : QUESTION));
   for (const stdin of [":decline\n", "y\n:decline\n", ""]) {
     const { stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin });
     expect(stdout).toBe("kept\n");
@@ -372,7 +294,9 @@ test.each([
     const requestedSchema = { type: "object", properties: { first: { type: "string" }, it: field }, required: ["it"] };
     const params = { mode: "form", message: "Which?", requestedSchema };
     const question = { ...QUESTION, inputRequests: { form: { method: "elicitation/create", params } } };
-    const { call, sent } = await endpoint(({ params: given }) => ("requestState" in given ? said("done") : question));
+    const { call, sent } = await toolEndpoint(({ params: given }) =>
+      "requestState" in given ? said("done") : question,
+    );
     const { stdout, stderr } = await call(["demo", "note_write"], { tty: true, stdin: `kept\n${wrong}\n${right}\n` });
     expect(stdout).toBe("done\n");
     expect(stderr).toContain(`it: ${rule}`);
@@ -383,7 +307,7 @@ test.each([
 );
 
 test("where nobody can be asked, the endpoint is told so", async () => {
-  const { call, sent } = await endpoint(() => said("x"));
+  const { call, sent } = await toolEndpoint(() => said("x"));
   await call(["demo", "note_write"]);
   await call(["demo", "note_write"], { tty: true });
   const capabilities = sent
@@ -393,7 +317,7 @@ test("where nobody can be asked, the endpoint is told so", async () => {
 });
 
 test("any MCP endpoint can be named by its URL", async () => {
-  const { call, url } = await endpoint(() => said("there"));
+  const { call, url } = await toolEndpoint(() => said("there"));
   expect((await call([`${url}/some/where`, "note_write"], { env: { TENANTRY_URL: "" } })).stdout).toBe("there\n");
   expect((await call(["no/such/form", "x"])).exit).toBe(2);
 });
