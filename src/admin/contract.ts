@@ -14,6 +14,7 @@ import {
   TenantId,
   Upstream,
 } from "./document-schema.ts";
+import { Decide, Decided, WaitingShape } from "./review-schema.ts";
 import {
   ANYTHING,
   COUNT,
@@ -30,6 +31,7 @@ import {
 } from "./shapes.ts";
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
+export { Decide, Decided, WaitingShape } from "./review-schema.ts";
 export type { Infer } from "../calls/schema.ts";
 
 const Region = oneOf("wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me");
@@ -315,6 +317,8 @@ export const COMPONENTS = {
   BlockDone,
   CreatedKey,
   CreatedOperator,
+  Decide,
+  Decided,
   Explained,
   ExportLine,
   FleetApply,
@@ -346,4 +350,5 @@ export const COMPONENTS = {
   UpstreamSummary,
   UpstreamTested,
   Usage,
+  Waiting: WaitingShape,
 } as const;

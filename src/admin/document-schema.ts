@@ -100,6 +100,7 @@ export const Upstream = object(
     era: oneOf("auto", "2025", "2026"),
     headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
     timeoutMs: whole(100, 300_000),
+    trust: oneOf("auto", "review"),
     enabled: FLAG,
   },
 );

@@ -4,6 +4,7 @@
 import type { Actor } from "../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
+import { forgetReviews } from "./review/review-tables.ts";
 
 /** How long whoever was told to read an upstream may take, before somebody else is told. */
 export const CLAIM_MS = 90_000;
@@ -17,6 +18,8 @@ export interface RefreshAsk {
   readonly revision: number;
   /** All that are enabled, each with `configOf` it. */
   readonly upstreams: readonly { readonly id: string; readonly config: string }[];
+  /** The ids of those that are switched off: what was approved of them is kept. */
+  readonly idle?: readonly string[];
 }
 
 export interface RefreshAnswer {
@@ -157,7 +160,7 @@ function claimRow(host: TenantHost, row: UpstreamRow, config: string): boolean {
 }
 
 /** The rows become what the ask says; whether that is of the current policy. */
-function takeOver(host: TenantHost, { revision, upstreams }: RefreshAsk): boolean {
+function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshAsk): boolean {
   const { sql } = host;
   const now = host.now();
   const current = revision >= host.revision();
@@ -166,7 +169,11 @@ function takeOver(host: TenantHost, { revision, upstreams }: RefreshAsk): boolea
     if (row && (row.config === config || revision < row.revision)) continue;
     sql.exec("INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, 0, 0, NULL)", id, config, revision, now);
   }
-  if (current) forget(sql, new Set(upstreams.map(({ id }) => id)));
+  if (current) {
+    const known = upstreams.map(({ id }) => id);
+    forget(sql, new Set(known));
+    forgetReviews(sql, new Set([...known, ...idle]));
+  }
   return current;
 }
 

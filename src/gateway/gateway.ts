@@ -7,6 +7,7 @@ import { allowedBy } from "./outbound-fetch.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
 import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
 import { tryUpstream } from "./operate/try-upstream.ts";
+import { reviewTables } from "./review/review-tables.ts";
 import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import { brokenUpstreams } from "./upstream-rules.ts";
@@ -17,7 +18,7 @@ export function upstreamsFeature(): Feature<{ readonly UpstreamRefreshes: typeof
   return {
     name: "gateway",
     objects: { UpstreamRefreshes },
-    tables: [gatewayTables],
+    tables: [gatewayTables, reviewTables],
     sections: UPSTREAM_SECTIONS,
     checkDocument: (document, env) => brokenUpstreams(document, { allow: env && allowedBy(env) }),
     tend: tendUpstreams,

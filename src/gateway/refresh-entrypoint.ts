@@ -18,6 +18,7 @@ import { writeSection } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
+import { putReviewed } from "./review/review-catalog.ts";
 import { readCatalog } from "./read-catalog.ts";
 import { encodeCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { endpointOf } from "./upstream-config.ts";
@@ -98,7 +99,9 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string |
   try {
     const catalog = await withoutTaken(order, stub, await read(order, env));
     if (!catalog) return undefined;
-    const { state } = await write(catalogSection(id), encodeCatalog(catalog));
+    const put = async (one: UpstreamCatalog) => (await write(catalogSection(id), encodeCatalog(one))).state;
+    const state =
+      order.upstream.trust === "review" ? await putReviewed({ id, config, catalog, stub, put }) : await put(catalog);
     if (state === "full") throw new NotRead("the upstreams of this tenant list more than it may hold");
     await remote(stub(), sectionTables).remove(failingSection(id));
     const ttlMs = catalog.cache?.ttlMs ?? DEFAULT_TTL_MS;

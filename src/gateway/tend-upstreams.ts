@@ -51,5 +51,6 @@ export function lacking(secret: string): string {
 /** All of a document that may be read, as the authority is told of them. */
 export function refreshAsk({ document, revision }: Pick<TendGround, "document" | "revision">): RefreshAsk {
   const upstreams = enabledUpstreams(document).map(({ id, upstream }) => ({ id, config: configOf(upstream) }));
-  return { revision, upstreams };
+  const idle = Object.keys(document.upstreams ?? {}).filter((id) => !upstreams.some((one) => one.id === id));
+  return { revision, upstreams, idle };
 }

@@ -28,6 +28,8 @@ export interface UpstreamFacts {
   readonly quarantined: readonly Quarantined[];
   /** How many more are not listed. */
   readonly unnamed: number;
+  /** Under `trust: review`: how many definitions wait for a decision. Absent: none is asked for. */
+  readonly waiting?: number;
   /** What was not read, because it was too much; absent: everything was. */
   readonly capped?: string;
 }
@@ -46,22 +48,24 @@ export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array 
   return new TextEncoder().encode(`{"${FACTS}":${JSON.stringify(facts)},${lists.join()}}`);
 }
 
-/** undefined: it is no catalog, or one of another configuration. */
-export function decodeCatalog(bytes: Uint8Array, of: string): UpstreamCatalog | undefined {
+/** undefined: it is no catalog, or one of another configuration. `of` undefined: whichever it is of. */
+export function decodeCatalog(bytes: Uint8Array, of?: string): UpstreamCatalog | undefined {
   const members = objectMembers(new TextDecoder().decode(bytes), LISTED_KINDS.length + 1);
   const found = new Map(members?.map(({ name, text }) => [name, text]));
   const facts = JSON.parse(found.get(FACTS) ?? "{}") as UpstreamFacts;
-  if (facts.of !== of) return undefined;
+  if (of !== undefined && facts.of !== of) return undefined;
   const textsOf = (kind: ListedKind) => arrayElements(found.get(kind) ?? "[]", MAX_LISTED) ?? [];
   const [tools = [], prompts = [], resources = [], resourceTemplates = []] = LISTED_KINDS.map(textsOf);
   return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
 }
 
 /** What a catalog lacks, in words; undefined: nothing. */
-export function lackOf({ capped, quarantined, unnamed }: UpstreamFacts): string | undefined {
+export function lackOf({ capped, quarantined, unnamed, waiting = 0 }: UpstreamFacts): string | undefined {
   const [first] = quarantined;
   const count = quarantined.length + unnamed;
   const left =
     first && `${count} ${count === 1 ? "definition is" : "definitions are"} left out: ${first.name}: ${first.why}`;
-  return [capped, left].filter((text) => text !== undefined).join("; ") || undefined;
+  const waits =
+    waiting === 0 ? undefined : `${waiting} ${waiting === 1 ? "definition waits" : "definitions wait"} for approval`;
+  return [capped, waits, left].filter((text) => text !== undefined).join("; ") || undefined;
 }

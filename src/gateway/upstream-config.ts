@@ -22,8 +22,9 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
 }
 
 /** Changes when what was read from an upstream may be another server's: definitions of another one are not served. */
-export function configOf({ url, era = "auto", headers = {} }: UpstreamDocument): string {
-  const text = canonicalJson({ url, era, headers });
+export function configOf({ url, era = "auto", headers = {}, trust = "auto" }: UpstreamDocument): string {
+  // Left out where it is the default: what an earlier release has read stays in force.
+  const text = canonicalJson({ url, era, headers, ...(trust === "review" && { trust }) });
   return hashOf(text) + hashOf(`${text.length} ${text}`);
 }
 

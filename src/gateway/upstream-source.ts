@@ -35,6 +35,8 @@ export interface UpstreamSource extends Source<CallHost> {
   readonly upstream: NamedUpstream;
   /** undefined: nobody has read yet what it lists. */
   readonly called: CalledUpstream | undefined;
+  /** What is listed of it, as its authority has it. */
+  readonly catalog?: UpstreamCatalog;
 }
 
 export function upstreamSources(ground: SourceGround): readonly UpstreamSource[] {
@@ -56,6 +58,7 @@ function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround
   return {
     ...about,
     called,
+    catalog,
     ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
     ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
     withheld: () => catalog.quarantined.map((one) => withheldAs(id, one)),

@@ -14,6 +14,7 @@ import { parseUri } from "../protocol/uri.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { forwardCall, type CalledUpstream } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
+import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
 
 /** As the founding documents have it, in both eras. */
@@ -57,7 +58,7 @@ const METHODS: Readonly<Record<string, WrappedMethod>> = {
   "prompts/get": getPrompt,
   "resources/read": readResource,
   "completion/complete": complete,
-  "server/discover": pass,
+  "server/discover": discover,
   "logging/setLevel": pass,
   ping: pass,
 };
@@ -120,7 +121,25 @@ function pass({ called, call, visit: { host } }: At): Promise<CallOutcome> {
   return forwardCall(called, { method: call.method, params: call.params, repeatable: true }, call, host);
 }
 
+/** What the upstream tells the model is looked at like its definitions, where those are. */
+async function discover(at: At): Promise<CallOutcome> {
+  const outcome = await pass(at);
+  const reviewed = reviewedIn(at);
+  if (outcome.kind !== "complete" || !reviewed) return outcome;
+  const said = outcome.result instanceof Encoded ? (JSON.parse(outcome.result.json) as JsonObject) : outcome.result;
+  const { instructions: _, ...rest } = said;
+  const { instructions } = reviewed;
+  return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
+}
+
+/** What was approved of an upstream, where approval is asked for. */
+function reviewedIn({ source: { catalog } }: At): UpstreamCatalog | undefined {
+  return catalog?.waiting === undefined ? undefined : catalog;
+}
+
 async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
+  const reviewed = reviewedIn(at);
+  if (reviewed) return listReviewed(at, kind, reviewed);
   const outcome = await pass(at);
   if (outcome.kind !== "complete") return outcome;
   const shown = shownOf(at, kind);
@@ -130,6 +149,17 @@ async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
     return { ...outcome, result: new Encoded(onlyShown(result.json, kind, isShown), true) };
   const items = result[kind];
   return { ...outcome, result: { ...result, [kind]: Array.isArray(items) ? items.filter(isShown) : [] } };
+}
+
+/** What the upstream lists by now may be something else. */
+function listReviewed(at: At, kind: ListedKind, { texts }: UpstreamCatalog): CallOutcome {
+  const shown = shownOf(at, kind);
+  const items = texts[kind].map((text) => JSON.parse(text) as JsonObject);
+  return {
+    kind: "complete",
+    result: { [kind]: items.filter((item) => shown.has(keyOf(item, kind, at.called.id))) },
+    cache: at.visit.view.cache,
+  };
 }
 
 /** As `shownOf` has it. */

@@ -16,6 +16,7 @@ import { secretRoutes } from "./secret-routes.ts";
 import { suspensionRoutes } from "./suspension-routes.ts";
 import { tenantRoutes } from "./tenant-routes.ts";
 import { upstreamRoutes } from "./upstream-routes.ts";
+import { upstreamReviewRoutes } from "./upstream-review-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tenantRoutes,
@@ -26,6 +27,7 @@ export const ROUTES: readonly Route[] = [
   ...keyRoutes,
   ...secretRoutes,
   ...suspensionRoutes,
+  ...upstreamReviewRoutes,
   ...explainRoutes,
   ...exportRoutes,
   ...auditRoutes,

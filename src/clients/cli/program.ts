@@ -18,6 +18,7 @@ import { addStdioCommand } from "./commands/stdio.ts";
 import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { addUpstreamCommands } from "./commands/upstream.ts";
+import { addUpstreamReviewCommands } from "./commands/upstream-review.ts";
 import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { oneLine } from "./terminal/printable.ts";
@@ -73,7 +74,13 @@ export function createProgram(terminal: Terminal): Command {
 
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
   Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
-  "What a tenant holds": [addResourceCommands, addPromptCommands, addSecretCommands, addUpstreamCommands],
+  "What a tenant holds": [
+    addResourceCommands,
+    addPromptCommands,
+    addSecretCommands,
+    addUpstreamCommands,
+    addUpstreamReviewCommands,
+  ],
   "Who gets in": [addKeyCommands, addSuspendCommands, addLimitsCommand, addAuditCommands],
   "Trying out": [addCallCommand, addWatchCommand],
   "Local clients": [addStdioCommand],

@@ -1,0 +1,96 @@
+// What a tenant's authority keeps of definitions that wait for approval: bounded, and of the current configuration alone.
+
+import { describe, expect, it } from "vitest";
+import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { reviewTables, type ReviewMethods, type SeenDefinition } from "../../../src/gateway/review/review-tables.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../../support/worker/tenant.ts";
+
+const BY = { name: "ann" };
+const ALL = { after: -1, limit: 5000 };
+
+/** The tables of a tenant that has these upstreams, each with the configuration "c". */
+async function atDesk(upstreams: readonly string[], work: (bench: Bench<ReviewMethods>) => void): Promise<void> {
+  const tenant = freshTenant();
+  const own = { mode: "open" } as const;
+  const policy = remote(tenant.stub, policyTables);
+  await policy.create({ created: MADE_BEFORE, own, effective: own, actor: BY, action: "create" });
+  const ask = { revision: 1, upstreams: upstreams.map((id) => ({ id, config: "c" })) };
+  await remote(tenant.stub, gatewayTables).due(ask);
+  await onBench(reviewTables, work, { tenant });
+}
+
+const one = (name: string, text: string, kind = "tools"): SeenDefinition => ({ kind, name, digest: `d-${text}`, text });
+const names = ({ approved }: ReturnType<ReviewMethods["inForce"]>) => approved.map(({ text }) => text);
+
+describe("what waits for approval", () => {
+  it("is in the order in which it is listed, and comes on pages", () =>
+    atDesk(["up"], ({ methods }) => {
+      const definitions = ["c", "a", "b"].map((name) => one(name, name));
+      expect(methods.seen({ id: "up", config: "c", definitions })).toBe("kept");
+      const first = methods.waiting("up", { after: -1, limit: 2 });
+      expect(first.items.map(({ name }) => name)).toEqual(["c", "a"]);
+      const second = methods.waiting("up", { after: first.next ?? 0, limit: 2 });
+      expect(second.items.map(({ name }) => name)).toEqual(["b"]);
+      expect(second.next).toBeUndefined();
+      methods.decide({ id: "up", verdict: "approve", digests: ["d-b", "d-c"] }, BY);
+      expect(names(methods.inForce("up"))).toEqual(["c", "b"]);
+    }));
+
+  it("is not changed by whoever read another configuration, or an upstream that is none", () =>
+    atDesk(["up"], ({ methods }) => {
+      expect(methods.seen({ id: "up", config: "older", definitions: [one("a", "a")] })).toBe("stale");
+      expect(methods.seen({ id: "other", config: "c", definitions: [one("a", "a")] })).toBe("stale");
+      expect(methods.waiting("up", ALL).items).toEqual([]);
+    }));
+
+  it("is decided on whole or not at all", () =>
+    atDesk(["up"], ({ methods }) => {
+      methods.seen({ id: "up", config: "c", definitions: [one("a", "a")] });
+      const before = methods.generation("up");
+      const done = methods.decide({ id: "up", verdict: "approve", digests: ["d-a", "d-z"] }, BY);
+      expect(done).toEqual({ unknown: ["d-z"] });
+      expect(names(methods.inForce("up"))).toEqual([]);
+      expect(methods.generation("up")).toBe(before);
+    }));
+
+  it("moves on with every reading and every decision, and never back", () =>
+    atDesk(["up"], ({ methods, clock }) => {
+      const seen: number[] = [];
+      for (let time = 0; time < 3; time += 1) {
+        methods.seen({ id: "up", config: "c", definitions: [one("a", `a${time}`)] });
+        seen.push(methods.generation("up"));
+        methods.decide({ id: "up", verdict: "reject", digests: [`d-a${time}`] }, BY);
+        seen.push(methods.generation("up"));
+        clock.now -= 1000;
+      }
+      expect(seen).toEqual([...new Set(seen)].toSorted((a, b) => a - b));
+    }));
+
+  it("is no more than an upstream may list, twice: what has not been listed for longest goes", () =>
+    atDesk(["up"], ({ methods, sql, clock }) => {
+      for (const letter of ["a", "b", "c"]) {
+        clock.now += 1000;
+        const definitions = Array.from({ length: 1000 }, (_, at) => one(`${letter}${at}`, `${letter}${at}`));
+        methods.seen({ id: "up", config: "c", definitions });
+        methods.decide({ id: "up", verdict: "approve", digests: definitions.map(({ digest }) => digest) }, BY);
+      }
+      // One that follows them makes room.
+      methods.seen({ id: "up", config: "c", definitions: [one("d", "d")] });
+      const rows = sql.exec<{ rows: number }>("SELECT count(*) AS rows FROM upstream_reviews").one().rows;
+      expect(rows).toBe(2000);
+      expect(sql.exec("SELECT 1 FROM upstream_reviews WHERE name = 'd'").toArray()).toHaveLength(1);
+      expect(sql.exec("SELECT 1 FROM upstream_reviews WHERE name LIKE 'a%'").toArray()).toHaveLength(0);
+    }));
+
+  it("has no more bytes than it may have: what was approved stays, and the reading fails", () =>
+    atDesk(["up"], ({ methods }) => {
+      methods.seen({ id: "up", config: "c", definitions: [one("mine", "mine")] });
+      methods.decide({ id: "up", verdict: "approve", digests: ["d-mine"] }, BY);
+      const large = Array.from({ length: 70 }, (_, at) => one(`t${at}`, `${at}${"x".repeat(250_000)}`));
+      expect(methods.seen({ id: "up", config: "c", definitions: [one("mine", "mine"), ...large] })).toBe("full");
+      expect(names(methods.inForce("up"))).toEqual(["mine"]);
+      expect(methods.waiting("up", ALL).items).toEqual([]);
+    }));
+});
