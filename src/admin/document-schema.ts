@@ -101,6 +101,7 @@ export const Upstream = object(
     headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
     timeoutMs: whole(100, 300_000),
     trust: oneOf("auto", "review"),
+    uris: list(textUpTo(200, 1), { maxItems: 20, ...DISTINCT }),
     enabled: FLAG,
   },
 );

@@ -46,6 +46,8 @@ export interface Forwarded {
   readonly mirrored?: readonly ParamHeader[];
   /** What it asks for may be asked for twice. */
   readonly repeatable: boolean;
+  /** What becomes of the result as the upstream wrote it; absent: nothing. */
+  readonly named?: (json: string) => string;
 }
 
 export async function forwardCall(
@@ -237,7 +239,8 @@ class Going {
   }
 
   /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
-  #outcome({ result }: ResultMessage): CallOutcome {
+  #outcome({ result: own }: ResultMessage): CallOutcome {
+    const result = this.#work.forwarded.named?.(own) ?? own;
     const { dialect } = this.#work.call;
     const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
     if (isSame) return { kind: "complete", result: new Encoded(result, true) };

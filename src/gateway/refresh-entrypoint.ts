@@ -22,6 +22,8 @@ import { putReviewed } from "./review/review-catalog.ts";
 import { readCatalog } from "./read-catalog.ts";
 import { encodeCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { endpointOf } from "./upstream-config.ts";
+import { isUi } from "./uris/ui-uris.ts";
+import { prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
 import { surveyLink } from "./upstream-link.ts";
 import { parseUri } from "../protocol/uri.ts";
 
@@ -35,6 +37,8 @@ export interface RefreshOrder {
   /** With the secrets in their places; a text says why there are none. */
   readonly headers: Readonly<Record<string, string>> | string;
   readonly clientInfo: JsonObject;
+  /** What the document says about URIs: who has them is not asked of the authority. */
+  readonly prefixes: readonly UriPrefix[];
 }
 
 export interface RefreshBinding {
@@ -138,11 +142,12 @@ const WITH_URIS: readonly ListedKind[] = ["resources", "resourceTemplates"];
 
 /** Leaves out what another upstream has listed before. undefined: nobody wants it any more. */
 async function withoutTaken(
-  { id, config }: RefreshOrder,
+  { id, config, prefixes }: RefreshOrder,
   stub: () => TenantStub,
   catalog: UpstreamCatalog,
 ): Promise<UpstreamCatalog | undefined> {
-  const uris = WITH_URIS.flatMap((kind) => catalog.texts[kind].map((text) => uriKey(kind, text)));
+  const keys = WITH_URIS.flatMap((kind) => catalog.texts[kind].map((text) => uriKey(kind, text)));
+  const uris = keys.filter((key) => !isUi(key) && prefixOf(prefixes, key) === undefined);
   const owned = await remote(stub(), gatewayTables).own({ id, config, uris });
   if (owned === null) return undefined;
   const taken = new Map(owned);

@@ -7,6 +7,7 @@ import { remote } from "../tenants/authority/tables.ts";
 import { gatewayTables, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";
+import { uriPrefixes } from "./uris/uri-owners.ts";
 
 const OURS = /^upstream(-failing)?:/;
 
@@ -39,7 +40,8 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
   const headers = "lacks" in found ? lacking(found.lacks) : found.headers;
   const clientInfo = { name, version };
   const config = configOf(upstream);
-  const order: RefreshOrder = { tenant, placement, incarnation, id, config, upstream, headers, clientInfo };
+  const prefixes = uriPrefixes(ground.document);
+  const order: RefreshOrder = { tenant, placement, incarnation, id, config, upstream, headers, clientInfo, prefixes };
   const failed = await startRefresh(order);
   if (failed !== undefined) ground.onError(new Error(failed));
 }

@@ -6,6 +6,8 @@ import { refusedAsWritten } from "../outbound/destination.ts";
 import type { OutboundRule } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import { normalizeLiteral } from "../protocol/uri.ts";
+import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 
 const MAX_UPSTREAMS = 50;
 /** A name is split at its first "__", so no id contains one, or ends in what could begin one. */
@@ -45,6 +47,9 @@ export function brokenUpstreams({ upstreams = {} }: TenantDocument, rules: UrlRu
       ...Object.entries(upstream.headers ?? {}).flatMap(([name, value]) =>
         headerRules(name, value, upstream.headers ?? {}).map((rule) => ({ field: `${field}.headers.${name}`, rule })),
       ),
+      ...(upstream.uris ?? []).flatMap((prefix, index) =>
+        prefixRules(prefix, others(upstreams, id)).map((rule) => ({ field: `${field}.uris.${index}`, rule })),
+      ),
       ...timeoutRules(upstream).map((rule) => ({ field: `${field}.timeoutMs`, rule })),
     ];
   });
@@ -80,6 +85,21 @@ function headerRules(name: string, value: string, all: Readonly<Record<string, s
 /** The name in `secret:NAME`; undefined for what is none. */
 export function secretIn(placeholder: string): string | undefined {
   return placeholder.startsWith("secret:") ? secretNameOf(placeholder.slice("secret:".length)) : undefined;
+}
+
+/** The prefixes of the others. */
+function others(upstreams: Readonly<Record<string, UpstreamDocument>>, id: string): readonly UriPrefix[] {
+  return uriPrefixes({ upstreams }).filter(([, other]) => other !== id);
+}
+
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+
+function prefixRules(prefix: string, taken: readonly UriPrefix[]): string[] {
+  const normal = typeof prefix === "string" && SCHEME.test(prefix) ? normalizeLiteral(prefix, true) : undefined;
+  if (normal === undefined) return ["is what URIs begin with: a scheme and a colon, and perhaps more"];
+  if (normal.startsWith("ui:")) return ["is no ui: URI, which has its upstream in it"];
+  const same = taken.find(([other]) => other === normal);
+  return same === undefined ? [] : [`is a prefix of ${same[1]}`];
 }
 
 function timeoutRules({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): string[] {

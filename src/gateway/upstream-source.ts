@@ -14,6 +14,7 @@ import type {
   ServedResource,
   ServedTemplate,
   ServedTool,
+  Shelf,
   Source,
   SourceState,
   Withheld,
@@ -21,9 +22,12 @@ import type {
 import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
+import { KEY_OF } from "./check-definition.ts";
 import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
+import { isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
+import { prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 import { decodeCatalog, lackOf, type Quarantined, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
@@ -43,17 +47,21 @@ export function upstreamSources(ground: SourceGround): readonly UpstreamSource[]
   return enabledUpstreams(ground.document).map((one) => upstreamSource(one, ground));
 }
 
-function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround): UpstreamSource {
+function upstreamSource(named: NamedUpstream, { sections, server, document }: SourceGround): UpstreamSource {
   const { id, upstream } = named;
+  const prefixes = uriPrefixes(document);
   const config = configOf(upstream);
   const section = sections.get(catalogSection(id));
   const read = section && readOnce(section, config);
   const note = noteIn(sections.get(failingSection(id)), config);
-  const state = upstreamState(read?.catalog, note);
-  const digest = `${config} ${section?.hash ?? ""} ${JSON.stringify(state)}`;
+  const mine = read && notTaken(read.wires, { id, prefixes });
+  const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
+  const state = upstreamState(read && { ...read.catalog, quarantined }, note);
+  const digest = `${config} ${section?.hash ?? ""} ${JSON.stringify([state, prefixes])}`;
   const about = { id, state, digest, upstream: named };
-  if (!read) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
+  if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
+  const reads = readsFurther(id, upstream.uris, catalog);
   const called: CalledUpstream = { id, upstream, config, way: catalog.way, revision: catalog.revision, server };
   return {
     ...about,
@@ -61,11 +69,63 @@ function upstreamSource(named: NamedUpstream, { sections, server }: SourceGround
     catalog,
     ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
     ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
-    withheld: () => catalog.quarantined.map((one) => withheldAs(id, one)),
+    withheld: () => quarantined.map((one) => withheldAs(id, one)),
     tools: wires.tools.map((tool) => servedTool(called, tool)),
     prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
-    resources: wires.resources.map((wire) => servedResource(called, wire)),
-    templates: wires.resourceTemplates.map((wire) => servedTemplate(called, wire)),
+    resources: mine.resources.map((wire) => servedResource(called, wire)),
+    templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire)),
+    ...(reads && { shelf: shelfOf(called, (uri) => reads(uri, prefixes)) }),
+  };
+}
+
+type WithUris = Pick<ReadSection["wires"], "resources" | "resourceTemplates">;
+
+/** What no other upstream has by a prefix of its own, and what one has. */
+function notTaken(
+  wires: WithUris,
+  { id, prefixes }: { readonly id: string; readonly prefixes: readonly UriPrefix[] },
+): WithUris & { readonly taken: readonly Quarantined[] } {
+  const taken: Quarantined[] = [];
+  const mine = (kind: keyof WithUris) =>
+    wires[kind].filter((wire) => {
+      const own = String(wire[KEY_OF[kind]]);
+      const [prefix, owner = id] = prefixOf(prefixes, kind === "resources" ? normalUri(own) : own) ?? [];
+      if (owner === id) return true;
+      taken.push({ kind, name: own.slice(0, 128), why: `${owner} has what begins with ${prefix}` });
+      return false;
+    });
+  return prefixes.length === 0
+    ? { ...wires, taken }
+    : { resources: mine("resources"), resourceTemplates: mine("resourceTemplates"), taken };
+}
+
+function normalUri(uri: string): string {
+  const parsed = parseUri(uri);
+  return "uri" in parsed ? parsed.uri : uri;
+}
+
+type Reads = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
+
+/** Which URIs are read at the upstream though it lists them not; undefined: none. */
+function readsFurther(
+  id: string,
+  uris: readonly string[] = [],
+  { texts, waiting }: UpstreamCatalog,
+): Reads | undefined {
+  // What waits for approval must not be read in a roundabout way.
+  const hasUi =
+    waiting === undefined &&
+    [...texts.tools, ...texts.resources, ...texts.resourceTemplates].some((text) => /ui:/i.test(text));
+  if (uris.length === 0 && !hasUi) return undefined;
+  return (uri, prefixes) => (isUi(uri) ? hasUi && ownUi(id, uri) !== uri : prefixOf(prefixes, uri)?.[1] === id);
+}
+
+/** Lists nothing. */
+function shelfOf(upstream: CalledUpstream, reads: (uri: string) => boolean): Shelf<CallHost> {
+  return {
+    list: async () => ({ items: [] }),
+    read: async ({ uri, asked: shown }, call, host) =>
+      reads(uri) ? readUri(upstream, { uri: ownUi(upstream.id, shown), name: uri }, call, host) : undefined,
   };
 }
 
@@ -125,7 +185,8 @@ function withheldAs(id: string, { kind, name, why }: Quarantined): Withheld {
 }
 
 /** The wire form under the listed name; a shortened one is said. */
-function namedWire(id: string, wire: JsonObject): JsonObject & { readonly name: string } {
+function namedWire(id: string, plain: JsonObject): JsonObject & { readonly name: string } {
+  const wire = withUi(plain, (uri) => listedUi(id, uri));
   const own = String(wire.name);
   const name = listedName(id, own);
   if (name === `${id}__${own}`) return { ...wire, name };
@@ -171,19 +232,24 @@ function servedPrompt(upstream: CalledUpstream, wire: JsonObject): ServedPrompt<
 
 function servedResource(upstream: CalledUpstream, wire: JsonObject): ServedResource<CallHost> {
   const own = String(wire.uri);
-  const parsed = parseUri(own);
-  const uri = "uri" in parsed ? parsed.uri : own;
-  return { uri, wire, read: async (_asked, call, host) => readUri(upstream, { uri: own, name: uri }, call, host) };
+  const listed = listedUi(upstream.id, own);
+  const uri = normalUri(listed);
+  return {
+    uri,
+    wire: { ...wire, uri: listed },
+    read: async (_asked, call, host) => readUri(upstream, { uri: own, name: uri }, call, host),
+  };
 }
 
 function servedTemplate(upstream: CalledUpstream, wire: JsonObject): ServedTemplate<CallHost> {
   const own = String(wire.uriTemplate);
-  const template = parseUriTemplate(own);
+  const uriTemplate = listedUi(upstream.id, own);
+  const template = parseUriTemplate(uriTemplate);
   return {
-    wire: { ...wire, uriTemplate: own },
+    wire: { ...wire, uriTemplate },
     read: async ({ uri, asked: shown }, call, host) => {
       if ("broken" in template || template.match(uri) === undefined) return undefined;
-      return readUri(upstream, { uri: shown, name: uri }, call, host);
+      return readUri(upstream, { uri: ownUi(upstream.id, shown), name: uri }, call, host);
     },
     complete: async (_asked, call, host) =>
       completed(upstream, { ref: { type: "ref/resource", uri: own } }, call, host),
@@ -212,7 +278,8 @@ async function asked(
   call: Call,
   { host, name }: { readonly host: CallHost; readonly name: string },
 ): Promise<CallOutcome> {
-  const outcome = await forwardCall(upstream, forwarded, call, host);
+  const renamed = (json: string) => renameUi(json, (uri) => listedUi(upstream.id, uri));
+  const outcome = await forwardCall(upstream, { ...forwarded, named: renamed }, call, host);
   reportEnd(name, call, host, endOf(outcome));
   return outcome;
 }

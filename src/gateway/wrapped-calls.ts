@@ -9,11 +9,12 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
-import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
+import { Encoded, type CallOutcome, type InvalidArguments } from "../protocol/outcome.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { forwardCall, type CalledUpstream } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
+import { listedUi, ownUi, renameUi } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
 
@@ -166,8 +167,9 @@ function listReviewed(at: At, kind: ListedKind, { texts }: UpstreamCatalog): Cal
 function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
   const own = String(item[KEY_OF[kind]]);
   if (KEY_OF[kind] === "name") return listedName(id, own);
-  const parsed = kind === "resources" ? parseUri(own) : { uri: own };
-  return "uri" in parsed ? parsed.uri : own;
+  const listed = listedUi(id, own);
+  const parsed = kind === "resources" ? parseUri(listed) : { uri: listed };
+  return "uri" in parsed ? parsed.uri : listed;
 }
 
 const MOST = 100_000;
@@ -197,7 +199,7 @@ async function callTool(at: At): Promise<CallOutcome> {
   const tool = listed ? visit.backend.tool(listed.wire.name) : undefined;
   if (!listed || !tool) return failure("invalidParams", `Unknown tool: ${name}`);
   if (isFailure(tool)) return tool;
-  const outcome = await tool.call(args.value, under(call, listed.wire.name));
+  const outcome = asOwn(at, await tool.call(args.value, under(call, listed.wire.name)));
   return outcome.kind === "invalidArguments" ? toolError("Invalid arguments") : outcome;
 }
 
@@ -212,7 +214,7 @@ async function getPrompt(at: At): Promise<CallOutcome> {
     shownOf(at, "prompts").has(target) && visit.view.prompts.find((prompt) => prompt.target.name === target);
   const prompt = listed ? visit.backend.prompt(listed.wire.name) : undefined;
   if (!listed || !prompt) return failure("invalidParams", `Unknown prompt: ${name}`);
-  return isFailure(prompt) ? prompt : prompt.get(args.value, under(call, listed.wire.name));
+  return isFailure(prompt) ? prompt : asOwn(at, await prompt.get(args.value, under(call, listed.wire.name)));
 }
 
 /** The call as the view knows it: whether it may still be had is looked up by the listed name. */
@@ -220,13 +222,28 @@ function under(call: Call, name: string): Call {
   return { ...call, params: { ...call.params, name } };
 }
 
-async function readResource({ source, call, visit: { view, host } }: At): Promise<CallOutcome> {
-  const asked = readString(call.params, "uri");
-  if (isFailure(asked)) return asked;
+/** Under the names that the upstream gives its user interfaces: here nothing of ours stands in a result. */
+function asOwn<T extends CallOutcome | InvalidArguments>({ called: { id } }: At, outcome: T): T {
+  if (outcome.kind !== "complete") return outcome;
+  const { result } = outcome;
+  const json = result instanceof Encoded ? result.json : JSON.stringify(result);
+  const own = renameUi(json, (uri) => ownUi(id, uri));
+  if (own === json) return outcome;
+  return { ...outcome, result: result instanceof Encoded ? new Encoded(own, result.isStamped) : JSON.parse(own) };
+}
+
+async function readResource(at: At): Promise<CallOutcome> {
+  return asOwn(at, await readListed(at));
+}
+
+async function readListed({ source, called, call, visit: { view, host } }: At): Promise<CallOutcome> {
+  const own = readString(call.params, "uri");
+  if (isFailure(own)) return own;
+  const asked = listedUi(called.id, own);
   const parsed = parseUri(asked);
-  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: asked });
+  if ("broken" in parsed) return failure("invalidParams", `Invalid params: uri: ${parsed.broken}`, { uri: own });
   const { uri } = parsed;
-  const notFound = failure("resourceNotFound", undefined, { uri: asked });
+  const notFound = failure("resourceNotFound", undefined, { uri: own });
   if (!view.sees(uri)) return notFound;
   const refused = await beforeCall(uri, call, host);
   if (refused !== undefined) return failure("refused", refused);
@@ -234,6 +251,8 @@ async function readResource({ source, call, visit: { view, host } }: At): Promis
   if (withdrawn) return withdrawn;
   const held = source.resources.find((one) => one.uri === uri);
   if (held) return held.read({ uri, asked }, call, host);
+  const further = await source.shelf?.read({ uri, asked }, call, host);
+  if (further) return further;
   for (const template of source.templates.filter((one) => view.templates.includes(one))) {
     const outcome = await template.read({ uri, asked }, call, host);
     if (outcome) return outcome;
@@ -245,7 +264,7 @@ async function complete(at: At): Promise<CallOutcome> {
   const { ref } = at.call.params;
   if (!isObject(ref)) return invalid("ref", "must be an object");
   const isPrompt = ref.type === "ref/prompt";
-  const key = isPrompt ? listedName(at.called.id, String(ref.name)) : String(ref.uri);
+  const key = isPrompt ? listedName(at.called.id, String(ref.name)) : listedUi(at.called.id, String(ref.uri));
   const isShown = shownOf(at, isPrompt ? "prompts" : "resourceTemplates").has(key);
   return isShown ? pass(at) : invalid("ref", "names nothing here");
 }

@@ -69,12 +69,49 @@ export function arrayElements(text: string, most: number): string[] | undefined 
   return scanner.list(OPEN_ARRAY, CLOSE_ARRAY, element) && scanner.isAtEnd() ? elements : undefined;
 }
 
+export interface JsonPlace {
+  /** Of a member; absent for an element. */
+  readonly name?: string;
+  /** Where its value begins in the text, and where it has ended. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Where the values of the object or array stand that begins here; undefined where none does. */
+export function jsonPlaces(text: string, start: number): JsonPlace[] | undefined {
+  const scanner = new Scanner(text, start);
+  const places: JsonPlace[] = [];
+  const isArray = scanner.isAt(OPEN_ARRAY);
+  const item = (): boolean => {
+    const name = isArray ? undefined : scanner.name();
+    if (!isArray && name === undefined) return false;
+    const value = scanner.slice();
+    if (value === undefined) return false;
+    const to = scanner.at;
+    places.push({ ...(name !== undefined && { name }), from: to - value.length, to });
+    return true;
+  };
+  const [open, close] = isArray ? [OPEN_ARRAY, CLOSE_ARRAY] : [OPEN_OBJECT, CLOSE_OBJECT];
+  return scanner.list(open, close, item) ? places : undefined;
+}
+
 class Scanner {
   readonly #text: string;
-  #at = 0;
+  #at: number;
 
-  constructor(text: string) {
+  constructor(text: string, at = 0) {
     this.#text = text;
+    this.#at = at;
+  }
+
+  /** How far it has come. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Whether this character comes next. */
+  isAt(code: number): boolean {
+    return this.#next() === code;
   }
 
   /** Whether only white space is left. */

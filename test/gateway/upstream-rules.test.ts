@@ -93,3 +93,24 @@ describe("upstreams of several documents", () => {
     expect(mergeDocuments([base, own]).upstreams).toEqual({ a: { url: "https://other.example.com/" }, b: { url } });
   });
 });
+
+describe("a prefix of URIs", () => {
+  it.each(["file:///a/", "issue:", "https://example.com/x?y="])("may be %s", (prefix) => {
+    expect(broken({ up: { url, uris: [prefix] } })).toEqual([]);
+  });
+
+  it.each([
+    ["file", "is what URIs begin with: a scheme and a colon, and perhaps more"],
+    ["", "is what URIs begin with: a scheme and a colon, and perhaps more"],
+    ["a b:", "is what URIs begin with: a scheme and a colon, and perhaps more"],
+    ["file:///a b", "is what URIs begin with: a scheme and a colon, and perhaps more"],
+    ["UI://x", "is no ui: URI, which has its upstream in it"],
+  ])("may not be %j", (prefix, rule) => {
+    expect(broken({ up: { url, uris: [prefix] } })).toEqual([`upstreams.up.uris.0: ${rule}`]);
+  });
+
+  it("belongs to one upstream, however it is spelled", () => {
+    const two = { a: { url, uris: ["HTTPS://Example.com/%41"] }, b: { url, uris: ["x:", "https://example.com/A"] } };
+    expect(broken(two)).toEqual(["upstreams.a.uris.0: is a prefix of b", "upstreams.b.uris.1: is a prefix of a"]);
+  });
+});

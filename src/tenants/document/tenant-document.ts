@@ -77,6 +77,8 @@ export interface UpstreamDocument {
   readonly headers?: Readonly<Record<string, string>>;
   /** Until a call must be answered; 60000 by default. */
   readonly timeoutMs?: number;
+  /** What the URIs of its resources begin with: they are read there, and no other upstream offers them. */
+  readonly uris?: readonly string[];
   /** `review`: what it lists or changes waits until an operator approves it; `auto`, the default: it is listed at once. */
   readonly trust?: "auto" | "review";
   readonly enabled?: boolean;

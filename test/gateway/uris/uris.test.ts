@@ -1,0 +1,144 @@
+// Whose a URI is behind a tenant with several upstreams: by a prefix in the document, and for user interfaces by the
+// upstream in their names.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createWorker, gateway } from "../../../src/tenantry.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+const worker = createWorker({ tenants: {}, features: [gateway()] });
+type Json = Record<string, unknown>;
+
+/** Of era 2026. `heard` gets the URIs that it was asked for. */
+function upstreamWith(name: string, uris: readonly string[], heard: string[] = []): string {
+  const tool = { name: "show", inputSchema: { type: "object" }, _meta: { ui: { resourceUri: "ui://panel" } } };
+  const result = (method: string, params: Json): Json => {
+    if (method === "server/discover") {
+      return { supportedVersions: ["2026-07-28"], capabilities: { tools: {}, resources: {} } };
+    }
+    if (method === "tools/list") return { tools: [tool] };
+    if (method === "resources/list") return { resources: uris.map((uri) => ({ uri, name: uri })) };
+    if (method === "resources/templates/list") return { resourceTemplates: [] };
+    if (method === "resources/read") {
+      heard.push(String(params["uri"]));
+      return { contents: [{ uri: params["uri"], text: `from ${name}` }] };
+    }
+    const content = [
+      { type: "resource_link", uri: "ui://panel", name: "panel" },
+      { type: "resource", resource: { uri: "ui://panel", text: "<p>" } },
+      { type: "text", text: "see ui://panel" },
+    ];
+    return { content, _meta: { ui: { resourceUri: "ui://panel" } }, resultType: "complete" };
+  };
+  return upstreamAt(async (request) => {
+    const { id, method, params = {} } = await request.json<{ id: number; method: string; params?: Json }>();
+    const answered = { jsonrpc: "2.0", id, result: result(method, params) };
+    return Response.json(answered);
+  });
+}
+
+interface Listed {
+  readonly names: readonly unknown[];
+  readonly why: readonly unknown[] | undefined;
+}
+
+async function tenantWith(upstreams: NonNullable<TenantDocument["upstreams"]>) {
+  const { id } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
+  const ask = async (method: string, params: Json = {}) => {
+    const response = await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method, params } });
+    return response.json<{ result?: Json; error?: { code: number } }>();
+  };
+  const listed = async (): Promise<Listed> => {
+    const { result = {} } = await ask("resources/list");
+    const resources = (result["resources"] ?? []) as { uri: string }[];
+    const missing = ((result["_meta"] ?? {}) as Json)["tenantry/missing"] as Json[] | undefined;
+    return { names: resources.map(({ uri }) => uri), why: missing?.map(({ source, why }) => [source, why]) };
+  };
+  const read = async (uri: string) => {
+    const { result, error } = await ask("resources/read", { uri });
+    return error?.code ?? (result?.["contents"] as Json[])[0];
+  };
+  const wrapped = async (message: Json) => {
+    const request = new Request(`https://mcp.example.com/gateway/${id}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }),
+    });
+    return (await worker.fetch(request, env, createExecutionContext())).json<{ result?: Json; error?: Json }>();
+  };
+  return { ask, listed, read, wrapped };
+}
+
+const SOON = { timeout: 20_000 };
+
+describe("a prefix in the document", { timeout: 40_000 }, () => {
+  it("says whose a URI is, whoever listed it first, and the other's is left out with the reason", async () => {
+    const both = ["file:///a/1", "file:///b/1"];
+    const first = { url: upstreamWith("first", both) };
+    const tenant = await tenantWith({ first, second: { url: upstreamWith("second", both), uris: ["file:///b/"] } });
+    const why = "1 definition is left out: file:///b/1: second has what begins with file:///b/";
+    await expect.poll(tenant.listed, SOON).toMatchObject({
+      why: [
+        ["first", why],
+        ["second", expect.anything()],
+      ],
+    });
+    expect((await tenant.listed()).names).toEqual(["file:///a/1", "file:///b/1"]);
+    expect(await tenant.read("file:///b/1")).toMatchObject({ text: "from second" });
+    expect(await tenant.read("file:///a/1")).toMatchObject({ text: "from first" });
+  });
+
+  it("leads a URI that nobody lists to its upstream, the longest first, and nothing else there", async () => {
+    const heard: string[] = [];
+    const tenant = await tenantWith({
+      wide: { url: upstreamWith("wide", ["x://a"]), uris: ["x:"] },
+      narrow: { url: upstreamWith("narrow", ["x://n/a"], heard), uris: ["X://n/"] },
+    });
+    await expect.poll(tenant.listed, SOON).toEqual({ names: ["x://a", "x://n/a"], why: undefined });
+    expect(await tenant.read("x://n/Other%7e")).toEqual({ uri: "x://n/Other%7e", text: "from narrow" });
+    expect(await tenant.read("x://m")).toMatchObject({ text: "from wide" });
+    expect(await tenant.read("y://m")).toBe(-32002);
+    expect(heard).toEqual(["x://n/Other%7e"]);
+    const message = { server_id: "narrow", method: "resources/read", params: { uri: "x://n/unlisted" } };
+    expect((await tenant.wrapped(message)).result).toMatchObject({ contents: [{ text: "from narrow" }] });
+  });
+});
+
+describe("a user interface", { timeout: 40_000 }, () => {
+  it("has its upstream in its name, in every place, though two upstreams call theirs alike", async () => {
+    const heard: string[] = [];
+    const tenant = await tenantWith({
+      a: { url: upstreamWith("a", ["ui://panel"], heard) },
+      b: { url: upstreamWith("b", ["ui://panel"]) },
+    });
+    await expect.poll(tenant.listed, SOON).toEqual({ names: ["ui://a/panel", "ui://b/panel"], why: undefined });
+    const { result = {} } = await tenant.ask("tools/list");
+    expect(result["tools"]).toMatchObject([
+      { name: "a__show", _meta: { ui: { resourceUri: "ui://a/panel" } } },
+      { name: "b__show", _meta: { ui: { resourceUri: "ui://b/panel" } } },
+    ]);
+    const called = await tenant.ask("tools/call", { name: "b__show", arguments: {} });
+    expect(called.result).toMatchObject({
+      content: [{ uri: "ui://b/panel" }, { resource: { uri: "ui://b/panel" } }, { text: "see ui://panel" }],
+      _meta: { ui: { resourceUri: "ui://b/panel" } },
+    });
+    expect(await tenant.read("ui://a/panel")).toEqual({ uri: "ui://a/panel", text: "from a" });
+    expect(await tenant.read("ui://a/part/of/it")).toEqual({ uri: "ui://a/part/of/it", text: "from a" });
+    expect(heard).toEqual(["ui://panel", "ui://part/of/it"]);
+    expect(await tenant.read("ui://panel")).toBe(-32002);
+  });
+
+  it("has its own name on /gateway, where the upstream is named beside it", async () => {
+    const tenant = await tenantWith({ a: { url: upstreamWith("a", ["ui://panel"]) } });
+    await expect.poll(async () => (await tenant.listed()).names, SOON).toEqual(["ui://a/panel"]);
+    const read = { server_id: "a", method: "resources/read", params: { uri: "ui://panel" } };
+    expect((await tenant.wrapped(read)).result).toMatchObject({ contents: [{ uri: "ui://panel", text: "from a" }] });
+    const list = await tenant.wrapped({ server_id: "a", method: "resources/list" });
+    expect(list.result).toMatchObject({ resources: [{ uri: "ui://panel" }] });
+    const call = { server_id: "a", method: "tools/call", params: { name: "show" } };
+    expect((await tenant.wrapped(call)).result).toMatchObject({ content: [{ uri: "ui://panel" }, {}, {}] });
+  });
+});
