@@ -24,6 +24,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   region: weur                   # only when it is created; so is jurisdiction: eu
   extends: [standard]            # base documents, see tenantry help fleet; own members win, but for what a base binds
   title: Acme Inc.
+  description: What Acme's own people work with.
   instructions: Ask before you delete anything.
   mode: key                      # key: only with an API key (the default); open: everybody
   outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
