@@ -54,6 +54,8 @@ export interface CallHost {
   readonly hooks: Hooks;
   /** How many Workers of ours the request went through that this is done for. */
   readonly hops: number;
+  /** A header of the request that the client sent; null as well where a stored call runs anew, without its request. */
+  clientHeader(name: string): string | null;
   /** The tenant's stored resources, as far as the view sees them. */
   resources(): ResourceStore;
   /** The tenant's own secret; undefined when it has none of this name. */

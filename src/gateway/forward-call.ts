@@ -11,7 +11,7 @@ import { open2025 } from "../mcp-client/streamable-2025.ts";
 import type { Call } from "../protocol/call.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
 import type { Era } from "../protocol/era.ts";
-import { failure } from "../protocol/errors.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isLogLevel, META, reaches, type LogLevel } from "../protocol/meta.ts";
@@ -20,11 +20,13 @@ import { remote } from "../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { answerThrough } from "./forward-question.ts";
 import { Deadline, CALL_ENDS_BY_ITSELF } from "./call-deadline.ts";
+import { CallGate } from "./guard/call-gate.ts";
+import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
-import { endpointOf, headersOf } from "./upstream-config.ts";
+import { endpointOf, headersOf, type FilledHeaders } from "./upstream-config.ts";
 import { counting, helloOf, link2025, openLink, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { dropSession, holdSession, lendSession, returnSession, type HeldSession } from "./upstream-sessions.ts";
@@ -56,22 +58,43 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
-  const found = await headersOf(upstream.upstream, {
+  const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
+  try {
+    return await attempt(upstream, { forwarded, call, host, deadline });
+  } finally {
+    deadline.end();
+  }
+}
+
+async function attempt(upstream: CalledUpstream, work: Work): Promise<CallOutcome> {
+  const { host } = work;
+  const { id, config } = upstream;
+  const filled = await headersOf(upstream.upstream, {
     tenant: host.tenant,
     env: host.env,
     secret: (name) => host.secret(name),
+    client: (name) => host.clientHeader(name),
   });
-  if ("lacks" in found) {
-    return failure("faultyServer", `${upstream.id}: this tenant has no secret ${found.lacks}`, { server: upstream.id });
+  if ("lacks" in filled) {
+    return failure("faultyServer", `${id}: this tenant has no secret ${filled.lacks}`, { server: id });
   }
-  const going = new Going(upstream, found.headers, { forwarded, call, host });
+  const { tenant } = host;
+  const gate = new CallGate({ tenant, id, config, timeoutMs: timeoutOf(upstream.upstream), ofClient: filled.ofClient });
+  const shut = gate.refusal(Date.now());
+  if (shut) return shut;
+  const redaction = new Redaction(filled.secrets);
+  const going = new Going(upstream, filled, { ...work, redaction });
   try {
-    return await going.run();
+    const outcome = await going.run();
+    if (outcome.kind === "failure") gate.left();
+    else gate.answered(Date.now());
+    return outcome;
   } catch (error) {
-    if (!(error instanceof McpFault)) throw error;
-    return going.failed(error);
-  } finally {
-    going.end();
+    if (!(error instanceof McpFault)) {
+      gate.left();
+      throw error;
+    }
+    return redaction.value(going.failed(error, gate.failed(error.fault, going.heard, Date.now())));
   }
 }
 
@@ -79,6 +102,11 @@ interface Work {
   readonly forwarded: Forwarded;
   readonly call: Call;
   readonly host: CallHost;
+  readonly deadline: Deadline;
+}
+
+interface GoingWork extends Work {
+  readonly redaction: Redaction;
 }
 
 /** A link, and what is to be done when the call is over. */
@@ -90,18 +118,22 @@ interface Lent {
 
 class Going {
   readonly #upstream: CalledUpstream;
-  readonly #work: Work;
+  readonly #work: GoingWork;
+  readonly #filled: FilledHeaders;
   readonly #how: LinkHow;
-  readonly #deadline: Deadline;
   /** Whether what the upstream asks can be asked of the client. */
   readonly #asks: boolean;
   #level: Promise<LogLevel | undefined> | undefined;
   #isMarked = false;
+  /** The upstream has said something about this call. */
+  heard = false;
 
-  constructor(upstream: CalledUpstream, headers: Readonly<Record<string, string>>, work: Work) {
+  constructor(upstream: CalledUpstream, filled: FilledHeaders, work: GoingWork) {
     const { call, host } = work;
     this.#upstream = upstream;
     this.#work = work;
+    this.#filled = filled;
+    const headers = { ...filled.trace, ...filled.headers };
     const { era } = call.dialect;
     this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
     const { name, version } = upstream.server;
@@ -114,7 +146,6 @@ class Going {
       },
       way: upstream.way,
     };
-    this.#deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
   }
 
   get #era(): Era {
@@ -153,12 +184,7 @@ class Going {
     return withdrawn ?? this.#outcome(await this.#ask(link));
   }
 
-  end(): void {
-    this.#deadline.end();
-  }
-
-  failed(error: McpFault): CallOutcome {
-    const { fault } = error;
+  failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
     if (isAnotherServer(fault)) this.#readSoon();
     const { call, forwarded } = this.#work;
     const ground: ErrorGround = {
@@ -168,24 +194,28 @@ class Going {
       upstreamEra: this.#era,
       ownCapabilities: this.#asks,
       method: forwarded.method,
+      retryAfter,
     };
-    return failureOfFault(error.fault, ground);
+    return failureOfFault(fault, ground);
   }
 
   async #lend(): Promise<Lent> {
     const { host } = this.#work;
     if (this.#upstream.way !== "2025") {
-      const link = await openLink(this.#how, { signal: this.#deadline.signal });
+      const link = await openLink(this.#how, { signal: this.#work.deadline.signal });
       return { link, over: async () => link.close() };
     }
     const now = Date.now();
     const later = (work: Promise<unknown>) => host.waitUntil(work);
     const key = this.#sessionKey();
-    const known = lendSession(key, now, later);
-    if (known) return this.#lent(known);
-    const nextId = counting();
     const { endpoint, about } = this.#how;
-    const opened = await open2025(endpoint, helloOf(about), nextId(), { signal: this.#deadline.signal });
+    const known = lendSession(key, now, later);
+    if (known) {
+      known.endpoint = endpoint;
+      return this.#lent(known);
+    }
+    const nextId = counting();
+    const opened = await open2025(endpoint, helloOf(about), nextId(), { signal: this.#work.deadline.signal });
     const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
     // A server that keeps no session has nothing that anonymous callers could share.
     const isKept = host.principal.id !== ANONYMOUS.id || opened.session.id === undefined;
@@ -201,28 +231,30 @@ class Going {
   #sessionKey(): string {
     const { tenant, principal } = this.#work.host;
     const { id, config } = this.#upstream;
-    const { endpoint, about } = this.#how;
-    return canonicalJson([tenant, principal.id, id, config, endpoint.headers, about.capabilities]);
+    const { about } = this.#how;
+    const { headers, secrets } = this.#filled;
+    return canonicalJson([tenant, principal.id, id, config, headers, secrets, about.capabilities]);
   }
 
   #ask(link: UpstreamLink): Promise<ResultMessage> {
-    const { call, forwarded } = this.#work;
+    const { call, forwarded, deadline, redaction } = this.#work;
     const { method, mirrored } = forwarded;
     const params = this.#era === "2025" ? withoutOwnMeta(forwarded.params) : forwarded.params;
     const asking: Asking = {
-      signal: this.#deadline.signal,
+      signal: deadline.signal,
       notified: (message) => this.#notified(message),
       ...(this.#asks &&
         this.#era === "2025" &&
-        call.questions && { answer: answerThrough(call.questions, this.#deadline) }),
+        call.questions && { answer: answerThrough(call.questions, deadline, redaction) }),
     };
     const progress = call.progressToken !== undefined;
     return link.ask({ method, params, progress, ...(mirrored && { mirrored }) }, asking);
   }
 
   async #notified(message: NotificationMessage): Promise<void> {
-    const { call } = this.#work;
-    const params = paramsOf(message);
+    this.heard = true;
+    const { call, redaction } = this.#work;
+    const params = redaction.value(paramsOf(message));
     if (message.method === "notifications/progress" && call.progressToken !== undefined) {
       call.sink.notify(message.method, { ...params, progressToken: call.progressToken });
     } else if (message.method === "notifications/message" && isLogLevel(params.level)) {
@@ -240,8 +272,9 @@ class Going {
 
   /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
   #outcome({ result: own }: ResultMessage): CallOutcome {
-    const result = this.#work.forwarded.named?.(own) ?? own;
     const { dialect } = this.#work.call;
+    const { forwarded, redaction } = this.#work;
+    const result = redaction.json(forwarded.named?.(own) ?? own);
     const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
     if (isSame) return { kind: "complete", result: new Encoded(result, true) };
     const value = JSON.parse(result) as JsonObject;

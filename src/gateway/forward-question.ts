@@ -5,14 +5,15 @@ import { digest } from "../auth/seal.ts";
 import type { AnswerQuestion } from "../mcp-client/questions.ts";
 import type { QuestionPort } from "../protocol/call.ts";
 import type { Deadline } from "./call-deadline.ts";
+import type { Redaction } from "./guard/redaction.ts";
 
 /** Each question has a name of its own: an upstream may ask the same twice, and wants two answers. */
-export function answerThrough(port: QuestionPort, deadline: Deadline): AnswerQuestion {
+export function answerThrough(port: QuestionPort, deadline: Deadline, redaction: Redaction): AnswerQuestion {
   let asked = 0;
   return async ({ method, params }) => {
     asked += 1;
     const name = `q${asked}`;
-    const put = { name, digest: await digest(name), method, params };
+    const put = { name, digest: await digest(name), method, params: redaction.value(params) };
     const goOn = deadline.pause();
     const answers = await port.ask([put], {}).finally(goOn);
     const answer = answers?.get(put.digest);

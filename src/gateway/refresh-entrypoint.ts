@@ -16,6 +16,7 @@ import { stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { writeSection } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
+import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
@@ -36,6 +37,8 @@ export interface RefreshOrder {
   readonly upstream: UpstreamDocument;
   /** With the secrets in their places; a text says why there are none. */
   readonly headers: Readonly<Record<string, string>> | string;
+  /** Those secrets, which nothing that is read may repeat. */
+  readonly secrets: readonly string[];
   readonly clientInfo: JsonObject;
   /** What the document says about URIs: who has them is not asked of the authority. */
   readonly prefixes: readonly UriPrefix[];
@@ -95,13 +98,14 @@ export class NotRead extends Error {}
 
 async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string | undefined> {
   const { tenant, placement, incarnation, id, config } = order;
+  const redaction = new Redaction(order.secrets);
   const stub = () => stubOf(env, { id: tenant, placement, incarnation });
   const write = (name: string, bytes: Uint8Array) =>
     writeSection(sectionPlace(keptUnder(tenant, incarnation), env.BODIES, stub), { name, bytes });
   const settle = (why: string | null, afterMs: number) =>
     remote(stub(), gatewayTables).settle({ id, config, why, afterMs, chance: Math.random() });
   try {
-    const catalog = await withoutTaken(order, stub, await read(order, env));
+    const catalog = await withoutTaken(order, stub, await read(order, env, redaction));
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => (await write(catalogSection(id), encodeCatalog(one))).state;
     const state =
@@ -112,7 +116,7 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string |
     await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
     return undefined;
   } catch (error) {
-    const why = whyOf(error);
+    const why = redaction.value(whyOf(error));
     const fault = error instanceof McpFault ? error.fault : undefined;
     const since = await settle(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
     if (since !== null) {
@@ -123,7 +127,7 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string |
   }
 }
 
-async function read(order: RefreshOrder, env: RefreshEnv): Promise<UpstreamCatalog> {
+async function read(order: RefreshOrder, env: RefreshEnv, redaction: Redaction): Promise<UpstreamCatalog> {
   const { upstream, headers, clientInfo, id, config } = order;
   if (typeof headers === "string") throw new NotRead(headers);
   const { era = "auto" } = upstream;
@@ -132,7 +136,12 @@ async function read(order: RefreshOrder, env: RefreshEnv): Promise<UpstreamCatal
   const signal = AbortSignal.timeout(READ_WITHIN_MS);
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
   try {
-    return await readCatalog({ ...link, ask: (asked) => link.ask(asked, { signal }) }, { id, of: config });
+    const ask: typeof link.ask = async (asked) => {
+      const message = await link.ask(asked, { signal });
+      return { ...message, result: redaction.json(message.result) };
+    };
+    const instructions = redaction.value(link.instructions);
+    return await readCatalog({ ...link, instructions, ask }, { id, of: config });
   } finally {
     await link.close();
   }

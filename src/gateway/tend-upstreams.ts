@@ -37,11 +37,22 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
   const { tenant, placement, created: incarnation, server, env } = ground;
   const { name, version } = server;
   const found = await headersOf(upstream, { tenant, env, secret: (secret) => ground.secret(secret) });
-  const headers = "lacks" in found ? lacking(found.lacks) : found.headers;
+  const { headers, secrets } = "lacks" in found ? { headers: lacking(found.lacks), secrets: [] } : found;
   const clientInfo = { name, version };
   const config = configOf(upstream);
   const prefixes = uriPrefixes(ground.document);
-  const order: RefreshOrder = { tenant, placement, incarnation, id, config, upstream, headers, clientInfo, prefixes };
+  const order: RefreshOrder = {
+    tenant,
+    placement,
+    incarnation,
+    id,
+    config,
+    upstream,
+    headers,
+    secrets,
+    clientInfo,
+    prefixes,
+  };
   const failed = await startRefresh(order);
   if (failed !== undefined) ground.onError(new Error(failed));
 }

@@ -17,15 +17,17 @@ export interface ErrorGround {
   /** What was sent as the client's capabilities are the client's own. */
   readonly ownCapabilities: boolean;
   readonly method: string;
+  /** The seconds for which it wants to be left alone. */
+  readonly retryAfter?: number | undefined;
 }
 
 export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
-  const { server, timeoutMs } = ground;
+  const { server, timeoutMs, retryAfter } = ground;
   const { kind } = fault;
   if (kind === "refused") return failureOfError(rpcErrorOf(fault.error) ?? { code: 0, message: "" }, ground);
   if (kind === "timeout") return failure("timeout", undefined, { server, timeoutMs });
   if (kind === "cancelled") return failure("cancelled");
-  const data = { server, fault: kind };
+  const data = { server, fault: kind, ...(retryAfter === undefined ? {} : { retryAfter }) };
   if (kind === "unreachable" || kind === "lost") return failure("unreachableServer", undefined, data);
   return failure("faultyServer", `${server}: ${describeFault(fault)}`, data);
 }
@@ -42,9 +44,9 @@ const URL_ELICITATION = -32042;
 
 /** An error of the upstream; `data` keeps what the upstream put there. */
 function failureOfError(error: RpcError, ground: ErrorGround): Failure {
-  const { server } = ground;
+  const { server, retryAfter } = ground;
   const own = isObject(error.data) ? error.data : {};
-  const data = { ...own, server, originalError: error };
+  const data = { ...(retryAfter === undefined ? {} : { retryAfter }), ...own, server, originalError: error };
   const message = error.message === "" ? undefined : error.message;
   const { code } = error;
   if (isNotFound(error, ground)) return failure("resourceNotFound", message, data);

@@ -5,6 +5,7 @@ import type { BrokenMember } from "../deployment/deployment.ts";
 import { refusedAsWritten } from "../outbound/destination.ts";
 import type { OutboundRule } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
+import { clientHeaderIn } from "./guard/client-headers.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { normalizeLiteral } from "../protocol/uri.ts";
 import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
@@ -77,9 +78,18 @@ function headerRules(name: string, value: string, all: Readonly<Record<string, s
   if (OWN_HEADERS.test(lower)) return ["is a header that the gateway writes itself"];
   if (Object.keys(all).some((other) => other !== name && other.toLowerCase() === lower)) return ["stands there twice"];
   if (typeof value !== "string" || !HEADER_VALUE.test(value)) return ["has visible ASCII characters and spaces alone"];
-  const unknown = [...value.matchAll(PLACEHOLDER)].find(([, inner = ""]) => secretIn(inner) === undefined);
-  if (unknown) return [`${unknown[0]} is no {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`];
+  const unknown = [...value.matchAll(PLACEHOLDER)].find(([, inner = ""]) => !isFilled(inner));
+  if (unknown) return [placeholderRule(unknown[0])];
   return /\{\{|\}\}/.test(value.replaceAll(PLACEHOLDER, "")) ? ["has braces that belong to no {{secret:NAME}}"] : [];
+}
+
+function isFilled(inner: string): boolean {
+  return secretIn(inner) !== undefined || clientHeaderIn(inner) !== undefined;
+}
+
+function placeholderRule(whole: string): string {
+  if (whole.startsWith("{{client:")) return `${whole} names no header of the client that may be passed on`;
+  return `${whole} is no {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`;
 }
 
 /** The name in `secret:NAME`; undefined for what is none. */

@@ -7,7 +7,8 @@ import { end2025 } from "../mcp-client/streamable-2025.ts";
 
 export interface HeldSession {
   readonly key: string;
-  readonly endpoint: RemoteEndpoint;
+  /** As it was used last: by then it may have another access token. */
+  endpoint: RemoteEndpoint;
   readonly opened: Opened2025;
   /** Counts requests on: two with one id must not be under way in one session. */
   readonly nextId: () => number;

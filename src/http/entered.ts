@@ -102,6 +102,9 @@ export class Entered implements CallHost, SessionCaller {
   get hops(): number {
     return hopsOf(this.visit.request.headers);
   }
+  clientHeader(name: string): string | null {
+    return this.visit.request.headers.get(name);
+  }
   get credential(): Visit["knock"]["credential"] {
     return this.visit.knock.credential;
   }

@@ -64,6 +64,9 @@ describe("an upstream", () => {
   it.each([
     ["Authorization", "Bearer {{secret:GITHUB_TOKEN}}", undefined],
     ["x-two", "{{secret:A}}{{secret:B}}", undefined],
+    ["x-trace", "{{client:x-trace}}", undefined],
+    ["x-bad", "{{client:Authorization}}", /names no header of the client that may be passed on/],
+    ["x-bad", "{{client:cookie}}", /names no header of the client that may be passed on/],
     ["x-bad", "{{secret:}}", /is no \{\{secret:NAME\}\}/],
     ["x-bad", "{{token}}", /is no \{\{secret:NAME\}\}/],
     ["x-bad", "{{secret:A", /braces/],

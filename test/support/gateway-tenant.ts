@@ -32,14 +32,26 @@ export interface GatewayTenant {
   client(revision?: string, capabilities?: Json): Promise<Client>;
 }
 
+interface TenantOptions {
+  readonly document?: Json;
+  /** The upstreams that cannot be read. */
+  readonly without?: readonly string[];
+  /** There before the upstreams are. */
+  readonly secrets?: Readonly<Record<string, string>>;
+}
+
 /** Resolves when everything was read that is not named in `without`. */
 export async function gatewayTenant(
   origin: string,
   admin: FixtureAdmin,
   upstreams: Readonly<Record<string, Json>>,
-  { document = {}, without = [] }: { readonly document?: Json; readonly without?: readonly string[] } = {},
+  { document = {}, without = [], secrets = {} }: TenantOptions = {},
 ): Promise<GatewayTenant> {
-  const id = await admin.tenant({ upstreams, ...document });
+  const id = await admin.tenant(Object.keys(secrets).length === 0 ? { upstreams, ...document } : {});
+  for (const [name, value] of Object.entries(secrets)) {
+    await admin.ask("PUT", `/tenants/${id}/secrets/${name}?wait=1`, { value });
+  }
+  if (Object.keys(secrets).length > 0) await admin.apply(id, { upstreams, ...document });
   const url = `${origin}/mcp/${id}`;
   const client = await clientOf("2025-11-25", url);
   await vi.waitFor(

@@ -60,6 +60,7 @@ export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHo
     principal: ANONYMOUS,
     env,
     hops: 0,
+    clientHeader: () => null,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: () => undefined,

@@ -1,0 +1,83 @@
+// Owns whether a call goes to its upstream at all, and what the end of a call says about the next ones. Refuses at once
+// while the upstream is left alone, and says when it is tried again.
+
+import { canonicalJson } from "../../auth/seal.ts";
+import { httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
+import type { OutboundRule } from "../../outbound/outbound-error.ts";
+import { failure, type Failure } from "../../protocol/errors.ts";
+import { circuits } from "./upstream-circuit.ts";
+
+export interface Gated {
+  readonly tenant: string;
+  /** The upstream's id, and `configOf` it. */
+  readonly id: string;
+  readonly config: string;
+  readonly timeoutMs: number;
+  /** What is sent of the client's own headers; empty where nothing is. */
+  readonly ofClient: Readonly<Record<string, string>>;
+}
+
+export class CallGate {
+  readonly #gated: Gated;
+  readonly #key: string;
+  /** Too many requests of one client, known by its own header, are not those of another. */
+  readonly #callerKey: string;
+
+  constructor(gated: Gated) {
+    const { tenant, id, config, ofClient } = gated;
+    this.#gated = gated;
+    this.#key = `${tenant} ${id} ${config}`;
+    this.#callerKey = Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${canonicalJson(ofClient)}`;
+  }
+
+  /** undefined: go, and say how it ended. */
+  refusal(now: number): Failure | undefined {
+    const { timeoutMs, id } = this.#gated;
+    const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, timeoutMs);
+    const shut = wished ?? circuits.enter(this.#key, now, timeoutMs);
+    if (!shut) return undefined;
+    const retryAfter = secondsOf(shut.until - now);
+    const again = `it is tried again in ${retryAfter} s`;
+    const data = { server: id, fault: shut.why === "wish" ? "status" : "unreachable", retryAfter };
+    if (shut.why === "wish") return failure("faultyServer", `${id} has asked for a pause: ${again}`, data);
+    return failure("unreachableServer", `Failed to connect to server: ${again}`, data);
+  }
+
+  answered(now: number): void {
+    circuits.answered(this.#key, now);
+  }
+
+  /** Something broke on our side, so nobody knows. */
+  left(): void {
+    circuits.left(this.#key);
+  }
+
+  /** `heard`: the upstream has said something meanwhile. Gives the seconds for which it wants to be left alone. */
+  failed(fault: Fault, heard: boolean, now: number): number | undefined {
+    if (fault.kind === "cancelled" || isOurs(fault)) this.left();
+    else if (isSilence(fault) && !heard) circuits.failed(this.#key, now);
+    else this.answered(now);
+    const status = httpStatusOf(fault);
+    const afterMs = status === 429 || status === 503 ? retryAfterMs(fault, now) : undefined;
+    if (afterMs === undefined || afterMs === 0) return undefined;
+    circuits.wished(status === 429 ? this.#callerKey : this.#key, now, afterMs);
+    return secondsOf(afterMs);
+  }
+}
+
+function secondsOf(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000));
+}
+
+/** No connection, or no answer in time. */
+function isSilence(fault: Fault): boolean {
+  if (fault.kind === "lost") return fault.stage === "headers";
+  return fault.kind === "unreachable" || fault.kind === "timeout";
+}
+
+const OWN_LIMITS: ReadonlySet<string> = new Set<OutboundRule>(["connections", "over"]);
+
+/** It was not even asked, because too much is under way here. */
+function isOurs(fault: Fault): boolean {
+  return fault.kind === "unreachable" && OWN_LIMITS.has(fault.code);
+}

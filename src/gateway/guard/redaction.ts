@@ -1,0 +1,60 @@
+// Owns that a credential which was sent to an upstream does not come back from there: it is cut out of whatever the
+// upstream says. Refuses to look for very short ones, which stand in every text by chance.
+
+import { isObject } from "../../protocol/jsonrpc.ts";
+
+const SHORTEST = 8;
+const IN_ITS_PLACE = "[redacted]";
+
+export class Redaction {
+  /** The longest first: one may be a part of another. */
+  readonly #secrets: readonly string[];
+  /** The same as they stand in a string of a JSON text. */
+  readonly #written: readonly string[];
+
+  constructor(secrets: readonly string[]) {
+    const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length);
+    this.#secrets = longestFirst([...new Set(secrets)].filter((secret) => secret.length >= SHORTEST));
+    const written = this.#secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
+    // Some servers escape the slash as well.
+    const slashed = written.filter((text) => text.includes("/")).map((text) => text.replaceAll("/", "\\/"));
+    this.#written = longestFirst([...written, ...slashed]);
+  }
+
+  /** The same text where there is nothing to cut out. */
+  json(text: string): string {
+    if (!this.#written.some((secret) => text.includes(secret))) return text;
+    const cut = cutOut(text, this.#written);
+    // What was found may be a number, or begin with the letter of an escape: then the text is taken apart.
+    return isJson(cut) ? cut : JSON.stringify(JSON.parse(text, (_name, value: unknown) => this.#cutValue(value)));
+  }
+
+  /** The same for what JSON can hold. */
+  value<T>(value: T): T {
+    if (this.#written.length === 0 || value === undefined) return value;
+    const text = JSON.stringify(value);
+    const cut = this.json(text);
+    return cut === text ? value : (JSON.parse(cut) as T);
+  }
+
+  #cutValue(value: unknown): unknown {
+    if (typeof value === "string") return cutOut(value, this.#secrets);
+    if (typeof value === "number")
+      return this.#secrets.some((one) => String(value).includes(one)) ? IN_ITS_PLACE : value;
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [cutOut(name, this.#secrets), member]));
+  }
+}
+
+function cutOut(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((left, secret) => left.replaceAll(secret, IN_ITS_PLACE), text);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,97 @@
+// Owns what this isolate knows of upstreams that are better left alone for a while: those that cannot be reached, and
+// those that said when they want to be asked again. Bounded. Refuses to judge an answer: whoever called does.
+
+/** What cannot be reached so often in a row is not tried for a while; then by one call alone. */
+export const FAILURES_IN_A_ROW = 5;
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** An upstream that wants to be left alone for longer is asked all the same. */
+const LONGEST_WISH_MS = 300_000;
+const MOST_KNOWN = 1000;
+
+/** Nobody is let through. */
+export interface Shut {
+  /** `wish`: the upstream itself said so. */
+  readonly why: "failing" | "wish";
+  /** When it is tried again, milliseconds since the epoch. */
+  readonly until: number;
+}
+
+interface Circuit {
+  failures: number;
+  pausedUntil: number;
+  /** One call is under way to see whether it works again; should nobody hear of its end, another one may at this time. */
+  probedUntil: number;
+  wishedUntil: number;
+}
+
+export class UpstreamCircuits {
+  readonly #most: number;
+  /** Those alone that have failed since they last answered; the least recently failed first. */
+  readonly #known = new Map<string, Circuit>();
+
+  constructor(most = MOST_KNOWN) {
+    this.#most = most;
+  }
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** undefined: go. Who goes says afterwards how it ended. `probeMs`: how long a call may take. */
+  enter(key: string, now: number, probeMs: number): Shut | undefined {
+    const circuit = this.#known.get(key);
+    if (!circuit) return undefined;
+    if (now < circuit.wishedUntil) return { why: "wish", until: circuit.wishedUntil };
+    if (circuit.failures < FAILURES_IN_A_ROW) return undefined;
+    if (now < circuit.pausedUntil) return { why: "failing", until: circuit.pausedUntil };
+    if (now < circuit.probedUntil) return { why: "failing", until: Math.min(circuit.probedUntil, now + 1000) };
+    circuit.probedUntil = now + probeMs;
+    return undefined;
+  }
+
+  /** Whether well or not. What it wished before holds: this call may have begun earlier. */
+  answered(key: string, now: number): void {
+    const circuit = this.#known.get(key);
+    if (!circuit) return;
+    if (now >= circuit.wishedUntil) this.#known.delete(key);
+    else Object.assign(circuit, { failures: 0, pausedUntil: 0, probedUntil: 0 });
+  }
+
+  /** There was no connection, or no answer in time. */
+  failed(key: string, now: number): void {
+    const circuit = this.#touched(key);
+    // Those that were under way together fail together, and count once.
+    if (now < circuit.pausedUntil) return;
+    circuit.failures += 1;
+    circuit.probedUntil = 0;
+    const more = circuit.failures - FAILURES_IN_A_ROW;
+    if (more >= 0) circuit.pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), LONGEST_PAUSE_MS);
+  }
+
+  /** It answered that it wants to be asked again after this time. */
+  wished(key: string, now: number, afterMs: number): void {
+    const circuit = this.#touched(key);
+    circuit.wishedUntil = Math.max(circuit.wishedUntil, now + Math.min(afterMs, LONGEST_WISH_MS));
+  }
+
+  /** Nobody knows how it is: the caller went away before there was an answer. */
+  left(key: string): void {
+    const circuit = this.#known.get(key);
+    if (circuit) circuit.probedUntil = 0;
+  }
+
+  #touched(key: string): Circuit {
+    const circuit = this.#known.get(key) ?? { failures: 0, pausedUntil: 0, probedUntil: 0, wishedUntil: 0 };
+    this.#known.delete(key);
+    this.#known.set(key, circuit);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= this.#most) break;
+      this.#known.delete(oldest);
+    }
+    return circuit;
+  }
+}
+
+/** Of this isolate. */
+export const circuits = new UpstreamCircuits();

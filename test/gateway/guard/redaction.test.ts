@@ -1,0 +1,56 @@
+// A credential that was sent to an upstream is cut out of what comes back from there, and everything else stays.
+
+import { assert, jsonValue, property, string } from "fast-check";
+import { describe, expect, inject, it } from "vitest";
+import { Redaction } from "../../../src/gateway/guard/redaction.ts";
+
+const seed = inject("seed");
+
+describe("a text of an upstream", () => {
+  it("is the same, byte for byte, where no credential is in it", () => {
+    const text = '{ "n": 12345678901234567890, "s": "\\u00e9", "10": 1.50 }';
+    expect(new Redaction(["s3cret-token"]).json(text)).toBe(text);
+    expect(new Redaction([]).json(text)).toBe(text);
+  });
+
+  it.each([
+    ["in a string", "s3cret-token", '{"a":"Bearer s3cret-token!"}', '{"a":"Bearer [redacted]!"}'],
+    ["in a name", "s3cret-token", '{"s3cret-token":1}', '{"[redacted]":1}'],
+    ["with quotes and backslashes", 'a"b\\c"d-e', '{"a":"a\\"b\\\\c\\"d-e"}', '{"a":"[redacted]"}'],
+    ["with escaped slashes", "ab/cd/ef/", '{"a":"ab\\/cd\\/ef\\/"}', '{"a":"[redacted]"}'],
+    ["as a number", "12345678", '{"a":12345678,"b":"x12345678"}', '{"a":"[redacted]","b":"x[redacted]"}'],
+    ["behind an escape", "nabcdefg", '{"a":"\\nabcdefg","b":"nabcdefg"}', '{"a":"\\nabcdefg","b":"[redacted]"}'],
+    ["twice", "s3cret-t", '["s3cret-t","s3cret-t"]', '["[redacted]","[redacted]"]'],
+  ])("loses a credential %s", (_where, secret, text, wanted) => {
+    expect(new Redaction([secret]).json(text)).toBe(wanted);
+  });
+
+  it("loses the longer one of two whole", () => {
+    expect(new Redaction(["abcdefgh", "abcdefghijk"]).json('"abcdefghijk"')).toBe('"[redacted]"');
+  });
+
+  it("keeps what is too short to be a credential", () => {
+    expect(new Redaction(["content"]).json('{"content":1}')).toBe('{"content":1}');
+  });
+
+  it("is JSON still, without the credential in any string, whatever both are", () => {
+    const cases = property(string({ minLength: 8, maxLength: 12 }), jsonValue(), (secret, around) => {
+      const text = JSON.stringify({ around, said: `<${secret}>`, [`${secret}!`]: [secret] });
+      const cut = new Redaction([secret]).json(text);
+      const strings: string[] = [];
+      JSON.parse(cut, (name, value: unknown) => {
+        strings.push(name);
+        if (typeof value === "string") strings.push(value);
+        return value;
+      });
+      // The word in its place may make it up again with what stands beside it.
+      expect(strings.filter((one) => one.replaceAll("[redacted]", "").includes(secret))).toEqual([]);
+    });
+    assert(cases, { seed, numRuns: 500 });
+  });
+
+  it("is what it was as a value, where no credential is in it", () => {
+    const value = { a: [1, "x"] };
+    expect(new Redaction(["s3cret-token"]).value(value)).toBe(value);
+  });
+});
