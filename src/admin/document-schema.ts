@@ -94,11 +94,26 @@ const UpstreamHost = {
   maxLength: 253,
 } as const;
 
+const UpstreamAuth = object(
+  {
+    kind: oneOf("client_credentials"),
+    tokenUrl: textUpTo(2048),
+    clientId: textUpTo(500, 1),
+    clientSecret: textUpTo(100),
+  },
+  {
+    method: oneOf("client_secret_basic", "client_secret_post"),
+    scope: textUpTo(1000),
+    resource: textUpTo(2048),
+  },
+);
+
 export const Upstream = object(
   { url: textUpTo(2048) },
   {
     era: oneOf("auto", "2025", "2026"),
     headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
+    auth: UpstreamAuth,
     timeoutMs: whole(100, 300_000),
     trust: oneOf("auto", "review"),
     uris: list(textUpTo(200, 1), { maxItems: 20, ...DISTINCT }),

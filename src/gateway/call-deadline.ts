@@ -33,6 +33,22 @@ export class Deadline {
     return this.#abort.signal;
   }
 
+  /** What comes of the work, unless the time is over before. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this;
+    let over = () => {};
+    const ended = new Promise<never>((_resolve, reject) => {
+      over = () => {
+        reject(signal.reason instanceof McpFault ? signal.reason : new McpFault({ kind: "cancelled", sent: "no" }));
+      };
+    });
+    if (signal.aborted) over();
+    signal.addEventListener("abort", over);
+    return Promise.race([work, ended]).finally(() => {
+      signal.removeEventListener("abort", over);
+    });
+  }
+
   /** Gives what starts it again. Several may pause it at the same time. */
   pause(): () => void {
     if (this.#paused === 0) {

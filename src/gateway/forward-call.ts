@@ -20,13 +20,14 @@ import { remote } from "../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { answerThrough } from "./forward-question.ts";
 import { Deadline, CALL_ENDS_BY_ITSELF } from "./call-deadline.ts";
+import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
-import { outboundFetch } from "./outbound-fetch.ts";
+import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
-import { endpointOf, headersOf, type FilledHeaders } from "./upstream-config.ts";
+import { endpointOf, headersOf, isTokenStale, withToken, type TokenedHeaders } from "./upstream-config.ts";
 import { counting, helloOf, link2025, openLink, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { dropSession, holdSession, lendSession, returnSession, type HeldSession } from "./upstream-sessions.ts";
@@ -60,42 +61,73 @@ export async function forwardCall(
 ): Promise<CallOutcome> {
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
   try {
-    return await attempt(upstream, { forwarded, call, host, deadline });
+    return await attempt(upstream, { forwarded, call, host, deadline }, true);
   } finally {
     deadline.end();
   }
 }
 
-async function attempt(upstream: CalledUpstream, work: Work): Promise<CallOutcome> {
-  const { host } = work;
+/** `mayRepeat`: what the upstream refuses for its access token has not run, and is sent once more with another one. */
+async function attempt(upstream: CalledUpstream, work: Work, mayRepeat: boolean): Promise<CallOutcome> {
+  const { host, deadline } = work;
+  const { tenant } = host;
   const { id, config } = upstream;
-  const filled = await headersOf(upstream.upstream, {
-    tenant: host.tenant,
+  const named = await headersOf(upstream.upstream, {
+    tenant,
     env: host.env,
     secret: (name) => host.secret(name),
     client: (name) => host.clientHeader(name),
   });
-  if ("lacks" in filled) {
-    return failure("faultyServer", `${id}: this tenant has no secret ${filled.lacks}`, { server: id });
+  if ("lacks" in named) {
+    return failure("faultyServer", `${id}: this tenant has no secret ${named.lacks}`, { server: id });
   }
-  const { tenant } = host;
-  const gate = new CallGate({ tenant, id, config, timeoutMs: timeoutOf(upstream.upstream), ofClient: filled.ofClient });
+  const gate = new CallGate({ tenant, id, config, timeoutMs: timeoutOf(upstream.upstream), ofClient: named.ofClient });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;
-  const redaction = new Redaction(filled.secrets);
-  const going = new Going(upstream, filled, { ...work, redaction });
+  let filled: TokenedHeaders | undefined;
+  let going: Going | undefined;
   try {
+    filled = await deadline.during(withToken(named, tokenHow(host)));
+    going = new Going(upstream, filled, { ...work, redaction: new Redaction(filled.secrets) });
     const outcome = await going.run();
     if (outcome.kind === "failure") gate.left();
     else gate.answered(Date.now());
     return outcome;
   } catch (error) {
+    if (!going) gate.left();
+    if (!going && error instanceof TokenRefusal) {
+      return failure("faultyServer", `${id}: ${error.message}`, { server: id, fault: "token" });
+    }
     if (!(error instanceof McpFault)) {
       gate.left();
       throw error;
     }
-    return redaction.value(going.failed(error, gate.failed(error.fault, going.heard, Date.now())));
+    if (!going) return failureOfFault(error.fault, groundOf(upstream, work));
+    const retryAfter = gate.failed(error.fault, going.heard, Date.now());
+    if (mayRepeat && isTokenStale(error.fault, filled)) return attempt(upstream, work, false);
+    return going.failed(error, retryAfter);
   }
+}
+
+function tokenHow(host: CallHost): TokenHow {
+  return {
+    fetch: tokenFetch(host),
+    now: Date.now,
+    waitUntil: (asking) => {
+      host.waitUntil(asking);
+    },
+  };
+}
+
+function groundOf({ id, upstream, way }: CalledUpstream, { call, forwarded }: Work): ErrorGround {
+  return {
+    server: id,
+    timeoutMs: timeoutOf(upstream),
+    era: call.dialect.era,
+    upstreamEra: way === "2026" ? "2026" : "2025",
+    ownCapabilities: false,
+    method: forwarded.method,
+  };
 }
 
 interface Work {
@@ -119,7 +151,7 @@ interface Lent {
 class Going {
   readonly #upstream: CalledUpstream;
   readonly #work: GoingWork;
-  readonly #filled: FilledHeaders;
+  readonly #filled: TokenedHeaders;
   readonly #how: LinkHow;
   /** Whether what the upstream asks can be asked of the client. */
   readonly #asks: boolean;
@@ -128,7 +160,7 @@ class Going {
   /** The upstream has said something about this call. */
   heard = false;
 
-  constructor(upstream: CalledUpstream, filled: FilledHeaders, work: GoingWork) {
+  constructor(upstream: CalledUpstream, filled: TokenedHeaders, work: GoingWork) {
     const { call, host } = work;
     this.#upstream = upstream;
     this.#work = work;
@@ -186,17 +218,8 @@ class Going {
 
   failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
     if (isAnotherServer(fault)) this.#readSoon();
-    const { call, forwarded } = this.#work;
-    const ground: ErrorGround = {
-      server: this.#upstream.id,
-      timeoutMs: timeoutOf(this.#upstream.upstream),
-      era: call.dialect.era,
-      upstreamEra: this.#era,
-      ownCapabilities: this.#asks,
-      method: forwarded.method,
-      retryAfter,
-    };
-    return failureOfFault(fault, ground);
+    const ground = { ...groundOf(this.#upstream, this.#work), ownCapabilities: this.#asks, retryAfter };
+    return this.#work.redaction.value(failureOfFault(fault, ground));
   }
 
   async #lend(): Promise<Lent> {
@@ -232,8 +255,7 @@ class Going {
     const { tenant, principal } = this.#work.host;
     const { id, config } = this.#upstream;
     const { about } = this.#how;
-    const { headers, secrets } = this.#filled;
-    return canonicalJson([tenant, principal.id, id, config, headers, secrets, about.capabilities]);
+    return canonicalJson([tenant, principal.id, id, config, this.#filled.credential, about.capabilities]);
   }
 
   #ask(link: UpstreamLink): Promise<ResultMessage> {

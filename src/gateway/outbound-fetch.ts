@@ -4,6 +4,7 @@
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Fetch } from "../mcp-client/remote-endpoint.ts";
 import { OutboundDoor, type OutboundVars } from "../outbound/outbound-door.ts";
+import { TOKEN_WITHIN_MS } from "./guard/access-token.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import { resolverAt } from "../outbound/resolve.ts";
 
@@ -26,10 +27,19 @@ export function allowedBy(env: unknown): string {
   return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
 }
 
-export function outboundFetch({ tenant, env, hops }: LeavingFor): Fetch {
+/** For a token endpoint, which answers soon and little. */
+export function tokenFetch(leaving: LeavingFor): (url: string, init: RequestInit) => Promise<Response> {
+  const door = doorFor(leaving, TOKEN_WITHIN_MS);
+  return async (url, init) => door.fetch(url, { ...init, redirect: "manual", maxBytes: 64 * 1024 });
+}
+
+function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number): OutboundDoor {
   const resolve = resolverAt((env as OutboundVars).OUTBOUND_RESOLVER);
-  const answerWithinMs = LONGEST_MS;
-  const door = new OutboundDoor({ tenant, hops, signal: () => NEVER, allow: allowedBy(env), resolve, answerWithinMs });
+  return new OutboundDoor({ tenant, hops, signal: () => NEVER, allow: allowedBy(env), resolve, answerWithinMs });
+}
+
+export function outboundFetch(leaving: LeavingFor): Fetch {
+  const door = doorFor(leaving, LONGEST_MS);
   return async (url, init) => {
     try {
       return await door.fetch(url, { ...init, maxBytes: MOST_BYTES });

@@ -3,7 +3,7 @@
 
 import type { ListedKind } from "../deployment/deployment.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
-import { describeFault, McpFault, retryAfterMs } from "../mcp-client/fault.ts";
+import { describeFault, McpFault, retryAfterMs, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
@@ -16,13 +16,15 @@ import { stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { writeSection } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
+import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
+import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
-import { outboundFetch } from "./outbound-fetch.ts";
+import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { readCatalog } from "./read-catalog.ts";
 import { encodeCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
-import { endpointOf } from "./upstream-config.ts";
+import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
 import { surveyLink } from "./upstream-link.ts";
@@ -36,9 +38,7 @@ export interface RefreshOrder {
   readonly config: string;
   readonly upstream: UpstreamDocument;
   /** With the secrets in their places; a text says why there are none. */
-  readonly headers: Readonly<Record<string, string>> | string;
-  /** Those secrets, which nothing that is read may repeat. */
-  readonly secrets: readonly string[];
+  readonly filled: FilledHeaders | string;
   readonly clientInfo: JsonObject;
   /** What the document says about URIs: who has them is not asked of the authority. */
   readonly prefixes: readonly UriPrefix[];
@@ -78,7 +78,7 @@ export interface FailingNote {
 
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding {
   async refresh(order: RefreshOrder): Promise<string | undefined> {
-    const work = refreshed(order, this.env);
+    const work = refreshed(order, this.env, (asking) => this.ctx.waitUntil(asking));
     // Whoever asked may be gone before it is done.
     this.ctx.waitUntil(work);
     return work;
@@ -94,18 +94,30 @@ export async function startRefresh(order: RefreshOrder): Promise<string | undefi
 }
 
 /** Why an upstream could not be read, in words that its tenant's callers may see. */
-export class NotRead extends Error {}
+export class NotRead extends Error {
+  override readonly name = "NotRead";
+  /** undefined: it was not asked. */
+  readonly fault: Fault | undefined;
 
-async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string | undefined> {
+  constructor(why: string, fault?: Fault) {
+    super(why);
+    this.fault = fault;
+  }
+}
+
+async function refreshed(
+  order: RefreshOrder,
+  env: RefreshEnv,
+  waitUntil: TokenHow["waitUntil"],
+): Promise<string | undefined> {
   const { tenant, placement, incarnation, id, config } = order;
-  const redaction = new Redaction(order.secrets);
   const stub = () => stubOf(env, { id: tenant, placement, incarnation });
   const write = (name: string, bytes: Uint8Array) =>
     writeSection(sectionPlace(keptUnder(tenant, incarnation), env.BODIES, stub), { name, bytes });
   const settle = (why: string | null, afterMs: number) =>
     remote(stub(), gatewayTables).settle({ id, config, why, afterMs, chance: Math.random() });
   try {
-    const catalog = await withoutTaken(order, stub, await read(order, env, redaction));
+    const catalog = await withoutTaken(order, stub, await read(order, env, waitUntil));
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => (await write(catalogSection(id), encodeCatalog(one))).state;
     const state =
@@ -116,23 +128,42 @@ async function refreshed(order: RefreshOrder, env: RefreshEnv): Promise<string |
     await settle(null, Math.min(Math.max(ttlMs, SHORTEST_TTL_MS), LONGEST_TTL_MS));
     return undefined;
   } catch (error) {
-    const why = redaction.value(whyOf(error));
-    const fault = error instanceof McpFault ? error.fault : undefined;
+    const why = whyOf(error);
+    const fault = error instanceof NotRead ? error.fault : undefined;
     const since = await settle(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
     if (since !== null) {
       const note: FailingNote = { of: config, since, why };
       await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
     }
-    return fault || error instanceof NotRead ? undefined : `upstream ${id}: ${String(error)}`;
+    return error instanceof NotRead || error instanceof TokenRefusal ? undefined : `upstream ${id}: ${String(error)}`;
   }
 }
 
-async function read(order: RefreshOrder, env: RefreshEnv, redaction: Redaction): Promise<UpstreamCatalog> {
-  const { upstream, headers, clientInfo, id, config } = order;
-  if (typeof headers === "string") throw new NotRead(headers);
-  const { era = "auto" } = upstream;
-  const fetch = outboundFetch({ tenant: order.tenant, env, hops: 0 });
-  const how = { endpoint: endpointOf(upstream, headers, fetch), about: { clientInfo, capabilities: {} } };
+async function read(
+  order: RefreshOrder,
+  env: RefreshEnv,
+  waitUntil: TokenHow["waitUntil"],
+  mayRepeat = true,
+): Promise<UpstreamCatalog> {
+  if (typeof order.filled === "string") throw new NotRead(order.filled);
+  const leaving = { tenant: order.tenant, env, hops: 0 };
+  const filled = await withToken(order.filled, { fetch: tokenFetch(leaving), now: Date.now, waitUntil });
+  const redaction = new Redaction(filled.secrets);
+  try {
+    return await readWith(order, endpointOf(order.upstream, filled.headers, outboundFetch(leaving)), redaction);
+  } catch (error) {
+    if (!(error instanceof McpFault)) throw error;
+    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, env, waitUntil, false);
+    throw new NotRead(redaction.value(whyOf(error)), error.fault);
+  }
+}
+
+async function readWith(
+  { upstream: { era = "auto" }, clientInfo, id, config }: RefreshOrder,
+  endpoint: RemoteEndpoint,
+  redaction: Redaction,
+): Promise<UpstreamCatalog> {
+  const how = { endpoint, about: { clientInfo, capabilities: {} } };
   const signal = AbortSignal.timeout(READ_WITHIN_MS);
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
   try {
@@ -183,7 +214,7 @@ function uriKey(kind: ListedKind, text: string): string {
 
 /** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */
 export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
-  if (error instanceof NotRead) return error.message;
+  if (error instanceof NotRead || error instanceof TokenRefusal) return error.message;
   if (!(error instanceof McpFault)) return "it could not be read";
   const { fault, cause } = error;
   if (cause instanceof OutboundError) return cause.message;

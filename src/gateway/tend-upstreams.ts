@@ -37,7 +37,7 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
   const { tenant, placement, created: incarnation, server, env } = ground;
   const { name, version } = server;
   const found = await headersOf(upstream, { tenant, env, secret: (secret) => ground.secret(secret) });
-  const { headers, secrets } = "lacks" in found ? { headers: lacking(found.lacks), secrets: [] } : found;
+  const filled = "lacks" in found ? lacking(found.lacks) : found;
   const clientInfo = { name, version };
   const config = configOf(upstream);
   const prefixes = uriPrefixes(ground.document);
@@ -48,8 +48,7 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
     id,
     config,
     upstream,
-    headers,
-    secrets,
+    filled,
     clientInfo,
     prefixes,
   };

@@ -3,13 +3,15 @@
 
 import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import type { Fetch, RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
+import { httpStatusOf, type Fault } from "../mcp-client/fault.ts";
 import { SYSTEM_CLOCK } from "../mcp-client/clock.ts";
 import { canonicalJson } from "../auth/seal.ts";
 import { workerSecretOf } from "../tenants/document/secret-name.ts";
-import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, UpstreamAuthDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import { accessToken, forgetAccessToken, type ClientGrant, type TokenHow } from "./guard/access-token.ts";
 import { clientHeaderIn, clientValue, traceHeaders, type ClientHeader } from "./guard/client-headers.ts";
 import { hashOf } from "./listed-name.ts";
-import { PLACEHOLDER, secretIn, timeoutOf } from "./upstream-rules.ts";
+import { PLACEHOLDER, secretIn, timeoutOf, wholeSecret } from "./upstream-rules.ts";
 
 export interface NamedUpstream {
   readonly id: string;
@@ -23,9 +25,9 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
 }
 
 /** Changes when what was read from an upstream may be another server's: definitions of another one are not served. */
-export function configOf({ url, era = "auto", headers = {}, trust = "auto" }: UpstreamDocument): string {
+export function configOf({ url, era = "auto", headers = {}, auth, trust = "auto" }: UpstreamDocument): string {
   // Left out where it is the default: what an earlier release has read stays in force.
-  const text = canonicalJson({ url, era, headers, ...(trust === "review" && { trust }) });
+  const text = canonicalJson({ url, era, headers, ...(auth && { auth }), ...(trust === "review" && { trust }) });
   return hashOf(text) + hashOf(`${text.length} ${text}`);
 }
 
@@ -46,31 +48,94 @@ export interface FilledHeaders {
   readonly trace: Readonly<Record<string, string>>;
   /** The credentials in them, which nobody is shown. */
   readonly secrets: readonly string[];
+  /** With what an access token is asked for, which goes there too. */
+  readonly grant?: ClientGrant;
 }
 
 /** The headers with everything in place; `lacks`: the secret that the tenant does not have. */
 export async function headersOf(
-  { headers = {} }: UpstreamDocument,
+  { url, headers = {}, auth }: UpstreamDocument,
   at: SecretsAt,
 ): Promise<FilledHeaders | { readonly lacks: string }> {
   const filled: Record<string, string> = {};
   const ofClient: Record<string, string> = {};
   const secrets: string[] = [];
   for (const [name, template] of Object.entries(headers)) {
-    const parts = new Map<string, string | undefined>();
-    for (const [, inner = ""] of template.matchAll(PLACEHOLDER)) {
-      const found = await filling(inner, at);
-      if (typeof found === "object") return found;
-      if (found !== undefined && secretIn(inner) !== undefined) secrets.push(found);
-      parts.set(inner, found);
-    }
-    // Without the client's header there is none of ours: half of a value is another value.
-    if ([...parts.values()].includes(undefined)) continue;
-    const value = template.replaceAll(PLACEHOLDER, (_whole, inner: string) => parts.get(inner) ?? "");
-    filled[name.toLowerCase()] = value;
-    if ([...parts.keys()].some((inner) => clientHeaderIn(inner) !== undefined)) ofClient[name.toLowerCase()] = value;
+    const one = await filledTemplate(template, at);
+    if ("lacks" in one) return one;
+    secrets.push(...one.secrets);
+    if (one.value === undefined) continue;
+    filled[name.toLowerCase()] = one.value;
+    if (one.isOfClient) ofClient[name.toLowerCase()] = one.value;
   }
-  return { headers: filled, ofClient, trace: at.client ? traceHeaders(at.client) : {}, secrets };
+  const trace = at.client ? traceHeaders(at.client) : {};
+  if (!auth) return { headers: filled, ofClient, trace, secrets };
+  const clientSecret = await secretOf(wholeSecret(auth.clientSecret) ?? "", at);
+  if (typeof clientSecret === "object") return clientSecret;
+  const grant = grantOf(auth, { tenant: at.tenant, clientSecret, url });
+  return { headers: filled, ofClient, trace, secrets: [...secrets, clientSecret], grant };
+}
+
+interface FilledTemplate {
+  /** undefined: the client did not send what stands in it; half of a value would be another value. */
+  readonly value: string | undefined;
+  readonly secrets: readonly string[];
+  readonly isOfClient: boolean;
+}
+
+async function filledTemplate(template: string, at: SecretsAt): Promise<FilledTemplate | { readonly lacks: string }> {
+  const parts = new Map<string, string | undefined>();
+  const secrets: string[] = [];
+  for (const [, inner = ""] of template.matchAll(PLACEHOLDER)) {
+    const found = await filling(inner, at);
+    if (typeof found === "object") return found;
+    if (found !== undefined && secretIn(inner) !== undefined) secrets.push(found);
+    parts.set(inner, found);
+  }
+  const isWhole = ![...parts.values()].includes(undefined);
+  const isOfClient = [...parts.keys()].some((inner) => clientHeaderIn(inner) !== undefined);
+  // In one pass: what a client wrote is not looked through for placeholders.
+  const value = template.replaceAll(PLACEHOLDER, (_whole, inner: string) => parts.get(inner) ?? "");
+  return { value: isWhole ? value : undefined, secrets, isOfClient };
+}
+
+function grantOf(
+  { tokenUrl, clientId, method = "client_secret_basic", scope, resource }: UpstreamAuthDocument,
+  { tenant, clientSecret, url }: Pick<ClientGrant, "tenant" | "clientSecret"> & { readonly url: string },
+): ClientGrant {
+  const of = resource ?? url;
+  return {
+    tenant,
+    tokenUrl,
+    clientId,
+    clientSecret,
+    method,
+    ...(scope !== undefined && { scope }),
+    ...(of !== "" && { resource: of }),
+  };
+}
+
+export interface TokenedHeaders extends FilledHeaders {
+  readonly token?: string;
+  /** Tells what is sent from what was sent before; another token for the same client is no other credential. */
+  readonly credential: unknown;
+}
+
+/** The same with the access token in it. Throws a `TokenRefusal` where there is none. */
+export async function withToken(filled: FilledHeaders, how: TokenHow): Promise<TokenedHeaders> {
+  const { grant, headers, secrets } = filled;
+  const credential = [headers, secrets];
+  if (!grant) return { ...filled, credential };
+  const token = await accessToken(grant, how);
+  const authorized = { ...headers, authorization: `Bearer ${token}` };
+  return { ...filled, headers: authorized, secrets: [...secrets, token], token, credential };
+}
+
+/** Whether it was refused for its access token, which nobody is given again. */
+export function isTokenStale(fault: Fault, filled: TokenedHeaders | undefined): boolean {
+  if (!filled?.grant || filled.token === undefined || httpStatusOf(fault) !== 401) return false;
+  forgetAccessToken(filled.grant, filled.token);
+  return true;
 }
 
 /** What stands in the place of `{{inner}}`; undefined: the client did not send it. */
@@ -80,7 +145,7 @@ async function filling(inner: string, at: SecretsAt): Promise<string | undefined
   return secretOf(secretIn(inner) ?? "", at);
 }
 
-export async function secretOf(name: string, at: SecretsAt): Promise<string | { readonly lacks: string }> {
+async function secretOf(name: string, at: SecretsAt): Promise<string | { readonly lacks: string }> {
   return (await at.secret(name)) ?? workerSecretOf(at.env, at.tenant, name) ?? { lacks: name };
 }
 

@@ -51,6 +51,7 @@ export function brokenUpstreams({ upstreams = {} }: TenantDocument, rules: UrlRu
       ...(upstream.uris ?? []).flatMap((prefix, index) =>
         prefixRules(prefix, others(upstreams, id)).map((rule) => ({ field: `${field}.uris.${index}`, rule })),
       ),
+      ...authRules(upstream, rules).map(([member, rule]) => ({ field: `${field}.auth.${member}`, rule })),
       ...timeoutRules(upstream).map((rule) => ({ field: `${field}.timeoutMs`, rule })),
     ];
   });
@@ -90,6 +91,36 @@ function isFilled(inner: string): boolean {
 function placeholderRule(whole: string): string {
   if (whole.startsWith("{{client:")) return `${whole} names no header of the client that may be passed on`;
   return `${whole} is no {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`;
+}
+
+const VISIBLE = /^[\x20-\x7e]+$/;
+
+function authRules({ auth, headers = {} }: UpstreamDocument, rules: UrlRules): (readonly [string, string])[] {
+  if (auth === undefined) return [];
+  const { kind, tokenUrl, clientId, clientSecret, scope = "a", resource = "" } = auth;
+  const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const checks: readonly (readonly [member: string, isRight: boolean, rule: string])[] = [
+    ["kind", kind === "client_credentials", "is client_credentials"],
+    ["kind", !hasOwn, "is not there beside a header Authorization"],
+    ["clientId", VISIBLE.test(clientId), "has visible ASCII characters and spaces alone"],
+    ["clientSecret", isWholeSecret(clientSecret), `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`],
+    ["scope", VISIBLE.test(scope), "has scopes with spaces between them"],
+    ["resource", resource === "" || URL.canParse(resource), "is a URL, or empty"],
+  ];
+  return [
+    ...urlRules(tokenUrl, rules).map((rule) => ["tokenUrl", rule] as const),
+    ...checks.filter(([, isRight]) => !isRight).map(([member, , rule]) => [member, rule] as const),
+  ];
+}
+
+function isWholeSecret(text: unknown): boolean {
+  return typeof text === "string" && wholeSecret(text) !== undefined;
+}
+
+/** The name in a text that is nothing but `{{secret:NAME}}`. */
+export function wholeSecret(text: string): string | undefined {
+  const inner = /^\{\{([^{}]*)\}\}$/.exec(text)?.[1];
+  return inner === undefined ? undefined : secretIn(inner);
 }
 
 /** The name in `secret:NAME`; undefined for what is none. */

@@ -80,6 +80,32 @@ describe("an upstream", () => {
     expect(found).toEqual(rule === undefined ? [] : [expect.stringMatching(rule)]);
   });
 
+  const auth = {
+    kind: "client_credentials",
+    tokenUrl: "https://login.example.com/token",
+    clientId: "us",
+    clientSecret: "{{secret:UP}}",
+  } as const;
+
+  it.each([
+    [{}, []],
+    [{ scope: "a b", resource: "", method: "client_secret_post" }, []],
+    [{ tokenUrl: "https://169.254.169.254/token" }, ["upstreams.up.auth.tokenUrl: leads to no public address"]],
+    [{ clientSecret: "s3cret" }, [expect.stringMatching(/^upstreams.up.auth.clientSecret: is \{\{secret:NAME\}\}/)]],
+    [{ clientSecret: "x{{secret:UP}}" }, [expect.stringMatching(/clientSecret: is/)]],
+    [{ clientId: "" }, [expect.stringMatching(/clientId: has visible/)]],
+    [{ scope: "a\nb" }, [expect.stringMatching(/scope: has scopes/)]],
+    [{ resource: "up" }, [expect.stringMatching(/resource: is a URL/)]],
+  ] as const)("with the credentials of a client %o breaks %o", (more, rules) => {
+    expect(broken({ up: { url, auth: { ...auth, ...more } } })).toEqual(rules);
+  });
+
+  it("has a token or a header of its own, not both", () => {
+    expect(broken({ up: { url, auth, headers: { authorization: "x" } } })).toEqual([
+      "upstreams.up.auth.kind: is not there beside a header Authorization",
+    ]);
+  });
+
   it("names each header once", () => {
     expect(broken({ up: { url, headers: { "x-a": "1", "X-A": "2" } } })).toHaveLength(2);
   });

@@ -4,11 +4,12 @@
 import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
-import { outboundFetch } from "../outbound-fetch.ts";
+import { Redaction } from "../guard/redaction.ts";
+import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
 import { NotRead, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
-import { configOf, endpointOf, headersOf } from "../upstream-config.ts";
+import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
 import { contentOf } from "./report-upstreams.ts";
 
@@ -30,9 +31,12 @@ export async function tryUpstream(ground: UpstreamGround, id: string): Promise<U
 
 async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDocument) {
   const { tenant, env, server } = ground;
-  const filled = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
-  if ("lacks" in filled) throw new NotRead(lacking(filled.lacks));
-  const endpoint = endpointOf(upstream, filled.headers, outboundFetch({ tenant, env, hops: 0 }));
+  const named = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
+  if ("lacks" in named) throw new NotRead(lacking(named.lacks));
+  const leaving = { tenant, env, hops: 0 };
+  // Whoever tries it waits for the token.
+  const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
+  const endpoint = endpointOf(upstream, filled.headers, outboundFetch(leaving));
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;
   const signal = AbortSignal.timeout(WITHIN_MS);
@@ -41,13 +45,14 @@ async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDo
   try {
     const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
     const catalog = await readCatalog(asked, { id, of: configOf(upstream) });
-    return { content: contentOf(catalog), server: named(link.server) };
+    // A server may say what it was sent.
+    return new Redaction(filled.secrets).value({ content: contentOf(catalog), server: aboutServer(link.server) });
   } finally {
     await link.close();
   }
 }
 
-function named(server: unknown): UpstreamServer {
+function aboutServer(server: unknown): UpstreamServer {
   const { name, version } = isObject(server) ? server : {};
   return {
     ...(typeof name === "string" && { name: name.slice(0, MAX_TEXT) }),

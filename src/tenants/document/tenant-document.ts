@@ -68,13 +68,29 @@ export interface PromptDocument {
   readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: PromptContent }[];
 }
 
+/** The tenant as an OAuth client of an upstream. */
+export interface UpstreamAuthDocument {
+  readonly kind: "client_credentials";
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** `{{secret:NAME}}`. */
+  readonly clientSecret: string;
+  /** How the secret is sent; `client_secret_basic` by default. */
+  readonly method?: "client_secret_basic" | "client_secret_post";
+  readonly scope?: string;
+  /** For what the token is; the upstream's URL by default, and an empty text sends none. */
+  readonly resource?: string;
+}
+
 /** Another MCP server, whose tools, prompts and resources the tenant offers as `ID__name`. */
 export interface UpstreamDocument {
   readonly url: string;
   /** Which era it speaks; `auto`, the default, finds out. */
   readonly era?: "auto" | "2025" | "2026";
-  /** Sent with every request. `{{secret:NAME}}` stands for a secret of the tenant. */
+  /** Sent with every request. `{{secret:NAME}}` stands for a secret of the tenant, `{{client:NAME}}` for a header of the client. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** An access token goes with every request, for a client with credentials of its own. */
+  readonly auth?: UpstreamAuthDocument;
   /** Until a call must be answered; 60000 by default. */
   readonly timeoutMs?: number;
   /** What the URIs of its resources begin with: they are read there, and no other upstream offers them. */

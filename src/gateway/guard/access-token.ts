@@ -1,0 +1,147 @@
+// Owns the access tokens that upstreams want of a client with credentials of its own: asked for once for all who wait,
+// kept by this isolate until shortly before they end. Refuses to say more of a refusal than its code.
+// https://datatracker.ietf.org/doc/html/rfc6749#section-4.4
+
+import {
+  allowInsecureRequests,
+  clientCredentialsGrantRequest,
+  ClientSecretBasic,
+  ClientSecretPost,
+  customFetch,
+  processClientCredentialsResponse,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from "oauth4webapi";
+import { canonicalJson } from "../../auth/seal.ts";
+
+/** What a token is asked for with. */
+export interface ClientGrant {
+  readonly tenant: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly method: "client_secret_basic" | "client_secret_post";
+  readonly scope?: string;
+  /** https://datatracker.ietf.org/doc/html/rfc8707 */
+  readonly resource?: string;
+}
+
+export interface TokenHow {
+  /** By the door through which every request leaves. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  readonly now: () => number;
+  /** Keeps the asking alive when whoever began it goes away: others wait for it. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** Its message can be shown. */
+export class TokenRefusal extends Error {
+  override readonly name = "TokenRefusal";
+}
+
+/** Within this the token endpoint answers; a request whose platform has dropped it is waited for no longer. */
+export const TOKEN_WITHIN_MS = 10_000;
+/** A token that is used when it ends is refused on the way. */
+const SKEW_MS = 30_000;
+const UNSAID_LIFE_MS = 300_000;
+const LONGEST_LIFE_MS = 86_400_000;
+/** Whoever was refused is not asked again by each call. */
+const REFUSED_FOR_MS = 5_000;
+const MOST_KEPT = 500;
+
+type Held =
+  | { readonly kind: "token"; readonly token: string; readonly until: number }
+  | { readonly kind: "refused"; readonly why: string; readonly until: number }
+  | { readonly kind: "asking"; readonly work: Promise<string>; readonly until: number };
+
+/** By grant, its secret included; the longest there goes first. */
+const held = new Map<string, Held>();
+
+/** Throws a `TokenRefusal` where there is none. */
+export async function accessToken(grant: ClientGrant, how: TokenHow): Promise<string> {
+  const key = canonicalJson(grant);
+  const known = held.get(key);
+  if (known && how.now() < known.until) {
+    if (known.kind === "token") return known.token;
+    if (known.kind === "refused") throw new TokenRefusal(known.why);
+    return within(known.work, known.until - how.now());
+  }
+  const work = ask(grant, how);
+  const asking: Held = { kind: "asking", work, until: how.now() + TOKEN_WITHIN_MS };
+  keep(key, asking);
+  const settled = work.then(
+    () => {},
+    () => {},
+  );
+  how.waitUntil(settled);
+  return work;
+}
+
+/** The upstream takes it no more. Another one that came meanwhile stays. */
+export function forgetAccessToken(grant: ClientGrant, token: string): void {
+  const key = canonicalJson(grant);
+  const known = held.get(key);
+  if (known?.kind === "token" && known.token === token) held.delete(key);
+}
+
+function keep(key: string, value: Held): void {
+  held.delete(key);
+  held.set(key, value);
+  for (const oldest of held.keys()) {
+    if (held.size <= MOST_KEPT) break;
+    held.delete(oldest);
+  }
+}
+
+async function ask(grant: ClientGrant, how: TokenHow): Promise<string> {
+  const key = canonicalJson(grant);
+  try {
+    const { token, lifeMs } = await askServer(grant, how);
+    keep(key, { kind: "token", token, until: how.now() + lifeMs });
+    return token;
+  } catch (error) {
+    const why = `it has no access token: ${whyOf(error)}`;
+    keep(key, { kind: "refused", why, until: how.now() + REFUSED_FOR_MS });
+    throw new TokenRefusal(why);
+  }
+}
+
+async function askServer(
+  { tokenUrl, clientId, clientSecret, method, scope, resource }: ClientGrant,
+  { fetch }: TokenHow,
+): Promise<{ readonly token: string; readonly lifeMs: number }> {
+  const server = { issuer: tokenUrl, token_endpoint: tokenUrl };
+  const client = { client_id: clientId };
+  const auth = method === "client_secret_post" ? ClientSecretPost(clientSecret) : ClientSecretBasic(clientSecret);
+  const asked = { ...(scope !== undefined && { scope }), ...(resource !== undefined && { resource }) };
+  // The door decides where requests go, on the machine of a developer too.
+  const options = { [allowInsecureRequests]: true, [customFetch]: fetch, signal: AbortSignal.timeout(TOKEN_WITHIN_MS) };
+  const response = await clientCredentialsGrantRequest(server, client, auth, asked, options);
+  const answer = await processClientCredentialsResponse(server, client, response);
+  const token = answer.access_token;
+  if (answer.token_type !== "bearer" || !/^[\x21-\x7e]{1,16384}$/.test(token)) throw new TypeError("no bearer token");
+  const lifeMs = answer.expires_in === undefined ? UNSAID_LIFE_MS : answer.expires_in * 1000;
+  return { token, lifeMs: Math.min(Math.max(lifeMs - SKEW_MS, lifeMs / 2), LONGEST_LIFE_MS) };
+}
+
+/** The words of the server may repeat what it was sent: only the code that it gave is said. */
+function whyOf(error: unknown): string {
+  if (error instanceof ResponseBodyError) {
+    const code = /^[a-z_]{1,40}$/.test(error.error) ? ` (${error.error})` : "";
+    return `the token endpoint answered ${error.status}${code}`;
+  }
+  if (error instanceof WWWAuthenticateChallengeError) return `the token endpoint answered ${error.status}`;
+  if (error instanceof Error && error.name === "OperationProcessingError") return "the token endpoint gave none";
+  return "the token endpoint cannot be reached";
+}
+
+/** The platform may drop who is asking, without a word. */
+async function within(work: Promise<string>, ms: number): Promise<string> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new TokenRefusal("it has no access token: the token endpoint does not answer"));
+    }, ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer ?? null));
+}

@@ -1,0 +1,41 @@
+// Owns a token endpoint that a test tells what to answer, over real HTTP. Refuses to check anything: it keeps what it heard.
+
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+import type { Json } from "./mcp.ts";
+
+export interface TokenEndpoint {
+  readonly url: string;
+  readonly heard: readonly { readonly headers: IncomingHttpHeaders; readonly form: URLSearchParams }[];
+  /** For the request with this number, from 1. "silence": none. */
+  answer: (count: number) => { readonly status?: number; readonly body: Json } | "silence";
+}
+
+/** Gives `token-1`, `token-2` and so on, unless told otherwise. Stops after the test. */
+export async function startTokenEndpoint(): Promise<TokenEndpoint> {
+  const heard: { headers: IncomingHttpHeaders; form: URLSearchParams }[] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      heard.push({ headers: request.headers, form: new URLSearchParams(await text(request)) });
+      const answer = endpoint.answer(heard.length);
+      if (answer === "silence") return;
+      response.writeHead(answer.status ?? 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(answer.body));
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const endpoint: TokenEndpoint = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`,
+    heard,
+    answer: (count) => ({ body: { access_token: `token-number-${count}`, token_type: "Bearer", expires_in: 3600 } }),
+  };
+  return endpoint;
+}
