@@ -135,8 +135,13 @@ async function refreshed(
       const note: FailingNote = { of: config, since, why };
       await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
     }
-    return error instanceof NotRead || error instanceof TokenRefusal ? undefined : `upstream ${id}: ${String(error)}`;
+    return ofOurs(id, error);
   }
+}
+
+/** What failed and is nothing that the upstream did; undefined: it was the upstream. */
+function ofOurs(id: string, error: unknown): string | undefined {
+  return error instanceof NotRead || error instanceof TokenRefusal ? undefined : `upstream ${id}: ${String(error)}`;
 }
 
 async function read(

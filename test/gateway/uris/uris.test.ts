@@ -59,7 +59,7 @@ async function tenantWith(upstreams: NonNullable<TenantDocument["upstreams"]>) {
   };
   const read = async (uri: string) => {
     const { result, error } = await ask("resources/read", { uri });
-    return error?.code ?? (result?.["contents"] as Json[])[0];
+    return error?.code ?? (result as { contents: Json[] } | undefined)?.contents[0];
   };
   const wrapped = async (message: Json) => {
     const request = new Request(`https://mcp.example.com/gateway/${id}`, {
