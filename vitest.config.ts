@@ -101,7 +101,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "own",
       include: [
-        "test/conformance/conformance.test.ts",
+        "test/conformance/{conformance,gateway}.test.ts",
         ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
         ...E2E.filter((file) => !asksRunning(file)),
       ],

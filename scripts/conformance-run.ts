@@ -1,10 +1,12 @@
-// Runs the official conformance suite against a tenant `conformance` and hands its checks to the judge.
+// Runs the official conformance suite against a tenant `conformance`, or one that has it for its only upstream, and hands
+// its checks to the judge.
 // The suite decides which scenarios a revision has; test/conformance/expected-failures.json says which may fail.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { startConformanceGateway } from "./conformance-gateway.ts";
 import type { Check, ExpectedFailure, Scenario, Verdict } from "./conformance-verdict.ts";
 import { judge } from "./conformance-verdict.ts";
 import { startFixtureServer } from "./fixture-server.ts";
@@ -20,35 +22,53 @@ export type Revision = (typeof REVISIONS)[number];
 export interface ConformanceOptions {
   /** A running server, without a path; if omitted, the fixture Worker is started and stopped. */
   url?: string;
+  /** Instead: a gateway is started before the fixture Worker, which it speaks to in this era. */
+  gatewayTo?: "2025" | "2026";
   revisions?: readonly Revision[];
   /** Runs only this scenario, in every revision that has it. */
   scenario?: string;
 }
 
+/** What the suite is run against. */
+interface Target {
+  readonly url: string;
+  /** Of the expectations, and of the folder with what the suite found. */
+  readonly name: "direct" | "gateway-2025" | "gateway-2026";
+}
+
 export async function runConformance(options: ConformanceOptions = {}): Promise<Verdict[]> {
-  if (options.url !== undefined) return runRevisions(options.url, options);
+  const { url, gatewayTo } = options;
+  if (gatewayTo !== undefined) {
+    const gateway = await startConformanceGateway();
+    try {
+      return await runRevisions({ url: await gateway.tenant(gatewayTo), name: `gateway-${gatewayTo}` }, options);
+    } finally {
+      await gateway.stop();
+    }
+  }
+  if (url !== undefined) return runRevisions({ url: `${url}/mcp/conformance`, name: "direct" }, options);
   const server = await startFixtureServer();
   try {
-    return await runRevisions(server.url, options);
+    return await runConformance({ ...options, url: server.url });
   } finally {
     await server.stop();
   }
 }
 
-async function runRevisions(url: string, options: ConformanceOptions): Promise<Verdict[]> {
+async function runRevisions(target: Target, options: ConformanceOptions): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   // One after the other: the suite's time limits assume a server that is busy with one scenario.
   for (const revision of options.revisions ?? REVISIONS) {
     const scenarios = await scenariosOf(revision);
     const chosen = scenarios.filter(({ name }) => options.scenario === undefined || name === options.scenario);
-    if (chosen.length > 0) verdicts.push(await runRevision(url, revision, chosen, options.scenario));
+    if (chosen.length > 0) verdicts.push(await runRevision(target, revision, chosen, options.scenario));
   }
   if (verdicts.length === 0) throw new Error(`No chosen revision has a server scenario ${String(options.scenario)}`);
   return verdicts;
 }
 
 async function runRevision(
-  url: string,
+  { url, name }: Target,
   revision: Revision,
   scenarios: Scenario[],
   only: string | undefined,
@@ -58,15 +78,14 @@ async function runRevision(
   const running = await mkdtemp(join(RESULTS, `.${revision}-`));
   const selection =
     only === undefined ? ["--requirements", revision] : ["--scenario", only, "--spec-version", revision];
-  await runSuite(
-    ["server", "--url", `${url}/mcp/conformance`, ...selection, "-o", running],
-    join(running, "output.txt"),
-  );
+  await runSuite(["server", "--url", url, ...selection, "-o", running], join(running, "output.txt"));
   const checks = await checksIn(running);
-  const results = join(RESULTS, revision);
+  const results = join(RESULTS, name === "direct" ? revision : `${name}-${revision}`);
   await rm(results, { recursive: true, force: true });
   await rename(running, results);
-  const expected = (await expectedFailures(revision)).filter((one) => only === undefined || one.scenario === only);
+  const expected = (await expectedFailures(name, revision)).filter(
+    (one) => only === undefined || one.scenario === only,
+  );
   return judge(revision, scenarios, checks, expected);
 }
 
@@ -96,9 +115,10 @@ async function scenariosOf(revision: Revision): Promise<Scenario[]> {
   return scenarios;
 }
 
-async function expectedFailures(revision: Revision): Promise<ExpectedFailure[]> {
-  const file = JSON.parse(await readFile(EXPECTED, "utf8")) as Record<Revision, ExpectedFailure[]>;
-  return file[revision];
+async function expectedFailures(name: Target["name"], revision: Revision): Promise<ExpectedFailure[]> {
+  type Lists = Partial<Record<Revision, ExpectedFailure[]>>;
+  const file = JSON.parse(await readFile(EXPECTED, "utf8")) as Record<Target["name"], Lists>;
+  return file[name][revision] ?? [];
 }
 
 /** The suite writes `server-<scenario>-<time>/checks.json`, and nothing for a scenario that threw. */

@@ -17,6 +17,8 @@ export interface Scenario {
 
 export interface ExpectedFailure {
   scenario: string;
+  /** The ids of the checks that may fail or warn; without it any of the scenario's may. */
+  checks?: string[];
   reason: string;
   issue: string;
 }
@@ -49,7 +51,7 @@ export function judge(
   checks: ReadonlyMap<string, Check[]>,
   expected: ExpectedFailure[],
 ): Verdict {
-  const listed = new Set(expected.map((one) => one.scenario));
+  const listed = new Map(expected.map((one) => [one.scenario, one]));
   const verdicts = scenarios.map((scenario) => judgeScenario(scenario, checks.get(scenario.name), listed));
   const known = new Set(scenarios.map((scenario) => scenario.name));
   const unknown = expected.filter((one) => !known.has(one.scenario));
@@ -60,22 +62,38 @@ export function judge(
   return { revision, pass: problems.length === 0, summary: summaryOf(verdicts), scenarios: verdicts, problems };
 }
 
-function judgeScenario(scenario: Scenario, checks: Check[] | undefined, listed: Set<string>): ScenarioVerdict {
+function judgeScenario(
+  scenario: Scenario,
+  checks: Check[] | undefined,
+  listed: Map<string, ExpectedFailure>,
+): ScenarioVerdict {
   const faults = faultsOf(checks);
+  const wanted = listed.get(scenario.name);
+  const isListed = wanted !== undefined && isExpected(wanted, checks);
   const succeeded = checks?.filter((check) => check.status === "SUCCESS").length ?? 0;
   return {
     scenario: scenario.name,
     kind: scenario.kind,
-    outcome: outcomeOf(faults.length === 0, listed.has(scenario.name), GATED_KINDS.has(scenario.kind)),
+    outcome: outcomeOf(faults.length === 0, isListed, GATED_KINDS.has(scenario.kind)),
     succeeded,
     faults,
   };
 }
 
+function isFault({ status }: Check): boolean {
+  return status === "FAILURE" || status === "WARNING";
+}
+
+/** Where checks are named, no other may fail, and a scenario that left none is not what was expected. */
+function isExpected({ checks: named }: ExpectedFailure, checks: Check[] | undefined): boolean {
+  if (named === undefined) return true;
+  return checks?.every((check) => !isFault(check) || named.includes(check.id)) ?? false;
+}
+
 function faultsOf(checks: Check[] | undefined): string[] {
   if (checks === undefined) return ["the suite left no checks: the scenario threw or never ran"];
   const faults = checks
-    .filter((check) => check.status === "FAILURE" || check.status === "WARNING")
+    .filter(isFault)
     .map((check) => `${check.status} ${check.id}: ${check.errorMessage ?? check.description ?? "no message"}`);
   // A scenario that only skipped or informed has shown nothing.
   if (faults.length === 0 && !checks.some((check) => check.status === "SUCCESS")) return ["no check succeeded"];

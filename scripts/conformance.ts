@@ -1,16 +1,22 @@
-// `npm run conformance [-- --url URL] [--revision R] [--scenario X]`: the official suite, judged more strictly than it
-// judges itself. Prints a table per revision; the exit code is 1 if anything unexpected happened.
+// `npm run conformance [-- --url URL | --gateway-to ERA] [--revision R] [--scenario X]`: the official suite, judged more
+// strictly than it judges itself. Prints a table per revision; the exit code is 1 if anything unexpected happened.
 import { parseArgs } from "node:util";
-import type { Revision } from "./conformance-run.ts";
+import type { ConformanceOptions, Revision } from "./conformance-run.ts";
 import { REVISIONS, runConformance } from "./conformance-run.ts";
 import type { ScenarioVerdict, Verdict } from "./conformance-verdict.ts";
 
 const { values } = parseArgs({
-  options: { url: { type: "string" }, revision: { type: "string" }, scenario: { type: "string" } },
+  options: {
+    url: { type: "string" },
+    "gateway-to": { type: "string" },
+    revision: { type: "string" },
+    scenario: { type: "string" },
+  },
 });
 
 const verdicts = await runConformance({
   ...(values.url !== undefined && { url: values.url.replace(/\/$/, "") }),
+  ...gatewayTo(values["gateway-to"]),
   ...(values.revision !== undefined && { revisions: [parseRevision(values.revision)] }),
   ...(values.scenario !== undefined && { scenario: values.scenario }),
 });
@@ -21,6 +27,13 @@ function parseRevision(value: string): Revision {
   const revision = REVISIONS.find((one) => one === value);
   if (revision === undefined) throw new Error(`--revision must be one of ${REVISIONS.join(", ")}`);
   return revision;
+}
+
+/** A client meets an upstream of its own era there, unless a revision is named. */
+function gatewayTo(era: string | undefined): Partial<ConformanceOptions> {
+  if (era === undefined) return {};
+  if (era !== "2025" && era !== "2026") throw new Error("--gateway-to must be 2025 or 2026");
+  return { gatewayTo: era, revisions: REVISIONS.filter((revision) => revision.startsWith(era)) };
 }
 
 function print(verdict: Verdict): void {

@@ -39,6 +39,8 @@ export interface FixtureOptions {
   /** A folder with what an earlier Worker stored; it is removed afterwards. */
   storage?: string;
   vars?: Readonly<Record<string, string>>;
+  /** Another Worker than the one under test: a file of test/fixtures. */
+  entry?: string;
 }
 
 /** Starts the fixture Worker on a free port (or the given one) and waits until it answers. */
@@ -60,12 +62,13 @@ export async function startFixtureServer(options: FixtureOptions = {}): Promise<
 export async function spawnFixtureServer(
   port: number,
   stdio: StdioOptions,
-  options: Pick<FixtureOptions, "storage" | "vars"> = {},
+  options: Pick<FixtureOptions, "storage" | "vars" | "entry"> = {},
 ): Promise<FixtureProcess> {
   const storage = options.storage ?? (await mkdtemp(join(tmpdir(), "tenantry-fixtures-")));
   const vars = { ADMIN_TOKEN, TENANT_HOST, ...options.vars };
   const args = [
     "dev",
+    ...(options.entry === undefined ? [] : [join(ROOT, "test/fixtures", options.entry)]),
     "--config",
     CONFIG,
     "--ip",

@@ -28,7 +28,15 @@ import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import { endpointOf, headersOf, isTokenStale, withToken, type TokenedHeaders } from "./upstream-config.ts";
-import { counting, helloOf, link2025, openLink, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
+import {
+  counting,
+  helloOf,
+  link2025,
+  openLink,
+  setLogLevel,
+  type LinkHow,
+  type UpstreamLink,
+} from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { dropSession, holdSession, lendSession, returnSession, type HeldSession } from "./upstream-sessions.ts";
 
@@ -39,6 +47,8 @@ export interface CalledUpstream {
   readonly config: string;
   readonly way: Way;
   readonly revision: string;
+  /** It sends log messages, where somebody asks for them. */
+  readonly logging: boolean;
   readonly server: ServerInfo;
 }
 
@@ -224,38 +234,54 @@ class Going {
 
   async #lend(): Promise<Lent> {
     const { host } = this.#work;
+    // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
+    const level = this.#upstream.logging ? await this.#logLevel() : undefined;
+    const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
+    const { signal } = this.#work.deadline;
     if (this.#upstream.way !== "2025") {
-      const link = await openLink(this.#how, { signal: this.#work.deadline.signal });
+      const link = await openLink(how, { signal });
+      if (level !== undefined && link.way === "http-sse") await setLogLevel(link, level, { signal });
       return { link, over: async () => link.close() };
     }
     const now = Date.now();
     const later = (work: Promise<unknown>) => host.waitUntil(work);
-    const key = this.#sessionKey();
-    const { endpoint, about } = this.#how;
+    const key = this.#sessionKey(level);
+    const { endpoint, about } = how;
     const known = lendSession(key, now, later);
     if (known) {
       known.endpoint = endpoint;
-      return this.#lent(known);
+      return this.#lent(known, how);
     }
     const nextId = counting();
-    const opened = await open2025(endpoint, helloOf(about), nextId(), { signal: this.#work.deadline.signal });
+    const opened = await open2025(endpoint, helloOf(about), nextId(), { signal });
     const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
+    try {
+      // Without a session nobody remembers a level.
+      if (level !== undefined && opened.session.id !== undefined) {
+        await setLogLevel(link2025(how, nextId, opened), level, { signal });
+      }
+    } catch (error) {
+      host.waitUntil(returnSession(session, now));
+      throw error;
+    }
     // A server that keeps no session has nothing that anonymous callers could share.
     const isKept = host.principal.id !== ANONYMOUS.id || opened.session.id === undefined;
     if (isKept) holdSession(session, now, later);
-    return this.#lent(session);
+    return this.#lent(session, how);
   }
 
-  #lent(session: HeldSession): Lent {
-    const link = link2025(this.#how, session.nextId, session.opened);
+  #lent(session: HeldSession, how: LinkHow): Lent {
+    const link = link2025(how, session.nextId, session.opened);
     return { link, held: session, over: async () => returnSession(session, Date.now()) };
   }
 
-  #sessionKey(): string {
+  /** A session has one level, so calls with another have another session. */
+  #sessionKey(level: LogLevel | undefined): string {
     const { tenant, principal } = this.#work.host;
     const { id, config } = this.#upstream;
     const { about } = this.#how;
-    return canonicalJson([tenant, principal.id, id, config, this.#filled.credential, about.capabilities]);
+    const { credential } = this.#filled;
+    return canonicalJson([tenant, principal.id, id, config, credential, about.capabilities, level ?? null]);
   }
 
   #ask(link: UpstreamLink): Promise<ResultMessage> {

@@ -131,6 +131,7 @@ export async function readCatalog(
     way,
     revision,
     ...(instructions === undefined ? {} : { instructions: instructions.slice(0, MAX_INSTRUCTIONS) }),
+    ...(isObject(link.capabilities.logging) ? { logging: true } : {}),
     ...(cache === undefined ? {} : { cache }),
     quarantined,
     unnamed,

@@ -23,6 +23,8 @@ export interface UpstreamFacts {
   readonly way: Way;
   readonly revision: string;
   readonly instructions?: string;
+  /** It says that it sends log messages. */
+  readonly logging?: true;
   /** As the upstream's lists say; absent where they say nothing. */
   readonly cache?: CacheHint;
   readonly quarantined: readonly Quarantined[];

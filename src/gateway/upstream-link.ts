@@ -14,7 +14,7 @@ import { open2025, streamable2025 } from "../mcp-client/streamable-2025.ts";
 import { LATEST_2025, REVISION_2026, type Era } from "../protocol/era.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { META } from "../protocol/meta.ts";
+import { META, type LogLevel } from "../protocol/meta.ts";
 import type { Way } from "./upstream-catalog.ts";
 
 export interface LinkAsk {
@@ -125,6 +125,13 @@ function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered
     ask: async (asked, asking) => ask2026({ endpoint, about, nextId }, asked, asking),
     close: async () => {},
   };
+}
+
+/** Has a session of era 2025 send its log messages from `level` on. A server that refuses is not used any less. */
+export async function setLogLevel(link: UpstreamLink, level: LogLevel, asking: Asking): Promise<void> {
+  await link.ask({ method: "logging/setLevel", params: { level } }, asking).catch((error: unknown) => {
+    if (!(error instanceof McpFault) || error.fault.kind !== "refused") throw error;
+  });
 }
 
 /** In a session that has begun. `ids`: those of all requests in it. */

@@ -62,7 +62,8 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);
-  const called: CalledUpstream = { id, upstream, config, way: catalog.way, revision: catalog.revision, server };
+  const { way, revision, logging = false } = catalog;
+  const called: CalledUpstream = { id, upstream, config, way, revision, logging, server };
   return {
     ...about,
     called,

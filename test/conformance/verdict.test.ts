@@ -43,6 +43,21 @@ describe("judge", () => {
     expect(verdict).toMatchObject({ pass: true, summary: "0/1 scored scenarios pass, 1 expected failures" });
   });
 
+  it("refuses in a listed scenario what is not among its listed checks", () => {
+    const only = (checks: string[], found: Check[] = [good, warning, failure]) =>
+      judge("2026-07-28", [{ name: "one", kind: "scored" }], new Map([["one", found]]), [
+        { scenario: "one", checks, reason: "not yet", issue: "streams" },
+      ]);
+    expect(only(["bad", "meh"])).toMatchObject({ pass: true, problems: [] });
+    expect(only(["meh"])).toMatchObject({ pass: false, scenarios: [{ outcome: "fail" }] });
+    expect(only(["meh"], [warning])).toMatchObject({ pass: true });
+    expect(
+      judge("2026-07-28", [{ name: "one", kind: "scored" }], new Map(), [
+        { scenario: "one", checks: ["meh"], reason: "", issue: "" },
+      ]).pass,
+    ).toBe(false);
+  });
+
   it("refuses a listed scenario that passes", () => {
     expect(judgeOne("scored", [good], true)).toMatchObject({
       pass: false,

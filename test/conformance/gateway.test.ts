@@ -1,0 +1,22 @@
+// The official conformance suite through a gateway: two Workers in `wrangler dev`, the second with the fixture Worker for
+// its only upstream, in the era of the suite's client. What may fail is listed in expected-failures.json.
+import { describe, expect, it } from "vitest";
+import { runConformance } from "../../scripts/conformance-run.ts";
+
+const RUN_MS = 600_000;
+
+describe("the official conformance suite through a gateway", () => {
+  it.each([
+    ["2025-11-25", "2025", "30/30 scored scenarios pass, 0 expected failures and 1 among those not scored"],
+    // The suite itself counts no warnings, and says 37 of 37.
+    ["2026-07-28", "2026", "36/37 scored scenarios pass, 1 expected failures"],
+  ] as const)(
+    "finds nothing unexpected in %s, with an upstream of era %s",
+    async (revision, gatewayTo, summary) => {
+      const [verdict] = await runConformance({ gatewayTo, revisions: [revision] });
+      expect(verdict?.problems).toEqual([]);
+      expect(verdict?.summary).toBe(summary);
+    },
+    RUN_MS,
+  );
+});
