@@ -23,6 +23,8 @@ export interface Report {
   rows?: Row[];
   /** Against a call of the same Worker, instead of bare Hono. */
   lists?: Row[];
+  /** Each against what its name says. */
+  gateway?: Row[];
   /** Against tenants that store little. */
   scaling?: Row[];
   /** Against an older release. */
@@ -101,8 +103,8 @@ function aligned(lines: string[][]): string {
 
 /** What was not measured is left out. */
 export function document(report: Report): string {
-  const { rows, lists, scaling, against, fanOut, ...rest } = report;
-  const measured = { rows, lists, scaling, against };
+  const { rows, lists, gateway, scaling, against, fanOut, ...rest } = report;
+  const measured = { rows, lists, gateway, scaling, against };
   const tables = Object.entries(measured).map(([name, some]) => [name, some?.map(figures)]);
   const waits = fanOut?.map((row) => {
     return { ...row, millis: rounded(row.millis, 1), verdict: verdictOf(row.millis.median, row.budgetMs) };

@@ -12,6 +12,7 @@ import type { BundleSize } from "./bundles.ts";
 import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
 import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
+import { GATEWAY_CASES, startGateway, type GatewayCase } from "./gateway.ts";
 import { LIST, LIST_BUDGET, measureList } from "./lists.ts";
 import { CONNECTIONS, compare, warmUp } from "./measure.ts";
 import type { Comparison, Pace, Side } from "./measure.ts";
@@ -44,6 +45,7 @@ interface Run {
   bare: Running;
   rows: Row[];
   lists: Row[];
+  gateway: Row[];
   scaling: Row[];
   fanOut: FanOut[];
   bundles: BundleSize[];
@@ -74,16 +76,18 @@ async function main(scratch: string): Promise<number> {
   const peers = flags.peers ? wantedPeers() : [];
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
+  const gateways = GATEWAY_CASES.filter(isWanted);
   const others = [LIST, FAN_OUT].filter((name) => isWanted({ name }));
-  if (ours.scenarios.length + peers.length + cases.length + others.length === 0) return nothingCalled();
+  if ([...ours.scenarios, ...peers, ...cases, ...gateways, ...others].length === 0) return nothingCalled();
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
-  const measured = { rows: [], lists: [], scaling: [], fanOut: [], bundles: [], failures: [] };
+  const measured = { rows: [], lists: [], gateway: [], scaling: [], fanOut: [], bundles: [], failures: [] };
   const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, ...measured };
   try {
     print(heading(run.pace));
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
     await measureOurs(run, ours);
     if (others.includes(LIST)) await measureLists(run);
+    if (gateways.length > 0) await measureGateway(run, gateways);
     if (others.includes(FAN_OUT)) await measureStreams(run);
     await measurePeers(run, peers);
     await measureTenants(run, cases, scale);
@@ -109,7 +113,7 @@ async function mainAgainst(scratch: string): Promise<number> {
 }
 
 function nothingCalled(): number {
-  const names = [...SCENARIOS.map(({ name }) => name), LIST, "scaling", FAN_OUT];
+  const names = [...SCENARIOS.map(({ name }) => name), LIST, "scaling", "gateway", FAN_OUT];
   process.stderr.write(`nothing is called "${flags.only}"; there is: ${names.join(", ")}\n`);
   return 1;
 }
@@ -135,6 +139,23 @@ async function measureLists(run: Run): Promise<void> {
     await running.stop();
   }
   if (run.lists.length > 0) print(`\nlists, against a call of the same Worker\n\n${table(run.lists, "call")}`);
+}
+
+async function measureGateway(run: Run, cases: GatewayCase[]): Promise<void> {
+  const gateway = await startGateway(run.scratch);
+  try {
+    for (const one of cases) {
+      progress(one.name);
+      const row = await rowOf(one, () => one.measure(gateway, run.pace)).catch((error: unknown) =>
+        noteFailure(run, one, error),
+      );
+      if (row !== undefined) run.gateway.push(row);
+    }
+  } finally {
+    progress("");
+    await gateway.stop();
+  }
+  if (run.gateway.length > 0) print(`\nupstreams, each next to what its name says\n\n${table(run.gateway, "without")}`);
 }
 
 /** Again where a budget seems to be broken, so that what fails is no noise. */
@@ -250,14 +271,14 @@ function isWanted({ name }: { name: string }): boolean {
 }
 
 async function report(run: Run): Promise<number> {
-  const { rows, lists, scaling, fanOut, bundles, failures, pace } = run;
-  const broken = brokenBudgets({ ratios: [...rows, ...lists, ...scaling], fanOut });
+  const { rows, lists, gateway, scaling, fanOut, bundles, failures, pace } = run;
+  const broken = brokenBudgets({ ratios: [...rows, ...lists, ...gateway, ...scaling], fanOut });
   for (const { name, reason } of failures) print(`\nWRONG  ${name}: ${reason}`);
   for (const line of broken) print(`\nOVER   ${line}`);
   print(`\n${broken.length === 0 ? "every budget holds" : `${broken.length} budgets are exceeded`}; ${NOISE_STATED}`);
   if (flags.json !== undefined) {
     const about = { ...machine(), ...pace };
-    await writeFile(flags.json, document({ machine: about, rows, lists, scaling, fanOut, bundles, failures }));
+    await writeFile(flags.json, document({ machine: about, rows, lists, gateway, scaling, fanOut, bundles, failures }));
   }
   return failures.length + broken.length === 0 ? 0 : 1;
 }

@@ -81,7 +81,7 @@ function parseMessage({ headers, body }: Answer): Message | undefined {
 export function request2026(
   n: number,
   method: string,
-  params: { name?: string; uri?: string; arguments?: object; notifications?: object },
+  params: { name?: string; uri?: string; arguments?: object; notifications?: object; cursor?: string },
   to: { path: string; authorization?: string } = { path: PATH },
 ): Omit<Exchange, "fault"> {
   const name = params.name ?? params.uri;
