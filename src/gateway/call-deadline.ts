@@ -4,13 +4,15 @@
 import type { AnswerLimits } from "../mcp-client/answer-limits.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import type { AbortSignalLike } from "../protocol/call.ts";
+import type { Era } from "../protocol/era.ts";
 
-/** The deadline ends a call, over all the requests that it takes; this ends what somebody forgot to end. */
-export const CALL_ENDS_BY_ITSELF: Partial<AnswerLimits> = {
-  headersMs: 3_600_000,
-  silenceMs: 3_600_000,
-  totalMs: 3_600_000,
-};
+/** In which a call ends where a deadline stands still, because somebody has forgotten a question. */
+const FORGOTTEN_MS = 3_600_000;
+
+/** The deadline ends a call, over all the requests that it takes, so none of them has a timer of its own without need. */
+export function callLimits(upstream: Era): Partial<AnswerLimits> {
+  return { headersMs: Infinity, silenceMs: Infinity, totalMs: upstream === "2026" ? Infinity : FORGOTTEN_MS };
+}
 
 export class Deadline {
   readonly #limitMs: number;

@@ -19,7 +19,7 @@ import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { answerThrough } from "./forward-question.ts";
-import { Deadline, CALL_ENDS_BY_ITSELF } from "./call-deadline.ts";
+import { callLimits, Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
@@ -28,15 +28,7 @@ import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import { endpointOf, headersOf, isTokenStale, withToken, type TokenedHeaders } from "./upstream-config.ts";
-import {
-  counting,
-  helloOf,
-  link2025,
-  openLink,
-  setLogLevel,
-  type LinkHow,
-  type UpstreamLink,
-} from "./upstream-link.ts";
+import { counting, helloOf, link2025, openLink, askForLogs, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { dropSession, holdSession, lendSession, returnSession, type HeldSession } from "./upstream-sessions.ts";
 
@@ -155,7 +147,7 @@ interface GoingWork extends Work {
 interface Lent {
   readonly link: UpstreamLink;
   readonly held?: HeldSession;
-  readonly over: () => Promise<unknown>;
+  readonly over?: () => Promise<unknown>;
 }
 
 class Going {
@@ -180,7 +172,7 @@ class Going {
     this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
     const { name, version } = upstream.server;
     this.#how = {
-      endpoint: endpointOf(upstream.upstream, headers, outboundFetch(host), CALL_ENDS_BY_ITSELF),
+      endpoint: endpointOf(upstream.upstream, headers, outboundFetch(host), callLimits(this.#era)),
       about: {
         clientInfo: { name, version },
         capabilities: this.#asks ? call.capabilities : {},
@@ -205,7 +197,7 @@ class Going {
       if (!isGone || !forwarded.repeatable || !lent.held) throw error;
       return await this.#askAnew();
     } finally {
-      host.waitUntil(lent.over());
+      if (lent.over) host.waitUntil(lent.over());
     }
   }
 
@@ -215,7 +207,7 @@ class Going {
     try {
       return await this.#askChecked(lent.link);
     } finally {
-      this.#work.host.waitUntil(lent.over());
+      if (lent.over) this.#work.host.waitUntil(lent.over());
     }
   }
 
@@ -233,16 +225,19 @@ class Going {
   }
 
   async #lend(): Promise<Lent> {
-    const { host } = this.#work;
     // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
     const level = this.#upstream.logging ? await this.#logLevel() : undefined;
     const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
+    if (this.#upstream.way === "2025") return this.#lendSession(how, level);
     const { signal } = this.#work.deadline;
-    if (this.#upstream.way !== "2025") {
-      const link = await openLink(how, { signal });
-      if (level !== undefined && link.way === "http-sse") await setLogLevel(link, level, { signal });
-      return { link, over: async () => link.close() };
-    }
+    const link = await openLink(how, { signal });
+    if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });
+    return link.way === "2026" ? { link } : { link, over: async () => link.close() };
+  }
+
+  async #lendSession(how: LinkHow, level: LogLevel | undefined): Promise<Lent> {
+    const { host, deadline } = this.#work;
+    const { signal } = deadline;
     const now = Date.now();
     const later = (work: Promise<unknown>) => host.waitUntil(work);
     const key = this.#sessionKey(level);
@@ -258,7 +253,7 @@ class Going {
     try {
       // Without a session nobody remembers a level.
       if (level !== undefined && opened.session.id !== undefined) {
-        await setLogLevel(link2025(how, nextId, opened), level, { signal });
+        await askForLogs(link2025(how, nextId, opened), level, { signal });
       }
     } catch (error) {
       host.waitUntil(returnSession(session, now));

@@ -18,8 +18,6 @@ export interface LeavingFor {
 }
 
 const NEVER = new AbortController().signal;
-const LONGEST_MS = 3_600_000;
-const MOST_BYTES = 256 * 1024 * 1024;
 
 /** Where a Worker's requests may go beside the public internet. */
 export function allowedBy(env: unknown): string {
@@ -38,11 +36,12 @@ function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number): Out
   return new OutboundDoor({ tenant, hops, signal: () => NEVER, allow: allowedBy(env), resolve, answerWithinMs });
 }
 
+/** What is sent ends when its call does, and whoever reads an answer counts its bytes. */
 export function outboundFetch(leaving: LeavingFor): Fetch {
-  const door = doorFor(leaving, LONGEST_MS);
+  const door = doorFor(leaving, Infinity);
   return async (url, init) => {
     try {
-      return await door.fetch(url, { ...init, maxBytes: MOST_BYTES });
+      return await door.fetch(url, init);
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error;
       throw new McpFault({ kind: "unreachable", code: error.rule, sent: "no" }, error);

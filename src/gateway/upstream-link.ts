@@ -128,7 +128,7 @@ function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered
 }
 
 /** Has a session of era 2025 send its log messages from `level` on. A server that refuses is not used any less. */
-export async function setLogLevel(link: UpstreamLink, level: LogLevel, asking: Asking): Promise<void> {
+export async function askForLogs(link: UpstreamLink, level: LogLevel, asking: Asking): Promise<void> {
   await link.ask({ method: "logging/setLevel", params: { level } }, asking).catch((error: unknown) => {
     if (!(error instanceof McpFault) || error.fault.kind !== "refused") throw error;
   });

@@ -281,7 +281,7 @@ async function asked(
 ): Promise<CallOutcome> {
   const renamed = (json: string) => renameUi(json, (uri) => listedUi(upstream.id, uri));
   const outcome = await forwardCall(upstream, { ...forwarded, named: renamed }, call, host);
-  reportEnd(name, call, host, endOf(outcome));
+  if (host.hooks.afterCall) reportEnd(name, call, host, endOf(outcome));
   return outcome;
 }
 

@@ -26,6 +26,21 @@ export function oversized(limit: SizeLimit): McpFault {
   return new McpFault({ kind: "tooLarge", what: limit.of, limitBytes: limit.bytes, sent: "yes" });
 }
 
+/** All of a body that says that it is short, as text: piece by piece costs more than what it brings. */
+export async function readShort(response: Response, life: Lifetime, limit: SizeLimit): Promise<string> {
+  try {
+    const text = await life.during("silence", async () => response.text());
+    // HTTP holds a server to the length that it announced. Not every `fetch` is HTTP.
+    if (text.length > limit.bytes) throw oversized(limit);
+    life.end();
+    return text;
+  } catch (error) {
+    life.abandon();
+    if (error instanceof McpFault) throw error;
+    throw new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
+  }
+}
+
 export class BodyReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #life: Lifetime;

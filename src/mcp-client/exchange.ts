@@ -64,6 +64,7 @@ async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpReques
     headers: { ...headers, ...request.headers, accept: ACCEPT[method], ...headersFor(request) },
     redirect: "manual",
     signal: life.signal,
+    onEnd: life.onEnd,
     ...(body !== undefined && { body }),
   } as const;
   life.check();

@@ -2,7 +2,7 @@
 // message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
 import type { Allowance } from "./allowance.ts";
-import { BodyReader, oversized, upTo } from "./body-reader.ts";
+import { BodyReader, oversized, readShort, upTo } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
 import { IncomingEvents } from "./incoming-events.ts";
@@ -65,6 +65,9 @@ export function refusalIn(answer: HttpAnswer): McpFault | undefined {
   if (error?.kind !== "response" || error.error === undefined) return undefined;
   return new McpFault({ kind: "refused", http: answer.http, error, sent: "yes" });
 }
+
+/** What is announced to be no longer is read in one go. */
+const SHORT_BYTES = 64 * 1024;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -155,12 +158,18 @@ class ArrivingAnswer {
   async #text(): Promise<string> {
     const { headers, body } = this.#response;
     const { life, limits } = this.#context;
-    if (!body) return "";
+    if (!body) {
+      life.end();
+      return "";
+    }
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
-    if (Number(headers.get("content-length") ?? 0) > limit.bytes) {
+    const announced = Number(headers.get("content-length") ?? 0);
+    if (announced > limit.bytes) {
       this.#discard();
       throw oversized(limit);
     }
+    const isShort = announced > 0 && announced <= SHORT_BYTES && !headers.has("content-encoding");
+    if (isShort) return readShort(this.#response, life, limit);
     const reader = new BodyReader(body, life, upTo(limit));
     const bytes = new ByteBuffer();
     for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);

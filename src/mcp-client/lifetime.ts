@@ -14,6 +14,8 @@ export class Lifetime {
   readonly #abort = new AbortController();
   readonly #stopTotal: () => void;
   #reason: McpFault | undefined;
+  #atEnd: (() => void) | undefined;
+  #isOver = false;
   /** Rejects the step that is under way. */
   #interrupt: ((reason: McpFault) => void) | undefined;
 
@@ -52,8 +54,16 @@ export class Lifetime {
     if (this.#reason) throw this.#reason;
   }
 
+  /** Runs it once, when the exchange ends. */
+  readonly onEnd = (run: () => void): void => {
+    if (this.#isOver) run();
+    else this.#atEnd = run;
+  };
+
   /** Ends the exchange in good order, because everything has been read. */
   end(): void {
+    if (!this.#isOver) this.#atEnd?.();
+    this.#isOver = true;
     this.#stopTotal();
     this.#caller?.removeEventListener("abort", this.#onAbort);
   }

@@ -10,6 +10,8 @@ export interface McpReply {
   readonly http: HttpFacts;
   readonly headers: Headers;
   readonly messages: MessageStream;
+  /** Instead of reading `messages`, where there is nothing but the response. Throws what reading them would. */
+  readonly single?: () => ResponseMessage;
 }
 
 /**
@@ -21,7 +23,13 @@ export type MessageStream = AsyncIterableIterator<Message, void, void>;
 export function replyOf(answer: HttpAnswer, id: RequestId): McpReply {
   const { http, headers } = answer;
   const messages = owned(answersIn(answer, new Answers(id)), () => closeAnswer(answer));
-  return { http, headers, messages };
+  const [only, more] = answer.kind === "messages" ? answer.messages : [];
+  if (only?.kind !== "response" || more !== undefined) return { http, headers, messages };
+  const single = (): ResponseMessage => {
+    new Answers(id).check(only);
+    return only;
+  };
+  return { http, headers, messages, single };
 }
 
 /** Checks that one request gets one response, over all connections that its answer takes. */
@@ -82,9 +90,10 @@ export function messagesIn(data: string): readonly Message[] {
 
 /** Hands everything else to `take`. Returns the response when the reading has ended: up to `lingerMs` after it came. */
 export async function responseOf(
-  { messages }: McpReply,
+  { messages, single }: McpReply,
   take: (message: Exclude<Message, ResponseMessage>) => void | Promise<void> = () => {},
 ): Promise<ResponseMessage> {
+  if (single) return single();
   let response: ResponseMessage | undefined;
   for await (const message of messages) {
     if (message.kind === "response") response = message;

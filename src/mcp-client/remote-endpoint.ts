@@ -12,6 +12,8 @@ export interface FetchInit {
   /** A redirect may lead where the credentials must not go, so the caller decides. */
   readonly redirect: "manual";
   readonly signal: AbortSignal;
+  /** For a `fetch` that counts what is open: runs it once, when the answer was read or nobody will read it any more. */
+  readonly onEnd?: (run: () => void) => void;
 }
 
 export type Fetch = (url: string, init: FetchInit) => Promise<Response>;

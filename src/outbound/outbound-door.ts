@@ -10,6 +10,11 @@ export interface OutboundInit extends RequestInit {
   readonly sensitiveHeaders?: readonly string[];
   /** The most bytes that are read of the answer; 8 MiB when absent. */
   readonly maxBytes?: number | undefined;
+  /**
+   * Of a caller that reads and counts the answer itself: it is handed what to run when that is over, and the answer is the
+   * platform's own, whatever `maxBytes` says.
+   */
+  readonly onEnd?: (run: () => void) => void;
 }
 
 /** Variables of the Worker that say where its tools may go. */
@@ -68,20 +73,21 @@ export class OutboundDoor {
   async fetch(input: RequestInfo | URL, init: OutboundInit = {}): Promise<Response> {
     const { signal, answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
     const leave = this.#enter();
-    const late = new AbortController();
-    const timer = setTimeout(() => {
-      late.abort(new OutboundError("time"));
-    }, answerWithinMs);
+    const ends = endsWithin(answerWithinMs, init.signal ?? signal());
     try {
-      const ends = AbortSignal.any([init.signal ?? signal(), late.signal]);
-      const { response, url, redirected } = await this.#follow(firstHop(input, init), { ...init, signal: ends });
+      const followed = { ...init, signal: ends.signal };
+      const { response, url, redirected } = await this.#follow(firstHop(input, init), followed);
+      if (init.onEnd) {
+        init.onEnd(leave);
+        return response;
+      }
       const counted = countedBody(response, init.maxBytes ?? MOST_BYTES, leave);
       return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
     } catch (error) {
       leave();
-      throw late.signal.aborted ? late.signal.reason : error;
+      throw ends.isLate() ? new OutboundError("time") : error;
     } finally {
-      clearTimeout(timer);
+      ends.began();
     }
   }
 
@@ -122,13 +128,14 @@ export class OutboundDoor {
     first: Hop,
     init: OutboundInit & { readonly signal: AbortSignal },
   ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
-    const { fetch: send = fetch, hops } = this.#options;
+    const { fetch: send, hops } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
       const rule = hop.headers.has("upgrade") ? "upgrade" : await refusalOf(hop.url, this.#options);
       if (rule !== undefined) throw new OutboundError(rule);
       const { url, ...request } = hop;
       request.headers.set(HOPS, String(hops + 1));
-      const response = await send(new Request(url, { ...init, ...request, redirect: "manual" }));
+      const sent = { ...init, ...request, redirect: "manual" } as const;
+      const response = await (send ? send(new Request(url, sent)) : fetch(url, sent));
       const location = response.headers.get("location");
       const isDone = ![301, 302, 303, 307, 308].includes(response.status) || location === null;
       if (isDone || init.redirect === "manual") return { response, url: url.href, redirected: redirects > 0 };
@@ -137,6 +144,24 @@ export class OutboundDoor {
       hop = nextHop(hop, { status: response.status, location, sensitive: init.sensitiveHeaders ?? [] });
     }
   }
+}
+
+interface Ends {
+  readonly signal: AbortSignal;
+  readonly isLate: () => boolean;
+  /** The answer has begun, or will not. */
+  readonly began: () => void;
+}
+
+/** `own` and the time that an answer has to begin; Infinity is for callers that count it themselves. */
+function endsWithin(milliseconds: number, own: AbortSignal): Ends {
+  if (milliseconds === Infinity) return { signal: own, isLate: () => false, began: () => {} };
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new OutboundError("time"));
+  }, milliseconds);
+  const signal = AbortSignal.any([own, late.signal]);
+  return { signal, isLate: () => late.signal.aborted, began: () => clearTimeout(timer) };
 }
 
 function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {

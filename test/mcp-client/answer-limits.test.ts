@@ -40,6 +40,24 @@ describe.each(WAYS)("era $era", ({ send, tell }) => {
     await exchange.closed;
   });
 
+  test("a JSON body that says how short it is counts as silent until all of it is there", async () => {
+    const { endpoint, server, clock, options } = await bench(undefined, LIMITS);
+    const body = JSON.stringify(done(1));
+    const head = { "content-type": "application/json", "content-length": String(body.length) };
+    const whole = messagesOf(send(endpoint, options));
+    (await server.next("tools/call")).stream(head).raw(body).end();
+    expect(await whole).toMatchObject([{ kind: "response", result: "{}" }]);
+    const work = faultOf(send(endpoint, options));
+    const silent = (await server.next("tools/call")).stream(head).raw(body.slice(1));
+    await clock.untilWaitsFor(2000);
+    clock.advance(2000);
+    expect(await work).toEqual({ kind: "timeout", stage: "silence", afterMs: 2000, sent: "yes" });
+    await silent.closed;
+    const broken = faultOf(send(endpoint, options));
+    (await server.next("tools/call")).stream(head).raw(body.slice(2)).reset();
+    expect(await broken).toMatchObject({ kind: "lost" });
+  });
+
   test("a server that falls silent within a stream is not waited for, and a slow reader is no silence", async () => {
     const { endpoint, server, clock, options } = await bench(undefined, LIMITS);
     const sending = send(endpoint, options);

@@ -296,6 +296,20 @@ describe("requests under way", () => {
     expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
   });
 
+  it("of a caller that reads for itself count until it says that it has read, whatever was read", async () => {
+    const { door } = doorTo(answers);
+    const ends: (() => void)[] = [];
+    const onEnd = (run: () => void) => ends.push(run);
+    for (let at = 0; at < 32; at += 1) {
+      const response = await door.fetch("https://a.example.com/", { onEnd });
+      expect(await response.text()).toBe("text");
+    }
+    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
+    ends[0]?.();
+    await many(door, 1);
+    expect(await ruleOf(door.fetch("https://a.example.com/"))).toBe("connections");
+  });
+
   it("that were refused count no longer", async () => {
     const { door } = doorTo(answers);
     for (let at = 0; at < 40; at += 1) await ruleOf(door.fetch("https://10.0.0.1/"));

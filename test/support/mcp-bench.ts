@@ -22,6 +22,8 @@ export interface Bench {
   readonly abort: AbortController;
   /** How many listeners the client has on that signal. */
   readonly listeners: () => number;
+  /** How many answers have come that the client has not said to be over. */
+  readonly open: () => number;
 }
 
 const benches: Bench[] = [];
@@ -33,25 +35,31 @@ export async function bench(
 ): Promise<Bench & { readonly options: RequestOptions }> {
   const server = await ScriptedEndpoint.start(script);
   const clock = new ManualClock();
-  const endpoint = { url: server.url, headers: { authorization: "Bearer k" }, fetch: plainFetch, clock, limits };
+  let open = 0;
+  const fetching: RemoteEndpoint["fetch"] = async (url, init) => {
+    const response = await fetch(url, init);
+    open += 1;
+    init.onEnd?.(() => (open -= 1));
+    return response;
+  };
+  const endpoint = { url: server.url, headers: { authorization: "Bearer k" }, fetch: fetching, clock, limits };
   const abort = new AbortController();
-  const made = { server, endpoint, clock, abort, listeners: countListeners(abort.signal) };
+  const made = { server, endpoint, clock, abort, listeners: countListeners(abort.signal), open: () => open };
   benches.push(made);
   onTestFinished(() => abort.abort());
   return { ...made, options: { signal: abort.signal } };
 }
 
-/** Whatever happened: no timer is set any more, and nobody listens to the caller's signal. */
+/** Whatever happened: no timer is set any more, nobody listens to the caller's signal, and every answer is over. */
 export function expectNothingLeft(): void {
   afterEach(() => {
-    for (const { clock, listeners } of benches.splice(0)) {
+    for (const { clock, listeners, open } of benches.splice(0)) {
       expect(clock.pending).toEqual([]);
       expect(listeners()).toBe(0);
+      expect(open()).toBe(0);
     }
   });
 }
-
-const plainFetch: RemoteEndpoint["fetch"] = async (url, init) => fetch(url, init);
 
 function countListeners(signal: AbortSignal): () => number {
   const listeners = new Set<unknown>();
