@@ -71,7 +71,12 @@ function mayLeave(code: number, { era }: ErrorGround): boolean {
   return code !== URL_ELICITATION && !(code <= -32000 && code >= -32019);
 }
 
+/** With which servers refuse, as they do a bad HTTP request, a client that does not speak as they do. */
+const OF_ANOTHER_ERA: ReadonlySet<number> = new Set([...OF_OUR_HOP, -32000, errorCode("invalidRequest", "2025")]);
+
 /** Whether an upstream that answers so has lost the session, or speaks in another way than it did. */
 export function isAnotherServer(fault: Fault): boolean {
-  return fault.kind === "notMcp" || fault.kind === "status" || fault.kind === "unanswered";
+  if (fault.kind !== "refused")
+    return fault.kind === "notMcp" || fault.kind === "status" || fault.kind === "unanswered";
+  return fault.http.status === 400 && OF_ANOTHER_ERA.has(rpcErrorOf(fault.error)?.code ?? 0);
 }

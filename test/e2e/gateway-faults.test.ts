@@ -56,6 +56,18 @@ interface Row {
   readonly listed?: readonly string[];
 }
 
+/** A body that never falls silent and never ends. */
+function drip(exchange: Exchange): void {
+  exchange.stream({ "content-type": "application/json" });
+  const drop = setInterval(() => exchange.raw(" "), 20);
+  void exchange.closed.then(() => clearInterval(drop));
+}
+
+function twice({ message }: Exchange, result: Json): string {
+  const answer = { jsonrpc: "2.0", id: message["id"], result };
+  return JSON.stringify([answer, answer]);
+}
+
 const manyTools = at("tools/list", (exchange) => {
   const cursor = Number((exchange.message["params"] as Json | undefined)?.["cursor"] ?? 0);
   const tools = Array.from({ length: 250 }, (_, index) => tool(`t${cursor * 250 + index}`));
@@ -107,6 +119,16 @@ const LISTING: readonly Row[] = [
     what: "refuses to list",
     script: at("tools/list", (exchange) => exchange.error(-32603, "secret words of the server")),
     why: /^the server refused to list \(-32603\)$/,
+  },
+  {
+    what: "answers twice",
+    script: at("tools/list", (exchange) => exchange.json(twice(exchange, { tools: [tool("go")] }))),
+    why: /answeredTwice/,
+  },
+  {
+    what: "lets a body drip",
+    script: at("tools/list", drip),
+    why: /not complete within 500 ms/,
   },
   {
     what: "lists what is no list",
@@ -225,6 +247,16 @@ const CALLING: readonly CallRow[] = [
     what: "answers another request",
     answer: (exchange) => exchange.json({ jsonrpc: "2.0", id: 999, result: {} }),
     error: faultyServer("violation"),
+  },
+  {
+    what: "answers twice",
+    answer: (exchange) => exchange.json(twice(exchange, { content: [] })),
+    error: faultyServer("violation"),
+  },
+  {
+    what: "lets a body drip",
+    answer: drip,
+    error: { code: -32001, data: { server: "faulty", timeoutMs: TIMEOUT_MS } },
   },
   {
     what: "answers with 50 MiB",

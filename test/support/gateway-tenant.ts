@@ -14,12 +14,12 @@ import { clientOf, type Client, type Json } from "./mcp.ts";
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
 /** As deployed, but with servers of this machine for upstreams. Stops after the tests of the file. */
-export async function startGatewayWorker(): Promise<string> {
+export async function startGatewayWorker(more: Readonly<Record<string, string>> = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "tenantry-gateway-"));
   await writeBundle("gateway-worker", "production", folder);
   const modules = await readModules(folder, "gateway-worker.js");
   await rm(folder, { recursive: true });
-  const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
+  const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1", ...more };
   const worker = await startWorker(modules, { vars });
   afterAll(() => worker.stop());
   return worker.origin;
