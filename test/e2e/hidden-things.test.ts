@@ -84,7 +84,7 @@ function resumed(request: PairRequest, world: 0 | 1): PairRequest {
   return { ...request, params: withCursor(request.params, cursor) as Json };
 }
 
-/** A pattern with a `*` inside lets hidden rows be read, and a lease reads the whole tenant: see docs/decisions/0033. */
+/** A pattern with a `*` inside has hidden rows read, and a lease reads the policy: see docs/decisions/0033. */
 function areRowsCompared({ sight }: PairRequest, steps: string): boolean {
   return !RANGELESS.includes(sight) && !steps.includes("policy.lease");
 }
