@@ -1,12 +1,15 @@
 // Owns where a text is, as words of the full-text index: each beginning of its URI is one, and the whole is another, so an
-// expression says what a caller sees and SQLite finds nothing else. Pure. Refuses patterns with a `*` inside: it lets too
-// much pass for them, and says so.
+// expression says what a caller sees and SQLite finds nothing else. Pure. Refuses patterns with a `*` inside, and more of
+// them than can be asked quickly: it lets too much pass for them, and says so.
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import { shapeOf } from "./seen-ranges.ts";
 
 /** Of a URI, so many first characters are told apart by their beginnings. */
 const PLACED = 128;
+
+/** The index is asked with so many names and prefixes: each takes SQLite about as long as a word. */
+const MAX_TERMS = 100;
 
 /** What the index is asked with: only what all of `only` let pass, and whose URI begins with `prefix`. */
 export interface Places {
@@ -39,6 +42,9 @@ export function placesSeen(prefix: string, only: readonly Patterns[]): Places {
   const allowed = only.flatMap(({ allow }) => (allow ? [allow.map(shapeOf)] : []));
   const denied = only.flatMap(({ deny = [] }) => deny.map(shapeOf));
   const begun = prefix === "" ? [] : [begins(prefix)];
+  if (allowed.flat().length + denied.length > MAX_TERMS) {
+    return { isExact: false, among: (match) => [match, ...begun].join(" AND ") };
+  }
   const within = [...begun, ...allowed.flatMap((some) => (some.some(isAnywhere) ? [] : [anyOf(some.map(found))]))];
   const without = denied.filter(isPlaced).map(found);
   const but = without.length === 0 ? "" : ` NOT ${anyOf(without)}`;
