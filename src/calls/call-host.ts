@@ -56,6 +56,8 @@ export interface CallHost {
   readonly hops: number;
   /** A header of the request that the client sent; null as well where a stored call runs anew, without its request. */
   clientHeader(name: string): string | null;
+  /** The body of that request as it came; undefined where it is not there. It may hold several messages. */
+  readonly sentText: string | undefined;
   /** The tenant's stored resources, as far as the view sees them. */
   resources(): ResourceStore;
   /** The tenant's own secret; undefined when it has none of this name. */

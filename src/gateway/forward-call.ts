@@ -23,6 +23,7 @@ import { callLimits, Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
+import { exactArguments } from "./guard/exact-arguments.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
@@ -280,7 +281,7 @@ class Going {
   }
 
   #ask(link: UpstreamLink): Promise<ResultMessage> {
-    const { call, forwarded, deadline, redaction } = this.#work;
+    const { call, host, forwarded, deadline, redaction } = this.#work;
     const { method, mirrored } = forwarded;
     const params = this.#era === "2025" ? withoutOwnMeta(forwarded.params) : forwarded.params;
     const asking: Asking = {
@@ -291,7 +292,10 @@ class Going {
         call.questions && { answer: answerThrough(call.questions, deadline, redaction) }),
     };
     const progress = call.progressToken !== undefined;
-    return link.ask({ method, params, progress, ...(mirrored && { mirrored }) }, asking);
+    // What headers repeat is a number of ours, and must be the same in the body.
+    const isMirrored = mirrored !== undefined && mirrored.length > 0;
+    const exact = isMirrored ? undefined : exactArguments(host.sentText, params.arguments);
+    return link.ask({ method, params, exact, progress, ...(mirrored && { mirrored }) }, asking);
   }
 
   async #notified(message: NotificationMessage): Promise<void> {

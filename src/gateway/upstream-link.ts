@@ -20,6 +20,8 @@ import type { Way } from "./upstream-catalog.ts";
 export interface LinkAsk {
   readonly method: string;
   readonly params: JsonObject;
+  /** The JSON of `params.arguments` as the client wrote it. */
+  readonly exact?: string | undefined;
   readonly mirrored?: readonly ParamHeader[];
   /** Progress is wanted: notifications of it carry a token of this link's own. */
   readonly progress?: boolean;
@@ -158,10 +160,10 @@ function linkOver(channel: Channel2025, { how, ids, opened, way }: Over, end: ()
     capabilities: session.capabilities,
     instructions: typeof instructions === "string" ? instructions : undefined,
     server: serverInfo,
-    ask: async ({ method, params, progress }, asking) => {
+    ask: async ({ method, params, exact, progress }, asking) => {
       const id = ids();
       const sent = progress ? { ...params, _meta: { ...metaOf(params), progressToken: id } } : params;
-      return ask2025({ channel, clock: how.endpoint.clock }, request2025({ id, method, params: sent }), asking);
+      return ask2025({ channel, clock: how.endpoint.clock }, request2025({ id, method, params: sent, exact }), asking);
     },
     close: async () => end().catch(() => undefined),
   };

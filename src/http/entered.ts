@@ -102,6 +102,9 @@ export class Entered implements CallHost, SessionCaller {
   get hops(): number {
     return hopsOf(this.visit.request.headers);
   }
+  get sentText(): string | undefined {
+    return this.visit.sentText;
+  }
   clientHeader(name: string): string | null {
     return this.visit.request.headers.get(name);
   }

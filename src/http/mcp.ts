@@ -55,6 +55,7 @@ export async function handlePost(visit: Visit, maxBytes: number, respond: Answer
     if (isFailure(entered)) return respondFailure(visit.era, undefined, refusal(visit, entered));
     const parsed = isFailure(text) ? text : parseJson(text);
     if (isFailure(parsed)) return await respondUnread(entered, parsed);
+    visit.sentText = parsed.text;
     return await inForm(await respond(entered, accepted, parsed), accepted, entered.snapshot);
   } catch (error) {
     // Clients wait for an answer with the id of their request, and ignore any other.

@@ -73,6 +73,8 @@ export class Visit {
   limits: LimitsInForce = USUAL_LIMITS;
   /** Set where the body was wrapped: how its calls are answered. */
   unwrapped: Unwrapped | undefined;
+  /** The body as it came; undefined before it was read, and where there is no request. */
+  sentText: string | undefined;
 
   constructor(deployment: Deployment, { request, env, ctx }: Invocation, knock: Knock) {
     this.deployment = deployment;

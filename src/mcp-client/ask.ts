@@ -85,6 +85,8 @@ export interface Client2026 {
 export interface Asked2026 {
   readonly method: string;
   readonly params: JsonObject;
+  /** See `Asked`. */
+  readonly exact?: string | undefined;
   /** What `collectParamHeaders` found in the schema of the tool that is called. */
   readonly mirrored?: readonly ParamHeader[];
   /** false: no progress is wanted, whoever hears the other notifications. */
@@ -96,7 +98,7 @@ const MAX_ROUNDS = 10;
 /** Throws `refused` where the server answers with an error. Questions are answered one after the other. */
 export async function ask2026(
   { endpoint, about, nextId }: Client2026,
-  { method, params, mirrored, progress = true }: Asked2026,
+  { method, params, exact, mirrored, progress = true }: Asked2026,
   { notified, answer, ...options }: Asking = {},
 ): Promise<ResultMessage> {
   let round: JsonObject = {};
@@ -106,7 +108,7 @@ export async function ask2026(
       ...(isObject(params._meta) ? params._meta : {}),
       ...(notified && progress && { progressToken: id }),
     };
-    const request = request2026({ id, method, params: { ...params, ...round, _meta } }, about, mirrored);
+    const request = request2026({ id, method, params: { ...params, ...round, _meta }, exact }, about, mirrored);
     const reply = await send2026(endpoint, request, options);
     const response = await responseOf(reply, (message) =>
       message.kind === "notification" ? notified?.(message) : undefined,

@@ -20,6 +20,8 @@ export interface Asked {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
+  /** The JSON of `params.arguments` as somebody else wrote it: numbers in it may be longer than a number can be here. */
+  readonly exact?: string | undefined;
 }
 
 /** Who asks, in era 2026, where each request says so itself. */
@@ -29,13 +31,21 @@ export interface ClientAbout {
   readonly logLevel?: LogLevel;
 }
 
-export function request2025({ id, method, params }: Asked): Outgoing {
-  return { id, method, text: JSON.stringify({ jsonrpc: "2.0", id, method, params }), headers: {} };
+export function request2025(asked: Asked): Outgoing {
+  const { id, method } = asked;
+  return { id, method, text: textOfRequest(asked), headers: {} };
+}
+
+function textOfRequest({ id, method, params, exact }: Asked): string {
+  if (exact === undefined) return JSON.stringify({ jsonrpc: "2.0", id, method, params });
+  const { arguments: _rounded, ...rest } = params;
+  const written = Object.keys(rest).length === 0 ? "{" : `${JSON.stringify(rest).slice(0, -1)},`;
+  return `${JSON.stringify({ jsonrpc: "2.0", id, method }).slice(0, -1)},"params":${written}"arguments":${exact}}}`;
 }
 
 /** `mirrored` is what `collectParamHeaders` found in the schema of the tool that is called. */
 export function request2026(
-  { id, method, params }: Asked,
+  { id, method, params, exact }: Asked,
   about: ClientAbout,
   mirrored: readonly ParamHeader[] = [],
 ): Outgoing {
@@ -46,7 +56,7 @@ export function request2026(
     [META.clientCapabilities]: about.capabilities,
     ...(about.logLevel === undefined ? {} : { [META.logLevel]: about.logLevel }),
   };
-  const text = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, _meta } });
+  const text = textOfRequest({ id, method, params: { ...params, _meta }, exact });
   return { id, method, text, headers: headers2026(REVISION_2026, { method, params }, mirrored) };
 }
 

@@ -13,7 +13,7 @@ const admin = fixtureAdmin(origin, "gwc");
 const SECRET = 's3cret/of-the"upstream';
 const SECRETS = { UP_TOKEN: SECRET };
 const WITH_SECRET = { Authorization: "Bearer {{secret:UP_TOKEN}}" };
-const TIMEOUT_MS = 300;
+const TIMEOUT_MS = 1000;
 
 async function plain(tools: Readonly<Record<string, PlainTool>>): Promise<PlainUpstream> {
   const upstream = await startPlainUpstream(tools);
@@ -86,6 +86,41 @@ describe("a trace context in the metadata of a call", () => {
   });
 });
 
+describe("numbers that are longer than a number can be", () => {
+  const ARGS = '{"id":12345678901234567890,"of":[9007199254740993,1.10]}';
+
+  test.each(ERAS)("pass as they were written, there and back, in era $era", async ({ era, revision }) => {
+    const result = '{"content":[],"structuredContent":{"id":98765432109876543210,"x":1.10}}';
+    const up = await scripted((exchange) =>
+      exchange.json(`{"jsonrpc":"2.0","id":${JSON.stringify(exchange.message["id"])},"result":${result}}`),
+    );
+    const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
+    const client = await tenant.client(revision);
+    const is2026 = era === "2026";
+    const meta = {
+      "io.modelcontextprotocol/protocolVersion": revision,
+      "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+      "io.modelcontextprotocol/clientCapabilities": {},
+    };
+    const more = is2026 ? `,"_meta":${JSON.stringify(meta)}` : "";
+    const body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"up__go","arguments":${ARGS}${more}}}`;
+    const named = is2026 ? { "mcp-method": "tools/call", "mcp-name": "up__go" } : {};
+    const headers = { "content-type": "application/json", ...client.headers, ...named };
+    const answer = await (await fetch(tenant.url, { method: "POST", headers, body })).text();
+    expect(up.exchanges.at(-1)?.body).toContain(`"arguments":${ARGS}`);
+    if (!is2026) expect(answer).toContain(result);
+  });
+
+  test("pass in a message that names its upstream", async () => {
+    const up = await scripted((exchange) => exchange.result(said("done")));
+    const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
+    const body = `{"server_id":"up","jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"go","arguments":${ARGS}}}`;
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    await (await fetch(tenant.url.replace("/mcp/", "/gateway/"), { method: "POST", headers, body })).text();
+    expect(up.exchanges.at(-1)?.body).toContain(`"params":{"name":"go","arguments":${ARGS}}`);
+  });
+});
+
 describe("an upstream that repeats a credential while it is read", () => {
   test("shows it in no definition and in no reason", async () => {
     const leaky = await ScriptedEndpoint.start((exchange) => {
@@ -128,7 +163,7 @@ describe("an upstream that cannot be reached", () => {
   test("is tried again by one call, and serves everybody when that one is answered", async () => {
     let isBack = false;
     const up = await scripted((exchange) => (isBack ? exchange.result(said("back")) : exchange.reset()));
-    const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025", timeoutMs: TIMEOUT_MS } });
+    const tenant = await gatewayTenant(origin, admin, { up: { url: up.url, era: "2025" } });
     const client = await tenant.client();
     for (let time = 0; time < 5; time += 1) await client.request("tools/call", GO);
     isBack = true;

@@ -61,6 +61,7 @@ export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHo
     env,
     hops: 0,
     clientHeader: () => null,
+    sentText: undefined,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
     hooks: {},
     recheck: () => undefined,
