@@ -1,5 +1,5 @@
-// Owns reading a JSON body: within a size and a depth, and without members that name something twice, which parsers
-// resolve each in their own way. Refuses before anything is looked at.
+// Owns reading a JSON body: within a size and a depth, without members that name something twice, which parsers resolve
+// each in their own way, and without halves of surrogate pairs, which no storage keeps. Refuses before anything is looked at.
 
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
 import { invalidFields, ProblemError, unreadBody } from "./problem.ts";
@@ -49,25 +49,43 @@ interface Open {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/g;
 
-/** Refuses repeated names and deep nesting, in one pass over brackets and strings. `text` must be JSON. */
+/** Only as an escape: what is UTF-8 has no half of a pair in it. */
+const SURROGATE = /\\ud[89a-f]/i;
+/** The rule for every text that is stored. */
+export const WHOLE_TEXT = "must be text without half of a surrogate pair";
+
+/** Refuses repeated names, deep nesting and broken texts, in one pass over brackets and strings. `text` must be JSON. */
 function checkMembers(text: string): void {
   const path: Open[] = [];
   let last = "";
   for (const [token] of text.matchAll(TOKEN)) {
-    const inside = path.at(-1);
+    if (token !== ":") checkText(path, last);
     if (token === "{" || token === "[") {
       if (path.length === MAX_DEPTH) throw invalidFields([fieldOf(path), `nests deeper than ${MAX_DEPTH} levels`]);
       path.push({ keys: token === "{" ? new Set() : undefined, at: 0 });
     } else if (token === "}" || token === "]") path.pop();
-    else if (token === ":") addKey(path, JSON.parse(last) as string);
-    else if (token === "," && inside && typeof inside.at === "number") inside.at += 1;
+    else if (token === ":") addKey(path, last);
+    else if (token === ",") toNext(path.at(-1));
     last = token;
   }
 }
 
-function addKey(path: Open[], key: string): void {
+function toNext(inside: Open | undefined): void {
+  if (typeof inside?.at === "number") inside.at += 1;
+}
+
+/** `token`: as JSON writes it. */
+function checkText(path: readonly Open[], token: string): void {
+  if (SURROGATE.test(token) && !(JSON.parse(token) as string).isWellFormed()) {
+    throw invalidFields([fieldOf(path), WHOLE_TEXT]);
+  }
+}
+
+function addKey(path: Open[], token: string): void {
   const inside = path.at(-1);
   if (!inside?.keys) return;
+  checkText(path, token);
+  const key = JSON.parse(token) as string;
   inside.at = key;
   if (key === "__proto__") throw invalidFields([fieldOf(path), "is not a name that can be used"]);
   if (inside.keys.has(key)) throw invalidFields([fieldOf(path), "is there twice"]);

@@ -16,7 +16,7 @@ import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { faultsOf, type FieldRule } from "./inspect.ts";
-import { readJson } from "./json-body.ts";
+import { readJson, WHOLE_TEXT } from "./json-body.ts";
 import type { OperatorRole } from "./platform/operator-tables.ts";
 import type { PlatformEnv } from "./platform/platform-object.ts";
 import { ProblemError } from "./problem.ts";
@@ -183,8 +183,8 @@ function held(shape: Shape, value: unknown): unknown {
 }
 
 function queryOf(request: Request, shape: ParameterShape): unknown {
-  const given = new URL(request.url).searchParams;
-  const errors: FieldRule[] = [];
+  const { search, searchParams: given } = new URL(request.url);
+  const errors: FieldRule[] = brokenTexts(search);
   const query: Record<string, unknown> = {};
   for (const name of new Set(given.keys())) {
     const values = given.getAll(name);
@@ -200,9 +200,21 @@ function queryOf(request: Request, shape: ParameterShape): unknown {
 
 const FLAGS: Readonly<Record<string, boolean>> = { "1": true, true: true, "0": false, false: false };
 
+/** Parameters with half of a surrogate pair, which decoding would turn into other characters. */
+function brokenTexts(search: string): FieldRule[] {
+  const broken = search
+    .slice(1)
+    .split("&")
+    .filter((pair) => /%ed%[ab]/i.test(pair));
+  return broken.map((pair) => ({ field: [...new URLSearchParams(pair).keys()][0] ?? "", rule: WHOLE_TEXT }));
+}
+
+/** JavaScript reads more as a number: `0x10`, `1e2`, blanks, nothing at all. */
+const DECIMAL = { integer: /^\d+$/, number: /^\d+(?:\.\d+)?$/ } as const;
+
 /** Reads a parameter, which is text, as the type that its shape wants. The shape refuses what does not fit. */
 function readText({ type }: Shape, text: string): unknown {
-  if (type === "number" || type === "integer") return Number(text);
+  if (type === "number" || type === "integer") return DECIMAL[type].test(text) ? Number(text) : text;
   return type === "boolean" && Object.hasOwn(FLAGS, text) ? FLAGS[text] : text;
 }
 

@@ -98,10 +98,13 @@ function unknown(known: readonly string[], name: string, what: string): string {
   return `there is no ${what} "${name}"${near === undefined ? "" : `; did you mean "${near}"?`}`;
 }
 
+export function neededBindings(features: readonly Feature[]): readonly string[] {
+  return [...BINDINGS, ...features.flatMap(({ bindings = [] }) => bindings)];
+}
+
 /** What an operator is told of missing bindings, without which nothing can be served; undefined: none is missing. */
 export function missingBinding(env: Bindings, features: readonly Feature[]): string | undefined {
-  const needed = [...BINDINGS, ...features.flatMap(({ bindings = [] }) => bindings)];
-  const missing = needed.filter((name) => env[name] === undefined);
+  const missing = neededBindings(features).filter((name) => env[name] === undefined);
   if (missing.length === 0) return undefined;
   const needs = `the Worker needs ${missing.length === 1 ? "it" : "them"}`;
   return `wrangler.toml binds no ${missing.join(", ")}: ${needs}, as in examples/own-tools/wrangler.toml`;

@@ -22,6 +22,7 @@ import { answerBody, handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { requestIdOf } from "./on-error.ts";
 import { preflight, withOrigin } from "./cors.ts";
+import { checkReadiness } from "./readiness.ts";
 import { eraOf, NO_STORE, respondFailure } from "./respond.ts";
 import { Visit, type Address, type Env, type Invocation } from "./visit.ts";
 
@@ -49,7 +50,7 @@ export function createApp(deployment: Deployment): App {
   app.get("/healthz", (c) => c.json({ status: "ok", name, version }, 200, NO_STORE));
   app.get("/readyz", async (c) => {
     try {
-      await c.env.BODIES.get("readyz");
+      await checkReadiness(c.env, deployment.features);
     } catch (error) {
       hooks.onError?.(error, undefined);
       return c.json({ status: "unavailable" }, 503, NO_STORE);

@@ -117,13 +117,17 @@ function toolOf({ view }: Entered, message: unknown): string | undefined {
   return found && !isFailure(found) ? found.target.name : undefined;
 }
 
+/** What a daily limit counts: it begins anew at midnight, and not so many seconds after the first call. */
+const DAY_S = 86_400;
+
 function limitFailure(met: undefined): undefined;
 function limitFailure(met: LimitMet | undefined): Failure | undefined;
 function limitFailure(met: LimitMet | undefined): Failure | undefined {
   if (!met) return undefined;
   const { name, most, seconds, waitMs } = met;
   const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
-  const message = `Too many requests: ${describeMet(met)}; try again in ${retryAfter} s`;
+  const when = seconds === DAY_S ? "tomorrow, from 00:00 UTC" : `in ${retryAfter} s`;
+  const message = `Too many requests: ${describeMet(met)}; try again ${when}`;
   return {
     ...failure("limited", message, { limit: name, most, retryAfter }),
     retryAfter,

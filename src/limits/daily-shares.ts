@@ -1,6 +1,7 @@
 // Owns what this isolate holds of its tenants' daily limits, and asking for more. Under an exact limit a call waits for
 // its share; otherwise it is served while more is asked for, and the authority learns of it then.
 
+import { AppError } from "../protocol/app-error.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
 import type { LimitedCaller, LimitMet } from "./limiter.ts";
 import type { Given, Want } from "./limit-tables.ts";
@@ -97,7 +98,14 @@ function untake(taken: readonly Taken[]): void {
   }
 }
 
-/** While one call asks, others may bring more, or use up what it brought: then it asks again, as long as there is some. */
+/** What takes longer to get is not to be had now. */
+const MOST_ASKS = 5;
+const RETRY_S = 5;
+
+/**
+ * While one call asks, others may bring more, or use up what it brought, or it is over before it is there: then it asks
+ * again, some times, as long as there is some.
+ */
 async function takeAfterAsking(
   held: readonly Held[],
   wanting: readonly Held[],
@@ -105,7 +113,7 @@ async function takeAfterAsking(
 ): Promise<LimitMet | undefined> {
   const taken = takenOf(held, wanting);
   let missing = wanting;
-  for (;;) {
+  for (let asks = 0; asks < MOST_ASKS; asks += 1) {
     await ask(missing, authority);
     const now = authority.now();
     const left = takeEach(missing, now, false);
@@ -118,6 +126,8 @@ async function takeAfterAsking(
     untake(taken);
     return metDaily(empty, now);
   }
+  untake(taken);
+  throw new AppError("unavailable", { retryAfter: RETRY_S });
 }
 
 async function ask(wanting: readonly Held[], authority: DailyAuthority): Promise<void> {

@@ -56,6 +56,8 @@ export class SessionObject extends DurableObject {
     if (this.#expires() !== undefined) this.#open();
   }
 
+  async ready(): Promise<void> {}
+
   /** Makes no tables: without an alarm, which reading does not set, they would be stored for ever. */
   async logLevel(): Promise<LogLevel | undefined> {
     return this.ctx.storage.kv.get<LogLevel>("logLevel");

@@ -12,6 +12,8 @@ export class HubObject extends DurableObject implements HubStub {
   /** How many more streams are let in before they are counted again. Counting visits every socket. */
   #room = 0;
 
+  async ready(): Promise<void> {}
+
   override async fetch(request: Request): Promise<Response> {
     if (this.#room <= 0) this.#room = MAX_STREAMS - this.ctx.getWebSockets().length;
     if (this.#room <= 0) return new Response("too many streams", { status: 503 });

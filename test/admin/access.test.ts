@@ -82,7 +82,7 @@ describe("API keys", () => {
     const limited = await newTenant({ limits: { keys: 1 } });
     await makeKey(limited);
     const refused = await ask("POST", `/tenants/${limited}/keys`, { json: { name: "second" } });
-    expect(rules(refused)).toEqual([409, ["limits.keys", "the tenant has its 1 keys"]]);
+    expect(rules(refused)).toEqual([409, ["limits.keys", "the tenant may have no more keys than 1"]]);
   });
 
   it("are rotated with an overlap in which both work", async () => {

@@ -3,7 +3,7 @@
 
 import { expect, it } from "vitest";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
-import { ask, newTenant, send } from "../support/worker/admin.ts";
+import { ask, newTenant, rules, send } from "../support/worker/admin.ts";
 
 const VALUE = "Zq9xWv7kRt5p";
 const WHOLE = JSON.stringify({ value: VALUE, note: VALUE });
@@ -60,3 +60,62 @@ it.each(TAKING_JSON.map(({ method, path }) => [method, path] as const))(
     ).toEqual([]);
   },
 );
+
+/** Half of a pair at the end of a text, of a name, in a list and deep inside, and one that only looks like it. */
+const HALVES: readonly (readonly [body: string, field: string])[] = [
+  [String.raw`{"x":"a\ud800"}`, "x"],
+  [String.raw`{"x":{"y":[1,"\uDFFFa"]}}`, "x.y.1"],
+  [String.raw`{"a":1,"\ud83d":2}`, ""],
+  [String.raw`{"note":"\\\ud83d"}`, "note"],
+];
+
+it.each(TAKING_JSON.map(({ method, path }) => [method, path] as const))(
+  "%s %s refuses half of a surrogate pair, with its field and the rule",
+  async (method, path) => {
+    const id = await newTenant();
+    const place = path.replace("{id}", id).replaceAll(/\{\w+\}/g, "x");
+    for (const [body, field] of HALVES) {
+      const refused = await ask(method.toUpperCase() as "PUT", place, { body, headers: JSON_TYPE });
+      // What the path names may be refused before.
+      if (refused.status === 404 || path.includes(`{${rules(refused)[1]?.[0]}}`)) continue;
+      expect(rules(refused), body).toEqual([
+        422,
+        [expect.stringContaining(field), "must be text without half of a surrogate pair"],
+      ]);
+    }
+  },
+);
+
+it("takes whole surrogate pairs, and what only looks like half of one", async () => {
+  const id = await newTenant();
+  const body = String.raw`{"title":"\ud83d\ude00 \\ud83d"}`;
+  expect((await ask("PUT", `/tenants/${id}/document`, { body, headers: JSON_TYPE })).status).toBe(200);
+  expect((await ask("GET", `/tenants/${id}/document`)).body).toEqual({ title: "\u{1f600} \\ud83d" });
+});
+
+it("refuses half of a surrogate pair in a parameter", async () => {
+  const id = await newTenant();
+  const place = `/tenants/${id}/resources/content?uri=note:a&title=a%ED%A0%80`;
+  const refused = await ask("PUT", place, { body: "x", headers: { "content-type": "text/plain" } });
+  expect(rules(refused)).toEqual([422, ["title", "must be text without half of a surrogate pair"]]);
+});
+
+const COUNTED = ROUTES.flatMap(({ method, path, query }) =>
+  Object.entries(query.properties).flatMap(([name, { type }]) =>
+    type === "integer" || type === "number" ? [[method, path, name, type] as const] : [],
+  ),
+);
+
+it("knows routes whose parameters are numbers", () => {
+  expect(COUNTED.length).toBeGreaterThan(3);
+});
+
+it.each(COUNTED)("%s %s takes %s in decimal digits alone", async (method, path, name, type) => {
+  const id = await newTenant();
+  const place = path.replace("{id}", id).replaceAll(/\{\w+\}/g, "x");
+  const odd = ["0x1", "0b1", "1e0", "%201", "1%20", "%2B1", "-0", "", ".5", "1.", "Infinity", "\u0661"];
+  for (const value of type === "integer" ? [...odd, "1.0"] : odd) {
+    const refused = await ask(method.toUpperCase() as "GET", `${place}?${name}=${value}`);
+    expect(rules(refused), value).toContainEqual([name, expect.stringContaining("number")]);
+  }
+});

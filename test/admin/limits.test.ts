@@ -121,8 +121,11 @@ describe("resources", () => {
     const id = await newTenant({ limits: { resources: 2 } });
     expect(await write(id, "a:1")).toBe("a:1");
     expect((await put(id, "a:2")).status).toBe(201);
-    expect(await write(id, "a:3")).toBe("Error: the tenant has its 2 resources");
-    expect(rules(await put(id, "a:3"))).toEqual([409, ["limits.resources", "the tenant has its 2 resources"]]);
+    expect(await write(id, "a:3")).toBe("Error: the tenant may have no more resources than 2");
+    expect(rules(await put(id, "a:3"))).toEqual([
+      409,
+      ["limits.resources", "the tenant may have no more resources than 2"],
+    ]);
     expect(await write(id, "a:2", "new")).toBe("a:2");
     expect((await put(id, "a:1", "new")).status).toBe(200);
     await ask("DELETE", `/tenants/${id}/resources/content?uri=a:1`);
@@ -131,7 +134,7 @@ describe("resources", () => {
 
   it("as 0 keeps a tenant from storing anything", async () => {
     const id = await newTenant({ limits: { resources: 0 } });
-    expect(await write(id, "a:1")).toBe("Error: the tenant has its 0 resources");
+    expect(await write(id, "a:1")).toBe("Error: the tenant may have no more resources than 0");
   });
 });
 
@@ -153,6 +156,7 @@ describe("keys", () => {
     );
     const refused = made.filter(({ status }) => status !== 201);
     expect(made.length - refused.length).toBe(2);
-    for (const one of refused) expect(rules(one)).toEqual([409, ["limits.keys", "the tenant has its 2 keys"]]);
+    for (const one of refused)
+      expect(rules(one)).toEqual([409, ["limits.keys", "the tenant may have no more keys than 2"]]);
   });
 });

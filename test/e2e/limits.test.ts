@@ -61,6 +61,7 @@ describe("1,000 calls at once over a limit of 100, to two isolates", () => {
     expect(served).toBe(MOST);
     const [first] = refused;
     expect(first?.json.error).toMatchObject({ data: { limit: "dailyToolCalls", most: MOST } });
+    expect(first?.json.error?.message).toMatch(/; try again tomorrow, from 00:00 UTC$/);
     expect(Number(first?.headers.get("retry-after"))).toBeLessThanOrEqual(86_400);
     expect(first?.headers.get("ratelimit-policy")).toBe(`"dailyToolCalls";q=${MOST};w=86400`);
     expect((await flood(tenant)).served).toBe(0);

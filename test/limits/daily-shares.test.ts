@@ -74,3 +74,25 @@ describe("a daily limit that need not be exact", () => {
     expect(await take()).toMatchObject({ name: "dailyToolCalls", most: 100 });
   });
 });
+
+describe("an authority whose answers come when they are over already", () => {
+  test("is asked some times, and then the call ends as unavailable", async () => {
+    let now = NOW;
+    let asked = 0;
+    const authority: DailyAuthority = {
+      share: async (wants) => {
+        asked += 1;
+        if (asked > 100) throw new Error("asked without end");
+        now += 11_000;
+        return { day: DAY, counts: wants.map(({ count }) => count) };
+      },
+      giveBack: async () => {},
+      later: () => {},
+      sleep: async () => {},
+      now: () => now,
+    };
+    const taking = async () => new DailyShares().take(callerOf(true), now, () => authority);
+    await expect(taking()).rejects.toMatchObject({ key: "unavailable" });
+    expect(asked).toBeLessThan(10);
+  });
+});

@@ -69,6 +69,8 @@ export function compatibilityDate(): string {
 export interface OneWorker {
   /** `http://127.0.0.1:PORT`, without a path. */
   readonly origin: string;
+  /** Everything in its log so far. */
+  said(): string;
   stop(): Promise<void>;
 }
 
@@ -76,12 +78,14 @@ export interface StartOptions {
   readonly vars?: Readonly<Record<string, string>>;
   /** Bindings that it does not get. */
   readonly without?: readonly string[];
+  /** Bindings to classes that no migration gave SQLite. */
+  readonly unmigrated?: readonly string[];
 }
 
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
-  { vars = {}, without = [] }: StartOptions = {},
+  { vars = {}, without = [], unmigrated = [] }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
   let said = "";
@@ -102,7 +106,7 @@ export async function startWorker(
           bindings: { ...vars },
           kvNamespaces: ["BODIES"].filter((name) => !without.includes(name)),
           durableObjects: Object.fromEntries(
-            objects.map(([binding, className]) => [binding, { className, useSQLite: true }]),
+            objects.map(([binding, className]) => [binding, { className, useSQLite: !unmigrated.includes(binding) }]),
           ),
           unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
         },
@@ -113,7 +117,7 @@ export async function startWorker(
     await miniflare.ready;
     // Not through Miniflare's own Worker in front of it, which is in the way of nothing but costs time.
     const { origin } = await miniflare.unsafeGetDirectURL("one");
-    return { origin, stop: () => miniflare.dispose() };
+    return { origin, said: () => said, stop: () => miniflare.dispose() };
   } catch (error) {
     // What did not start fails to stop, too, and says the same.
     await miniflare.dispose().catch(() => {});

@@ -50,7 +50,7 @@ export const keyRoutes: readonly Route[] = [
       const ends = expires === undefined ? null : Date.parse(expires);
       const key = { id, hash, name, scopes, profile, expires: ends };
       const done = await managed.policy.addKey(key, call.caller, most);
-      if (done.state === "full") throw full(`the tenant has its ${most ?? MAX_KEYS} keys`);
+      if (done.state === "full") throw full(`the tenant may have no more keys than ${most ?? MAX_KEYS}`);
       return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
     },
   }),

@@ -188,7 +188,7 @@ export function fullText(
   if (of === "object") return "the storage is full";
   return of === "storedBytes"
     ? `the tenant has no room for it in its ${storedBytes} bytes`
-    : `the tenant has its ${resources} resources`;
+    : `the tenant may have no more resources than ${resources}`;
 }
 
 export interface StoredBody {
@@ -253,6 +253,8 @@ function isTime(text: string): boolean {
   return ISO_UTC.test(text) && !Number.isNaN(Date.parse(text));
 }
 
+const WHOLE_PAIRS = "without half of a surrogate pair";
+
 /** The rules for what describes a resource. Each text names the member that its rule is about. */
 const RULES: readonly (readonly [rule: string, holds: (resource: NewResource) => boolean])[] = [
   [`name: 1 to ${MAX_NAME} characters`, ({ name }) => typeof name === "string" && within(name, 1, MAX_NAME)],
@@ -265,7 +267,17 @@ const RULES: readonly (readonly [rule: string, holds: (resource: NewResource) =>
   ["lastModified: ISO 8601 in UTC", ({ lastModified }) => lastModified === undefined || isTime(lastModified)],
   [`tags: at most ${MAX_TAGS}`, ({ tags = [] }) => tags.length <= MAX_TAGS],
   ["tags: 1 to 100 characters each", ({ tags = [] }) => tags.every((tag) => within(tag, 1, 100))],
+  ...(["name", "title", "description"] as const).map(
+    (member) => [`${member}: ${WHOLE_PAIRS}`, (resource: NewResource) => isWhole(resource[member])] as const,
+  ),
+  [`tags: ${WHOLE_PAIRS}`, ({ tags = [] }) => tags.every(isWhole)],
+  [`text: ${WHOLE_PAIRS}`, ({ text }) => isWhole(text)],
 ];
+
+/** UTF-8 has no half of a pair, so another character would be stored in its place. */
+function isWhole(text = ""): boolean {
+  return text.isWellFormed();
+}
 
 function within(text: string, least: number, most: number): boolean {
   return text.length >= least && text.length <= most;

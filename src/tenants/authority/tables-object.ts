@@ -24,7 +24,13 @@ const RETRY_MS = 60_000;
 
 type Method = (...args: unknown[]) => unknown;
 
-export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Keeper;
+export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Keeper & Answering;
+
+/** What every object class of a Worker has. */
+export interface Answering {
+  /** Resolves where the class can be used at all. */
+  ready(): Promise<void>;
+}
 
 export interface Shared<Host> {
   /** What the domains share. */
@@ -39,6 +45,9 @@ interface Opened<Host> {
   readonly host: Host;
   readonly tables: ReadonlyMap<string, OpenTables<object>>;
 }
+
+/** The name of the objects that are only asked whether they answer: they store nothing. */
+export const READINESS = "readyz";
 
 /** A Durable Object class that holds these tables. */
 export function createTablesObject<Env, Host extends TableHost>(
@@ -55,8 +64,11 @@ export function createTablesObject<Env, Host extends TableHost>(
       super(ctx, env);
       this.#wake = createWake(ctx);
       this.#closure = createClosure(ctx.storage);
-      if (this.#closure.erasedUntil() === undefined) this.#open();
+      if (this.#closure.erasedUntil() === undefined && ctx.id.name !== READINESS) this.#open();
     }
+
+    /** Asked of an object that nobody has anything in. */
+    async ready(): Promise<void> {}
 
     /** The one way in: a call that does not say what it means, as those of release 0.1.0 do not, is refused. */
     async run(name: string, method: string, args: readonly unknown[], meant?: Incarnation): Promise<Ran> {

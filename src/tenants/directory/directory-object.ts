@@ -58,6 +58,8 @@ export class DirectoryObject extends DurableObject {
     if (columns.length === 0) this.#sql.exec("ALTER TABLE hostnames ADD COLUMN created TEXT NOT NULL DEFAULT ''");
   }
 
+  async ready(): Promise<void> {}
+
   async lookup(id: string): Promise<Lookup> {
     const [row] = this.#sql.exec<Row>("SELECT * FROM tenants WHERE id = ?", id).toArray();
     const [hidden] = this.#sql.exec("SELECT 1 FROM tenants WHERE is_private = 1 LIMIT 1").toArray();

@@ -212,7 +212,10 @@ describe("a resource that breaks a rule", () => {
     const id = await newTenant({ limits: { resources: 2, resourceBytes: 10 } });
     expect(rules(await put(id, "note:long", "x".repeat(11)))).toEqual([413, ["body", "at most 10 bytes"]]);
     for (const name of ["a", "b", "a"]) await put(id, `note:${name}`, crypto.randomUUID().slice(0, 8));
-    expect(rules(await put(id, "note:c", "x"))).toEqual([409, ["limits.resources", "the tenant has its 2 resources"]]);
+    expect(rules(await put(id, "note:c", "x"))).toEqual([
+      409,
+      ["limits.resources", "the tenant may have no more resources than 2"],
+    ]);
     expect((await ask("GET", `/tenants/${id}/usage`)).body).toMatchObject({
       resources: 2,
       limits: { resources: 2, resourceBytes: 10 },

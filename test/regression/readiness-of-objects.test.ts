@@ -1,0 +1,30 @@
+// A Worker whose object classes cannot be used answers 500 to everything: /readyz must say so, and the log why.
+
+import { expect, onTestFinished, test } from "vitest";
+import { OBJECTS, startWorker, bundleWorker } from "../support/worker-bundle.ts";
+
+const start = async (unmigrated: readonly string[]) => {
+  const worker = await startWorker(await bundleWorker("worker"), { unmigrated });
+  onTestFinished(() => worker.stop());
+  return worker;
+};
+
+// A hub stores nothing, and can do without.
+test.each(Object.keys(OBJECTS).filter((name) => name !== "HUBS"))(
+  "/readyz says unavailable where %s has no migration, and the log says why",
+  async (name) => {
+    const worker = await start([name]);
+    for (let asked = 0; asked < 2; asked += 1) {
+      const response = await fetch(`${worker.origin}/readyz`);
+      expect([response.status, await response.json()]).toEqual([503, { status: "unavailable" }]);
+    }
+    await expect.poll(() => worker.said()).toContain(`the objects of ${name} do not answer`);
+    expect(worker.said()).toContain("new_sqlite_classes");
+  },
+);
+
+test("/readyz says ready where every class can be used", async () => {
+  const worker = await start([]);
+  const response = await fetch(`${worker.origin}/readyz`);
+  expect([response.status, await response.json()]).toEqual([200, { status: "ready" }]);
+});
