@@ -18,10 +18,10 @@ beforeAll(async () => {
 afterAll(() => workers.stop());
 
 let made = 0;
-async function newTenant(limits: Json, document: Json = {}): Promise<string> {
+async function newTenant(limits: Json, document: Json = {}, to = workers): Promise<string> {
   made += 1;
   const id = `limited-${made}`;
-  await workers.one.admin("POST", "/tenants", { id, document: { mode: "open", limits, ...document } });
+  await to.one.admin("POST", "/tenants", { id, document: { mode: "open", limits, ...document } });
   return id;
 }
 
@@ -39,9 +39,9 @@ async function send(origin: string, tenant: string, method = "tools/call", param
 }
 
 /** All at once, half of them to each Worker; gives how many were served, and what the others were told. */
-async function flood(tenant: string) {
+async function flood(tenant: string, to = workers) {
   const answers = await Promise.all(
-    Array.from({ length: CALLS }, (_none, at) => send((at % 2 === 0 ? workers.one : workers.two).origin, tenant)),
+    Array.from({ length: CALLS }, (_none, at) => send((at % 2 === 0 ? to.one : to.two).origin, tenant)),
   );
   const refused = answers.filter(({ status }) => status === 429);
   const served = answers.filter(({ status }) => status === 200);
@@ -84,6 +84,38 @@ describe("1,000 calls at once over a limit of 100, to two isolates", () => {
     expect(served).toBeLessThanOrEqual(2 * MOST + MOST / 2);
     expect(refused[0]?.json.error).toMatchObject({ data: { limit: "addressMessages", most: MOST } });
   });
+});
+
+describe("1,000 calls at once over a limit of 100, to two isolates of a location with the platform's limiter", () => {
+  let located: TwoWorkers;
+  beforeAll(async () => {
+    located = await startTwoWorkers({}, undefined, true);
+  });
+  afterAll(() => located.stop());
+
+  test("are never more than the limit where a daily limit is exact, and no fewer", async () => {
+    const tenant = await newTenant({ dailyToolCalls: MOST, exact: true }, {}, located);
+    const { served } = await flood(tenant, located);
+    print("an exact daily limit beside the limiter of a location", served);
+    expect(served).toBe(MOST);
+  });
+
+  test("pass a limit of messages a minute by what comes before the limiter has answered, and then both isolates pause", async () => {
+    // The limiter counts by minutes of the clock: in the middle of this test none begins.
+    await expect.poll(() => Date.now() % 60_000, { timeout: 60_000, interval: 500 }).toBeLessThan(35_000);
+    const tenant = await newTenant({ addressMessages: MOST }, {}, located);
+    await located.one.reset();
+    const { served, refused } = await flood(tenant, located);
+    print("a limit a minute with the limiter of a location", served);
+    process.stdout.write(`The limiter of a location let ${served - MOST} too many through\n`);
+    expect(await located.one.calls()).toContain("RATE_LIMITS limit");
+    expect(served).toBeGreaterThanOrEqual(MOST);
+    expect(served).toBeLessThanOrEqual(2 * MOST + MOST / 2);
+    expect(refused[0]?.json.error).toMatchObject({ data: { limit: "addressMessages", most: MOST } });
+    // An isolate alone has room again in a second.
+    const waits = refused.map(({ headers }) => Number(headers.get("retry-after")));
+    expect(Math.max(...waits)).toBeGreaterThan(5);
+  }, 120_000);
 });
 
 test("a daily limit of each key is each key's own, and other messages do not count", async () => {

@@ -52,16 +52,24 @@ export interface TwoWorkers {
   stop(): Promise<void>;
 }
 
-/** `storage`: a folder for what is stored, to start over it again; without one it goes with them. */
+/** As wrangler.toml has it where somebody takes it in: one limiter for both, as all isolates of a location have one. */
+const RATELIMITS = { RATE_LIMITS: { namespace_id: "1001", simple: { limit: 20, period: 60 } } } as const;
+
+/**
+ * `storage`: a folder for what is stored, to start over it again; without one it goes with them. `isLimited`: with the
+ * platform's limiter bound.
+ */
 export async function startTwoWorkers(
   vars: Readonly<Record<string, string>> = {},
   storage?: string,
+  isLimited = false,
 ): Promise<TwoWorkers> {
   const modules = await bundleWorker("watched-worker");
   const settings = {
     compatibilityDate: compatibilityDate(),
     bindings: { ADMIN_TOKEN, ...vars },
     kvNamespaces: ["BODIES"],
+    ...(isLimited ? { ratelimits: RATELIMITS } : {}),
   };
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
