@@ -18,11 +18,15 @@ export const memory: Attack = {
   isAlone: true,
   run: async (target) => {
     if (target.pid === undefined || process.platform !== "linux") return [];
-    return [await stalledBodies(target, target.pid), await unreadStreams(target, target.pid)];
+    const unknown = await stalledBodies(target, target.pid, "to unknown tenants");
+    // More than an address may guess in a minute: from then on it is refused without a look at what it asks for.
+    for (let guess = 0; guess < 130; guess += 1) await target.call(`guess-${guess}`, "tools/list");
+    const refused = await stalledBodies(target, target.pid, "from an address that guessed too often");
+    return [unknown, refused, await unreadStreams(target, target.pid)];
   },
 };
 
-async function stalledBodies(target: Target, pid: number): Promise<Row> {
+async function stalledBodies(target: Target, pid: number, which: string): Promise<Row> {
   const before = residentOf(pid);
   const ended = new Set<ClientRequest>();
   const open = Array.from({ length: STALLED }, (_none, at) => {
@@ -50,7 +54,7 @@ async function stalledBodies(target: Target, pid: number): Promise<Row> {
   const seen = `${ended.size} of ${STALLED} were ended within ${DEADLINE_MS / 1000} s; workerd grew by ${grown} MiB`;
   return rowOf(
     "5 memory before authentication",
-    `${STALLED} POSTs of 4 MiB to unknown tenants, all but a byte`,
+    `${STALLED} POSTs of 4 MiB ${which}, all but a byte`,
     ended.size < STALLED || grown > MOST_MIB ? [seen] : [],
     seen,
   );
