@@ -18,9 +18,14 @@ export class Overdue {
   #first = Infinity;
 
   begin(one: Waiting, now: number): void {
-    if (now >= this.#first) this.#giveUp(now);
+    this.look(now);
     this.#waiting.add(one);
     if (one.due < this.#first) this.#first = one.due;
+  }
+
+  /** For whoever wants room without waiting here. */
+  look(now: number): void {
+    if (isOver(this.#first, now) && this.#waiting.size > 0) this.#giveUp(now);
   }
 
   end(one: Waiting): void {
@@ -30,7 +35,7 @@ export class Overdue {
   #giveUp(now: number): void {
     this.#first = Infinity;
     for (const one of this.#waiting) {
-      if (one.due > now) {
+      if (!isOver(one.due, now)) {
         this.#first = one.due;
         return;
       }
@@ -38,6 +43,14 @@ export class Overdue {
       one.giveUp();
     }
   }
+}
+
+/** Longer than anything waits. */
+const FAR_MS = 120_000;
+
+/** Also where the clock was set back meanwhile: nobody can say how long it would be otherwise. */
+function isOver(due: number, now: number): boolean {
+  return now >= due || due - now > FAR_MS;
 }
 
 /** Of this isolate. */

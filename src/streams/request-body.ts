@@ -42,7 +42,8 @@ export class RequestBody {
 
   constructor(request: Request, pace: Pace, share = HELD.open(addressOf(request.headers))) {
     const length = request.headers.get("content-length");
-    this.declared = length === null ? undefined : Number(length);
+    // An application that mounts the Worker may have made the request: what is no length says nothing.
+    this.declared = length !== null && Number(length) >= 0 ? Number(length) : undefined;
     this.#request = request;
     this.#pace = pace;
     this.#share = share;
@@ -86,10 +87,13 @@ export class RequestBody {
   /** Reads on until the body is whole or has more than `most` bytes. */
   #readUpTo(most: number): Promise<BodyState> {
     const { declared = Infinity } = this;
-    if (this.#source === undefined && declared <= SMALL_BYTES && declared <= most) return this.#readAtOnce(declared);
+    if (this.#source === undefined && declared <= SMALL_BYTES && declared <= most) {
+      return this.#readAtOnce(declared, most);
+    }
     const { body } = this.#request;
     if (body === null) return Promise.resolve("whole");
     this.#lastAt = Date.now();
+    OVERDUE.look(this.#lastAt);
     return new Promise((resolve, reject) => {
       this.#watch(() => {
         resolve("tooSlow");
@@ -134,12 +138,14 @@ export class RequestBody {
   }
 
   /** What is small has most often come with its headers: nothing is set up for the rare one that has not. */
-  #readAtOnce(declared: number): Promise<BodyState> {
+  #readAtOnce(declared: number, most: number): Promise<BodyState> {
     if (!this.#share.resize(declared)) return Promise.resolve("noRoom");
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         due: this.#begun + this.#pace.stallMs,
+        // In another's invocation, where the request must not be touched.
         giveUp: () => {
+          this.#dropped = true;
           this.#share.release();
           resolve("tooSlow");
         },
@@ -148,9 +154,7 @@ export class RequestBody {
       this.#request.arrayBuffer().then(
         (bytes) => {
           OVERDUE.end(waiting);
-          this.#stored = new Uint8Array(bytes);
-          this.#size = bytes.byteLength;
-          resolve("whole");
+          resolve(this.#take(bytes, most));
         },
         (error: unknown) => {
           OVERDUE.end(waiting);
@@ -158,6 +162,17 @@ export class RequestBody {
         },
       );
     });
+  }
+
+  #take(bytes: ArrayBuffer, most: number): BodyState {
+    const { byteLength } = bytes;
+    // It may have been given up while it was on its way: then it is not held.
+    if (this.#dropped) return "tooSlow";
+    if (byteLength > most) return "more";
+    if (byteLength > this.#share.bytes && !this.#share.resize(byteLength)) return "noRoom";
+    this.#stored = new Uint8Array(bytes);
+    this.#size = byteLength;
+    return "whole";
   }
 
   async #readOn(body: ReadableStream<Uint8Array>, most: number): Promise<BodyState> {

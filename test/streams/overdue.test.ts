@@ -27,6 +27,28 @@ describe("what waits", () => {
     expect(given).toEqual(["a", "b", "c", "d", "e"]);
   });
 
+  it("is given up when somebody looks who does not wait", () => {
+    const given: string[] = [];
+    const overdue = new Overdue();
+    const come = waiting(overdue, given);
+    come("a", 0, 10);
+    overdue.look(9);
+    expect(given).toEqual([]);
+    overdue.look(10);
+    expect(given).toEqual(["a"]);
+  });
+
+  it("is given up when the clock was set back by more than anybody waits, and keeps nobody else", () => {
+    const given: string[] = [];
+    const come = waiting(new Overdue(), given);
+    const hour = 3_600_000;
+    come("before", hour, 10_000);
+    come("after", 0, 10_000);
+    expect(given).toEqual(["before"]);
+    come("next", 10_000, 10_000);
+    expect(given).toEqual(["before", "after"]);
+  });
+
   it("is not given up after its end, whoever else is", () => {
     const given: string[] = [];
     const overdue = new Overdue();

@@ -100,6 +100,20 @@ describe("a body", () => {
   });
 });
 
+describe("a length that an application has written which passes requests on", () => {
+  it.each([10, 0, Number.NaN, -5])("of %d says nothing of what comes", async (declared) => {
+    const many = reading({ size: 3 * MIB, declared });
+    expect(await many.body.read(MIB)).toBe("more");
+    expect([many.held.total, many.body.bytes.byteLength]).toEqual([0, 0]);
+    const some = reading({ size: 100_000, declared });
+    expect(await some.body.read(MIB)).toBe("whole");
+    expect(some.body.bytes.byteLength).toBe(100_000);
+    expect(some.held.total).toBeGreaterThanOrEqual(100_000);
+    some.body.release();
+    expect(some.held.total).toBe(0);
+  });
+});
+
 describe("a client that is slow", () => {
   it.each([
     ["nothing more than a beginning", { size: 100_000, stalls: true, declared: 200_000 }],
@@ -119,6 +133,18 @@ describe("a client that is slow", () => {
     const next = reading({ size: 10, declared: 10 });
     expect(await next.body.read(MIB)).toBe("whole");
     expect([await state, held.total, body.bytes.byteLength]).toEqual(["tooSlow", 0, 0]);
+  });
+
+  it("and sends a small body too late is held no longer, and whoever wants much room gives it up, too", async () => {
+    const { body, held } = reading({ size: 100, everyMs: PACE.stallMs * 2, declared: 100 }, PACE);
+    const state = body.read(MIB);
+    await scheduler.wait(PACE.stallMs + 50);
+    expect(held.total).toBe(100);
+    const next = reading({ size: 100_000, declared: 100_000 });
+    expect(await next.body.read(MIB)).toBe("whole");
+    expect([await state, held.total]).toEqual(["tooSlow", 0]);
+    await scheduler.wait(PACE.stallMs * 2);
+    expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
   });
 
   it("has all the time in which enough comes", async () => {
@@ -167,6 +193,16 @@ describe("what an isolate holds", () => {
       share.release();
     }
     expect(held.total).toBe(0);
+  });
+
+  it("is forgotten in the end where the clock was set back", () => {
+    const held = new HeldBytes();
+    const [gone, mine] = [held.open(), held.open()];
+    expect(gone.resize(MAX_HELD_BYTES)).toBe(true);
+    gone.touched += 3_600_000;
+    expect(mine.resize(MIB)).toBe(false);
+    gone.touched -= SILENT_MS + 1;
+    expect(mine.resize(MIB)).toBe(true);
   });
 
   it("does not count what nobody touched for so long that its invocation must be gone", () => {

@@ -55,8 +55,12 @@ export class HeldBytes {
   }
 
   #forgetSilent(): void {
-    const since = Date.now() - SILENT_MS;
-    for (const share of this.#shares) if (share.touched < since) share.release();
+    const now = Date.now();
+    for (const share of this.#shares) {
+      // Where the clock was set back, its time begins again.
+      share.touched = Math.min(share.touched, now);
+      if (share.touched < now - SILENT_MS) share.release();
+    }
   }
 }
 
