@@ -58,7 +58,7 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
   const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
   const digest = `${config} ${section?.hash ?? ""} ${JSON.stringify([state, prefixes])}`;
-  const about = { id, state, digest, upstream: named };
+  const about = { id, state, prefix: `${id}__`, digest, upstream: named };
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);

@@ -66,8 +66,8 @@ const METHODS: Readonly<Record<string, WrappedMethod>> = {
 
 async function answerFrom(server: string, call: Call, visit: WrappedVisit): Promise<CallOutcome> {
   const { view } = visit;
-  const source = view.sources.find((one): one is UpstreamSource => one.id === server && "upstream" in one);
-  if (!source || isHidden(source, view)) {
+  const source = view.shown.find((one): one is UpstreamSource => one.id === server && "upstream" in one);
+  if (!source) {
     return { ...failure("foreign", `Server '${server}' not found`), code: UNKNOWN_SERVER };
   }
   const { called, state } = source;
@@ -77,15 +77,6 @@ async function answerFrom(server: string, call: Call, visit: WrappedVisit): Prom
   const why = state.kind === "fresh" ? "" : state.why;
   return failure("unreachableServer", undefined, { server, why });
 }
-
-/** It has something, and this view shows nothing of it. */
-function isHidden(source: UpstreamSource, view: WrappedVisit["view"]): boolean {
-  const { tools, prompts, resources, templates } = source;
-  if (tools.length + prompts.length + resources.length + templates.length === 0) return false;
-  return !KINDS.some((kind) => shownOf({ source, visit: { view } }, kind).size > 0);
-}
-
-const KINDS: readonly ListedKind[] = ["tools", "prompts", "resources", "resourceTemplates"];
 
 /** Under the names that the sources give them: of this upstream, what the view shows. */
 function shownOf(

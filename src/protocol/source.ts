@@ -87,6 +87,8 @@ export interface Source<Host> {
   /** 1 to 64 of A-Z, a-z, 0-9, "_", "-"; unique in the tenant and never changed, because cursors contain it. */
   readonly id: string;
   readonly state: SourceState;
+  /** With which the names of its tools and prompts begin, those too that nobody knows yet; absent: with anything. */
+  readonly prefix?: string;
   /** Changes whenever what it offers in memory does. */
   readonly digest: string;
   /** How long clients may keep what it offers, and whether others may share it; undefined: as the tenant says. */

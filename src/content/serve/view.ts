@@ -10,7 +10,7 @@ import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
 import type { ProfileDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { isVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
+import { isVisible, mayBeVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
@@ -35,6 +35,8 @@ export interface View extends Definitions, Sight {
   readonly shelves: readonly ViewedShelf[];
   readonly missing: readonly Missing[];
   readonly sources: readonly Source<CallHost>[];
+  /** Those of which anything is seen, or may be once it is known. */
+  readonly shown: readonly Source<CallHost>[];
   tool(name: string, now: number): ListedTool | Failure | undefined;
   prompt(name: string, now: number): ListedPrompt | Failure | undefined;
 }
@@ -63,6 +65,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     ...promptsSeen(looking),
     ...resourcesSeen(looking),
     sources,
+    shown,
     missing,
     meta: missingMeta(missing),
     limits: limitsInForce(catalog.limits, document.limits),
@@ -75,7 +78,10 @@ interface Looking extends Offer {
   readonly profile: string | null;
 }
 
-/** Whether anything of the source is seen; one that has nothing by name, as far as is known, is not hidden either. */
+/**
+ * Whether anything of the source is seen. Of one that has nothing by name, as far as is known, whether something may be:
+ * by what its names would begin with, or because nothing says which resources are seen.
+ */
 function hasPartIn({ document, eyes }: Looking, source: Source<CallHost>): boolean {
   const { tools, prompts, resources, templates } = source;
   const names = {
@@ -84,10 +90,13 @@ function hasPartIn({ document, eyes }: Looking, source: Source<CallHost>): boole
     resources: [...resources.map(({ uri }) => uri), ...templates.map(({ wire }) => wire.uriTemplate)],
   };
   const kinds = ["tools", "prompts", "resources"] as const;
-  return (
-    kinds.every((kind) => names[kind].length === 0) ||
-    kinds.some((kind) => names[kind].some((name) => isVisible(document, eyes, kind, name)))
-  );
+  if (kinds.some((kind) => names[kind].length > 0)) {
+    return kinds.some((kind) => names[kind].some((name) => isVisible(document, eyes, kind, name)));
+  }
+  const { prefix = "" } = source;
+  const isOpen = eyes.scopes === undefined && eyes.profile?.resources?.allow === undefined;
+  const byName = (["tools", "prompts"] as const).some((kind) => mayBeVisible(eyes, kind, prefix));
+  return byName || source.shelf !== undefined || (isOpen && mayBeVisible(eyes, "resources", ""));
 }
 
 /** The items by name; of two with the same name the first one. */

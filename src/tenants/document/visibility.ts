@@ -89,3 +89,16 @@ export function isVisible(document: TenantDocument, eyes: Eyes, kind: Kind, name
     eyes.scopes === undefined || eyes.scopes.some((scope) => scope[kind]?.some((pattern) => globMatches(pattern, name)))
   );
 }
+
+/** Whether something of which only the beginning of its name is known may be visible. Says yes where nobody can know. */
+export function mayBeVisible({ profile, scopes }: Eyes, kind: Kind, prefix: string): boolean {
+  const { allow, deny = [] } = profile?.[kind] ?? {};
+  const lists = [allow, scopes?.flatMap((scope) => scope[kind] ?? [])];
+  if (deny.some((pattern) => pattern.endsWith("*") && globMatches(pattern, prefix))) return false;
+  return lists.every((list) => list?.some((pattern) => mayBegin(pattern, prefix)) ?? true);
+}
+
+function mayBegin(pattern: string, prefix: string): boolean {
+  const [literal = ""] = pattern.split(/[*?]/, 1);
+  return literal.startsWith(prefix) || (literal !== pattern && prefix.startsWith(literal));
+}
