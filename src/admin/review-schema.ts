@@ -15,6 +15,7 @@ export const WaitingShape = object(
     approved: nullable(STRING),
     seen: { type: "string", format: "date-time" },
     changes: list(FieldChanged),
+    flags: list(oneOf("hidden-characters", "instruction")),
   },
   { renamedFrom: STRING },
 );

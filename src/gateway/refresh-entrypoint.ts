@@ -23,7 +23,7 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { readCatalog } from "./read-catalog.ts";
-import { encodeCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
+import { encodeCatalog, flagCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
@@ -119,7 +119,8 @@ async function refreshed(
   try {
     const catalog = await withoutTaken(order, stub, await read(order, env, waitUntil));
     if (!catalog) return undefined;
-    const put = async (one: UpstreamCatalog) => (await write(catalogSection(id), encodeCatalog(one))).state;
+    const put = async (one: UpstreamCatalog) =>
+      (await write(catalogSection(id), encodeCatalog(flagCatalog(one)))).state;
     const state =
       order.upstream.trust === "review" ? await putReviewed({ id, config, catalog, stub, put }) : await put(catalog);
     if (state === "full") throw new NotRead("the upstreams of this tenant list more than it may hold");

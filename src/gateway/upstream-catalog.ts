@@ -4,6 +4,7 @@
 import type { ListedKind } from "../deployment/deployment.ts";
 import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
+import { flaggedIn, flagsOf, type FlaggedAt } from "./review/definition-flags.ts";
 
 /** How an upstream is spoken to. */
 export type Way = "2025" | "2026" | "http-sse";
@@ -12,7 +13,7 @@ export const LISTED_KINDS: readonly ListedKind[] = ["tools", "prompts", "resourc
 
 /** One definition that is not listed, and why. */
 export interface Quarantined {
-  readonly kind: ListedKind;
+  readonly kind: ListedKind | "instructions";
   readonly name: string;
   readonly why: string;
 }
@@ -32,6 +33,8 @@ export interface UpstreamFacts {
   readonly unnamed: number;
   /** Under `trust: review`: how many definitions wait for a decision. Absent: none is asked for. */
   readonly waiting?: number;
+  /** Which definitions deserve a second look, by their place in their list. */
+  readonly flagged?: Readonly<Partial<Record<ListedKind, FlaggedAt>>>;
   /** What was not read, because it was too much; absent: everything was. */
   readonly capped?: string;
 }
@@ -44,6 +47,25 @@ export interface UpstreamCatalog extends UpstreamFacts {
 /** More than any list may have. */
 const MAX_LISTED = 10_000;
 const FACTS = "facts";
+
+/**
+ * As it is kept: what deserves a second look is found once. Instructions have no place where that could be said: those
+ * that nobody approved are left out.
+ */
+export function flagCatalog(read: UpstreamCatalog): UpstreamCatalog {
+  const { flagged: _, instructions, ...catalog } = read;
+  const found = Object.entries(catalog.texts).map(([kind, all]) => [kind, flaggedIn(all)] as const);
+  const flagged = Object.fromEntries(found.filter(([, at]) => at !== undefined));
+  const flags = catalog.waiting === undefined ? flagsOf(instructions ?? "") : [];
+  const name = "instructions";
+  const left: Quarantined[] = flags.length === 0 ? [] : [{ kind: name, name, why: `flagged, ${flags.join(", ")}` }];
+  return {
+    ...catalog,
+    ...(instructions !== undefined && flags.length === 0 && { instructions }),
+    ...(Object.keys(flagged).length > 0 && { flagged }),
+    quarantined: [...left, ...catalog.quarantined],
+  };
+}
 
 export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array {
   const lists = LISTED_KINDS.map((kind) => `"${kind}":[${texts[kind].join()}]`);

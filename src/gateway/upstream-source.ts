@@ -22,7 +22,8 @@ import type {
 import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import { KEY_OF } from "./check-definition.ts";
+import { KEY_OF, type ListedKind } from "./check-definition.ts";
+import { withFlags } from "./review/definition-flags.ts";
 import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
@@ -166,13 +167,14 @@ function readOnce(section: Section, config: string): ReadSection | undefined {
   if (known?.catalog.of === config) return known;
   const catalog = decodeCatalog(section.bytes, config);
   if (!catalog) return undefined;
-  const parsed = (texts: readonly string[]) => texts.map((text) => JSON.parse(text) as JsonObject);
-  const { tools, prompts, resources, resourceTemplates } = catalog.texts;
+  const { texts, flagged } = catalog;
+  const parsed = (kind: ListedKind) =>
+    texts[kind].map((text, at) => withFlags(JSON.parse(text) as JsonObject, flagged?.[kind]?.[at]));
   const wires = {
-    tools: tools.map((text) => ({ wire: JSON.parse(text) as JsonObject, texts: membersNamed(SCHEMAS, text) })),
-    prompts: parsed(prompts),
-    resources: parsed(resources),
-    resourceTemplates: parsed(resourceTemplates),
+    tools: parsed("tools").map((wire, at) => ({ wire, texts: membersNamed(SCHEMAS, texts.tools[at] ?? "") })),
+    prompts: parsed("prompts"),
+    resources: parsed("resources"),
+    resourceTemplates: parsed("resourceTemplates"),
   };
   const read = { catalog, wires };
   readBefore.set(section, read);

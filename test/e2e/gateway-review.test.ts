@@ -65,6 +65,10 @@ test("what changes behind an approval waits, is shown to the last character, and
   await expect.poll(pending, { timeout: 30_000 }).toContain("changed  tools go");
   expect(await pending()).toContain(String.raw`~ description: "Goes." → "Goes.\u{200b}\u{e0041}\u{202e}"`);
   expect(await listing()).toMatchObject({ tools: [{}, { name: "up__go", description: "Goes." }] });
+  expect(await pending()).toContain("! has characters that cannot be seen");
+  const unnamed = await cli.run(["upstream", "approve", tenant.id, "up", "--all", "--yes"]);
+  expect(unnamed.stderr).toContain("1 definition left out: approve what is flagged by its digest.");
+  expect(unnamed.stdout).toContain("0 definitions approved");
 
   const digest = /^[\w-]{22}/.exec(await pending())?.[0] ?? "";
   const stale = await cli.run(["upstream", "approve", tenant.id, "up", digest.split("").toReversed().join("")]);

@@ -3,6 +3,8 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
+import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { SourceState } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
@@ -169,7 +171,14 @@ function callOf(view: View, kind: NameAsk["kind"], name: string) {
 }
 
 function renamedText(there: Listing[number] | undefined, name: string): string[] {
-  return there && there.wire.name !== name ? [`profile: listed as ${there.wire.name}`] : [];
+  const renamed = there && there.wire.name !== name ? [`profile: listed as ${there.wire.name}`] : [];
+  return [...renamed, ...flagsText(there?.target.wire)];
+}
+
+/** Of what an upstream offers. */
+function flagsText(wire: JsonObject | undefined): string[] {
+  const flags = isObject(wire?._meta) ? wire._meta[FLAGS_KEY] : undefined;
+  return Array.isArray(flags) ? [`upstream: flagged, ${flags.join(", ")}`] : [];
 }
 
 function refusalText(answered: ReturnType<typeof callOf>, nothing: string): string[] {
@@ -190,6 +199,6 @@ async function lookForResource(view: View, { content }: Managed, name: string): 
     target: uri,
     listedAs: there && seen ? uri : null,
     callable: there && seen,
-    reasons: there ? [] : [`resources: nothing is stored as ${uri}`],
+    reasons: there ? flagsText(view.resourcesByUri.get(uri)?.wire) : [`resources: nothing is stored as ${uri}`],
   };
 }

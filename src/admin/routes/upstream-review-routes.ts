@@ -2,6 +2,7 @@
 // approved or rejected by digest. Refuses a decision on what is not there any more.
 
 import { changesOf, renamedFrom } from "../../gateway/review/definition-changes.ts";
+import { flagsOf } from "../../gateway/review/definition-flags.ts";
 import { listDecided } from "../../gateway/review/review-catalog.ts";
 import { reviewTables, type ReviewVerdict, type WaitingDefinition } from "../../gateway/review/review-tables.ts";
 import { encodeCursor } from "../../protocol/cursor.ts";
@@ -99,6 +100,7 @@ function shownOf(waiting: WaitingDefinition): Infer<typeof WaitingShape> {
     approved: approved?.digest ?? null,
     seen: new Date(seenAt).toISOString(),
     changes: changesOf(waiting).map((change) => ({ ...change })),
+    flags: [...flagsOf(JSON.parse(waiting.text))],
     ...(was !== undefined && { renamedFrom: was }),
   };
 }

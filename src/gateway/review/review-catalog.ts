@@ -9,7 +9,7 @@ import type { SectionWrite } from "../../tenants/authority/section-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { loadSection, writeSection } from "../../tenants/isolate/sections.ts";
 import { KEY_OF } from "../check-definition.ts";
-import { decodeCatalog, encodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
+import { decodeCatalog, encodeCatalog, flagCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { reviewTables, type InForce, type SeenDefinition } from "./review-tables.ts";
 
 /** What an upstream says to the model of itself is looked at like a definition. */
@@ -43,7 +43,7 @@ export async function listDecided(
     const section = inForce.section === null ? undefined : await loadSection(place, inForce.section);
     const catalog = section && decodeCatalog(section.bytes);
     if (catalog?.waiting === undefined) return undefined;
-    const bytes = encodeCatalog(approvedOf(catalog, inForce));
+    const bytes = encodeCatalog(flagCatalog(approvedOf(catalog, inForce)));
     return writeSection(place, { name: `upstream:${id}`, bytes });
   });
 }

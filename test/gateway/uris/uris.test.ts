@@ -59,7 +59,8 @@ async function tenantWith(upstreams: NonNullable<TenantDocument["upstreams"]>) {
   };
   const read = async (uri: string) => {
     const { result, error } = await ask("resources/read", { uri });
-    return error?.code ?? (result as { contents: Json[] } | undefined)?.contents[0];
+    const [first] = (result?.["contents"] ?? []) as Json[];
+    return error?.code ?? first;
   };
   const wrapped = async (message: Json) => {
     const request = new Request(`https://mcp.example.com/gateway/${id}`, {

@@ -66,7 +66,7 @@ Examples:
   tenantry upstream ${verdict} acme tracker jq0mDwMVhRu1Q2WAnK2s3A
   tenantry upstream ${verdict} acme tracker --all
 
-A definition that has changed since it was shown has another digest, and is not decided on.`,
+--all approves nothing that is flagged. A definition that has changed since it was shown has another digest, and is not decided on.`,
     );
   act(command, terminal, async (context, args: DecideArgs, options: DecideOptions) =>
     decide(context, args, { ...options, verdict }),
@@ -88,10 +88,16 @@ async function showPending(context: CommandContext, at: At): Promise<void> {
   context.show(waiting, () => waiting.flatMap(waitingLines));
 }
 
-function waitingLines({ kind, name, state, digest, renamedFrom, changes }: Waiting): ShownLine[] {
+const FLAGGED = {
+  "hidden-characters": "has characters that cannot be seen",
+  instruction: "reads like an instruction to the model",
+} as const;
+
+function waitingLines({ kind, name, state, digest, renamedFrom, changes, flags }: Waiting): ShownLine[] {
   const was = renamedFrom === undefined ? "" : `, the same as ${visible(renamedFrom)}, which is not listed any more`;
   return [
     `${digest}  ${state}  ${kind} ${visible(name)}${was}`,
+    ...flags.map((flag): ShownLine => ({ color: "red", text: `  ! ${FLAGGED[flag]}` })),
     ...changes.map((change) => {
       const values = [change.before, change.after].filter((value) => value !== undefined);
       const shown = values.map((value) => visible(JSON.stringify(value))).join(" → ");
@@ -144,7 +150,11 @@ async function allOf(
   verdict: Verdict,
   yes: boolean | undefined,
 ): Promise<readonly string[]> {
-  const waiting = (await pendingOf(context, at)).filter(({ state }) => state !== "rejected");
+  const all = (await pendingOf(context, at)).filter(({ state }) => state !== "rejected");
+  // What deserves a second look is approved by its own digest only.
+  const waiting = verdict === "reject" ? all : all.filter(({ flags }) => flags.length === 0);
+  const flagged = all.length - waiting.length;
+  if (flagged > 0) context.note(`${count(flagged, "definition")} left out: approve what is flagged by its digest.`);
   if (waiting.length > 0 && yes !== true) {
     for (const { kind, name, state } of waiting) context.note(`${state}  ${kind} ${visible(name)}`);
     await confirm(context, `${verdict} ${count(waiting.length, "definition")} of ${at[1]}`, yes);
