@@ -1,0 +1,42 @@
+// A reading and a decision at the same moment: whoever writes last has seen both.
+
+import { expect, it } from "vitest";
+import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { putReviewed } from "../../../src/gateway/review/review-catalog.ts";
+import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
+import type { UpstreamCatalog } from "../../../src/gateway/upstream-catalog.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { servedTenant } from "../../support/worker/deployed.ts";
+
+const ABOUT = { of: "c", way: "2026", revision: "2026-07-28", quarantined: [], unnamed: 0 } as const;
+const TOOLS = ['{"name":"one"}', '{"name":"two"}'];
+const catalog: UpstreamCatalog = {
+  ...ABOUT,
+  texts: { tools: TOOLS, prompts: [], resources: [], resourceTemplates: [] },
+};
+
+it("a definition that is approved while the upstream is read is in what is written", async () => {
+  const { stub } = await servedTenant();
+  await remote(stub, gatewayTables).due({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
+  const reviews = remote(stub, reviewTables);
+  const written: UpstreamCatalog[] = [];
+  const put = async (one: UpstreamCatalog) => {
+    written.push(one);
+    if (written.length > 1) return "written";
+    const { items } = await reviews.waiting("up", { after: -1, limit: 1 });
+    await reviews.decide({ id: "up", verdict: "approve", digests: items.map(({ digest }) => digest) }, { name: "ann" });
+    return "written";
+  };
+  expect(await putReviewed({ id: "up", config: "c", catalog, stub: () => stub, put })).toBe("written");
+  expect(written.map(({ texts, waiting }) => [texts.tools, waiting])).toEqual([
+    [[], 2],
+    [['{"name":"one"}'], 1],
+  ]);
+});
+
+it("nothing is written for an upstream that is configured anew", async () => {
+  const { stub } = await servedTenant();
+  await remote(stub, gatewayTables).due({ revision: 1, upstreams: [{ id: "up", config: "newer" }] });
+  const put = () => Promise.reject(new Error("written"));
+  expect(await putReviewed({ id: "up", config: "c", catalog, stub: () => stub, put })).toBe("stale");
+});
