@@ -135,7 +135,7 @@ export interface UpstreamContent {
   readonly revision: string;
   readonly counts: Readonly<Record<ListedKind, number>>;
   readonly quarantined: readonly {
-    readonly kind: ListedKind;
+    readonly kind: ListedKind | "instructions";
     readonly name: string;
     readonly why: string;
   }[];
