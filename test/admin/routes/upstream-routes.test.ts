@@ -371,6 +371,17 @@ describe("a test of an upstream", () => {
   });
 });
 
+describe("a test of a server that says nothing", () => {
+  it("ends when a call would", async () => {
+    const id = await newTenant(SOON);
+    await write(id, "up", { url: upstreamAt(() => new Promise<Response>(() => {})), timeoutMs: 200 });
+    expect(await test(id, "up")).toMatchObject({
+      works: false,
+      fault: expect.stringContaining("within 200 ms") as string,
+    });
+  });
+});
+
 describe("explain", () => {
   const BROKEN = [
     { name: "good", inputSchema: { type: "object" } },
