@@ -1,6 +1,7 @@
-// The pages keep to what there is: a Worker that a page shows exports every class that it needs.
+// The pages keep to what there is: a Worker that a page shows exports every class that it needs, and a test that a page names is
+// there.
 
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
@@ -34,5 +35,66 @@ describe("a Worker that a page shows", () => {
     const added = Object.entries(ADDED).flatMap(([feature, name]) => (code.includes(`${feature}()`) ? [name] : []));
     const exported = /export const \{([^}]*)\}/.exec(code)?.[1]?.match(/\w+/g) ?? [];
     expect(exported.toSorted()).toEqual([...BASE, ...added].toSorted());
+  });
+});
+
+describe("docs/pains.md", () => {
+  interface Row {
+    readonly trouble: string;
+    readonly here: string;
+    readonly shownBy: string;
+  }
+
+  const rowsOf = (text: string): readonly Row[] =>
+    text
+      .split("\n")
+      .filter((line) => /^\| (?!-|trouble)/.test(line))
+      .map((line) => {
+        const [trouble = "", here = "", shownBy = ""] = line
+          .split("|")
+          .slice(1, 4)
+          .map((cell) => cell.trim());
+        return { trouble, here, shownBy };
+      });
+
+  /** What is wrong with a row; nothing where each test that it names is there, or it says that nothing is. */
+  function faultsOf({ here, shownBy }: Row): readonly string[] {
+    if (shownBy === "none")
+      return here.includes("**Not there yet**") ? [] : ["neither a test nor a word that it is missing"];
+    const named = [...shownBy.matchAll(/`([^`]+)`(?: "([^"]+)")?/g)];
+    if (named.length === 0) return ["names no test"];
+    return named.flatMap(([, file = "", title = ""]) => {
+      if (!existsSync(join(ROOT, file))) return [`${file} does not exist`];
+      // A title stands before the function of its test, perhaps with options between.
+      const titles = read(file).matchAll(/"((?:[^"\\\n]|\\.)+)",\s*(?:\{[^{}]*\},\s*)?(?:async\s*)?\(/g);
+      return [...titles].some(([, one = ""]) => one.includes(title)) ? [] : [`${file} has no test "${title}"`];
+    });
+  }
+
+  const rows = rowsOf(read("docs/pains.md"));
+
+  it("has its rows", () => {
+    expect(rows.length).toBeGreaterThan(30);
+  });
+
+  it.each(rows)("$trouble", (row) => {
+    expect(faultsOf(row)).toEqual([]);
+  });
+
+  it("would be seen untrue", () => {
+    const table = [
+      "| trouble | here | shown by |",
+      "| ------- | ---- | -------- |",
+      "| a | it is well | none |",
+      "| b | it is well | |",
+      '| c | it is well | `test/no.test.ts` "x" `test/security.test.ts` "no such promise" |',
+      '| d | it is well | `test/security.test.ts` "would be seen broken" |',
+    ].join("\n");
+    expect(rowsOf(table).map(faultsOf)).toEqual([
+      ["neither a test nor a word that it is missing"],
+      ["names no test"],
+      ["test/no.test.ts does not exist", 'test/security.test.ts has no test "no such promise"'],
+      [],
+    ]);
   });
 });
