@@ -217,7 +217,8 @@ function offerTo(
 }
 
 function barredFrom(profile: string | null, { profiles }: TenantDocument): Failure | undefined {
-  return profile === null || Object.hasOwn(profiles ?? {}, profile) ? undefined : failure("unknownTenant");
+  if (profile === null || Object.hasOwn(profiles ?? {}, profile)) return undefined;
+  return failure("unknownTenant", "Not found: this tenant has no profile of this name");
 }
 
 function mostBytesOf({ limits }: TenantDocument): number {

@@ -182,6 +182,15 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
       expect(await of("search")).toEqual(await of("never-was"));
     });
 
+    test("that is not there is what the message says", async () => {
+      const written = write(revision, "tools/list");
+      const error = expectRefusal(await sendWritten(`${urlOf(tenant)}/nobody`, written), revision, {
+        status: 404,
+        code: -32600,
+      });
+      expect(error.message).toBe("Not found: this tenant has no profile of this name");
+    });
+
     test.each(["nobody", "constructor", "__proto__", "READER", "reader/reader", "reader%2F", "%00"])(
       "that is called %s is none",
       async (profile) => {
