@@ -184,7 +184,7 @@ const UpstreamRead = object({
   revision: STRING,
   counts: Counts,
   /** Definitions that are not listed, each with its reason. */
-  quarantined: list(object({ kind: oneOf(...ListedKinds), name: STRING, why: STRING })),
+  quarantined: list(object({ kind: oneOf(...ListedKinds, "instructions"), name: STRING, why: STRING })),
   /** How many more are not listed. */
   unnamed: COUNT,
   /** What was not read, because it was too much. */

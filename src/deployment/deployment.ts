@@ -8,7 +8,7 @@ import type { View } from "../content/serve/view.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
-import type { ServerInfo } from "../protocol/definition.ts";
+import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Actor } from "../tenants/authority/policy-records.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
@@ -124,9 +124,6 @@ export interface UpstreamGround extends TendGround {
   /** Who asks. */
   readonly actor: Actor;
 }
-
-/** As the member of a list's result is called. */
-export type ListedKind = "tools" | "prompts" | "resources" | "resourceTemplates";
 
 /** What an upstream lists, and what of it is left out. */
 export interface UpstreamContent {

@@ -2,7 +2,7 @@
 // must be, so each is judged alone. Pure. Refuses to judge what a description says.
 
 import { subschemasOf } from "../calls/schema-shape.ts";
-import type { ListedKind } from "../deployment/deployment.ts";
+import type { ListedKind } from "../protocol/definition.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { parseUri } from "../protocol/uri.ts";

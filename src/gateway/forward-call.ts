@@ -7,14 +7,13 @@ import type { CallHost } from "../calls/call-host.ts";
 import type { Asking, ResultMessage } from "../mcp-client/ask.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import { paramsOf, type NotificationMessage } from "../mcp-client/message.ts";
-import { open2025 } from "../mcp-client/streamable-2025.ts";
 import type { Call } from "../protocol/call.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
 import type { Era } from "../protocol/era.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { isLogLevel, META, reaches, type LogLevel } from "../protocol/meta.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isLogLevel, reaches, type LogLevel } from "../protocol/meta.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
@@ -29,9 +28,9 @@ import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import { endpointOf, headersOf, isTokenStale, withToken, type TokenedHeaders } from "./upstream-config.ts";
-import { counting, helloOf, link2025, openLink, askForLogs, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
+import { askForLogs, openLink, withoutOwnMeta, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
-import { dropSession, holdSession, lendSession, returnSession, type HeldSession } from "./upstream-sessions.ts";
+import { dropSession, lendLink, type Lent } from "./upstream-sessions.ts";
 
 /** An upstream as its calls need it. */
 export interface CalledUpstream {
@@ -144,13 +143,6 @@ interface GoingWork extends Work {
   readonly redaction: Redaction;
 }
 
-/** A link, and what is to be done when the call is over. */
-interface Lent {
-  readonly link: UpstreamLink;
-  readonly held?: HeldSession;
-  readonly over?: () => Promise<unknown>;
-}
-
 class Going {
   readonly #upstream: CalledUpstream;
   readonly #work: GoingWork;
@@ -229,46 +221,16 @@ class Going {
     // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
     const level = this.#upstream.logging ? await this.#logLevel() : undefined;
     const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
-    if (this.#upstream.way === "2025") return this.#lendSession(how, level);
-    const { signal } = this.#work.deadline;
+    const { host, deadline } = this.#work;
+    const { signal } = deadline;
+    if (this.#upstream.way === "2025") {
+      const isAnonymous = host.principal.id === ANONYMOUS.id;
+      const later = (work: Promise<unknown>) => host.waitUntil(work);
+      return lendLink({ key: this.#sessionKey(level), how, level, isAnonymous, signal, later });
+    }
     const link = await openLink(how, { signal });
     if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });
     return link.way === "2026" ? { link } : { link, over: async () => link.close() };
-  }
-
-  async #lendSession(how: LinkHow, level: LogLevel | undefined): Promise<Lent> {
-    const { host, deadline } = this.#work;
-    const { signal } = deadline;
-    const now = Date.now();
-    const later = (work: Promise<unknown>) => host.waitUntil(work);
-    const key = this.#sessionKey(level);
-    const { endpoint, about } = how;
-    const known = lendSession(key, now, later);
-    if (known) {
-      known.endpoint = endpoint;
-      return this.#lent(known, how);
-    }
-    const nextId = counting();
-    const opened = await open2025(endpoint, helloOf(about), nextId(), { signal });
-    const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
-    try {
-      // Without a session nobody remembers a level.
-      if (level !== undefined && opened.session.id !== undefined) {
-        await askForLogs(link2025(how, nextId, opened), level, { signal });
-      }
-    } catch (error) {
-      host.waitUntil(returnSession(session, now));
-      throw error;
-    }
-    // A server that keeps no session has nothing that anonymous callers could share.
-    const isKept = host.principal.id !== ANONYMOUS.id || opened.session.id === undefined;
-    if (isKept) holdSession(session, now, later);
-    return this.#lent(session, how);
-  }
-
-  #lent(session: HeldSession, how: LinkHow): Lent {
-    const link = link2025(how, session.nextId, session.opened);
-    return { link, held: session, over: async () => returnSession(session, Date.now()) };
   }
 
   /** A session has one level, so calls with another have another session. */
@@ -339,16 +301,6 @@ class Going {
     const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
     host.waitUntil(marked.then(host.tendBy, () => undefined));
   }
-}
-
-/** What era 2026 says of its client in each request; a session of era 2025 has said it when it began. */
-const OF_2026: ReadonlySet<string> = new Set(Object.values(META));
-
-function withoutOwnMeta(params: JsonObject): JsonObject {
-  const { _meta, ...rest } = params;
-  if (!isObject(_meta)) return params;
-  const kept = Object.entries(_meta).filter(([key]) => !OF_2026.has(key) && key !== "progressToken");
-  return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
 }
 
 /** Lists are not named in the policy: only what a name or a URI leads to can be taken away from a call. */

@@ -1,7 +1,7 @@
 // Owns reading everything that an upstream lists, to the last page, within limits that no upstream can exceed: what is
 // too much is left out and said. Refuses to open a connection: it is handed one.
 
-import type { ListedKind } from "../deployment/deployment.ts";
+import type { ListedKind } from "../protocol/definition.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
 import { violation } from "../mcp-client/mcp-reply.ts";

@@ -1,7 +1,7 @@
 // Owns reading one upstream's definitions anew, in an invocation of its own: what was read becomes a section of the
 // tenant's lease, and what could not be read becomes a note beside the last good one. Only the Worker itself reaches it.
 
-import type { ListedKind } from "../deployment/deployment.ts";
+import type { ListedKind } from "../protocol/definition.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
 import { describeFault, McpFault, retryAfterMs, type Fault } from "../mcp-client/fault.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";

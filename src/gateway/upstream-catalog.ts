@@ -1,7 +1,7 @@
 // Owns what an upstream offers as it was last read, and its form as a leased section: definitions stand in it as the
 // upstream wrote them. Pure. Refuses a section of another configuration: it may be another server's.
 
-import type { ListedKind } from "../deployment/deployment.ts";
+import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
 import { flaggedIn, flagsOf, type FlaggedAt } from "./review/definition-flags.ts";

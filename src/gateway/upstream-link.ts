@@ -181,3 +181,13 @@ export function counting(): () => number {
   let last = 0;
   return () => (last += 1);
 }
+
+/** What era 2026 says of its client in each request; a session of era 2025 has said it when it began. */
+const OF_2026: ReadonlySet<string> = new Set(Object.values(META));
+
+export function withoutOwnMeta(params: JsonObject): JsonObject {
+  const { _meta, ...rest } = params;
+  if (!isObject(_meta)) return params;
+  const kept = Object.entries(_meta).filter(([key]) => !OF_2026.has(key) && key !== "progressToken");
+  return kept.length === 0 ? rest : { ...rest, _meta: Object.fromEntries(kept) };
+}

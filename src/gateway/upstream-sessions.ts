@@ -3,7 +3,9 @@
 
 import type { Opened2025 } from "../mcp-client/channel-2025.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
-import { end2025 } from "../mcp-client/streamable-2025.ts";
+import { end2025, open2025 } from "../mcp-client/streamable-2025.ts";
+import type { LogLevel } from "../protocol/meta.ts";
+import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 
 export interface HeldSession {
   readonly key: string;
@@ -29,8 +31,57 @@ type Later = (work: Promise<unknown>) => void;
 /** By key, least recently used first. */
 const held = new Map<string, HeldSession>();
 
+/** A link, and what is to be done when the call is over. */
+export interface Lent {
+  readonly link: UpstreamLink;
+  readonly held?: HeldSession;
+  readonly over?: () => Promise<unknown>;
+}
+
+export interface Lending {
+  /** Whoever has the same may share a session. */
+  readonly key: string;
+  readonly how: LinkHow;
+  /** The level of log messages that the session is asked for. */
+  readonly level: LogLevel | undefined;
+  readonly isAnonymous: boolean;
+  readonly signal: AbortSignal;
+  readonly later: Later;
+}
+
+/** A link in a session that is there, or in a new one. */
+export async function lendLink({ key, how, level, isAnonymous, signal, later }: Lending): Promise<Lent> {
+  const now = Date.now();
+  const { endpoint, about } = how;
+  const known = lendSession(key, now, later);
+  if (known) {
+    known.endpoint = endpoint;
+    return lent(known, how);
+  }
+  const nextId = counting();
+  const opened = await open2025(endpoint, helloOf(about), nextId(), { signal });
+  const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
+  try {
+    // Without a session nobody remembers a level.
+    if (level !== undefined && opened.session.id !== undefined) {
+      await askForLogs(link2025(how, nextId, opened), level, { signal });
+    }
+  } catch (error) {
+    later(returnSession(session, now));
+    throw error;
+  }
+  // A server that keeps no session has nothing that anonymous callers could share.
+  if (!isAnonymous || opened.session.id === undefined) holdSession(session, now, later);
+  return lent(session, how);
+}
+
+function lent(session: HeldSession, how: LinkHow): Lent {
+  const link = link2025(how, session.nextId, session.opened);
+  return { link, held: session, over: async () => returnSession(session, Date.now()) };
+}
+
 /** For one more call, which has to return it. `later`: takes the work of ending sessions whose time is over. */
-export function lendSession(key: string, now: number, later: Later): HeldSession | undefined {
+function lendSession(key: string, now: number, later: Later): HeldSession | undefined {
   for (const session of held.values()) {
     if (now - session.usedAt <= MAX_IDLE_MS) break;
     letGo(session, later);
@@ -43,7 +94,7 @@ export function lendSession(key: string, now: number, later: Later): HeldSession
 }
 
 /** Lends one that a call has begun to others as well, unless there is another by now: then it ends with its call. */
-export function holdSession(session: HeldSession, now: number, later: Later): void {
+function holdSession(session: HeldSession, now: number, later: Later): void {
   if (held.has(session.key)) return;
   session.state = "held";
   keepUsed(session, now);
@@ -54,7 +105,7 @@ export function holdSession(session: HeldSession, now: number, later: Later): vo
 }
 
 /** A call in it is over. Never rejects. */
-export async function returnSession(session: HeldSession, now: number): Promise<void> {
+async function returnSession(session: HeldSession, now: number): Promise<void> {
   session.calls -= 1;
   if (session.state === "held") keepUsed(session, now);
   else if (session.state === "over" && session.calls === 0) await leaveUpstream(session);

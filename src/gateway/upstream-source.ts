@@ -22,7 +22,8 @@ import type {
 import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import { KEY_OF, type ListedKind } from "./check-definition.ts";
+import type { ListedKind } from "../protocol/definition.ts";
+import { KEY_OF } from "./check-definition.ts";
 import { withFlags } from "./review/definition-flags.ts";
 import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";

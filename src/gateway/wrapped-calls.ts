@@ -2,7 +2,8 @@
 // back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
 
 import { beforeCall } from "../calls/handle.ts";
-import type { ListedKind, Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
+import type { Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
+import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";

@@ -51,3 +51,6 @@ export interface ResourceDefinition {
 export interface TemplateDefinition {
   readonly wire: JsonObject & { readonly uriTemplate: string };
 }
+
+/** What is listed, as the member of a list's result is called. */
+export type ListedKind = "tools" | "prompts" | "resources" | "resourceTemplates";
