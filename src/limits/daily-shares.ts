@@ -98,8 +98,9 @@ function untake(taken: readonly Taken[]): void {
   }
 }
 
-/** What takes longer to get is not to be had now. */
-const MOST_ASKS = 5;
+/** Among many callers at once others use up what one has brought, so it is asked again; but not for ever. */
+const MOST_ASKS = 100;
+const MOST_WAIT_MS = 30_000;
 const RETRY_S = 5;
 
 /**
@@ -113,7 +114,8 @@ async function takeAfterAsking(
 ): Promise<LimitMet | undefined> {
   const taken = takenOf(held, wanting);
   let missing = wanting;
-  for (let asks = 0; asks < MOST_ASKS; asks += 1) {
+  const begun = authority.now();
+  for (let asks = 0; asks < MOST_ASKS && authority.now() - begun < MOST_WAIT_MS; asks += 1) {
     await ask(missing, authority);
     const now = authority.now();
     const left = takeEach(missing, now, false);

@@ -10,6 +10,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
 import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
@@ -95,6 +96,7 @@ describe("migrate", () => {
       { name: "earlier-content", version: earlierContent.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "gateway", version: gatewayTables.migrations.length },
+      { name: "gateway-review", version: reviewTables.migrations.length },
       { name: "limits", version: limitTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
       { name: "section-rows", version: sectionRows.migrations.length },
