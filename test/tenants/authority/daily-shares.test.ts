@@ -98,9 +98,15 @@ async function play(world: World, steps: readonly Step[]): Promise<number[]> {
     const caller: DailyCaller = { tenant: "t", created: "c", id: `k${key}`, isAnonymous: false, limits };
     const now = world.time.now + isolate.skew;
     const met = isolate.shares.take(caller, now, () => authorityOf(world, isolate, lag));
-    void Promise.resolve(met).then((refused) => {
-      if (refused === undefined) counts[key] = (counts[key] ?? 0) + 1;
-    });
+    void Promise.resolve(met).then(
+      (refused) => {
+        if (refused === undefined) counts[key] = (counts[key] ?? 0) + 1;
+      },
+      // An authority that is always late serves nobody.
+      (error: unknown) => {
+        expect(error).toMatchObject({ key: "unavailable" });
+      },
+    );
   }
   await world.time.run(world.time.now + 60_000);
   return counts;
