@@ -30,10 +30,12 @@ export interface GatewayCase {
   measure: (gateway: Gateway, pace: Pace) => Promise<Comparison>;
 }
 
-export const GATEWAY_CASES: GatewayCase[] = [
-  { name: "gateway: a call, next to forwarding bytes", budget: 1.5, measure: measureCall },
-  { name: `gateway: a list of ${ALL_TOOLS} tools, next to code`, budget: 1.3, measure: measureList },
-];
+/** `quick` leaves out what is known to be over its budget (docs/decisions/0037): it is in the whole bench, and red there. */
+export function gatewayCases(quick: boolean): GatewayCase[] {
+  const list = { name: `gateway: a list of ${ALL_TOOLS} tools, next to code`, budget: 1.3, measure: measureList };
+  const call = { name: "gateway: a call, next to forwarding bytes", budget: 1.5, measure: measureCall };
+  return quick ? [list] : [call, list];
+}
 
 export async function startGateway(scratch: string): Promise<Gateway> {
   const upstream = await startUpstream();

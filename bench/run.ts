@@ -12,7 +12,7 @@ import type { BundleSize } from "./bundles.ts";
 import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
 import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
-import { GATEWAY_CASES, startGateway, type GatewayCase } from "./gateway.ts";
+import { gatewayCases, startGateway, type GatewayCase } from "./gateway.ts";
 import { LIST, LIST_BUDGET, measureList } from "./lists.ts";
 import { CONNECTIONS, compare, warmUp } from "./measure.ts";
 import type { Comparison, Pace, Side } from "./measure.ts";
@@ -76,7 +76,7 @@ async function main(scratch: string): Promise<number> {
   const peers = flags.peers ? wantedPeers() : [];
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
-  const gateways = GATEWAY_CASES.filter(isWanted);
+  const gateways = gatewayCases(flags.quick).filter(isWanted);
   const others = [LIST, FAN_OUT].filter((name) => isWanted({ name }));
   if ([...ours.scenarios, ...peers, ...cases, ...gateways, ...others].length === 0) return nothingCalled();
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
