@@ -55,6 +55,7 @@ test("what dist imports is in dist or a dependency", () => {
     "@cfworker/json-schema",
     "commander",
     "hono",
+    "oauth4webapi",
     "yaml",
     "zod",
   ]);
@@ -93,7 +94,7 @@ function typecheck(source: string, resolution: string): { status: number | null;
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const modules = join(folder, "node_modules");
   cpSync(unpacked, join(modules, "tenantry"), { recursive: true });
-  for (const name of ["@cfworker/json-schema", "@cloudflare/workers-types", "hono", "zod"]) {
+  for (const name of ["@cfworker/json-schema", "@cloudflare/workers-types", "hono", "oauth4webapi", "zod"]) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), join(modules, name), "dir");
   }

@@ -110,7 +110,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     }
   });
 
-  test.each(["nobody", "LAB", "__proto__", "a".repeat(500), "lab/profile", "lab%00", "%E0%A4%A", "lab//", "..%2flab"])(
+  test.each(["nobody", "LAB", "__proto__", "a".repeat(500), "lab%00", "%E0%A4%A", "lab//", "..%2flab"])(
     "the tenant %s is unknown, and the answer says where tenants are",
     async (tenant) => {
       const reply = await send(writing(revision), `${origin}/mcp/${tenant}`);
