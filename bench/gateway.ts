@@ -34,7 +34,9 @@ export interface GatewayCase {
 export function gatewayCases(quick: boolean): GatewayCase[] {
   const list = { name: `gateway: a list of ${ALL_TOOLS} tools, next to code`, budget: 1.3, measure: measureList };
   const call = { name: "gateway: a call, next to forwarding bytes", budget: 1.5, measure: measureCall };
-  return quick ? [list] : [call, list];
+  if (!quick) return [call, list];
+  process.stdout.write(`left out of --quick, because it is over its budget: ${call.name} (docs/decisions/0037)\n\n`);
+  return [list];
 }
 
 export async function startGateway(scratch: string): Promise<Gateway> {
