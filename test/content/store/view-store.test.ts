@@ -156,7 +156,7 @@ describe("a list through a view", () => {
 
   it("goes on behind more hidden ones than a page looks through", async () => {
     expect(await listed(0, HIDDEN)).toEqual(["note:a", "note:z"]);
-  }, 30_000);
+  });
 
   it("goes on behind a full page of resources in code and hidden ones", async () => {
     const found = await listed(100, 10);
