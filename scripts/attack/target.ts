@@ -66,10 +66,19 @@ export class Target {
 
   async send(path: string, init: RequestInit = {}): Promise<Answer> {
     const begun = performance.now();
-    const response = await fetch(`${this.origin}${path}`, { signal: AbortSignal.timeout(PATIENCE_MS), ...init });
-    const text = await response.text();
-    const { status, headers } = response;
-    return { status, headers, text, json: jsonOf(text), ms: performance.now() - begun };
+    let status = 0;
+    try {
+      const response = await fetch(`${this.origin}${path}`, { signal: AbortSignal.timeout(PATIENCE_MS), ...init });
+      status = response.status;
+      const text = await response.text();
+      return { status, headers: response.headers, text, json: jsonOf(text), ms: performance.now() - begun };
+    } catch (error) {
+      // `fetch` says neither what was asked nor why it failed.
+      const { message, cause } = error as Error;
+      const why = cause instanceof Error ? `${message}: ${cause.message}` : message;
+      const after = `${Math.round(performance.now() - begun)} ms`;
+      throw new Error(`${init.method ?? "GET"} ${path}, status ${status}, after ${after}: ${why}`, { cause: error });
+    }
   }
 
   admin(method: string, path: string, body?: unknown, token = this.adminToken): Promise<Answer> {
