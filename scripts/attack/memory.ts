@@ -18,11 +18,13 @@ export const memory: Attack = {
   isAlone: true,
   run: async (target) => {
     if (target.pid === undefined || process.platform !== "linux") return [];
+    // Before this address is refused: a tenant that the isolate has not met yet is refused with those that there are not.
+    const tenant = await tenantWithLargeNote(target);
     const unknown = await stalledBodies(target, target.pid, "to unknown tenants");
     // More than an address may guess in a minute: from then on it is refused without a look at what it asks for.
     for (let guess = 0; guess < 130; guess += 1) await target.call(`guess-${guess}`, "tools/list");
     const refused = await stalledBodies(target, target.pid, "from an address that guessed too often");
-    return [unknown, refused, await unreadStreams(target, target.pid)];
+    return [unknown, refused, await unreadStreams(target, tenant, target.pid)];
   },
 };
 
@@ -60,11 +62,15 @@ async function stalledBodies(target: Target, pid: number, which: string): Promis
   );
 }
 
-/** Streams of HTTP+SSE whose client reads nothing, and has large answers sent to each. */
-async function unreadStreams(target: Target, pid: number): Promise<Row> {
+async function tenantWithLargeNote(target: Target): Promise<string> {
   const tenant = await target.tenant();
   const wrote = await target.tool(tenant, "note_write", { id: "large", title: "large", text: "x".repeat(490_000) });
   if (!didIt(wrote)) throw new Error(`the note was not written: ${wrote.text.slice(0, 200)}`);
+  return tenant;
+}
+
+/** Streams of HTTP+SSE whose client reads nothing, and has large answers sent to each. */
+async function unreadStreams(target: Target, tenant: string, pid: number): Promise<Row> {
   await pause(1000);
   const before = residentOf(pid);
   const open: ClientRequest[] = [];
