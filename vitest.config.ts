@@ -47,17 +47,24 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
   return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
 }
 
-/** In these folders no file names what it stores as another does, nor asks what a fresh runtime holds: one workerd serves all. */
-const SHARING = [
-  "test/{auth,calls,deployment,outbound,sessions}/**/*.test.ts",
-  "test/content/{define,serve}/**/*.test.ts",
-  "test/tenants/document/**/*.test.ts",
+/** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
+const ALONE = [
+  "test/gateway/**/*.test.ts",
+  "test/content/zod-mini.test.ts",
+  "test/tenants/directory/{directory,placement}.test.ts",
 ];
 
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
   return {
     plugins: [cloudflareTest({ wrangler: { configPath: "./test/fixtures/wrangler.toml" } })],
-    test: { name, provide, deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } }, ...test },
+    // A machine that is busy is no failure.
+    test: {
+      name,
+      provide,
+      testTimeout: 30_000,
+      deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
+      ...test,
+    },
   };
 }
 
@@ -78,16 +85,18 @@ const USUAL: TestProjectInlineConfiguration[] = [
       provide,
     },
   },
-  inWorkerd("worker", {
-    include: ["test/{auth,tenants,calls,content,streams,sessions,deployment,gateway}/**/*.test.ts"],
-    exclude: SHARING,
-  }),
+  inWorkerd("worker", { include: ALONE }),
   // Waits for leases to end, again and again: of the tier of `npm test`.
   inWorkerd("admin", { include: ["test/admin/**/*.test.ts"] }),
   {
     test: { name: "programs", include: SLOW_PROGRAMS, testTimeout: 60_000, isolate: false, provide },
   },
-  inWorkerd("worker-shared", { include: SHARING, isolate: false }),
+  // No file names what it stores as another does: one workerd serves all.
+  inWorkerd("worker-shared", {
+    include: ["test/{auth,calls,content,deployment,outbound,sessions,streams,tenants}/**/*.test.ts"],
+    exclude: ALONE,
+    isolate: false,
+  }),
   {
     test: {
       name: "e2e",
