@@ -17,7 +17,7 @@ interface Stored {
 
 const ROOT = join(import.meta.dirname, "../..");
 const PREFIX = "docs://";
-const ALL = sized({ usual: 300, long: 1000 });
+const ALL = sized({ usual: 150, long: 1000 });
 const FILES = makeFiles("all", ALL);
 const ENOUGH = ALL * 0.3;
 

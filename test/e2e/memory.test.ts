@@ -12,7 +12,7 @@ import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bun
 const MIB = 1024 * 1024;
 const EACH = sized({ usual: 12, long: 200 });
 /** The process takes memory from the kernel then, and uses it again afterwards. */
-const WARMING = 2;
+const WARMING = sized({ usual: 1, long: 2 });
 const ROUNDS = sized({ usual: 1, long: 3 });
 /** Silence is waited for ten seconds, and the machine may be busy. */
 const ROUND_MS = 90_000;

@@ -9,7 +9,7 @@ import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
 
-const ROUNDS = sized({ usual: 2, long: 20, soak: 200 });
+const ROUNDS = sized({ usual: 1, long: 20, soak: 200 });
 const AT_ONCE = sized({ usual: 2, long: 20 });
 const DELAY_MS = 400;
 /** Up to so long after the new tenant is there, what belongs to the old one comes. */

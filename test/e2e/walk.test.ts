@@ -40,7 +40,7 @@ interface Stored extends Listed {
 
 const ROOT = join(import.meta.dirname, "../..");
 const PREFIX = "docs://handbook/";
-const HALF = sized({ usual: 120, long: 500 });
+const HALF = sized({ usual: 60, long: 500 });
 const ALL = 2 * HALF;
 const LARGE = 20 * 1024 * 1024;
 const DOCUMENT = `id: acme

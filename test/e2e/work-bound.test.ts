@@ -11,7 +11,7 @@ import { write } from "../support/raw-http.ts";
 import { sized } from "../support/tier.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
-const FOR_MS = sized({ usual: 20_000, long: 100_000, soak: 400_000 });
+const FOR_MS = sized({ usual: 8_000, long: 100_000, soak: 400_000 });
 /** What parsing 4 MiB takes: nobody is helped where a small request takes less than five times that. */
 const PARSE_MS = 40;
 const TIMES = 5;
