@@ -32,7 +32,7 @@ export type AnswerBody = (entered: Entered, accepted: Accepted, body: ParsedBody
 export async function handlePost(visit: Visit, maxBytes: number, respond: AnswerBody): Promise<Response> {
   const { request } = visit;
   // 1. What the headers alone refuse. The body of a request that is refused is not read.
-  const body = new RequestBody(request, MESSAGE_PACE, HELD.open(visit.address));
+  const body = new RequestBody(request, MESSAGE_PACE, HELD.open(visit.address), visit);
   const accepted = acceptable(request.headers, body.declared ?? 0, maxBytes);
   if (isFailure(accepted)) {
     body.drop();

@@ -3,7 +3,7 @@
 
 import { addressOf } from "../limits/address.ts";
 import { HELD, SMALL_BYTES, type HeldShare } from "../tenants/isolate/held-bytes.ts";
-import { OVERDUE, type Waiting } from "./overdue.ts";
+import { LONGEST_MS, OVERDUE, type Lasting, type Waiting } from "./overdue.ts";
 
 /** How slow a client may be. */
 export interface Pace {
@@ -31,6 +31,7 @@ export class RequestBody {
   readonly #request: Request;
   readonly #pace: Pace;
   readonly #share: HeldShare;
+  readonly #invocation: Lasting | undefined;
   readonly #begun = Date.now();
   #source: Source | undefined;
   #beginning: Promise<BodyState> | undefined;
@@ -40,13 +41,15 @@ export class RequestBody {
   #size = 0;
   #dropped = false;
 
-  constructor(request: Request, pace: Pace, share = HELD.open(addressOf(request.headers))) {
+  /** `invocation`: where it may keep watch for others, as they do for it; absent: it has a timer of its own, which costs. */
+  constructor(request: Request, pace: Pace, share = HELD.open(addressOf(request.headers)), invocation?: Lasting) {
     const length = request.headers.get("content-length");
     // An application that mounts the Worker may have made the request: what is no length says nothing.
     this.declared = length !== null && Number(length) >= 0 ? Number(length) : undefined;
     this.#request = request;
     this.#pace = pace;
     this.#share = share;
+    this.#invocation = invocation;
   }
 
   /** What was read. */
@@ -86,9 +89,10 @@ export class RequestBody {
 
   /** Reads on until the body is whole or has more than `most` bytes. */
   #readUpTo(most: number): Promise<BodyState> {
+    const invocation = this.#invocation;
     const { declared = Infinity } = this;
-    if (this.#source === undefined && declared <= SMALL_BYTES && declared <= most) {
-      return this.#readAtOnce(declared, most);
+    if (invocation !== undefined && this.#source === undefined && declared <= SMALL_BYTES && declared <= most) {
+      return this.#readAtOnce(declared, most, invocation);
     }
     const { body } = this.#request;
     if (body === null) return Promise.resolve("whole");
@@ -137,12 +141,12 @@ export class RequestBody {
     return Math.min(this.#lastAt + stallMs, this.#begun + graceMs + (this.#size / bytesPerSecond) * 1000);
   }
 
-  /** What is small has most often come with its headers: nothing is set up for the rare one that has not. */
-  #readAtOnce(declared: number, most: number): Promise<BodyState> {
+  /** What is small has most often come with its headers: nothing of its own is set up for the rare one that has not. */
+  #readAtOnce(declared: number, most: number, invocation: Lasting): Promise<BodyState> {
     if (!this.#share.resize(declared)) return Promise.resolve("noRoom");
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
-        due: this.#begun + this.#pace.stallMs,
+        due: this.#begun + Math.min(this.#pace.stallMs, LONGEST_MS),
         // In another's invocation, where the request must not be touched.
         giveUp: () => {
           this.#dropped = true;
@@ -150,7 +154,7 @@ export class RequestBody {
           resolve("tooSlow");
         },
       };
-      OVERDUE.begin(waiting, this.#begun);
+      OVERDUE.begin(waiting, this.#begun, invocation);
       this.#request.arrayBuffer().then(
         (bytes) => {
           OVERDUE.end(waiting);

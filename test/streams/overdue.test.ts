@@ -1,15 +1,142 @@
-// What waits too long is given up by whoever comes next, in the order in which it is due.
+// What waits too long is given up by the watch of whoever came before, or by whoever comes next, in the order in which it
+// is due.
 
-import { describe, expect, it } from "vitest";
-import { Overdue } from "../../src/streams/overdue.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { LONGEST_MS, Overdue } from "../../src/streams/overdue.ts";
+
+/** Of a watch, after its invocation was answered: the platform allows 30 s. */
+const KEPT_MS = 25_000;
+/** What may pass between being due and being given up. */
+const LATE_MS = 1000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 0 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const NOBODY = { waitUntil: () => {} };
 
 function waiting(overdue: Overdue, given: string[]) {
   return (name: string, now: number, ms: number) => {
     const one = { due: now + ms, giveUp: () => given.push(name) };
-    overdue.begin(one, now);
+    overdue.begin(one, now, NOBODY);
     return one;
   };
 }
+
+/** An isolate, in time that passes when it is told to. */
+function isolate() {
+  const overdue = new Overdue();
+  const watches = { begun: 0, standing: 0 };
+  /** When it was given up, by name. */
+  const given = new Map<string, number>();
+  const by = {
+    waitUntil: (work: Promise<unknown>) => {
+      const begun = Date.now();
+      watches.begun += 1;
+      watches.standing += 1;
+      void work.then(() => {
+        watches.standing -= 1;
+        expect(Date.now() - begun).toBeLessThan(KEPT_MS);
+      });
+    },
+  };
+  const come = (name: string, who: Parameters<Overdue["begin"]>[2] = by) => {
+    const one = { due: Date.now() + LONGEST_MS, giveUp: () => given.set(name, Date.now()) };
+    overdue.begin(one, Date.now(), who);
+    return one;
+  };
+  const serve = () => {
+    overdue.end(come("served"));
+  };
+  return { overdue, watches, given, come, serve, pass: (ms: number) => vi.advanceTimersByTimeAsync(ms) };
+}
+
+describe("a watch", () => {
+  it("gives up what waits alone, when it is due", async () => {
+    const { come, given, pass, watches } = isolate();
+    come("alone");
+    await pass(LONGEST_MS - 1);
+    expect([...given]).toEqual([]);
+    await pass(LATE_MS);
+    expect([...given.keys()]).toEqual(["alone"]);
+    expect(watches).toEqual({ begun: 1, standing: 0 });
+  });
+
+  it.each([1, 500, 5000, 9000, 9999])("gives up what came %d ms later, when nobody comes after it", async (later) => {
+    const { come, given, pass, watches } = isolate();
+    come("first");
+    await pass(later);
+    const begun = Date.now();
+    come("second");
+    await pass(30_000);
+    expect(given.get("second")).toBeGreaterThanOrEqual(begun + LONGEST_MS);
+    expect(given.get("second")).toBeLessThanOrEqual(begun + LONGEST_MS + LATE_MS);
+    expect(watches).toEqual({ begun: 1, standing: 0 });
+  });
+
+  it("stands as long as many come, and another follows it: one for each ten seconds", async () => {
+    const { come, given, pass, serve, watches } = isolate();
+    for (let ms = 0; ms < 60_000; ms += 100) {
+      serve();
+      await pass(100);
+    }
+    expect(watches.begun).toBeLessThanOrEqual(7);
+    come("last");
+    const begun = Date.now();
+    await pass(LONGEST_MS + LATE_MS);
+    expect([...given.keys()]).toEqual(["last"]);
+    expect(given.get("last")).toBeGreaterThanOrEqual(begun + LONGEST_MS);
+    expect(watches.standing).toBe(0);
+  });
+
+  it("ends within seconds when nothing waits and nobody comes", async () => {
+    const { pass, serve, watches } = isolate();
+    serve();
+    expect(watches).toEqual({ begun: 1, standing: 1 });
+    await pass(2000);
+    expect(watches.standing).toBe(0);
+    serve();
+    expect(watches).toEqual({ begun: 2, standing: 1 });
+  });
+
+  it("that the platform ended with its invocation is missed within seconds by who comes, who gives up what it left", async () => {
+    const { come, given, pass, watches } = isolate();
+    vi.spyOn(globalThis, "setTimeout").mockImplementationOnce(() => 0 as never);
+    come("left");
+    await pass(4000);
+    come("next");
+    expect(watches.begun).toBe(2);
+    await pass(LONGEST_MS + LATE_MS);
+    expect(given.get("left")).toBeLessThanOrEqual(LONGEST_MS + LATE_MS);
+    expect(given.get("next")).toBeLessThanOrEqual(4000 + LONGEST_MS + LATE_MS);
+  });
+
+  it("pays for a part of a flood at a time, and ends all of it", async () => {
+    const { come, given, pass, watches } = isolate();
+    for (let one = 0; one < 3000; one += 1) come(String(one));
+    await pass(LONGEST_MS);
+    expect(given.size).toBeGreaterThan(0);
+    expect(given.size).toBeLessThan(1000);
+    await pass(3000);
+    expect(given.size).toBe(3000);
+    expect(watches).toEqual({ begun: 1, standing: 0 });
+  });
+
+  it.each([3000, 15_000, 3_600_000])("lets nothing wait for ever when the clock is set back by %d ms", async (back) => {
+    const { come, given, pass, watches } = isolate();
+    vi.setSystemTime(10 * 3_600_000);
+    come("before");
+    await pass(2000);
+    vi.setSystemTime(Date.now() - back);
+    come("after");
+    await pass(30_000);
+    expect([...given.keys()].toSorted()).toEqual(["after", "before"]);
+    expect(watches.standing).toBe(0);
+  });
+});
 
 describe("what waits", () => {
   it("is given up when somebody comes after it was due, and not before", () => {

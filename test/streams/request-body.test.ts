@@ -1,6 +1,6 @@
 // How much of a request's body is taken in, how fast it has to come, and what it counts as held meanwhile.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { RequestBody, type Pace } from "../../src/streams/request-body.ts";
 import { HeldBytes, MAX_HELD_BYTES, SILENT_MS, SMALL_BYTES } from "../../src/tenants/isolate/held-bytes.ts";
 
@@ -40,10 +40,13 @@ function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }
   return { request: new Request("https://mcp.example.com/", { method: "POST", body, headers }), sent };
 }
 
-function reading(sending: Sent, pace = PATIENT) {
+/** An invocation that lasts as long as what it keeps. */
+const LASTING = { waitUntil: () => {} };
+
+function reading(sending: Sent, pace = PATIENT, invocation: typeof LASTING | undefined = LASTING) {
   const held = new HeldBytes();
   const { request, sent } = send(sending);
-  return { body: new RequestBody(request, pace, held.open()), sent, held };
+  return { body: new RequestBody(request, pace, held.open(), invocation), sent, held };
 }
 
 describe("a body", () => {
@@ -116,34 +119,42 @@ describe("a length that an application has written which passes requests on", ()
 
 describe("a client that is slow", () => {
   it.each([
+    ["nothing at all", { size: 0, stalls: true, declared: 100 }],
     ["nothing more than a beginning", { size: 100_000, stalls: true, declared: 200_000 }],
     ["a beginning, in chunks", { size: 10, stalls: true }],
     ["bytes one by one, too slowly in all", { size: 1000, piece: 1, everyMs: 20, declared: 100_000 }],
   ])("and sends %s is given up", async (_what, sending) => {
-    const { body, held } = reading(sending, PACE);
+    for (const invocation of [LASTING, undefined]) {
+      const { body, held } = reading(sending, PACE, invocation);
+      expect(await body.read(MIB)).toBe("tooSlow");
+      expect(held.total).toBe(0);
+    }
+  });
+
+  it("and sends nothing of many small bodies is given up with all of them", async () => {
+    const many = Array.from({ length: 100 }, () => reading({ size: 0, stalls: true, declared: 100 }, PACE));
+    const states = await Promise.all(many.map(({ body }) => body.read(MIB)));
+    expect(new Set(states)).toEqual(new Set(["tooSlow"]));
+    expect(many.map(({ held }) => held.total)).toEqual(many.map(() => 0));
+  });
+
+  it.each([10, 100_000])("and sends nothing is given up by whoever comes next with %d bytes", async (size) => {
+    const { body, held } = reading({ size: 0, stalls: true, declared: 100 }, { ...PACE, stallMs: 10_000 });
+    const state = body.read(MIB);
+    expect(held.total).toBe(100);
+    const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 10_000);
+    const next = reading({ size, declared: size });
+    const nextState = next.body.read(MIB);
+    expect(held.total).toBe(0);
+    now.mockRestore();
+    expect([await state, await nextState, body.bytes.byteLength]).toEqual(["tooSlow", "whole", 0]);
+  });
+
+  it("and sends a small body too late is held no longer", async () => {
+    const { body, held } = reading({ size: 100, everyMs: PACE.stallMs * 3, declared: 100 }, PACE);
     expect(await body.read(MIB)).toBe("tooSlow");
     expect(held.total).toBe(0);
-  });
-
-  it("and sends nothing of a small body is given up by whoever comes next, with what was held for it", async () => {
-    const { body, held } = reading({ size: 0, stalls: true, declared: 100 }, PACE);
-    const state = body.read(MIB);
-    await scheduler.wait(PACE.stallMs + 50);
-    expect(held.total).toBe(100);
-    const next = reading({ size: 10, declared: 10 });
-    expect(await next.body.read(MIB)).toBe("whole");
-    expect([await state, held.total, body.bytes.byteLength]).toEqual(["tooSlow", 0, 0]);
-  });
-
-  it("and sends a small body too late is held no longer, and whoever wants much room gives it up, too", async () => {
-    const { body, held } = reading({ size: 100, everyMs: PACE.stallMs * 2, declared: 100 }, PACE);
-    const state = body.read(MIB);
-    await scheduler.wait(PACE.stallMs + 50);
-    expect(held.total).toBe(100);
-    const next = reading({ size: 100_000, declared: 100_000 });
-    expect(await next.body.read(MIB)).toBe("whole");
-    expect([await state, held.total]).toEqual(["tooSlow", 0]);
-    await scheduler.wait(PACE.stallMs * 2);
+    await scheduler.wait(PACE.stallMs * 3);
     expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
   });
 
