@@ -2,7 +2,7 @@
 // checked where a document meets its bases and the Worker's tools.
 
 import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
-import { BINDABLE, MAX_STALENESS_MS } from "../tenants/document/tenant-document.ts";
+import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS } from "../tenants/document/tenant-document.ts";
 import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
 
 const FEW = { maxProperties: 500 } as const;
@@ -115,6 +115,7 @@ export const Upstream = object(
     headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
     auth: UpstreamAuth,
     timeoutMs: whole(100, 300_000),
+    retry: whole(0, MAX_RETRIES),
     trust: oneOf("auto", "review"),
     uris: list(textUpTo(200, 1), { maxItems: 20, ...DISTINCT }),
     enabled: FLAG,

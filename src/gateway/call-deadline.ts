@@ -31,6 +31,11 @@ export class Deadline {
     this.#start();
   }
 
+  /** How much of the time is left, while it does not stand still. */
+  get leftMs(): number {
+    return this.#leftMs - (Date.now() - this.#since);
+  }
+
   get signal(): AbortSignal {
     return this.#abort.signal;
   }

@@ -5,7 +5,7 @@ import { ANONYMOUS } from "../auth/principal.ts";
 import { canonicalJson } from "../auth/seal.ts";
 import type { CallHost } from "../calls/call-host.ts";
 import type { Asking, ResultMessage } from "../mcp-client/ask.ts";
-import { McpFault } from "../mcp-client/fault.ts";
+import { McpFault, type Fault } from "../mcp-client/fault.ts";
 import { paramsOf, type NotificationMessage } from "../mcp-client/message.ts";
 import type { Call } from "../protocol/call.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
@@ -23,6 +23,7 @@ import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { exactArguments } from "./guard/exact-arguments.ts";
+import { waitToRetry } from "./guard/retry.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
@@ -63,14 +64,19 @@ export async function forwardCall(
 ): Promise<CallOutcome> {
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
   try {
-    return await attempt(upstream, { forwarded, call, host, deadline }, true);
+    return await attempt(upstream, { forwarded, call, host, deadline }, { isTokenNew: false, retries: 0 });
   } finally {
     deadline.end();
   }
 }
 
-/** `mayRepeat`: what the upstream refuses for its access token has not run, and is sent once more with another one. */
-async function attempt(upstream: CalledUpstream, work: Work, mayRepeat: boolean): Promise<CallOutcome> {
+/** Why a call was sent before: what was refused for its access token has not run, and goes once more with another. */
+interface Sent {
+  readonly isTokenNew: boolean;
+  readonly retries: number;
+}
+
+async function attempt(upstream: CalledUpstream, work: Work, sent: Sent): Promise<CallOutcome> {
   const { host, deadline } = work;
   const { tenant } = host;
   const { id, config } = upstream;
@@ -106,7 +112,8 @@ async function attempt(upstream: CalledUpstream, work: Work, mayRepeat: boolean)
     }
     if (!going) return failureOfFault(error.fault, groundOf(upstream, work));
     const retryAfter = gate.failed(error.fault, going.heard, Date.now());
-    if (mayRepeat && isTokenStale(error.fault, filled)) return attempt(upstream, work, false);
+    const again = await going.again(error.fault, sent);
+    if (again) return attempt(upstream, work, again);
     return going.failed(error, retryAfter);
   }
 }
@@ -209,6 +216,15 @@ class Going {
     const { call, host } = this.#work;
     const withdrawn = isChecked(call) ? await host.recheck(call) : undefined;
     return withdrawn ?? this.#outcome(await this.#ask(link));
+  }
+
+  /** Whether it may be sent once more, and why; waits until then. */
+  async again(fault: Fault, sent: Sent): Promise<Sent | undefined> {
+    if (!sent.isTokenNew && isTokenStale(fault, this.#filled)) return { ...sent, isTokenNew: true };
+    const { forwarded, deadline } = this.#work;
+    if (!forwarded.repeatable || this.heard) return undefined;
+    const goes = await waitToRetry(fault, this.#upstream.upstream, sent, deadline);
+    return goes ? { ...sent, retries: sent.retries + 1 } : undefined;
   }
 
   failed({ fault }: McpFault, retryAfter: number | undefined): Failure {

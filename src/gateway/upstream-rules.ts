@@ -6,7 +6,7 @@ import { refusedAsWritten } from "../outbound/destination.ts";
 import type { OutboundRule } from "../outbound/outbound-error.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import { clientHeaderIn } from "./guard/client-headers.ts";
-import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import { MAX_RETRIES, type TenantDocument, type UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { normalizeLiteral } from "../protocol/uri.ts";
 import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 
@@ -53,6 +53,7 @@ export function brokenUpstreams({ upstreams = {} }: TenantDocument, rules: UrlRu
       ),
       ...authRules(upstream, rules).map(([member, rule]) => ({ field: `${field}.auth.${member}`, rule })),
       ...timeoutRules(upstream).map((rule) => ({ field: `${field}.timeoutMs`, rule })),
+      ...retryRules(upstream).map((rule) => ({ field: `${field}.retry`, rule })),
     ];
   });
   return [...tooMany, ...broken];
@@ -146,6 +147,11 @@ function prefixRules(prefix: string, taken: readonly UriPrefix[]): string[] {
 function timeoutRules({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): string[] {
   const isRight = Number.isInteger(timeoutMs) && timeoutMs >= 100 && timeoutMs <= 300_000;
   return isRight ? [] : ["is a whole number from 100 to 300000"];
+}
+
+function retryRules({ retry = 0 }: UpstreamDocument): string[] {
+  const isRight = Number.isInteger(retry) && retry >= 0 && retry <= MAX_RETRIES;
+  return isRight ? [] : [`is a whole number from 0 to ${MAX_RETRIES}`];
 }
 
 export function timeoutOf({ timeoutMs = DEFAULT_TIMEOUT_MS }: UpstreamDocument): number {

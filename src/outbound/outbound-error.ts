@@ -20,6 +20,11 @@ const RULES = {
 
 export type OutboundRule = keyof typeof RULES;
 
+/** Whether it is this Worker that refused. */
+export function isOutboundRule(code: string): code is OutboundRule {
+  return Object.hasOwn(RULES, code);
+}
+
 /** What `ctx.fetch` rejects with when it is this Worker that refuses. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";

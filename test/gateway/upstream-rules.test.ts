@@ -113,6 +113,10 @@ describe("an upstream", () => {
   it.each([0, 99, 300_001, 1.5, Number.NaN])("may not have the time limit %s", (timeoutMs) => {
     expect(broken({ up: { url, timeoutMs } })).toHaveLength(1);
   });
+
+  it.each([-1, 6, 0.5, Number.NaN])("may not be sent a call %s times more", (retry) => {
+    expect(broken({ up: { url, retry } })).toEqual(["upstreams.up.retry: is a whole number from 0 to 5"]);
+  });
 });
 
 describe("upstreams of several documents", () => {

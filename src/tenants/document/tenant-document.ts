@@ -93,6 +93,8 @@ export interface UpstreamDocument {
   readonly auth?: UpstreamAuthDocument;
   /** Until a call must be answered; 60000 by default. */
   readonly timeoutMs?: number;
+  /** How often more what may be asked for twice is sent after a failure without an answer; 0 by default. */
+  readonly retry?: number;
   /** What the URIs of its resources begin with: they are read there, and no other upstream offers them. */
   readonly uris?: readonly string[];
   /** `review`: what it lists or changes waits until an operator approves it; `auto`, the default: it is listed at once. */
@@ -153,6 +155,8 @@ export const BINDABLE = [
 export type BindableMember = (typeof BINDABLE)[number];
 /** The longest that a lease on the policy may last, milliseconds. */
 export const MAX_STALENESS_MS = 300_000;
+/** The most that `retry` of an upstream may say. */
+export const MAX_RETRIES = 5;
 
 export interface TenantDocument {
   /** Base documents, by name; later ones win over earlier ones, own members over all that these do not bind. */
