@@ -48,6 +48,7 @@ export const Profile = object(
     prompts: NamedPatterns,
     resources: object({}, { allow: Patterns, deny: Patterns }),
     search: FLAG,
+    resultBudget: object({}, { bytes: whole(1000, 100_000_000), tokens: whole(250, 25_000_000) }),
   },
 );
 

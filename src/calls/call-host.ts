@@ -3,11 +3,13 @@
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { LimitsInForce } from "../limits/limit-table.ts";
-import type { Patterns } from "../tenants/document/tenant-document.ts";
+import type { Patterns, ResultBudget } from "../tenants/document/tenant-document.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
-import type { CacheHint } from "../protocol/outcome.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/outcome.ts";
+import type { AskedUri } from "../protocol/source.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
 export interface CallEvent {
@@ -43,6 +45,27 @@ export interface Sight {
   configOf(tool: string): unknown;
 }
 
+/** A tool whose results a profile wants to be no longer than this. */
+export interface BudgetedTool {
+  /** As it is listed. */
+  readonly wire: JsonObject;
+  readonly budget: ResultBudget;
+}
+
+/** What becomes of results that are longer than a profile allows. */
+export interface ResultKeeper {
+  /** The outcome of a call with what is too long of it left out. */
+  within(
+    outcome: CallOutcome | InvalidArguments,
+    tool: BudgetedTool,
+    host: CallHost,
+  ): Promise<CallOutcome | InvalidArguments>;
+  /** Whether a URI is one of what was left out. */
+  isRest(uri: string): boolean;
+  /** What was left out. `tool`: what the caller sees under a name. */
+  read(asked: AskedUri, call: Call, host: CallHost, tool: (name: string) => unknown): Promise<CallOutcome>;
+}
+
 export interface CallHost {
   /** The tenant's id. */
   readonly tenant: string;
@@ -52,6 +75,8 @@ export interface CallHost {
   readonly env: unknown;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
+  /** Absent: results are as long as they are. */
+  readonly results?: ResultKeeper | undefined;
   /** How many Workers of ours the request went through that this is done for. */
   readonly hops: number;
   /** A header of the request that the client sent; null as well where a stored call runs anew, without its request. */

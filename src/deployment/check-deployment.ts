@@ -41,8 +41,11 @@ export function refusedByFeatures(
   document: TenantDocument,
   env?: Bindings,
 ): readonly BrokenMember[] {
-  const lacks = document.upstreams !== undefined && !features.some(({ name }) => name === "gateway");
-  if (lacks) return [{ field: "upstreams", rule: "needs the feature gateway(), which this Worker does not have" }];
+  if (!features.some(({ name }) => name === "gateway")) {
+    const budgeted = Object.entries(document.profiles ?? {}).find(([, { resultBudget }]) => resultBudget)?.[0];
+    const field = budgeted === undefined ? document.upstreams && "upstreams" : `profiles.${budgeted}.resultBudget`;
+    if (field) return [{ field, rule: "needs the feature gateway(), which this Worker does not have" }];
+  }
   return features.flatMap((feature) => feature.checkDocument?.(document, env) ?? []);
 }
 

@@ -1,7 +1,7 @@
 // Owns what a Worker is made of: what its author wrote, and features. A feature is a value that brings routes, Durable
 // Objects, tables and sources; what an author does not import is not in the bundle.
 
-import type { CallHost, Hooks } from "../calls/call-host.ts";
+import type { CallHost, Hooks, ResultKeeper } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { View } from "../content/serve/view.ts";
@@ -203,4 +203,6 @@ export interface Feature<Exported extends Objects = Objects> {
   sources?(ground: SourceGround): readonly Source<CallHost>[];
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
+  /** Of the one feature that shortens results. */
+  readonly results?: ResultKeeper;
 }

@@ -2,6 +2,9 @@
 // A Worker without it has none of this in its bundle.
 
 import type { Feature } from "../deployment/deployment.ts";
+import { resultKeeper } from "./budget/rest.ts";
+import { brokenBudgets } from "./budget/result-budget.ts";
+import { resultTables } from "./budget/result-tables.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "./outbound-fetch.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
@@ -18,9 +21,13 @@ export function upstreamsFeature(): Feature<{ readonly UpstreamRefreshes: typeof
   return {
     name: "gateway",
     objects: { UpstreamRefreshes },
-    tables: [gatewayTables, reviewTables],
+    tables: [gatewayTables, reviewTables, resultTables],
+    results: resultKeeper,
     sections: UPSTREAM_SECTIONS,
-    checkDocument: (document, env) => brokenUpstreams(document, { allow: env && allowedBy(env) }),
+    checkDocument: (document, env) => [
+      ...brokenUpstreams(document, { allow: env && allowedBy(env) }),
+      ...brokenBudgets(document),
+    ],
     tend: tendUpstreams,
     sources: upstreamSources,
     upstreams: { report: reportUpstreams, refresh: refreshUpstream, test: tryUpstream },

@@ -225,6 +225,9 @@ function asOwn<T extends CallOutcome | InvalidArguments>({ called: { id } }: At,
 }
 
 async function readResource(at: At): Promise<CallOutcome> {
+  const { backend, host, view } = at.visit;
+  const uri = String(at.call.params.uri);
+  if (view.resultBudget && host.results?.isRest(uri)) return backend.readResource({ uri, asked: uri }, at.call);
   return asOwn(at, await readListed(at));
 }
 

@@ -129,6 +129,9 @@ export class Entered implements CallHost, SessionCaller {
   get hooks(): Hooks {
     return this.visit.deployment.hooks;
   }
+  get results(): CallHost["results"] {
+    return this.visit.deployment.features.find(({ results }) => results)?.results;
+  }
   get doors(): Doors {
     const { jurisdiction } = this.visit.placement;
     return (this.#doors ??= createDoors(this.kept, this.env, {

@@ -3,7 +3,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { beforeCall } from "../../calls/handle.ts";
-import type { CallHost } from "../../calls/call-host.ts";
+import type { CallHost, ResultKeeper } from "../../calls/call-host.ts";
 import type { Backend, CompletionRequest, FoundPrompt, FoundTool, Page } from "../../protocol/backend.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
@@ -34,7 +34,12 @@ export class ViewBackend implements Backend {
         const asked = this.#allow(target.name, call);
         const stop = asked instanceof Promise ? await asked : asked;
         if (typeof stop === "string") return toolError(stop);
-        return stop ?? target.call(args, call, this.#host);
+        if (stop) return stop;
+        const answering = target.call(args, call, this.#host);
+        const { resultBudget: budget } = this.definitions;
+        if (!budget) return answering;
+        const { results } = this.#host;
+        return results ? results.within(await answering, { wire: definition.wire, budget }, this.#host) : answering;
       },
     };
   }
@@ -73,6 +78,8 @@ export class ViewBackend implements Backend {
    */
   async readResource(asked: AskedUri, call: Call): Promise<CallOutcome> {
     const view = this.definitions;
+    const results = view.resultBudget && this.#host.results;
+    if (results?.isRest(asked.uri)) return this.#readRest(results, asked, call);
     const allowing = this.#allow(asked.uri, call);
     const stop = allowing instanceof Promise ? await allowing : allowing;
     if (typeof stop === "string") return failure("refused", stop);
@@ -80,6 +87,13 @@ export class ViewBackend implements Backend {
     const held = view.resourcesByUri.get(asked.uri);
     if (held) return held.read(asked, call, this.#host);
     return view.sees(asked.uri) ? this.#readFurther(asked, call) : notFound(asked);
+  }
+
+  /** Which resources the view shows says nothing of these: they are results of calls. */
+  async #readRest(results: ResultKeeper, asked: AskedUri, call: Call): Promise<CallOutcome> {
+    const refused = await beforeCall(asked.uri, call, this.#host);
+    if (refused !== undefined) return failure("refused", refused);
+    return results.read(asked, call, this.#host, (name) => this.definitions.tool(name, Date.now()));
   }
 
   /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */

@@ -9,7 +9,7 @@ import type { Failure } from "../../protocol/errors.ts";
 import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
-import type { ProfileDocument, TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { ProfileDocument, ResultBudget, TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { isVisible, mayBeVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
@@ -37,6 +37,7 @@ export interface View extends Definitions, Sight {
   readonly sources: readonly Source<CallHost>[];
   /** Those of which anything is seen, or may be once it is known. */
   readonly shown: readonly Source<CallHost>[];
+  readonly resultBudget?: ResultBudget;
   tool(name: string, now: number): ListedTool | Failure | undefined;
   prompt(name: string, now: number): ListedPrompt | Failure | undefined;
 }
@@ -65,6 +66,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     ...promptsSeen(looking),
     ...resourcesSeen(looking),
     sources,
+    ...given({ resultBudget: profile?.resultBudget }),
     shown,
     missing,
     meta: missingMeta(missing),

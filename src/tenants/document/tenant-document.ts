@@ -26,6 +26,13 @@ export interface NamedPatterns extends Patterns {
   readonly rename?: Readonly<Record<string, Renaming>>;
 }
 
+/** How long the result of a tool may be, for callers with a key; what is longer becomes a resource. */
+export interface ResultBudget {
+  readonly bytes?: number;
+  /** Estimated: four bytes of JSON are one. */
+  readonly tokens?: number;
+}
+
 export interface ProfileDocument {
   readonly title?: string;
   readonly description?: string;
@@ -35,6 +42,8 @@ export interface ProfileDocument {
   /** Patterns over URIs. */
   readonly resources?: Patterns;
   readonly search?: boolean;
+  /** It needs the feature `gateway()`. */
+  readonly resultBudget?: ResultBudget;
 }
 
 export interface ScopeDocument {

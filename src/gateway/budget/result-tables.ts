@@ -1,0 +1,97 @@
+// Owns what was left out of results that were too long for a profile: each for one principal in one profile, for some
+// minutes, in pieces as large as a row may be. Bounded: the oldest make room. Refuses to give it to anybody else.
+
+import { onTheMinute } from "../../content/store/garbage.ts";
+import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+
+export const RESULT_LIFETIME_MS = 15 * 60_000;
+const MIB = 1024 * 1024;
+/** Of one owner, and of all: how many, and how many bytes. */
+const MOST_OF_OWNER = { count: 20, bytes: 4 * MIB };
+const MOST_OF_ALL = { count: 1000, bytes: 64 * MIB };
+/** A row has at most 2 MB. */
+const PIECE = MIB;
+
+export interface KeptResult {
+  /** Nobody can guess it. */
+  readonly id: string;
+  /** The principal and the profile. */
+  readonly owner: string;
+  /** The tool whose result it is, by its name in that profile. */
+  readonly tool: string;
+  readonly body: Uint8Array;
+}
+
+export interface ResultMethods {
+  /** Until when it can be read, milliseconds since the epoch; null: there is no room for it. */
+  keep(result: KeptResult): number | null;
+  /** undefined: there is none, or none any more, or it is somebody else's. */
+  take(id: string, owner: string): { readonly tool: string; readonly body: Uint8Array } | undefined;
+}
+
+export const resultTables: Tables<ResultMethods> = {
+  name: "results",
+  migrations: [
+    `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
+       bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (id, part))`,
+    "CREATE INDEX results_by_end ON results (until)",
+  ],
+  open: (host) => ({
+    methods: {
+      keep: (result) => host.transaction(() => keep(host, result)),
+      take: (id, owner) => take(host, id, owner),
+    },
+    alarm: async (now) => {
+      host.sql.exec("DELETE FROM results WHERE until <= ?", now);
+      const { at } = host.sql.exec<{ at: number | null }>("SELECT min(until) AS at FROM results").one();
+      return at ?? undefined;
+    },
+  }),
+};
+
+function keep(host: TableHost, { id, owner, tool, body }: KeptResult): number | null {
+  const { sql } = host;
+  const { byteLength } = body;
+  if (byteLength > MOST_OF_OWNER.bytes || !host.hasRoom()) return null;
+  makeRoom(sql, byteLength, { where: "owner = ?", bound: [owner], most: MOST_OF_OWNER });
+  makeRoom(sql, byteLength, { where: "true", bound: [], most: MOST_OF_ALL });
+  const until = onTheMinute(host.now() + RESULT_LIFETIME_MS);
+  for (let from = 0; from < byteLength; from += PIECE) {
+    const piece = body.slice(from, from + PIECE).buffer;
+    const row = [id, from, owner, tool, piece.byteLength, until, piece];
+    sql.exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", ...row);
+  }
+  host.wakeAt(until);
+  return until;
+}
+
+interface Room {
+  readonly where: string;
+  readonly bound: readonly string[];
+  readonly most: { readonly count: number; readonly bytes: number };
+}
+
+function makeRoom(sql: SqlStorage, needed: number, { where, bound, most }: Room): void {
+  const query = `SELECT id, sum(bytes) AS bytes FROM results WHERE ${where} GROUP BY id ORDER BY min(rowid)`;
+  const rows = sql.exec<{ id: string; bytes: number }>(query, ...bound).toArray();
+  let sum = rows.reduce((total, row) => total + row.bytes, needed);
+  rows.forEach(({ id, bytes }, at) => {
+    if (rows.length - at < most.count && sum <= most.bytes) return;
+    sum -= bytes;
+    sql.exec("DELETE FROM results WHERE id = ?", id);
+  });
+}
+
+function take(host: TableHost, id: string, owner: string): ReturnType<ResultMethods["take"]> {
+  const query = "SELECT tool, body FROM results WHERE id = ? AND owner = ? AND until > ? ORDER BY part";
+  const rows = host.sql.exec<{ tool: string; body: ArrayBuffer }>(query, id, owner, host.now()).toArray();
+  const [first] = rows;
+  if (!first) return undefined;
+  const body = new Uint8Array(rows.reduce((total, row) => total + row.body.byteLength, 0));
+  let at = 0;
+  for (const { body: piece } of rows) {
+    body.set(new Uint8Array(piece), at);
+    at += piece.byteLength;
+  }
+  return { tool: first.tool, body };
+}

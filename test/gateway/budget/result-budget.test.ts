@@ -1,0 +1,102 @@
+// How a result that is too long is cut: whole items in their order, nothing lost, nothing cut where it fits.
+
+import * as fc from "fast-check";
+import { describe, expect, inject, it } from "vitest";
+import { brokenBudgets, bytesOf, cutResult } from "../../../src/gateway/budget/result-budget.ts";
+
+type Json = Record<string, unknown>;
+
+const URI = "tenantry://results/x";
+const text = (length: number, letter = "a") => ({ type: "text", text: letter.repeat(length) });
+const cut = (result: Json, most: number, hasSchema = false) => cutResult(JSON.stringify(result), most, hasSchema);
+
+describe("a result", () => {
+  it("that fits is left as it is, however its characters are written", () => {
+    for (const letter of ["a", "é", "漢", "😀"]) {
+      const result = { content: [text(200, letter)] };
+      const bytes = new TextEncoder().encode(JSON.stringify(result.content)).byteLength;
+      expect(cut(result, bytes)).toBeUndefined();
+      expect(cut(result, bytes - 40)).toBeDefined();
+    }
+  });
+
+  it("loses its last items, and no item in part", () => {
+    const found = cut({ content: [text(400), text(400, "b"), text(400, "c")] }, 1000);
+    expect(found?.items).toEqual([text(400), text(400, "b")]);
+    expect(found?.said).toBe("2 of 3 items are here");
+    expect(found?.rest(URI)).toEqual([{ uri: URI, mimeType: "text/plain", text: "c".repeat(400) }]);
+  });
+
+  it("whose first item is too long has none of them", () => {
+    expect(cut({ content: [text(2000), text(1)] }, 1000)).toMatchObject({ items: [], result: {} });
+  });
+
+  it("of a tool that describes its output becomes an error, whole in the rest", () => {
+    const found = cut({ content: [text(10)], structuredContent: { a: "x".repeat(2000) }, _meta: { k: 1 } }, 1000, true);
+    expect(found?.result).toEqual({ isError: true, _meta: { k: 1 } });
+    expect(found?.items).toEqual([]);
+    expect(found?.rest(URI).map(({ mimeType }) => mimeType)).toEqual(["text/plain", "application/json"]);
+  });
+
+  it("that is an error already stays one, with what fits", () => {
+    const found = cut({ content: [text(400), text(900)], isError: true }, 1000, true);
+    expect(found).toMatchObject({ result: { isError: true }, items: [text(400)] });
+  });
+
+  it("that asks for something is not cut", () => {
+    expect(cut({ resultType: "input_required", requestState: "x".repeat(5000) }, 1000)).toBeUndefined();
+    expect(cut({ resultType: "input_required", content: [text(5000)] }, 1000)).toBeUndefined();
+  });
+
+  it("keeps what every kind of item says", () => {
+    const items = [
+      { type: "image", data: "QUJD", mimeType: "image/png" },
+      { type: "resource", resource: { uri: "file:///a", text: "a" } },
+      { type: "resource_link", uri: "file:///b", name: "b" },
+      "no item at all",
+    ];
+    expect(
+      cut({ content: [text(2000), ...items] }, 1000)
+        ?.rest(URI)
+        .slice(1),
+    ).toEqual([
+      { uri: URI, mimeType: "image/png", blob: "QUJD" },
+      { uri: "file:///a", text: "a" },
+      { uri: URI, mimeType: "application/json", text: JSON.stringify(items[2]) },
+      { uri: URI, mimeType: "application/json", text: '"no item at all"' },
+    ]);
+  });
+
+  it("loses nothing and is never longer than it may be, whatever its items are", () => {
+    const item = fc.record({ type: fc.constant("text"), text: fc.string({ unit: "grapheme", maxLength: 400 }) });
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 30 }), fc.integer({ min: 1000, max: 5000 }), (content, most) => {
+        const found = cut({ content }, most);
+        if (!found) return;
+        expect(new TextEncoder().encode(JSON.stringify(found.items)).byteLength).toBeLessThanOrEqual(most + 1);
+        const rest = found.rest(URI).map((one) => ({ type: "text", text: one["text"] }));
+        expect([...found.items, ...rest]).toEqual(content);
+        expect(rest.length).toBeGreaterThan(0);
+      }),
+      { seed: inject("seed") },
+    );
+  });
+});
+
+describe("a budget", () => {
+  it.each([
+    [{}, Infinity],
+    [{ bytes: 1000 }, 1000],
+    [{ tokens: 500 }, 2000],
+    [{ bytes: 5000, tokens: 500 }, 2000],
+  ])("of %o is %s bytes", (budget, bytes) => {
+    expect(bytesOf(budget)).toBe(bytes);
+  });
+
+  it("has room for saying what was left out", () => {
+    expect(brokenBudgets({ profiles: { p: { resultBudget: { bytes: 999, tokens: 249 } }, q: {} } })).toEqual([
+      { field: "profiles.p.resultBudget.bytes", rule: "is a number from 1000 on" },
+      { field: "profiles.p.resultBudget.tokens", rule: "is a number from 250 on" },
+    ]);
+  });
+});

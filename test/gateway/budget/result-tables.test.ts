@@ -1,0 +1,70 @@
+// What is kept of long results: for one owner, for some minutes, and never more than there is room for.
+
+import { describe, expect, it } from "vitest";
+import { RESULT_LIFETIME_MS, resultTables } from "../../../src/gateway/budget/result-tables.ts";
+import { onBench } from "../../support/worker/tenant.ts";
+
+const MIB = 1024 * 1024;
+const bodyOf = (bytes: number, first = 1) => {
+  const body = new Uint8Array(bytes).fill(7);
+  body[0] = first;
+  return body;
+};
+const resultOf = (id: string, body = bodyOf(10), owner = "ann") => ({ id, owner, tool: "go", body });
+
+describe("a result that is kept", () => {
+  it("is its owner's alone, piece by piece as it was", () =>
+    onBench(resultTables, ({ methods }) => {
+      const body = crypto.getRandomValues(new Uint8Array(60_000));
+      const long = new Uint8Array(2.5 * MIB);
+      for (let at = 0; at + body.length <= long.length; at += body.length) long.set(body, at);
+      methods.keep(resultOf("a", long));
+      const taken = methods.take("a", "ann");
+      expect(taken?.tool).toBe("go");
+      expect(taken?.body.byteLength).toBe(long.byteLength);
+      expect(taken?.body.every((byte, at) => byte === long[at])).toBe(true);
+      expect(methods.take("a", "bob")).toBeUndefined();
+      expect(methods.take("b", "ann")).toBeUndefined();
+    }));
+
+  it("ends with its time, and an alarm takes it away", () =>
+    onBench(resultTables, async ({ methods, open, clock, wakes, sql }) => {
+      const until = methods.keep(resultOf("a")) ?? 0;
+      expect(until - clock.now).toBeGreaterThanOrEqual(RESULT_LIFETIME_MS);
+      expect(until - clock.now).toBeLessThan(RESULT_LIFETIME_MS + 60_000);
+      expect(wakes).toEqual([until]);
+      expect(await open.alarm?.(until - 1)).toBe(until);
+      clock.now = until;
+      expect(methods.take("a", "ann")).toBeUndefined();
+      expect(await open.alarm?.(until)).toBeUndefined();
+      expect(sql.exec("SELECT count(*) AS count FROM results").one()).toEqual({ count: 0 });
+    }));
+
+  it("makes room: an owner has 20, and 4 MiB", () =>
+    onBench(resultTables, ({ methods }) => {
+      const held = (ids: readonly string[]) => ids.filter((id) => methods.take(id, "ann") !== undefined);
+      const many = Array.from({ length: 25 }, (_, at) => `n${at}`);
+      methods.keep(resultOf("other", bodyOf(10), "bob"));
+      for (const id of many) methods.keep(resultOf(id));
+      expect(held(many)).toEqual(many.slice(5));
+      for (const id of ["x", "y", "z"]) methods.keep(resultOf(id, bodyOf(1.5 * MIB)));
+      expect(held([...many, "x", "y", "z"])).toEqual(["y", "z"]);
+      expect(methods.take("other", "bob")).toBeDefined();
+    }));
+
+  it("is refused where it is longer than all that its owner may have", () =>
+    onBench(resultTables, ({ methods }) => {
+      methods.keep(resultOf("a"));
+      expect(methods.keep(resultOf("b", bodyOf(4 * MIB + 1)))).toBeNull();
+      expect(methods.take("a", "ann")).toBeDefined();
+    }));
+
+  it("makes room: a tenant has 64 MiB, whoever they are of", () =>
+    onBench(resultTables, ({ methods, sql }) => {
+      for (let at = 0; at < 20; at += 1) methods.keep(resultOf(`r${at}`, bodyOf(4 * MIB), `owner ${at}`));
+      const { bytes } = sql.exec<{ bytes: number }>("SELECT sum(bytes) AS bytes FROM results").one();
+      expect(bytes).toBe(64 * MIB);
+      expect(methods.take("r3", "owner 3")).toBeUndefined();
+      expect(methods.take("r4", "owner 4")).toBeDefined();
+    }));
+});
