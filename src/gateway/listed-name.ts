@@ -11,7 +11,8 @@ const ILLEGAL = /[^A-Za-z0-9_.-]/g;
 
 export function listedName(id: string, name: string): string {
   const whole = `${id}${SEPARATOR}${name}`;
-  const legal = whole.replaceAll(ILLEGAL, "_");
+  // A caller may name something of megabytes: one more than there is room for is enough to tell.
+  const legal = whole.slice(0, MAX_NAME + 1).replaceAll(ILLEGAL, "_");
   const isFull = legal.length === MAX_NAME && LOOKS_SHORTENED.test(legal);
   if (legal === whole && legal.length <= MAX_NAME && !isFull) return whole;
   const room = MAX_NAME - HASH_CHARACTERS - 1;

@@ -37,9 +37,19 @@ const INSTRUCTIONS: readonly RegExp[] = [
 export function flagsOf(definition: unknown): readonly DefinitionFlag[] {
   const text = textsIn(definition).join("\n");
   const isHidden = HIDDEN.test(text);
-  const plain = text.normalize("NFKC").replaceAll(/\s+/g, " ").replaceAll(ALL_HIDDEN, "").toLowerCase();
+  const plain = compatible(text).replaceAll(/\s+/g, " ").replaceAll(ALL_HIDDEN, "").toLowerCase();
   const isInstruction = INSTRUCTIONS.some((pattern) => pattern.test(plain));
   return [...(isHidden ? (["hidden-characters"] as const) : []), ...(isInstruction ? (["instruction"] as const) : [])];
+}
+
+/** To sort the marks on one letter takes the square of their number, so no more than these are looked at together. */
+const PIECES = /[^]{1,200}/gu;
+/** One character each, of which normalizing makes eighteen and eight. */
+const LONG_LIGATURES = /[\ufdfa\ufdfb]/g;
+
+/** With letters of other widths and shapes as plain ones. */
+function compatible(text: string): string {
+  return text.replaceAll(LONG_LIGATURES, " ").replaceAll(PIECES, (piece) => piece.normalize("NFKC"));
 }
 
 /** Without recursion: the depth is the other side's choice. */
