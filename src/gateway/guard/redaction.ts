@@ -13,18 +13,18 @@ export class Redaction {
   readonly #written: readonly string[];
 
   constructor(secrets: readonly string[]) {
-    const longestFirst = (texts: readonly string[]) => texts.toSorted((a, b) => b.length - a.length);
-    this.#secrets = longestFirst([...new Set(secrets)].filter((secret) => secret.length >= SHORTEST));
-    const written = this.#secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
-    // Some servers escape the slash as well.
-    const slashed = written.filter((text) => text.includes("/")).map((text) => text.replaceAll("/", "\\/"));
-    this.#written = longestFirst([...written, ...slashed]);
+    // White space at the ends of a header is not sent.
+    const sent = new Set(secrets.map((secret) => secret.trim()));
+    this.#secrets = [...sent].filter(({ length }) => length >= SHORTEST).toSorted((a, b) => b.length - a.length);
+    this.#written = this.#secrets.map((secret) => JSON.stringify(secret).slice(1, -1));
   }
 
   /** The same text where there is nothing to cut out. */
   json(text: string): string {
-    if (!this.#written.some((secret) => text.includes(secret))) return text;
-    const cut = cutOut(text, this.#written);
+    if (this.#secrets.length === 0) return text;
+    const plain = plainly(text);
+    if (!this.#written.some((secret) => plain.includes(secret))) return text;
+    const cut = cutOut(plain, this.#written);
     // What was found may be a number, or begin with the letter of an escape: then the text is taken apart.
     return isJson(cut) ? cut : JSON.stringify(JSON.parse(text, (_name, value: unknown) => this.#cutValue(value)));
   }
@@ -44,6 +44,19 @@ export class Redaction {
     if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, member]) => [cutOut(name, this.#secrets), member]));
   }
+}
+
+/** An escape, or what follows a backslash and is none by that. */
+const ESCAPES = /\\(?:u([\da-fA-F]{4})|(.))/g;
+
+/** The same JSON as JSON.stringify writes its strings: many servers escape what needs no escape, such as "+" or "/". */
+function plainly(text: string): string {
+  if (!text.includes("\\u") && !text.includes("\\/")) return text;
+  return text.replaceAll(ESCAPES, (whole, hex: string | undefined, char: string) => {
+    if (hex === undefined) return char === "/" ? char : whole;
+    const said = String.fromCharCode(Number.parseInt(hex, 16));
+    return /[\u0000-\u001f"\\]|\p{Surrogate}/u.test(said) ? whole : said;
+  });
 }
 
 function cutOut(text: string, secrets: readonly string[]): string {

@@ -41,12 +41,16 @@ async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDo
   const { era = "auto" } = upstream;
   const signal = AbortSignal.timeout(WITHIN_MS);
   const how = { endpoint, about: { clientInfo, capabilities: {} } };
-  const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
+  // A server may say what it was sent.
+  const redaction = new Redaction(filled.secrets);
+  const failed = (error: unknown) => {
+    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS)));
+  };
+  const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
   try {
     const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
-    const catalog = await readCatalog(asked, { id, of: configOf(upstream) });
-    // A server may say what it was sent.
-    return new Redaction(filled.secrets).value({ content: contentOf(catalog), server: aboutServer(link.server) });
+    const catalog = await readCatalog(asked, { id, of: configOf(upstream) }).catch(failed);
+    return redaction.value({ content: contentOf(catalog), server: aboutServer(link.server) });
   } finally {
     await link.close();
   }
