@@ -3,7 +3,7 @@
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { McpFault } from "../mcp-client/fault.ts";
-import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
+import { arrayElements, membersNamed, repeatsMembers } from "../mcp-client/json-text.ts";
 import { violation } from "../mcp-client/mcp-reply.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { errorCode } from "../protocol/errors.ts";
@@ -71,8 +71,7 @@ class Reading {
     const tooMany = this.quarantined.length + this.unnamed >= MOST_LOOKED_AT * definitions;
     if (tooMany || this.#lookedAt > MOST_LOOKED_AT * bytes) return this.#cap("more than it is read to");
     const wire: unknown = JSON.parse(text);
-    const fault =
-      text.length > MAX_DEFINITION_CHARACTERS ? "is larger than a definition may be" : faultOfDefinition(kind, wire);
+    const fault = faultOfText(text, wire) ?? faultOfDefinition(kind, wire);
     if (fault !== undefined) return this.quarantine(kind, wire, fault);
     const key = keyIn(kind, wire as JsonObject, this.#id);
     if (this.#keys.has(key)) return this.quarantine(kind, wire, "is listed twice");
@@ -105,6 +104,12 @@ class Reading {
     this.capped = `it lists ${what}; the first ${this.#count} are here`;
     return false;
   }
+}
+
+/** Whoever approves or flags one must have read what a client reads in it. */
+function faultOfText(text: string, wire: unknown): string | undefined {
+  if (text.length > MAX_DEFINITION_CHARACTERS) return "is larger than a definition may be";
+  return repeatsMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
 }
 
 /** Two definitions with the same one could not be told apart by a client. */

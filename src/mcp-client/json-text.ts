@@ -69,6 +69,17 @@ export function arrayElements(text: string, most: number): string[] | undefined 
   return scanner.list(OPEN_ARRAY, CLOSE_ARRAY, element) && scanner.isAtEnd() ? elements : undefined;
 }
 
+const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
+
+/**
+ * Whether an object in a text has two members of one name, of which JSON.parse keeps the last and others the first.
+ * `known`: the same as JSON.stringify writes it.
+ */
+export function repeatsMembers(text: string, known: string): boolean {
+  const countIn = (json: string) => json.replaceAll(STRING, "").split(":").length;
+  return countIn(text) !== countIn(known);
+}
+
 export interface JsonPlace {
   /** Of a member; absent for an element. */
   readonly name?: string;

@@ -149,6 +149,14 @@ describe("the catalog of an upstream", () => {
     expect(lackOf(catalog)).toMatch(why);
   });
 
+  it("leaves out what names a member twice, of which who approves it may read the other one", async () => {
+    const twice = '{"name":"twice","inputSchema":{"type":"object","title":"Evil","t\\u0069tle":"Good: \\"a\\": b"}}';
+    const { link } = upstream({ "tools/list": () => `{"tools":[${twice},${JSON.stringify(tool("good"))}]}` });
+    const catalog = await read(link);
+    expect(names(catalog.texts.tools)).toEqual(["good"]);
+    expect(lackOf(catalog)).toMatch(/twice: says a member twice/);
+  });
+
   it("takes a pattern that only another language knows", async () => {
     const inputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(?i)a\\_b$" } } };
     const { link } = upstream({ "tools/list": () => ({ tools: [tool("python", { inputSchema })] }) });

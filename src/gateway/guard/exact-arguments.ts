@@ -1,7 +1,7 @@
 // Owns that numbers reach an upstream as the client wrote them: JSON.parse rounds those with more than 15 digits. Refuses
-// a text that is not that of these arguments, as in a batch.
+// a text that is not that of these arguments, as in a batch, and one of which others could read something else.
 
-import { membersNamed } from "../../mcp-client/json-text.ts";
+import { membersNamed, repeatsMembers } from "../../mcp-client/json-text.ts";
 
 const LONG_NUMBER = /\d{16}/;
 const PARAMS: ReadonlySet<string> = new Set(["params"]);
@@ -13,5 +13,6 @@ export function exactArguments(sent: string | undefined, args: unknown): string 
   const params = membersNamed(PARAMS, sent)?.get("params");
   const text = params === undefined ? undefined : membersNamed(ARGUMENTS, params)?.get("arguments");
   if (text === undefined || !LONG_NUMBER.test(text)) return undefined;
-  return JSON.stringify(JSON.parse(text)) === JSON.stringify(args) ? text : undefined;
+  const known = JSON.stringify(args);
+  return JSON.stringify(JSON.parse(text)) === known && !repeatsMembers(text, known) ? text : undefined;
 }

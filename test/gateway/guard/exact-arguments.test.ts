@@ -22,6 +22,11 @@ describe("arguments with long numbers", () => {
     ],
     ["the message is one of several", `[${message(BIG)}]`, BIG],
     ["they are those of another call", message('{"id":12345678901234567999}'), '{"id":1}'],
+    [
+      "a member of them stands there twice, of which others read the first",
+      message('{"path":"/secret","id":12345678901234567890,"p\\u0061th":"/open"}'),
+      '{"path":"/open","id":12345678901234567890}',
+    ],
     ["they stand there twice", message(`{},"arguments":${BIG}`), BIG],
   ])("are taken as they were parsed where %s", (_why, sent, args) => {
     expect(exactArguments(sent, JSON.parse(args))).toBeUndefined();
