@@ -33,8 +33,13 @@ export function outOfBounds(
   const tooMany = is > most && is > was ? [{ field: "upstreams", rule }] : [];
   const elsewhere = Object.entries(after)
     .filter(([id, upstream]) => !isLess(Object.hasOwn(before, id) ? before[id] : undefined, upstream))
-    .filter(([, { url }]) => URL.canParse(url) && !isWithin(new URL(url).hostname, hosts))
-    .map(([id, { url }]) => ({ field: `upstreams.${id}.url`, rule: hostRule(new URL(url).hostname, hosts) }));
+    .flatMap(([id, { url, auth }]) => [
+      { field: `upstreams.${id}.url`, at: url },
+      // The tenant's secrets go there, too.
+      ...(auth ? [{ field: `upstreams.${id}.auth.tokenUrl`, at: auth.tokenUrl }] : []),
+    ])
+    .filter(({ at }) => URL.canParse(at) && !isWithin(new URL(at).hostname, hosts))
+    .map(({ field, at }) => ({ field, rule: hostRule(new URL(at).hostname, hosts) }));
   return [...tooMany, ...elsewhere];
 }
 

@@ -156,6 +156,28 @@ describe("what a tenant's administrator writes", () => {
     ]);
   });
 
+  it("has access tokens from these hosts alone", async () => {
+    const id = await newTenant({ upstreamBounds: bounds });
+    const { token } = await operator("tenant-admin", { tenants: [id] });
+    const tokensFrom = (host: string) => ({
+      ...at("mcp.partner.com"),
+      auth: {
+        kind: "client_credentials",
+        tokenUrl: `https://${host}/token`,
+        clientId: "a",
+        clientSecret: "{{secret:KEY}}",
+      },
+    });
+    const refused = [403, ["upstreams.a.auth.tokenUrl", expect.stringContaining("only an operator may")]];
+    expect(rules(await write(id, "a", tokensFrom("elsewhere.com"), { token }))).toEqual(refused);
+    const json = { mode: "open", upstreamBounds: bounds, upstreams: { a: tokensFrom("elsewhere.com") } };
+    expect(rules(await ask("PUT", `/tenants/${id}/document`, { token, json }))).toEqual(refused);
+    expect((await write(id, "a", tokensFrom("login.vendor.com"), { token })).status).toBe(200);
+    expect((await write(id, "a", tokensFrom("elsewhere.com"))).status).toBe(200);
+    const off = { ...tokensFrom("elsewhere.com"), enabled: false };
+    expect((await write(id, "a", off, { token })).status).toBe(200);
+  });
+
   it("may switch off or take away what an operator made, and nothing else of it", async () => {
     const id = await newTenant({ upstreamBounds: bounds, upstreams: { own: at("elsewhere.com") } });
     const { token } = await operator("tenant-admin", { tenants: [id] });
