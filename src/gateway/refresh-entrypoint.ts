@@ -26,9 +26,8 @@ import { readCatalog } from "./read-catalog.ts";
 import { encodeCatalog, flagCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
-import { prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
+import { normalOf, prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
 import { surveyLink } from "./upstream-link.ts";
-import { parseUri } from "../protocol/uri.ts";
 
 export interface RefreshOrder {
   readonly tenant: string;
@@ -213,9 +212,7 @@ async function withoutTaken(
 }
 
 function uriKey(kind: ListedKind, text: string): string {
-  const own = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]);
-  const parsed = kind === "resources" ? parseUri(own) : { uri: own };
-  return "uri" in parsed ? parsed.uri : own;
+  return normalOf(kind, String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]));
 }
 
 /** For lists and operators. The words of a refusal are the server's, and may repeat what was sent: they stay out. */

@@ -19,7 +19,6 @@ import type {
   SourceState,
   Withheld,
 } from "../protocol/source.ts";
-import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { ListedKind } from "../protocol/definition.ts";
@@ -29,7 +28,7 @@ import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call
 import { listedName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
 import { isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
-import { prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
+import { isAnothers, normalOf, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 import { decodeCatalog, lackOf, type Quarantined, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
@@ -76,7 +75,7 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
     tools: wires.tools.map((tool) => servedTool(called, tool)),
     prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
     resources: mine.resources.map((wire) => servedResource(called, wire)),
-    templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire)),
+    templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire, prefixes)),
     ...(reads && { shelf: shelfOf(called, (uri) => reads(uri, prefixes)) }),
   };
 }
@@ -92,7 +91,7 @@ function notTaken(
   const mine = (kind: keyof WithUris) =>
     wires[kind].filter((wire) => {
       const own = String(wire[KEY_OF[kind]]);
-      const [prefix, owner = id] = prefixOf(prefixes, kind === "resources" ? normalUri(own) : own) ?? [];
+      const [prefix, owner = id] = prefixOf(prefixes, normalOf(kind, own)) ?? [];
       if (owner === id) return true;
       taken.push({ kind, name: own.slice(0, 128), why: `${owner} has what begins with ${prefix}` });
       return false;
@@ -100,11 +99,6 @@ function notTaken(
   return prefixes.length === 0
     ? { ...wires, taken }
     : { resources: mine("resources"), resourceTemplates: mine("resourceTemplates"), taken };
-}
-
-function normalUri(uri: string): string {
-  const parsed = parseUri(uri);
-  return "uri" in parsed ? parsed.uri : uri;
 }
 
 type Reads = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
@@ -116,9 +110,8 @@ function readsFurther(
   { texts, waiting }: UpstreamCatalog,
 ): Reads | undefined {
   // What waits for approval must not be read in a roundabout way.
-  const hasUi =
-    waiting === undefined &&
-    [...texts.tools, ...texts.resources, ...texts.resourceTemplates].some((text) => /ui:/i.test(text));
+  if (waiting !== undefined) return undefined;
+  const hasUi = [...texts.tools, ...texts.resources, ...texts.resourceTemplates].some((text) => /ui:/i.test(text));
   if (uris.length === 0 && !hasUi) return undefined;
   return (uri, prefixes) => (isUi(uri) ? hasUi && ownUi(id, uri) !== uri : prefixOf(prefixes, uri)?.[1] === id);
 }
@@ -237,7 +230,7 @@ function servedPrompt(upstream: CalledUpstream, wire: JsonObject): ServedPrompt<
 function servedResource(upstream: CalledUpstream, wire: JsonObject): ServedResource<CallHost> {
   const own = String(wire.uri);
   const listed = listedUi(upstream.id, own);
-  const uri = normalUri(listed);
+  const uri = normalOf("resources", listed);
   return {
     uri,
     wire: { ...wire, uri: listed },
@@ -245,14 +238,20 @@ function servedResource(upstream: CalledUpstream, wire: JsonObject): ServedResou
   };
 }
 
-function servedTemplate(upstream: CalledUpstream, wire: JsonObject): ServedTemplate<CallHost> {
+function servedTemplate(
+  upstream: CalledUpstream,
+  wire: JsonObject,
+  prefixes: readonly UriPrefix[],
+): ServedTemplate<CallHost> {
   const own = String(wire.uriTemplate);
   const uriTemplate = listedUi(upstream.id, own);
   const template = parseUriTemplate(uriTemplate);
   return {
     wire: { ...wire, uriTemplate },
     read: async ({ uri, asked: shown }, call, host) => {
-      if ("broken" in template || template.match(uri) === undefined) return undefined;
+      // A template can be as wide as it likes: what another upstream has is that one's, though it be away.
+      if ("broken" in template || isAnothers(prefixes, upstream.id, uri)) return undefined;
+      if (template.match(uri) === undefined) return undefined;
       return readUri(upstream, { uri: ownUi(upstream.id, shown), name: uri }, call, host);
     },
     complete: async (_asked, call, host) =>

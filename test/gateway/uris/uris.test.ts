@@ -12,8 +12,10 @@ import { upstreamAt } from "../../support/worker/upstreams.ts";
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 type Json = Record<string, unknown>;
 
-/** Of era 2026. `heard` gets the URIs that it was asked for. */
-function upstreamWith(name: string, uris: readonly string[], heard: string[] = []): string {
+/** Of era 2026. `heard` gets the URIs that it was asked for; what has braces is a template. */
+function upstreamWith(name: string, all: readonly string[], heard: string[] = []): string {
+  const uris = all.filter((uri) => !uri.includes("{"));
+  const templates = all.filter((uri) => uri.includes("{"));
   const tool = { name: "show", inputSchema: { type: "object" }, _meta: { ui: { resourceUri: "ui://panel" } } };
   const result = (method: string, params: Json): Json => {
     if (method === "server/discover") {
@@ -21,7 +23,9 @@ function upstreamWith(name: string, uris: readonly string[], heard: string[] = [
     }
     if (method === "tools/list") return { tools: [tool] };
     if (method === "resources/list") return { resources: uris.map((uri) => ({ uri, name: uri })) };
-    if (method === "resources/templates/list") return { resourceTemplates: [] };
+    if (method === "resources/templates/list") {
+      return { resourceTemplates: templates.map((uriTemplate) => ({ uriTemplate, name: uriTemplate })) };
+    }
     if (method === "resources/read") {
       heard.push(String(params["uri"]));
       return { contents: [{ uri: params["uri"], text: `from ${name}` }] };
@@ -90,6 +94,39 @@ describe("a prefix in the document", { timeout: 40_000 }, () => {
     expect((await tenant.listed()).names).toEqual(["file:///a/1", "file:///b/1"]);
     expect(await tenant.read("file:///b/1")).toMatchObject({ text: "from second" });
     expect(await tenant.read("file:///a/1")).toMatchObject({ text: "from first" });
+  });
+
+  it.each(["file:///{+path}", "{+uri}", "FILE:///own/{path}", "file:///%6fwn/{path}", "file:///own/{path}"])(
+    "gives nothing of it to another upstream's template %s, even where its own is switched off",
+    async (template) => {
+      const heard: string[] = [];
+      const { listed, read, wrapped } = await tenantWith({
+        wide: { url: upstreamWith("wide", ["file:///elsewhere", template], heard) },
+        owner: { url: upstreamWith("owner", []), uris: ["file:///own/"], enabled: false },
+      });
+      await expect.poll(listed, SOON).toMatchObject({ names: ["file:///elsewhere"] });
+      expect(await read("file:///own/1")).toBe(-32002);
+      const message = { server_id: "wide", method: "resources/read", params: { uri: "file:///own/1" } };
+      expect(await wrapped(message)).toMatchObject({ error: { code: -32002 } });
+      expect(heard).toEqual([]);
+    },
+  );
+
+  it("leads to nothing that waits for approval", async () => {
+    const heard: string[] = [];
+    const own = {
+      url: upstreamWith("own", ["file:///own/1"], heard),
+      uris: ["file:///own/"],
+      trust: "review" as const,
+    };
+    const { ask, read, wrapped } = await tenantWith({ own });
+    const waits = async () => JSON.stringify((await ask("resources/list")).result);
+    await expect.poll(waits, SOON).toContain("2 definitions wait for approval");
+    expect(await read("file:///own/1")).toBe(-32002);
+    expect(await read("file:///own/unlisted")).toBe(-32002);
+    const message = { server_id: "own", method: "resources/read", params: { uri: "file:///own/1" } };
+    expect(await wrapped(message)).toMatchObject({ error: { code: -32002 } });
+    expect(heard).toEqual([]);
   });
 
   it("leads a URI that nobody lists to its upstream, the longest first, and nothing else there", async () => {
