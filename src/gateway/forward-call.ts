@@ -20,6 +20,7 @@ import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { answerThrough } from "./forward-question.ts";
 import { callLimits, Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
+import { AnswerRoom } from "./guard/answer-room.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { exactArguments } from "./guard/exact-arguments.ts";
@@ -63,10 +64,12 @@ export async function forwardCall(
   host: CallHost,
 ): Promise<CallOutcome> {
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
+  const room = new AnswerRoom(host.tenant);
   try {
-    return await attempt(upstream, { forwarded, call, host, deadline }, { isTokenNew: false, retries: 0 });
+    return await attempt(upstream, { forwarded, call, host, deadline, room }, { isTokenNew: false, retries: 0 });
   } finally {
     deadline.end();
+    room.release();
   }
 }
 
@@ -89,7 +92,9 @@ async function attempt(upstream: CalledUpstream, work: Work, sent: Sent): Promis
   if ("lacks" in named) {
     return failure("faultyServer", `${id}: this tenant has no secret ${named.lacks}`, { server: id });
   }
-  const gate = new CallGate({ tenant, id, config, timeoutMs: timeoutOf(upstream.upstream), ofClient: named.ofClient });
+  const { ofClient } = named;
+  const timeoutMs = timeoutOf(upstream.upstream);
+  const gate = new CallGate({ tenant, id, config, timeoutMs, ofClient, principal: host.principal.id });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;
   let filled: TokenedHeaders | undefined;
@@ -144,6 +149,7 @@ interface Work {
   readonly call: Call;
   readonly host: CallHost;
   readonly deadline: Deadline;
+  readonly room: AnswerRoom;
 }
 
 interface GoingWork extends Work {
@@ -163,7 +169,7 @@ class Going {
   heard = false;
 
   constructor(upstream: CalledUpstream, filled: TokenedHeaders, work: GoingWork) {
-    const { call, host } = work;
+    const { call, host, room } = work;
     this.#upstream = upstream;
     this.#work = work;
     this.#filled = filled;
@@ -171,8 +177,9 @@ class Going {
     const { era } = call.dialect;
     this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
     const { name, version } = upstream.server;
+    const limits = { ...callLimits(this.#era), held: room.held };
     this.#how = {
-      endpoint: endpointOf(upstream.upstream, headers, outboundFetch(host), callLimits(this.#era)),
+      endpoint: endpointOf(upstream.upstream, headers, outboundFetch(host), limits),
       about: {
         clientInfo: { name, version },
         capabilities: this.#asks ? call.capabilities : {},

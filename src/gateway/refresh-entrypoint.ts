@@ -17,6 +17,7 @@ import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { writeSection } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
+import { AnswerRoom } from "./guard/answer-room.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
@@ -154,12 +155,16 @@ async function read(
   const leaving = { tenant: order.tenant, env, hops: 0 };
   const filled = await withToken(order.filled, { fetch: tokenFetch(leaving), now: Date.now, waitUntil });
   const redaction = new Redaction(filled.secrets);
+  const room = new AnswerRoom(order.tenant);
+  const endpoint = endpointOf(order.upstream, filled.headers, outboundFetch(leaving));
   try {
-    return await readWith(order, endpointOf(order.upstream, filled.headers, outboundFetch(leaving)), redaction);
+    return await readWith(order, { ...endpoint, limits: { ...endpoint.limits, held: room.held } }, redaction);
   } catch (error) {
     if (!(error instanceof McpFault)) throw error;
     if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, env, waitUntil, false);
     throw new NotRead(redaction.value(whyOf(error)), error.fault);
+  } finally {
+    room.release();
   }
 }
 

@@ -14,11 +14,12 @@ export interface SizeLimit {
 /** Is told the size of each piece, and throws where they are too many in all. */
 export type CountBytes = (bytes: number) => void;
 
-export function upTo(limit: SizeLimit): CountBytes {
+export function upTo(limit: SizeLimit, held?: (bytes: number) => void): CountBytes {
   let counted = 0;
   return (bytes) => {
     counted += bytes;
     if (counted > limit.bytes) throw oversized(limit);
+    held?.(counted);
   };
 }
 

@@ -98,7 +98,8 @@ class ArrivingAnswer {
     const { life, limits, clock, lastEventId, allowance } = this.#context;
     const reader = new BodyReader(body, life, allowance.bytes);
     const { lines } = allowance;
-    const events = new IncomingEvents(reader, { maxBytes: limits.messageBytes, lines, clock, lastEventId });
+    const { messageBytes: maxBytes, held } = limits;
+    const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, held });
     return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
   }
 
@@ -170,7 +171,7 @@ class ArrivingAnswer {
     }
     const isShort = announced > 0 && announced <= SHORT_BYTES && !headers.has("content-encoding");
     if (isShort) return readShort(this.#response, life, limit);
-    const reader = new BodyReader(body, life, upTo(limit));
+    const reader = new BodyReader(body, life, upTo(limit, limits.held));
     const bytes = new ByteBuffer();
     for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
     return new TextDecoder().decode(bytes.take());

@@ -22,6 +22,8 @@ export interface IncomingEventsOptions {
   readonly clock: Clock;
   /** Where an earlier connection of this stream broke. */
   readonly lastEventId: string | undefined;
+  /** Is told how many bytes wait for the end of their event; what it throws ends the stream. */
+  readonly held?: ((bytes: number) => void) | undefined;
 }
 
 /** How much is parsed before its events are handed over. A piece from the platform may have megabytes. */
@@ -96,6 +98,12 @@ export class IncomingEvents {
     this.#events = this.#parser.push(part);
     this.#taken = 0;
     this.#count(this.#parser.lines - before);
+    try {
+      this.#options.held?.(this.#parser.waiting);
+    } catch (error) {
+      this.close();
+      throw error;
+    }
     return true;
   }
 

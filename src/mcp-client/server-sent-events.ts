@@ -44,6 +44,11 @@ export class EventParser {
     this.#id = lastEventId;
   }
 
+  /** The bytes of the event that has begun. */
+  get waiting(): number {
+    return this.#dataBytes + this.#line.length;
+  }
+
   /**
    * The events that these bytes complete. Of several in a row without data only the last is there: each of them says
    * no more than where the stream stands.
@@ -58,7 +63,7 @@ export class EventParser {
       if (event.data === "" && events.at(-1)?.data === "") events.pop();
       events.push(event);
     }
-    if (this.#dataBytes + this.#line.length > this.#maxBytes) this.isTooLong = true;
+    if (this.waiting > this.#maxBytes) this.isTooLong = true;
     return events;
   }
 

@@ -13,6 +13,8 @@ export interface Gated {
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
+  /** The id of who calls. */
+  readonly principal: string;
   /** What is sent of the client's own headers; empty where nothing is. */
   readonly ofClient: Readonly<Record<string, string>>;
 }
@@ -22,20 +24,25 @@ export class CallGate {
   readonly #key: string;
   /** Too many requests of one client, known by its own header, are not those of another. */
   readonly #callerKey: string;
+  /** Nor is it the matter of others that somebody asks for what takes too long, or breaks the connection. */
+  readonly #ownKey: string;
 
   constructor(gated: Gated) {
-    const { tenant, id, config, ofClient } = gated;
+    const { tenant, id, config, ofClient, principal } = gated;
     this.#gated = gated;
     this.#key = `${tenant} ${id} ${config}`;
     this.#callerKey = Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${canonicalJson(ofClient)}`;
+    this.#ownKey = `${this.#callerKey} by ${principal}`;
   }
 
   /** undefined: go, and say how it ended. */
   refusal(now: number): Failure | undefined {
     const { timeoutMs, id } = this.#gated;
     const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, timeoutMs);
-    const shut = wished ?? circuits.enter(this.#key, now, timeoutMs);
+    const own = wished ?? circuits.enter(this.#ownKey, now, timeoutMs);
+    const shut = own ?? circuits.enter(this.#key, now, timeoutMs);
     if (!shut) return undefined;
+    if (!own) circuits.left(this.#ownKey);
     const retryAfter = secondsOf(shut.until - now);
     const again = `it is tried again in ${retryAfter} s`;
     const data = { server: id, fault: shut.why === "wish" ? "status" : "unreachable", retryAfter };
@@ -45,18 +52,26 @@ export class CallGate {
 
   answered(now: number): void {
     circuits.answered(this.#key, now);
+    circuits.answered(this.#ownKey, now);
   }
 
   /** Something broke on our side, so nobody knows. */
   left(): void {
     circuits.left(this.#key);
+    circuits.left(this.#ownKey);
   }
 
   /** `heard`: the upstream has said something meanwhile. Gives the seconds for which it wants to be left alone. */
   failed(fault: Fault, heard: boolean, now: number): number | undefined {
     if (fault.kind === "cancelled" || isOurs(fault)) this.left();
-    else if (isSilence(fault) && !heard) circuits.failed(this.#key, now);
-    else this.answered(now);
+    else if (!isSilence(fault) || heard) this.answered(now);
+    else if (fault.kind === "unreachable") {
+      circuits.failed(this.#key, now);
+      circuits.left(this.#ownKey);
+    } else {
+      circuits.failed(this.#ownKey, now);
+      circuits.failedAgain(this.#key, now);
+    }
     const status = httpStatusOf(fault);
     const afterMs = status === 429 || status === 503 ? retryAfterMs(fault, now) : undefined;
     if (afterMs === undefined || afterMs === 0) return undefined;

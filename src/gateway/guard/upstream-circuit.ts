@@ -69,6 +69,11 @@ export class UpstreamCircuits {
     if (more >= 0) circuit.pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), LONGEST_PAUSE_MS);
   }
 
+  /** Likewise, where that says no more than that it does not work again. */
+  failedAgain(key: string, now: number): void {
+    if ((this.#known.get(key)?.failures ?? 0) >= FAILURES_IN_A_ROW) this.failed(key, now);
+  }
+
   /** It answered that it wants to be asked again after this time. */
   wished(key: string, now: number, afterMs: number): void {
     const circuit = this.#touched(key);

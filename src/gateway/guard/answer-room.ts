@@ -1,0 +1,27 @@
+// Owns that what upstreams say is counted while it is held, in the one budget of the isolate: a tenant whose upstreams answer
+// at length, or half and then not, takes no memory from others. Refuses what does not fit.
+
+import { AppError } from "../../protocol/app-error.ts";
+import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
+
+/** For what is read of one answer after the other. */
+export class AnswerRoom {
+  readonly #share;
+  #isOver = false;
+
+  constructor(tenant: string) {
+    this.#share = HELD.open(`tenant ${tenant}`);
+  }
+
+  /** Throws where there is no room. What is small is not counted, nor what still comes when nobody waits for it. */
+  readonly held = (bytes: number): void => {
+    const counted = bytes > SMALL_BYTES ? bytes : 0;
+    if (this.#isOver || this.#share.bytes === counted || this.#share.resize(counted)) return;
+    throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
+  };
+
+  release(): void {
+    this.#isOver = true;
+    this.#share.release();
+  }
+}
