@@ -12,6 +12,10 @@ const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 600_000;
 /** What is listed is not read again sooner than this, whoever asks. */
 const PAUSE_MS = 5_000;
+/** How long an upstream stays as one deployment configures it, where another one says something else. */
+const TURN_MS = 15_000;
+/** By so much two machines may differ on what time it is. */
+const SKEW_MS = 5_000;
 
 export interface RefreshAsk {
   /** Of the policy under which this is asked: what an older one says of an upstream changes nothing. */
@@ -20,6 +24,8 @@ export interface RefreshAsk {
   readonly upstreams: readonly { readonly id: string; readonly config: string }[];
   /** The ids of those that are switched off: what was approved of them is kept. */
   readonly idle?: readonly string[];
+  /** How many of them may be claimed; absent: all. */
+  readonly most?: number;
 }
 
 export interface RefreshAnswer {
@@ -41,6 +47,8 @@ export interface Settled {
   /** From 0 to 1: spreads what would come back at the same moment. */
   readonly chance: number;
 }
+
+type Failing = Pick<Settled, "id" | "config">;
 
 export interface OwnAsk extends Pick<Settled, "id" | "config"> {
   readonly uris: readonly string[];
@@ -64,6 +72,11 @@ export interface GatewayMethods {
   readonly readings: () => readonly ReadingState[];
   /** Since when it cannot be read (milliseconds since the epoch); null: it can, or is configured anew. */
   readonly settle: (settled: Settled) => number | null;
+  /**
+   * It could not be read just now: since when (as `settle`). Whoever read it still has it, to write down why, lest the next
+   * one who reads it be overtaken by that.
+   */
+  readonly failing: (one: Failing) => number | null;
   /**
    * It says that its lists have changed, or does not speak as it did: gives when it is read (milliseconds since the epoch).
    */
@@ -115,6 +128,11 @@ function methodsOf(host: TenantHost): GatewayMethods {
           readAt: row.read_at,
         })),
     settle: (settled) => host.transaction(() => settle(host, settled)),
+    failing: ({ id, config }) => {
+      const since = `UPDATE upstreams SET failing_since = coalesce(failing_since, ?) WHERE id = ? AND config = ?
+        RETURNING failing_since AS since`;
+      return host.sql.exec<{ since: number }>(since, host.now(), id, config).toArray()[0]?.since ?? null;
+    },
     soon: (id) => {
       const sooner = "UPDATE upstreams SET due_at = min(due_at, max(?, read_at + ?)) WHERE id = ? RETURNING due_at";
       const rows = host.sql.exec<{ due_at: number }>(sooner, host.now(), PAUSE_MS, id).toArray();
@@ -132,11 +150,12 @@ function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
   const { sql } = host;
   const now = host.now();
   const current = takeOver(host, ask);
-  const claimed = ask.upstreams.flatMap(({ id, config }) => {
+  const claimed: string[] = [];
+  for (const { id, config } of ask.upstreams) {
+    if (claimed.length >= (ask.most ?? Infinity)) break;
     const row = rowOf(sql, id);
-    if (!row || row.due_at > now) return [];
-    return claimRow(host, row, config) ? id : [];
-  });
+    if (row && row.due_at <= now && claimRow(host, row, config)) claimed.push(id);
+  }
   // What is being read is asked for again when its reader must be done, and not before.
   const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
   const next = sql.exec<{ at: number | null }>(query).one().at;
@@ -155,7 +174,8 @@ function claim(host: TenantHost, ask: RefreshAsk, by: { readonly id: string; rea
 function claimRow(host: TenantHost, row: UpstreamRow, config: string): boolean {
   const now = host.now();
   if (row.config !== config || row.claimed_until > now) return false;
-  host.sql.exec("UPDATE upstreams SET claimed_until = ? WHERE id = ?", now + CLAIM_MS, row.id);
+  // It is due when its reader must be done. An earlier time there says that somebody wants it read after this.
+  host.sql.exec("UPDATE upstreams SET due_at = ?1, claimed_until = ?1 WHERE id = ?2", now + CLAIM_MS, row.id);
   return true;
 }
 
@@ -164,10 +184,20 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
   const { sql } = host;
   const now = host.now();
   const current = revision >= host.revision();
+  mendTimes(sql, now);
   for (const { id, config } of upstreams) {
     const row = rowOf(sql, id);
     if (row && (row.config === config || revision < row.revision)) continue;
-    sql.exec("INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, 0, 0, NULL)", id, config, revision, now);
+    // Of one policy two deployments may say different things, each as long as both are served: they take turns.
+    const at = row?.revision === revision ? Math.max(now, row.read_at + TURN_MS, row.claimed_until) : now;
+    sql.exec(
+      "INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, ?, 0, NULL)",
+      id,
+      config,
+      revision,
+      at,
+      row?.read_at ?? 0,
+    );
   }
   if (current) {
     const known = upstreams.map(({ id }) => id);
@@ -175,6 +205,13 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
     forgetReviews(sql, new Set([...known, ...idle]));
   }
   return current;
+}
+
+/** A clock that was ahead and is right again left times that nobody lives to see. */
+function mendTimes(sql: SqlStorage, now: number): void {
+  const mended = `UPDATE upstreams SET due_at = ?1, claimed_until = 0, read_at = min(read_at, ?1)
+    WHERE read_at > ?1 + ?2 OR claimed_until > ?1 + ?2 + ${CLAIM_MS} OR (read_at = 0 AND due_at > ?1 + ?2 + ${CLAIM_MS})`;
+  sql.exec(mended, now, SKEW_MS);
 }
 
 function forget(sql: SqlStorage, known: ReadonlySet<string>): void {
@@ -198,9 +235,12 @@ function settle(host: TenantHost, { id, config, why, afterMs, chance }: Settled)
   const since = why === null ? null : (row.failing_since ?? now);
   const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_MS);
   const wait = why === null ? afterMs : Math.max(afterMs, backOff);
+  const at = now + wait * (1 + chance / 5);
+  // What it listed may have changed after it was read.
+  const isWanted = why === null && row.due_at < row.claimed_until;
   sql.exec(
     "UPDATE upstreams SET due_at = ?, claimed_until = 0, read_at = ?, failures = ?, failing_since = ? WHERE id = ?",
-    Math.round(now + wait * (1 + chance / 5)),
+    Math.round(isWanted ? Math.min(at, now + PAUSE_MS) : at),
     now,
     failures,
     since,

@@ -10,6 +10,13 @@ import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./ups
 import { uriPrefixes } from "./uris/uri-owners.ts";
 
 const OURS = /^upstream(-failing)?:/;
+/**
+ * So many are read at once: the platform lets six requests wait for their answers, counted with those of the request beside
+ * which this runs, and the seventh waits for one of them. Servers that hang must not take them all.
+ */
+const LANES = 4;
+/** After this none is begun that waits: what runs beside a request ends half a minute after it, and a reader a little later. */
+const BEGIN_WITHIN_MS = 10_000;
 
 export async function tendUpstreams(ground: TendGround): Promise<number> {
   const upstreams = enabledUpstreams(ground.document);
@@ -17,11 +24,23 @@ export async function tendUpstreams(ground: TendGround): Promise<number> {
   const stray = [...ground.leased.keys()].filter((name) => OURS.test(name) && !wanted.has(name));
   if (upstreams.length === 0 && stray.length === 0) return Infinity;
   const { stub } = ground;
-  const { claimed, next, current } = await remote(stub(), gatewayTables).due(refreshAsk(ground));
+  const asked = refreshAsk(ground);
+  const due = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most });
+  const { claimed, next, current } = await due(LANES);
   if (current) await Promise.all(stray.map((name) => remote(stub(), sectionTables).remove(name)));
-  await Promise.all(upstreams.filter(({ id }) => claimed.includes(id)).map((one) => refresh(one, ground)));
+  if (claimed.length === 0) return next;
+  const queue = [...claimed];
+  const end = Date.now() + BEGIN_WITHIN_MS;
+  const lane = async () => {
+    for (;;) {
+      const id = queue.shift() ?? (Date.now() < end ? (await due(1)).claimed[0] : undefined);
+      if (id === undefined) return;
+      await Promise.all(upstreams.filter((one) => one.id === id).map((one) => refresh(one, ground)));
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
   // Only now is it known when those are due again.
-  return claimed.length > 0 ? Date.now() : next;
+  return Date.now();
 }
 
 async function refresh(one: NamedUpstream, ground: TendGround): Promise<void> {

@@ -165,7 +165,7 @@ const TENDED_WITHIN_MS = 30_000;
 function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
   const { features, catalog } = visit.deployment;
   const { tenant, created, version, sections } = snapshot;
-  derived.tendAt = Date.now() + TENDED_WITHIN_MS;
+  const asked = (derived.tendAt = Date.now() + TENDED_WITHIN_MS);
   const ground: TendGround = {
     tenant,
     placement: visit.placement,
@@ -185,7 +185,8 @@ function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
   visit.waitUntil(
     tended.then(
       (times) => {
-        derived.tendAt = Math.min(...times);
+        // Somebody may have wanted it sooner meanwhile, of which the features did not know.
+        derived.tendAt = Math.min(...times, derived.tendAt < asked ? derived.tendAt : Infinity);
       },
       (error: unknown) => {
         visit.onError(error);

@@ -121,6 +121,86 @@ describe("an upstream", () => {
       clock.now += 5000;
       expect(due({ a: "1" })).toEqual(["a"]);
     }));
+
+  it("that says it has changed while it is read is read soon after, because that may not have been listed yet", () =>
+    atDesk(({ due, settle, methods, clock }) => {
+      due({ a: "1" });
+      settle();
+      clock.now += 60_000;
+      expect(due({ a: "1" })).toEqual(["a"]);
+      clock.now += 1000;
+      methods.soon("a");
+      expect(due({ a: "1" })).toEqual([]);
+      settle();
+      clock.now += 4999;
+      expect(due({ a: "1" })).toEqual([]);
+      clock.now += 1;
+      expect(due({ a: "1" })).toEqual(["a"]);
+      settle();
+      clock.now += 59_999;
+      expect(due({ a: "1" })).toEqual([]);
+    }));
+
+  it("is claimed with as many others as whoever asks can read", () =>
+    atDesk(({ methods }) => {
+      const upstreams = ["a", "b", "c"].map((id) => ({ id, config: "1" }));
+      const due = (most: number) => methods.due({ revision: 1, upstreams, most }).claimed;
+      expect([due(2), due(2), due(2)]).toEqual([["a", "b"], ["c"], []]);
+    }));
+
+  it("that cannot be read is nobody else's before it is written down why", () =>
+    atDesk(({ due, settle, methods, clock }) => {
+      due({ a: "1" });
+      const began = clock.now;
+      expect(methods.failing({ id: "a", config: "1" })).toBe(began);
+      clock.now += 20_000;
+      expect(due({ a: "1" })).toEqual([]);
+      expect(settle({ why: "away", afterMs: 0 })).toBe(began);
+      expect(methods.failing({ id: "a", config: "0" })).toBeNull();
+    }));
+
+  it("of which two deployments say different things under one policy is read for each in turn, not all the time", () =>
+    atDesk(({ due, settle, clock }) => {
+      let reads = 0;
+      for (const end = clock.now + 120_000; clock.now < end; clock.now += 500) {
+        for (const config of ["1", "2"]) {
+          if (due({ a: config }).length === 0) continue;
+          reads += 1;
+          settle({ config });
+        }
+      }
+      expect(reads).toBeGreaterThan(1);
+      expect(reads).toBeLessThan(12);
+    }));
+
+  for (const [when, begin] of [
+    ["before it was read", () => {}],
+    ["while it was read", (desk: Desk) => void desk.due({ a: "1" })],
+    [
+      "after it was read",
+      (desk: Desk) => {
+        desk.due({ a: "1" });
+        desk.settle();
+      },
+    ],
+    [
+      "after it could not be read",
+      (desk: Desk) => {
+        desk.due({ a: "1" });
+        desk.settle({ why: "away" });
+      },
+    ],
+  ] as const) {
+    it(`is read soon though the clock that was a day ahead ${when} is right again`, () =>
+      atDesk((desk) => {
+        const { due, clock, methods } = desk;
+        clock.now += 86_400_000;
+        methods.due({ revision: 1, upstreams: [{ id: "a", config: "1" }], most: 0 });
+        begin(desk);
+        clock.now -= 86_400_000;
+        expect(due({ a: "1" })).toEqual(["a"]);
+      }));
+  }
 });
 
 describe("a URI", () => {
