@@ -30,5 +30,10 @@ function open({ catalog, tenants, hooks, path, features }: Deployment) {
       hooks.onError?.(error, undefined);
     },
   });
-  return (request: Request, env: unknown) => app.fetch(request, env as AdminEnv);
+  return (request: Request, env: unknown, ctx: Pick<ExecutionContext, "waitUntil">) => {
+    const answered = app.fetch(request, env as AdminEnv);
+    // A write of several steps goes on to its end though whoever sent it has gone.
+    if (request.method !== "GET") ctx.waitUntil(Promise.resolve(answered));
+    return answered;
+  };
 }

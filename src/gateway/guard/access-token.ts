@@ -39,18 +39,29 @@ export class TokenRefusal extends Error {
   override readonly name = "TokenRefusal";
 }
 
-/** Within this the token endpoint answers; a request whose platform has dropped it is waited for no longer. */
+/** Within this the token endpoint answers. */
 export const TOKEN_WITHIN_MS = 10_000;
-/** A token that is used when it ends is refused on the way. */
+/** Who waits for what another request has asked asks for itself after this: the platform may have dropped that one. */
+const PATIENCE_MS = 5_000;
+/** A token that is used when it ends is refused on the way, so another one is there before. */
 const SKEW_MS = 30_000;
+const ON_THE_WAY_MS = 5_000;
 const UNSAID_LIFE_MS = 300_000;
 const LONGEST_LIFE_MS = 86_400_000;
 /** Whoever was refused is not asked again by each call. */
 const REFUSED_FOR_MS = 5_000;
 const MOST_KEPT = 500;
 
+/** `until`: when another one is asked for. `ends`: until then it serves where there is no other. */
+interface Token {
+  readonly kind: "token";
+  readonly token: string;
+  readonly until: number;
+  readonly ends: number;
+}
+
 type Held =
-  | { readonly kind: "token"; readonly token: string; readonly until: number }
+  | Token
   | { readonly kind: "refused"; readonly why: string; readonly until: number }
   | { readonly kind: "asking"; readonly work: Promise<string>; readonly until: number };
 
@@ -64,11 +75,11 @@ export async function accessToken(grant: ClientGrant, how: TokenHow): Promise<st
   if (known && how.now() < known.until) {
     if (known.kind === "token") return known.token;
     if (known.kind === "refused") throw new TokenRefusal(known.why);
-    return within(known.work, known.until - how.now());
+    const token = await within(known.work, known.until - how.now());
+    return token ?? accessToken(grant, how);
   }
-  const work = ask(grant, how);
-  const asking: Held = { kind: "asking", work, until: how.now() + TOKEN_WITHIN_MS };
-  keep(key, asking);
+  const work = ask(grant, how, known?.kind === "token" ? known : undefined);
+  keep(key, { kind: "asking", work, until: how.now() + PATIENCE_MS });
   const settled = work.then(
     () => {},
     () => {},
@@ -93,15 +104,27 @@ function keep(key: string, value: Held): void {
   }
 }
 
-async function ask(grant: ClientGrant, how: TokenHow): Promise<string> {
+/** `before`: the one that another is asked for in place of. */
+async function ask(grant: ClientGrant, how: TokenHow, before: Token | undefined): Promise<string> {
   const key = canonicalJson(grant);
   try {
     const { token, lifeMs } = await askServer(grant, how);
-    keep(key, { kind: "token", token, until: how.now() + lifeMs });
+    const now = how.now();
+    const until = now + Math.min(Math.max(lifeMs - SKEW_MS, lifeMs / 2), LONGEST_LIFE_MS);
+    keep(key, { kind: "token", token, until, ends: now + Math.min(lifeMs - ON_THE_WAY_MS, LONGEST_LIFE_MS) });
     return token;
   } catch (error) {
+    const now = how.now();
+    const until = now + REFUSED_FOR_MS;
+    const known = held.get(key);
+    // Somebody who asked later may have one already.
+    const other = known?.kind === "token" ? known : before;
+    if (other && now < other.ends) {
+      if (other !== known) keep(key, { ...other, until: Math.min(until, other.ends) });
+      return other.token;
+    }
     const why = `it has no access token: ${whyOf(error)}`;
-    keep(key, { kind: "refused", why, until: how.now() + REFUSED_FOR_MS });
+    keep(key, { kind: "refused", why, until });
     throw new TokenRefusal(why);
   }
 }
@@ -121,7 +144,7 @@ async function askServer(
   const token = answer.access_token;
   if (answer.token_type !== "bearer" || !/^[\x21-\x7e]{1,16384}$/.test(token)) throw new TypeError("no bearer token");
   const lifeMs = answer.expires_in === undefined ? UNSAID_LIFE_MS : answer.expires_in * 1000;
-  return { token, lifeMs: Math.min(Math.max(lifeMs - SKEW_MS, lifeMs / 2), LONGEST_LIFE_MS) };
+  return { token, lifeMs };
 }
 
 /** The words of the server may repeat what it was sent: only the code that it gave is said. */
@@ -135,13 +158,11 @@ function whyOf(error: unknown): string {
   return "the token endpoint cannot be reached";
 }
 
-/** The platform may drop who is asking, without a word. */
-async function within(work: Promise<string>, ms: number): Promise<string> {
+/** undefined: nothing is known after this time. The platform may drop who is asking, without a word. */
+async function within(work: Promise<string>, ms: number): Promise<string | undefined> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new TokenRefusal("it has no access token: the token endpoint does not answer"));
-    }, ms);
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
   return Promise.race([work, late]).finally(() => clearTimeout(timer ?? null));
 }

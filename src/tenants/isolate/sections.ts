@@ -84,7 +84,8 @@ export interface NewSection extends Pick<SectionBody, "name"> {
 
 /**
  * Writes to KV before it tells the authority, so that whoever learns the hash finds the body; again while an older copy
- * of it is being deleted, some times, and then throws `busy`; `unknownTenant` where the tenant is gone.
+ * of it is being deleted, some times, and then throws `busy`; `unknownTenant` where the tenant is gone. What KV does not
+ * take, because it is away or had the same body within a second, isolates get from the authority.
  */
 export async function writeSection(place: SectionPlace, { name, bytes: body }: NewSection): Promise<SectionWrite> {
   if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
@@ -95,7 +96,7 @@ export async function writeSection(place: SectionPlace, { name, bytes: body }: N
   let resent: number | null = null;
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    await place.bodies.put(key, body);
+    await inTime(place.bodies.put(key, body)).catch(() => undefined);
     const done: SectionPut = await orClearUp(place.sections().put({ ...section, resent }), () =>
       place.bodies.delete(key),
     );

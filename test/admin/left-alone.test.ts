@@ -1,0 +1,33 @@
+// The platform drops whatever a request does once its client has gone, unless it was told to wait. A write of several steps
+// would stop between two of them.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { admin, createWorker } from "../../src/tenantry.ts";
+import { adminEnv, ORIGIN, ROOT } from "../support/worker/admin.ts";
+
+const worker = createWorker({ tenants: {}, features: [admin()] });
+
+/** The statuses for which the platform is told to wait, beside the one that is answered. */
+async function waitedFor(method: string, path: string, json?: unknown) {
+  const waited: Promise<unknown>[] = [];
+  const ctx = Object.assign(createExecutionContext(), {
+    waitUntil: (work: Promise<unknown>) => {
+      waited.push(work);
+    },
+  });
+  const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
+  const body = json === undefined ? null : JSON.stringify(json);
+  const request = new Request(`${ORIGIN}/admin/v1${path}`, { method, headers, body });
+  const { status } = await worker.fetch(request, { ...env, ...adminEnv }, ctx);
+  const all = await Promise.all(waited);
+  return { status, waited: all.flatMap((one) => (one instanceof Response ? one.status : [])) };
+}
+
+test("a write goes on to its end though its client has gone, and a read does not", async () => {
+  const id = `left-${crypto.randomUUID().slice(0, 8)}`;
+  expect(await waitedFor("POST", "/tenants", { id })).toEqual({ status: 201, waited: [201] });
+  expect(await waitedFor("GET", `/tenants/${id}`)).toEqual({ status: 200, waited: [] });
+  expect(await waitedFor("DELETE", `/tenants/${id}`)).toMatchObject({ waited: [expect.any(Number)] });
+});

@@ -1,0 +1,42 @@
+// The platform lets one request wait for six answers at a time, those included that an entrypoint of the same Worker waits
+// for beside it; a seventh waits for one of them. What is read beside a request must leave room for the request itself.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
+import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { upstreamAt } from "../support/worker/upstreams.ts";
+
+const worker = createWorker({ tenants: {}, features: [gateway()] });
+const upstream = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "add", handler: () => "added" })] });
+const UPSTREAMS = 12;
+/** What a request may wait for at once, without the two that its own answer takes: KV, and an upstream. */
+const ROOM = 4;
+
+async function listed(id: string): Promise<number> {
+  const response = await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} } });
+  const { result } = await response.json<{ result: { tools: readonly unknown[] } }>();
+  return result.tools.length;
+}
+
+it("upstreams that hang leave room for the request beside which they are read, and all are read in the end", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let waiting = 0;
+  let most = 0;
+  const hanging = () =>
+    upstreamAt(async (request) => {
+      waiting += 1;
+      most = Math.max(most, waiting);
+      await released;
+      waiting -= 1;
+      return upstream.fetch(request, env, createExecutionContext());
+    });
+  const upstreams = Object.fromEntries(Array.from({ length: UPSTREAMS }, (_, at) => [`up${at}`, { url: hanging() }]));
+  const { id } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
+  await listed(id);
+  await expect.poll(() => waiting).toBeGreaterThanOrEqual(ROOM);
+  release();
+  await expect.poll(() => listed(id), { timeout: 15_000 }).toBe(UPSTREAMS);
+  expect(most).toBe(ROOM);
+});

@@ -1,0 +1,160 @@
+// Reading an upstream, with every call that it makes to an object or to KV failing once: before anything was done, and
+// after, when only the answer is lost. Whatever is left, the next reading puts right, and nothing says what is not so.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
+import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
+import { decodeCatalog } from "../../src/gateway/upstream-catalog.ts";
+import { configOf } from "../../src/gateway/upstream-config.ts";
+import { sectionPlace } from "../../src/deployment/leased-sections.ts";
+import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
+import { keptUnder, type Keeper } from "../../src/tenants/authority/incarnation.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+import { loadSection } from "../../src/tenants/isolate/sections.ts";
+import { servedTenant } from "../support/worker/deployed.ts";
+import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
+import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
+
+const working = createWorker({
+  tenants: { acme: {} },
+  tools: [defineTool({ name: "add", handler: () => "added" })],
+  resources: [defineResource({ uri: "x://1", name: "one", read: () => "one" })],
+});
+
+type Fault = (step: string) => "before" | "after" | undefined;
+
+/** `steps` gets the names of all calls, in order. */
+function faulty(steps: string[], fault: Fault): unknown {
+  const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+    const nth = steps.filter((one) => one.startsWith(name)).length;
+    const named = `${name} ${nth}`;
+    steps.push(named);
+    const when = fault(named);
+    if (when === "before") throw new Error("Network connection lost.");
+    const value = await work();
+    if (when === "after") throw new Error("Network connection lost.");
+    return value;
+  };
+  const stubOf = (name: string) => {
+    const keeper = env.TENANTS.getByName(name) as unknown as Keeper;
+    const run: Keeper["run"] = async (tables, method, args, meant) =>
+      step(`${tables}.${method}`, () => keeper.run(tables, method, args, meant));
+    return { run };
+  };
+  const bodies = {
+    get: async (...args: Parameters<KVNamespace["get"]>) => step("KV get", async () => env.BODIES.get(...args)),
+    put: async (key: string, body: Uint8Array) => step("KV put", async () => env.BODIES.put(key, body)),
+    delete: async (key: string) => step("KV delete", async () => env.BODIES.delete(key)),
+  };
+  return { ...env, TENANTS: { getByName: stubOf }, BODIES: bodies };
+}
+
+interface Scene {
+  readonly tenant: FreshTenant;
+  /** Rejects as the entrypoint does. */
+  readonly refresh: (fault?: Fault) => Promise<readonly string[]>;
+}
+
+async function sceneOf(url: string, trust: "auto" | "review"): Promise<Scene> {
+  const upstream = { url, trust };
+  const config = configOf(upstream);
+  const tenant = await servedTenant({ mode: "open", upstreams: { a: upstream } });
+  const created = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
+  const order = {
+    tenant: tenant.id,
+    placement: ANYWHERE,
+    incarnation: created,
+    id: "a",
+    config,
+    upstream,
+    filled: { headers: {}, ofClient: {}, trace: {}, secrets: [] },
+    clientInfo: { name: "test", version: "1" },
+    prefixes: [],
+  };
+  const tables = remote(tenant.stub, gatewayTables);
+  return {
+    tenant,
+    refresh: async (fault = () => undefined) => {
+      await tables.due({ revision: 1, upstreams: [{ id: "a", config }] });
+      const steps: string[] = [];
+      const refreshes = new UpstreamRefreshes(createExecutionContext() as never, faulty(steps, fault));
+      await refreshes.refresh(order).catch(() => undefined);
+      return steps;
+    },
+  };
+}
+
+async function stateOf({ tenant }: Scene) {
+  const [row] = await rowsOf(tenant, "SELECT * FROM upstreams");
+  const sections = await rowsOf(tenant, "SELECT name, hash FROM sections ORDER BY name");
+  const created = (await remote(tenant.stub, policyTables).incarnation(false)) ?? "";
+  const place = sectionPlace(keptUnder(tenant.id, created), env.BODIES, () => tenant.stub);
+  const hash = sections.find(({ name }) => name === "upstream:a")?.hash;
+  const section = hash === undefined ? undefined : await loadSection(place, String(hash));
+  const catalog = section && decodeCatalog(section.bytes);
+  return {
+    isClaimed: row?.claimed_until !== 0,
+    isFailing: row?.failing_since !== null,
+    hasNote: sections.some(({ name }) => name === "upstream-failing:a"),
+    lists: catalog && { ...catalog.texts, waiting: catalog.waiting }.tools.length + (catalog.waiting ?? 0),
+  };
+}
+
+const FRESH = { isClaimed: false, isFailing: false, hasNote: false };
+
+describe.each(["auto", "review"] as const)("with trust %s", (trust) => {
+  for (const isAway of [false, true]) {
+    const what = isAway ? "an upstream that cannot be read" : "an upstream that is read";
+    it(
+      `${what} is what it is said to be, whichever step fails, and after the next reading nothing is left of it`,
+      { timeout: 30_000 },
+      async () => {
+        const first = await sceneOf(isAway ? upstreamAt(away) : workerAt(working), trust);
+        const steps = await first.refresh();
+        expect(steps.length).toBeGreaterThan(isAway ? 3 : 4);
+        expect(await stateOf(first)).toMatchObject(isAway ? { ...FRESH, isFailing: true, hasNote: true } : FRESH);
+        for (const step of steps) {
+          for (const when of ["before", "after"] as const) {
+            let isAwayNow = isAway;
+            const url = upstreamAt((request) =>
+              isAwayNow ? away() : working.fetch(request, env, createExecutionContext()),
+            );
+            const scene = await sceneOf(url, trust);
+            await scene.refresh((one) => (one === step ? when : undefined));
+            const broken = await stateOf(scene);
+            // A claim that stands ends by itself; without one, a note stands nowhere but where it fails.
+            const isHonest = broken.isClaimed || broken.isFailing || !broken.hasNote;
+            expect(isHonest, `${when} ${step}: ${JSON.stringify(broken)}`).toBe(true);
+            if (step.startsWith("KV")) {
+              expect(broken.isClaimed, `${when} ${step}`).toBe(false);
+              expect(broken.hasNote, `${when} ${step}`).toBe(isAway);
+            }
+            isAwayNow = false;
+            await scene.refresh();
+            const mended = await stateOf(scene);
+            expect(mended, `${when} ${step}`).toMatchObject(FRESH);
+            expect(mended.lists, `${when} ${step}`).toBeGreaterThan(0);
+          }
+        }
+      },
+    );
+  }
+});
+
+function away(): never {
+  throw new TypeError("Network connection lost.");
+}
+
+it("is listed where KV takes nothing at all, and an upstream that cannot be read is named", async () => {
+  const kvIsAway: Fault = (step) => (step.startsWith("KV") ? "before" : undefined);
+  const read = await sceneOf(workerAt(working), "auto");
+  await read.refresh(kvIsAway);
+  expect(await stateOf(read)).toEqual({ ...FRESH, lists: 1 });
+  const dead = await sceneOf(upstreamAt(away), "auto");
+  await dead.refresh(kvIsAway);
+  expect(await stateOf(dead)).toMatchObject({ isClaimed: false, isFailing: true, hasNote: true });
+});
