@@ -163,11 +163,14 @@ const aboutUpstream = {
   /** The names of those that are sent. */
   headers: list(STRING),
   setBy: oneOf("tenant", "base", "code"),
+  /** review: what it lists waits until it is approved. */
+  trust: oneOf("auto", "review"),
   /** lastGood: it cannot be read, and what it listed last stays. degraded: something is missing. */
   state: oneOf("fresh", "lastGood", "degraded", "unread", "disabled"),
   why: MaybeText,
   /** Since when it cannot be read. */
   since: MaybeTime,
+  /** When it was tried last, with or without success. */
   lastRead: MaybeTime,
   nextRead: MaybeTime,
   reading: FLAG,

@@ -19,7 +19,10 @@ const CONTENT: NonNullable<Shown["content"]> = {
   capped: null,
 };
 
-function fakeUpstream(id: string, { url, enabled = true, era = "auto", headers = {} }: UpstreamDocument): Shown {
+function fakeUpstream(
+  id: string,
+  { url, enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
+): Shown {
   const isAway = url.includes(AWAY);
   return {
     id,
@@ -28,6 +31,7 @@ function fakeUpstream(id: string, { url, enabled = true, era = "auto", headers =
     era,
     headers: Object.keys(headers),
     setBy: "tenant",
+    trust,
     state: isAway ? "lastGood" : "fresh",
     why: isAway ? "the connection was lost" : null,
     since: isAway ? READ : null,

@@ -182,7 +182,7 @@ function named(all: readonly Shown[], name: string): Shown {
 
 function shown(
   id: string,
-  { url, enabled = true, era = "auto", headers = {} }: UpstreamDocument,
+  { url, enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
   { report, record }: { readonly report: UpstreamReport; readonly record: TenantRecord },
 ): Shown {
   const { state, why, reading } = report;
@@ -191,6 +191,7 @@ function shown(
     url,
     enabled,
     setBy: setBy(id, record),
+    trust,
     state,
     why,
     since: isoTime(report.since),

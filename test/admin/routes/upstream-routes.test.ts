@@ -242,6 +242,7 @@ describe("an upstream that an operator looks at", () => {
       id: "sums",
       enabled: true,
       setBy: "tenant",
+      trust: "auto",
       era: "auto",
       headers: ["X-Team"],
       state: "unread",

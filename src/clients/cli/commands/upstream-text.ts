@@ -30,8 +30,19 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
   const upstreams = await collectPages(context.api.pages<Listed>({ path }));
   if (upstreams.length === 0) context.note(`No upstreams: tenantry upstream add ${tenant} ID URL adds one.`);
   context.show(upstreams, () => {
-    const titles = ["upstream", "state", "era", "tools", "prompts", "resources", "left out", "last read", "url"];
-    const rows = upstreams.map(({ id, state, content, lastRead, url }) => [
+    const titles = [
+      "upstream",
+      "state",
+      "era",
+      "tools",
+      "prompts",
+      "resources",
+      "left out",
+      "last tried",
+      "url",
+      "why",
+    ];
+    const rows = upstreams.map(({ id, state, content, lastRead, url, why }) => [
       id,
       STATES[state] ?? state,
       content && (WAYS[content.way] ?? content.way),
@@ -41,6 +52,7 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
       content?.quarantined,
       time(lastRead),
       url,
+      why,
     ]);
     return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
   });
@@ -55,17 +67,18 @@ export async function showUpstream(
 }
 
 export function shownText(upstream: Shown, screen: Screen): string {
-  const { id, url, state, why, since, lastRead, nextRead, reading, headers, setBy, content } = upstream;
+  const { id, url, state, why, since, lastRead, nextRead, reading, headers, setBy, trust, content } = upstream;
   const about = facts([
     ["upstream", id],
     ["url", url],
     ["headers", headers.join(", ")],
     ["set by", setBy],
+    ["trust", trust === "auto" ? null : trust],
     ["state", STATES[state] ?? state],
     ["why", why],
     ["since", time(since)],
     ...contentFacts(content),
-    ["last read", time(lastRead)],
+    ["last tried", time(lastRead)],
     ["next read", reading ? "being read" : time(nextRead)],
   ]);
   return [about, ...leftOut(content, screen)].join("\n\n");

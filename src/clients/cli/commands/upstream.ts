@@ -8,6 +8,7 @@ import { CliError, EXIT, usageError } from "../exit.ts";
 import { whileSpinning } from "../terminal/spinner.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { parseSeconds } from "./option-values.ts";
+import type { TenantAnswer } from "./tenant.ts";
 import { listUpstreams, showUpstream, shownText, testedText } from "./upstream-text.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
@@ -18,6 +19,7 @@ interface AddOptions {
   readonly era?: "auto" | "2025" | "2026";
   readonly header?: readonly string[];
   readonly timeout?: number;
+  readonly trust?: "auto" | "review";
   readonly replace?: boolean;
   readonly wait: boolean;
 }
@@ -40,7 +42,10 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
     .addOption(new Option("--era <era>", "which era it speaks; auto finds out").choices(["auto", "2025", "2026"]))
     .option("--header <header>", "sent with every request, as Name: value; several times", repeated)
     .option("--timeout <duration>", "how long a call may take, such as 30s", parseSeconds)
-    .option("--replace", "write over an upstream of this id")
+    .addOption(
+      new Option("--trust <trust>", "review: what it lists waits until you approve it").choices(["auto", "review"]),
+    )
+    .option("--replace", "write over an upstream of this id; of what it was only its trust stays")
     .option("--no-wait", "return when it is written, and do not wait until it was read")
     .addHelpText(
       "after",
@@ -90,24 +95,43 @@ const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "upstr
 async function addUpstream(
   context: CommandContext,
   [tenant, name, url]: readonly [tenant: string, name: string, url: string],
-  { era, header, timeout, replace, wait }: AddOptions,
+  options: AddOptions,
 ): Promise<void> {
   const { api } = context;
-  const json: Infer<typeof Upstream> = {
+  const { trust, replace, wait } = options;
+  const said = membersSaid(url, options);
+  const there = await api.find<Shown>({ path: pathOf(tenant, name) });
+  // Of a base document it is no other one: then this is the tenant's own instead.
+  if (there?.setBy === "tenant" && replace !== true) {
+    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${there.url}: --replace writes over it`);
+  }
+  // Whoever names another URL must not end, without a word, the review of what is listed.
+  const isReviewed = (trust ?? there?.trust) === "review";
+  const json = isReviewed ? { ...said, trust: "review" as const } : said;
+  const gone = there && replace === true ? await membersGone(context, [tenant, name], json) : [];
+  await api.json({ method: "PUT", path: pathOf(tenant, name), json });
+  if (gone.length > 0) context.note(`${name} had more, which is gone: ${gone.join(", ")}`);
+  if (isReviewed) context.note(`What waits for approval: tenantry upstream pending ${tenant} ${name}`);
+  if (wait) return readNow(context, [tenant, name], { wait: true });
+  const shown = await api.json<Shown>({ path: pathOf(tenant, name) });
+  context.show(shown, () => `${name} of ${tenant} is added; it is read when somebody next asks ${tenant}`);
+}
+
+function membersSaid(url: string, { era, header, timeout }: AddOptions): Infer<typeof Upstream> {
+  return {
     url,
     ...(era !== undefined && { era }),
     ...(header && { headers: headersIn(header) }),
     ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
   };
-  // Of a base document it is no other one: then this is the tenant's own instead.
-  const there = replace === true ? undefined : await api.find<Shown>({ path: pathOf(tenant, name) });
-  if (there?.setBy === "tenant") {
-    throw new CliError(EXIT.conflict, `${tenant} has an upstream ${name} at ${there.url}: --replace writes over it`);
-  }
-  await api.json({ method: "PUT", path: pathOf(tenant, name), json });
-  if (wait) return readNow(context, [tenant, name], { wait: true });
-  const shown = await api.json<Shown>({ path: pathOf(tenant, name) });
-  context.show(shown, () => `${name} of ${tenant} is added; it is read when somebody next asks ${tenant}`);
+}
+
+/** What the tenant's own document says of it, and `json` does not. */
+async function membersGone({ api }: CommandContext, [tenant, name]: Named, json: object): Promise<readonly string[]> {
+  const { own } = await api.json<TenantAnswer>({ path: ["tenants", tenant] });
+  return Object.keys(own.upstreams?.[name] ?? {}).filter(
+    (member) => !Object.hasOwn(json, member) && member !== "trust",
+  );
 }
 
 /** `Name: value`, as curl takes them. */

@@ -43,6 +43,28 @@ describe("add", () => {
     expect(admin.tenants.get("acme")?.own.upstreams?.["tracker"]?.url).toBe(other[4]);
   });
 
+  test("writes that what it lists waits for approval, and says where that is seen", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    const { stdout, stderr } = await cli.run(["upstream", "add", "acme", "tracker", URL, "--trust", "review"]);
+    expect(admin.tenants.get("acme")?.own.upstreams).toEqual({ tracker: { url: URL, trust: "review" } });
+    expect(stdout).toMatch(/^trust +review$/m);
+    expect(stderr).toContain("tenantry upstream pending acme tracker");
+  });
+
+  test("keeps the review of one that it writes over, unless told otherwise, and names what is gone", async () => {
+    const { admin, cli } = await commandLine();
+    const upstream = { url: URL, trust: "review" as const, timeoutMs: 5000, uris: ["file:///t/"] };
+    admin.addTenant("acme", { upstreams: { tracker: upstream } });
+    const other = ["upstream", "add", "acme", "tracker", "https://other.example.com/mcp", "--replace"];
+    const { stderr } = await cli.run(other);
+    const written = () => admin.tenants.get("acme")?.own.upstreams?.["tracker"];
+    expect(written()).toEqual({ url: other[4], trust: "review" });
+    expect(stderr).toContain("tracker had more, which is gone: timeoutMs, uris");
+    await cli.run([...other, "--trust", "auto"]);
+    expect(written()).toEqual({ url: other[4] });
+  });
+
   test("says that one is added that cannot be read, and ends as refused", async () => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
@@ -75,12 +97,14 @@ describe("add", () => {
 });
 
 describe("list and show", () => {
-  test("have each upstream with its state, its era, how much it lists and how much is left out", async () => {
-    const { cli } = await withTracker();
+  test("have each upstream with its state, its era, how much it lists and how much is left out, and why", async () => {
+    const { admin, cli } = await withTracker();
     const { exit, stdout } = await cli.run(["upstream", "list", "acme"]);
     expect(exit).toBe(0);
-    expect(stdout).toMatch(/^UPSTREAM +STATE +ERA +TOOLS +PROMPTS +RESOURCES +LEFT OUT +LAST READ +URL$/m);
+    expect(stdout).toMatch(/^UPSTREAM +STATE +ERA +TOOLS +PROMPTS +RESOURCES +LEFT OUT +LAST TRIED +URL +WHY$/m);
     expect(stdout).toMatch(/^tracker +fresh +2026 +12 +1 +2 +4 +2026-11-21T10:00:00Z +https/m);
+    admin.addTenant("globex", { upstreams: { tracker: { url: "https://away.example.com/mcp" } } });
+    expect((await cli.run(["upstream", "list", "globex"])).stdout).toMatch(/com\/mcp +the connection was lost$/m);
     expect(await cli.json("upstream", "list", "acme")).toMatchObject([{ id: "tracker", content: { quarantined: 4 } }]);
   });
 
