@@ -92,6 +92,18 @@ function within({ at, schema }: Subschema): readonly Subschema[] {
   });
 }
 
+/** Whether JSON Schema knows at least one of the names; `const` and `default` may hold anything, so they have no rule. */
+export function hasKeyword(names: readonly string[]): boolean {
+  return names.some(
+    (name) =>
+      /^(\$|x-|const$|default$)/.test(name) ||
+      schemaKeyword[name] === true ||
+      schemaArrayKeyword[name] === true ||
+      schemaMapKeyword[name] === true ||
+      RULES.some(([rule]) => rule.test(name)),
+  );
+}
+
 interface Under {
   readonly at: string;
   readonly schema: unknown;

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import type { FromJsonSchema } from "./json-schema-type.ts";
 import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
+import { hasKeyword } from "./schema-shape.ts";
 
 interface StandardIssue {
   readonly message: string;
@@ -70,6 +71,11 @@ function compilePlain(json: JsonObject): CompiledSchema {
   // As the official SDK takes it. Here its members would be unknown keywords, and nothing would be validated.
   if (Object.values(json).some((member) => isObject(member) && "~standard" in member)) {
     throw new TypeError("this is a zod shape: write z.object({ ... })");
+  }
+  const names = Object.keys(json);
+  // The members of an object in place of its schema: all of them would be unknown keywords, too.
+  if (names.length > 0 && !hasKeyword(names)) {
+    throw new TypeError(`has no keyword of JSON Schema: write { type: "object", properties: { ${names[0]}: ... } }`);
   }
   const violationsOf = compileJsonSchema(json);
   const check = (value: unknown): Validated => {

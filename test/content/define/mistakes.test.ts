@@ -36,6 +36,12 @@ describe("an input schema", () => {
     ],
     ["a shape of zod", { a: z.number() }, /^tool "t": input: this is a zod shape: write z\.object/],
     ["a shape of zod/mini", { a: mini.number() }, /^tool "t": input: this is a zod shape/],
+    [
+      "members in place of a schema",
+      { kg: { type: "number" } },
+      /^tool "t": input: has no keyword .*properties: \{ kg:/,
+    ],
+    ["names of types", { kg: "number", to: "string" }, /^tool "t": input: has no keyword of JSON Schema: write \{/],
     ["zod 3", z3.object({ a: z3.string() }), /^tool "t": input: this is zod 3.*import zod 4/],
     ["valibot", v.object({ a: v.string() }), /^tool "t": input: valibot has no way/],
     [
