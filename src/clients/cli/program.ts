@@ -29,13 +29,13 @@ import { VERSION } from "./version.ts";
 /** Runs one command line to its end; never throws. */
 export async function run(args: readonly string[], around: Surroundings): Promise<ExitCode> {
   const terminal = openTerminal(around);
+  const program = createProgram(terminal);
   try {
-    const program = createProgram(terminal);
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: "user" });
     return EXIT.ok;
   } catch (error) {
-    const { exit, message } = failureOf(error, terminal);
+    const { exit, message } = failureOf(error, terminal, (code) => adviceFor(program, args, code));
     if (message !== "") terminal.stderr.write(`tenantry: ${oneLine(message)}\n`);
     return exit;
   }
@@ -106,14 +106,35 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
     });
 }
 
+/** What a person is told beside commander's words: an option that it would find too late, and where the right ones stand. */
+function adviceFor(program: Command, args: readonly string[], code: string): string {
+  let command = program;
+  const words = args.filter((arg) => {
+    const next = command.commands.find((one) => one.name() === arg);
+    command = next ?? command;
+    return next !== undefined;
+  });
+  const known = [...command.options, ...program.options].flatMap(({ short, long }) => [short, long]);
+  const flags = args.flatMap((arg) => /^--[a-z][^=]*/.exec(arg) ?? []);
+  const unknown = flags.find((flag) => !known.includes(flag));
+  // Commander looks for options that must be there first, and so does not say that one of them is misspelt.
+  const misspelt = code === "commander.missingMandatoryOptionValue" && unknown !== undefined;
+  return `${misspelt ? `; there is no option ${unknown}` : ""}; ${["tenantry help", ...words].join(" ")} shows what it takes`;
+}
+
 /** Errors of ours and of commander are written for people; any other error is a bug of this program. */
-function failureOf(error: unknown, terminal: Terminal): { exit: ExitCode; message: string } {
+function failureOf(
+  error: unknown,
+  terminal: Terminal,
+  advice: (code: string) => string,
+): { exit: ExitCode; message: string } {
   if (error instanceof CliError) return { exit: error.exit, message: error.message };
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exit: EXIT.ok, message: "" };
     // A group such as `tenantry key` was called without a subcommand; its help has been printed.
     if (error.code === "commander.help") return { exit: EXIT.usage, message: "" };
-    return { exit: EXIT.usage, message: error.message.replace(/^error: /, "") };
+    const said = error.message.replace(/^error: /, "").replace(/\.$/, "");
+    return { exit: EXIT.usage, message: said + advice(error.code) };
   }
   if (terminal.signal.aborted) return { exit: EXIT.interrupted, message: "interrupted" };
   const what = error instanceof Error ? error.message : String(error);

@@ -153,6 +153,14 @@ test.each([
   expect(ended.stderr).toMatch(/^tenantry: .*no tenantry server answers there\n$/);
 });
 
+test("the URL of an endpoint in place of the server's is told apart", async () => {
+  const { admin, cli } = await commandLine();
+  admin.intercept = () => ({ status: 404, json: { jsonrpc: "2.0", error: { code: -32600, message: "Not found" } } });
+  const { exit, stderr } = await cli.run(["tenant", "list", "--url", `${admin.url}/mcp/demo`]);
+  expect(exit).toBe(3);
+  expect(stderr).toContain("no tenantry server answers there. --url is the server's own, without /mcp/TENANT\n");
+});
+
 test("a redirect is not followed with the token but named", async () => {
   const { admin, cli } = await commandLine();
   admin.intercept = () => ({ status: 308, headers: { location: "https://elsewhere.example/" } });
@@ -163,9 +171,16 @@ test("a redirect is not followed with the token but named", async () => {
 
 test.each([
   { args: ["tenent", "list"], says: "unknown command 'tenent' (Did you mean tenant?)" },
-  { args: ["tenant", "create"], says: "missing required argument 'tenant'" },
+  {
+    args: ["tenant", "create"],
+    says: "missing required argument 'tenant'; tenantry help tenant create shows what it takes",
+  },
   { args: ["tenant", "list", "--limt", "3"], says: "unknown option '--limt' (Did you mean --limit?)" },
   { args: ["tenant", "list", "--limit", "0"], says: "option '--limit <count>' argument '0' is invalid" },
+  {
+    args: ["key", "create", "acme", "--nme", "x"],
+    says: "not specified; there is no option --nme; tenantry help key create",
+  },
   { args: ["key", "create", "acme"], says: "required option '-n, --name <name>' not specified" },
   { args: ["key", "create", "acme", "-n", "x", "--expires", "tomorrow"], says: "30d, 2027-01-31" },
   { args: ["operator", "create", "ci", "--role", "king"], says: "Allowed choices are owner, operator, auditor" },
@@ -177,6 +192,7 @@ test.each([
   { args: ["resource", "put", "acme", "nothing-here"], says: "nothing-here: no such file or folder" },
   { args: ["tenant", "list", "--url", "ftp://x"], says: "--url: ftp://x is not an http or https URL" },
   { args: ["tenant", "list", "--token", "a b"], says: "--token: must be visible ASCII" },
+  { args: ["call", "acme", "--json-args", "{}"], says: "--json-args: there is no tool for these arguments" },
   { args: ["call", "acme", "tool", "novalue"], says: "novalue: an argument is key=value, or key:=JSON" },
   { args: ["help", "nonsense"], says: "there is no help for nonsense" },
 ])("$args is a usage error that sends nothing", async ({ args, says }) => {

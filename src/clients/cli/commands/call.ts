@@ -6,7 +6,7 @@ import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-clien
 import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
 import { endpointUrl, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { answerAtTerminal } from "../terminal/elicit.ts";
@@ -54,6 +54,9 @@ steer a terminal are replaced by ones that can be seen, in a pipe too; --raw and
 type Args = readonly [endpoint: string, tool: string | undefined, pairs: readonly string[]];
 
 async function runCall(context: CommandContext, [where, tool, pairs]: Args, options: CallOptions): Promise<void> {
+  if (tool === undefined && options.jsonArgs !== undefined) {
+    throw usageError("--json-args: there is no tool for these arguments");
+  }
   const endpoint = mcpEndpoint(endpointUrl(context.api.base, where), await keyFor(context.terminal, options));
   const list = await listTools(context, endpoint);
   const { tools } = list;

@@ -61,6 +61,6 @@ async function askToken(terminal: Terminal, url: string): Promise<string> {
   const text = isInteractive(terminal)
     ? await askSecret(terminal, `Token for ${url}: `)
     : (await readStdin(terminal)).toString("utf8");
-  if (text.trim() === "") throw usageError("--token: is missing");
+  if (text.trim() === "") throw usageError("no token: type it, or give it on stdin, such as < token.txt");
   return text;
 }

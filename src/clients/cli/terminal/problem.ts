@@ -58,7 +58,9 @@ function foreignAnswer(response: Response): string {
   const to = response.headers.get("location");
   if (status >= 300 && status < 400) return `${url} sends us on to ${to ?? "nowhere"}: give that as --url`;
   const type = response.headers.get("content-type") ?? "no content type";
-  return `${url} answered ${status} (${type}): no tenantry server answers there`;
+  const isEndpoint = /\/mcp(\/[^/]*){0,2}\/admin\/v1\//.test(url);
+  const hint = isEndpoint ? ". --url is the server's own, without /mcp/TENANT" : "";
+  return `${url} answered ${status} (${type}): no tenantry server answers there${hint}`;
 }
 
 /** The error that tells a person what it means that `fetch` threw. */
