@@ -6,10 +6,13 @@ import { McpFault } from "../mcp-client/fault.ts";
 import type { AbortSignalLike } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
 
-/** In which a call ends where a deadline stands still, because somebody has forgotten a question. */
+/** While a question is open the deadline stands still. A call whose question nobody ever answers ends after this time. */
 const FORGOTTEN_MS = 3_600_000;
 
-/** The deadline ends a call, over all the requests that it takes, so none of them has a timer of its own without need. */
+/**
+ * The limits of one request to an upstream. A call may take several requests, and its `Deadline` ends it as a whole, so most
+ * limits of a single request are off.
+ */
 export function callLimits(upstream: Era): Partial<AnswerLimits> {
   return { headersMs: Infinity, silenceMs: Infinity, totalMs: upstream === "2026" ? Infinity : FORGOTTEN_MS };
 }
@@ -40,7 +43,7 @@ export class Deadline {
     return this.#abort.signal;
   }
 
-  /** What comes of the work, unless the time is over before. */
+  /** Waits for the work; rejects when the time is over before it, or the client has cancelled. */
   async during<T>(work: Promise<T>): Promise<T> {
     const { signal } = this;
     let over = () => {};
@@ -56,7 +59,7 @@ export class Deadline {
     });
   }
 
-  /** Gives what starts it again. Several may pause it at the same time. */
+  /** Stops the clock; the function that is returned starts it again. It runs only when nobody holds it any more. */
   pause(): () => void {
     if (this.#paused === 0) {
       clearTimeout(this.#timer ?? null);

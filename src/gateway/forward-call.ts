@@ -326,7 +326,7 @@ class Going {
   }
 }
 
-/** Lists are not named in the policy: only what a name or a URI leads to can be taken away from a call. */
+/** Whether the call asks for one thing, which may be taken away while a session begins. Lists cannot: the policy names none. */
 function isChecked({ method }: Call): boolean {
   return method === "tools/call" || method === "prompts/get" || method === "resources/read";
 }

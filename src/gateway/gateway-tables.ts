@@ -42,7 +42,7 @@ export interface Settled {
   readonly config: string;
   /** Why it could not be read; null: it was. */
   readonly why: string | null;
-  /** In which time it shall be read again, at the soonest; milliseconds. */
+  /** It is read again after so many milliseconds at the soonest; after failures `settle` makes it longer. */
   readonly afterMs: number;
   /** From 0 to 1: spreads what would come back at the same moment. */
   readonly chance: number;
@@ -78,7 +78,8 @@ export interface GatewayMethods {
    */
   readonly failing: (one: Failing) => number | null;
   /**
-   * It says that its lists have changed, or does not speak as it did: gives when it is read (milliseconds since the epoch).
+   * To be called when an upstream said that its lists have changed, or answered in another way than before. Gives when it will
+   * be read again (milliseconds since the epoch).
    */
   readonly soon: (id: string) => number;
   /**

@@ -37,17 +37,17 @@ export interface RefreshOrder {
   readonly id: string;
   readonly config: string;
   readonly upstream: UpstreamDocument;
-  /** With the secrets in their places; a text says why there are none. */
+  /** The headers with the secrets filled in; a text where that failed, saying why. */
   readonly filled: FilledHeaders | string;
   readonly clientInfo: JsonObject;
-  /** What the document says about URIs: who has them is not asked of the authority. */
+  /** The `uris` of all upstreams. What one of them covers is decided here; only other URIs are claimed at the authority. */
   readonly prefixes: readonly UriPrefix[];
 }
 
 export interface RefreshBinding {
   /**
-   * Resolves when the upstream was read, or could not be; with what failed of ours, for its operator alone. Rejects where
-   * nothing could be written down.
+   * Resolves when the upstream was read, or a note was written why it could not be. What it resolves with is a failure on our
+   * side, which only an operator is shown. Rejects where not even a note could be written.
    */
   refresh(order: RefreshOrder): Promise<string | undefined>;
 }

@@ -11,13 +11,13 @@ export interface ErrorGround {
   /** The upstream's id. */
   readonly server: string;
   readonly timeoutMs: number;
-  /** Of the client, and of the upstream. */
+  /** Which the client speaks. */
   readonly era: Era;
   readonly upstreamEra: Era;
-  /** What was sent as the client's capabilities are the client's own. */
+  /** The upstream was told the client's own capabilities, so what it says that it lacks is what the client lacks. */
   readonly ownCapabilities: boolean;
   readonly method: string;
-  /** The seconds for which it wants to be left alone. */
+  /** In how many seconds the upstream may be asked again. */
   readonly retryAfter?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
 
 const RESOURCE_NOT_FOUND_2025 = errorCode("resourceNotFound", "2025");
 const MISSING_CAPABILITY = errorCode("missingCapability", "2026");
-/** They speak about the gateway's own requests to the upstream, which its clients know nothing of. */
+/** Errors about how the gateway itself spoke to the upstream: a client could do nothing about them. */
 const OF_OUR_HOP: ReadonlySet<number> = new Set([
   errorCode("headerMismatch", "2026"),
   errorCode("unsupportedVersion", "2026"),
@@ -71,7 +71,7 @@ function mayLeave(code: number, { era }: ErrorGround): boolean {
   return code !== URL_ELICITATION && !(code <= -32000 && code >= -32019);
 }
 
-/** With which servers refuse, as they do a bad HTTP request, a client that does not speak as they do. */
+/** Codes with which a server, by HTTP status 400, refuses a client of another era than its own. */
 const OF_ANOTHER_ERA: ReadonlySet<number> = new Set([...OF_OUR_HOP, -32000, errorCode("invalidRequest", "2025")]);
 
 /** Whether an upstream that answers so has lost the session, or speaks in another way than it did. */

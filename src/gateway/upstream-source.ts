@@ -82,7 +82,7 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
 
 type WithUris = Pick<ReadSection["wires"], "resources" | "resourceTemplates">;
 
-/** What no other upstream has by a prefix of its own, and what one has. */
+/** Leaves out (as `taken`) what begins with one of the `uris` of another upstream. */
 function notTaken(
   wires: WithUris,
   { id, prefixes }: { readonly id: string; readonly prefixes: readonly UriPrefix[] },
@@ -103,7 +103,7 @@ function notTaken(
 
 type Reads = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
 
-/** Which URIs are read at the upstream though it lists them not; undefined: none. */
+/** Tells which URIs this upstream is asked for although it does not list them; undefined where there are none. */
 function readsFurther(
   id: string,
   uris: readonly string[] = [],
@@ -116,7 +116,7 @@ function readsFurther(
   return (uri, prefixes) => (isUi(uri) ? hasUi && ownUi(id, uri) !== uri : prefixOf(prefixes, uri)?.[1] === id);
 }
 
-/** Lists nothing. */
+/** For URIs that can be read but are in no list: so its own list is empty. */
 function shelfOf(upstream: CalledUpstream, reads: (uri: string) => boolean): Shelf<CallHost> {
   return {
     list: async () => ({ items: [] }),
@@ -175,13 +175,13 @@ function readOnce(section: Section, config: string): ReadSection | undefined {
   return read;
 }
 
-/** Under the name that it would have. */
+/** A definition that is left out, under the name by which callers would ask for it. */
 function withheldAs(id: string, { kind, name, why }: Quarantined): Withheld {
   if (kind === "tools" || kind === "prompts") return { kind, name: listedName(id, name), why };
   return { kind: "resources", name, why };
 }
 
-/** The wire form under the listed name; a shortened one is said. */
+/** The definition under its listed name; where that was shortened, `_meta` has the whole name. */
 function namedWire(id: string, plain: JsonObject): JsonObject & { readonly name: string } {
   const wire = withUi(plain, (uri) => listedUi(id, uri));
   const own = String(wire.name);

@@ -19,7 +19,7 @@ import { listedUi, ownUi, renameUi } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
 
-/** As the founding documents have it, in both eras. */
+/** The code that `docs/founding-documents.md` demands for it, in both eras. */
 const UNKNOWN_SERVER = -32001;
 
 export function unwrapMessage(body: unknown): Unwrapped | Failure {
@@ -79,7 +79,7 @@ async function answerFrom(server: string, call: Call, visit: WrappedVisit): Prom
   return failure("unreachableServer", undefined, { server, why });
 }
 
-/** Under the names that the sources give them: of this upstream, what the view shows. */
+/** What the view shows of this upstream, by the names that its source has for them, before a profile renames any. */
 function shownOf(
   { source, visit: { view } }: { readonly source: UpstreamSource; readonly visit: Pick<WrappedVisit, "view"> },
   kind: ListedKind,
@@ -114,7 +114,7 @@ function pass({ called, call, visit: { host } }: At): Promise<CallOutcome> {
   return forwardCall(called, { method: call.method, params: call.params, repeatable: true }, call, host);
 }
 
-/** What the upstream tells the model is looked at like its definitions, where those are. */
+/** Under `trust: review` the upstream's instructions to the model wait for approval like its definitions. */
 async function discover(at: At): Promise<CallOutcome> {
   const outcome = await pass(at);
   const reviewed = reviewedIn(at);
@@ -125,7 +125,7 @@ async function discover(at: At): Promise<CallOutcome> {
   return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
 }
 
-/** What was approved of an upstream, where approval is asked for. */
+/** Under `trust: review`, the catalog with what was approved; else undefined. */
 function reviewedIn({ source: { catalog } }: At): UpstreamCatalog | undefined {
   return catalog?.waiting === undefined ? undefined : catalog;
 }
@@ -144,7 +144,7 @@ async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
   return { ...outcome, result: { ...result, [kind]: Array.isArray(items) ? items.filter(isShown) : [] } };
 }
 
-/** What the upstream lists by now may be something else. */
+/** Lists from the catalog what was approved, and does not ask the upstream: what it lists by now may differ. */
 function listReviewed(at: At, kind: ListedKind, { texts }: UpstreamCatalog): CallOutcome {
   const shown = shownOf(at, kind);
   const items = texts[kind].map((text) => JSON.parse(text) as JsonObject);
@@ -155,7 +155,7 @@ function listReviewed(at: At, kind: ListedKind, { texts }: UpstreamCatalog): Cal
   };
 }
 
-/** As `shownOf` has it. */
+/** The name of an item as it stands in the set of `shownOf`. */
 function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
   const own = String(item[KEY_OF[kind]]);
   if (KEY_OF[kind] === "name") return listedName(id, own);

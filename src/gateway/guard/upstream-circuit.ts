@@ -1,7 +1,7 @@
 // Owns what this isolate knows of upstreams that are better left alone for a while: those that cannot be reached, and
 // those that said when they want to be asked again. Bounded. Refuses to judge an answer: whoever called does.
 
-/** What cannot be reached so often in a row is not tried for a while; then by one call alone. */
+/** After so many failures in a row an upstream is left alone for a while; then one call is let through to try it. */
 export const FAILURES_IN_A_ROW = 5;
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const LONGEST_WISH_MS = 300_000;
 const MOST_KNOWN = 1000;
 
-/** Nobody is let through. */
+/** Why no call is let through now, and until when. */
 export interface Shut {
   /** `wish`: the upstream itself said so. */
   readonly why: "failing" | "wish";
@@ -38,7 +38,7 @@ export class UpstreamCircuits {
     return this.#known.size;
   }
 
-  /** undefined: go. Who goes says afterwards how it ended. `probeMs`: how long a call may take. */
+  /** undefined: the call may go; it must then report how it ended. `probeMs`: how long a call may take. */
   enter(key: string, now: number, probeMs: number): Shut | undefined {
     const circuit = this.#known.get(key);
     if (!circuit) return undefined;
@@ -50,7 +50,9 @@ export class UpstreamCircuits {
     return undefined;
   }
 
-  /** Whether well or not. What it wished before holds: this call may have begun earlier. */
+  /**
+   * The upstream answered, a result or an error. A pause that it has asked for goes on: the call may be older than that wish.
+   */
   answered(key: string, now: number): void {
     const circuit = this.#known.get(key);
     if (!circuit) return;
