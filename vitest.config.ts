@@ -126,7 +126,7 @@ const more = (tier: Tier): TestProjectInlineConfiguration[] => [
   {
     test: {
       name: tier,
-      include: [...MIXED, ...E2E].filter(isSized),
+      include: [...[...MIXED, ...E2E].filter(isSized), ...(tier === "long" ? ["test/long/**/*.test.ts"] : [])],
       globalSetup: [FIXTURE, RUN_FOLDER],
       provide: { ...provide, tier },
       testTimeout: 3_600_000,

@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 interface Locked {
   readonly version?: string;
@@ -13,24 +13,29 @@ interface Locked {
 }
 
 const ROOT = join(import.meta.dirname, "..");
-const { packages } = read("package-lock.json") as { packages: Record<string, Locked> };
+type Packages = Readonly<Record<string, Locked>>;
 
-test("package-lock.json asks for what package.json asks for", () => {
-  const { dependencies, devDependencies } = read("package.json") as Locked;
-  expect(packages[""]).toMatchObject({ dependencies, devDependencies });
-});
+describe.each([".", "bench/peers", "test/foreign"])("package-lock.json of %s", (folder) => {
+  const { packages } = read(join(folder, "package-lock.json")) as { packages: Packages };
 
-test("package-lock.json has every package that one in it depends on, for every platform", () => {
-  const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies, devDependencies }]) =>
-    Object.keys({ ...dependencies, ...optionalDependencies, ...(path === "" ? devDependencies : {}) })
-      .filter((name) => !isReachable(path, name))
-      .map((name) => `${path || "package.json"} needs ${name}`),
-  );
-  expect(missing).toEqual([]);
+  test("asks for what package.json asks for", () => {
+    const { dependencies, devDependencies } = read(join(folder, "package.json")) as Locked;
+    expect(packages[""]).toMatchObject(JSON.parse(JSON.stringify({ dependencies, devDependencies })) as Locked);
+  });
+
+  test("has every package that one in it depends on, for every platform", () => {
+    const missing = Object.entries(packages).flatMap(
+      ([path, { dependencies, optionalDependencies, devDependencies }]) =>
+        Object.keys({ ...dependencies, ...optionalDependencies, ...(path === "" ? devDependencies : {}) })
+          .filter((name) => !isReachable(packages, path, name))
+          .map((name) => `${path || "package.json"} needs ${name}`),
+    );
+    expect(missing).toEqual([]);
+  });
 });
 
 /** Whether Node's way up from a package's folder leads past the other package. */
-function isReachable(path: string, name: string): boolean {
+function isReachable(packages: Packages, path: string, name: string): boolean {
   for (let folder = path; ; folder = folder.slice(0, Math.max(folder.lastIndexOf("/node_modules/"), 0))) {
     if (`${folder === "" ? "" : `${folder}/`}node_modules/${name}` in packages) return true;
     if (folder === "") return false;

@@ -43,6 +43,8 @@ export interface CalledUpstream {
   readonly revision: string;
   /** It sends log messages, where somebody asks for them. */
   readonly logging: boolean;
+  /** `false`: it completes nothing. */
+  readonly completes: false | undefined;
   readonly server: ServerInfo;
 }
 

@@ -24,6 +24,8 @@ export interface CatalogCaps {
 /** The section has 2 MiB, of which what is said about the definitions takes a little. */
 export const CATALOG_CAPS: CatalogCaps = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
 
+/** Servers of an earlier revision may complete without saying so. */
+const COMPLETIONS_SINCE = "2025-03-26";
 /** How many quarantined definitions are named; the others are counted. */
 const MAX_NAMED = 100;
 const MAX_INSTRUCTIONS = 20_000;
@@ -137,6 +139,7 @@ export async function readCatalog(
     revision,
     ...(instructions === undefined ? {} : { instructions: instructions.slice(0, MAX_INSTRUCTIONS) }),
     ...(isObject(link.capabilities.logging) ? { logging: true } : {}),
+    ...(isObject(link.capabilities.completions) || revision < COMPLETIONS_SINCE ? {} : { completes: false }),
     ...(cache === undefined ? {} : { cache }),
     quarantined,
     unnamed,

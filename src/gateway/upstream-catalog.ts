@@ -26,6 +26,8 @@ export interface UpstreamFacts {
   readonly instructions?: string;
   /** It says that it sends log messages. */
   readonly logging?: true;
+  /** It says that it completes nothing, where its revision has a word for that; absent: it may, or nobody asked. */
+  readonly completes?: false;
   /** As the upstream's lists say; absent where they say nothing. */
   readonly cache?: CacheHint;
   readonly quarantined: readonly Quarantined[];

@@ -63,8 +63,8 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);
-  const { way, revision, logging = false } = catalog;
-  const called: CalledUpstream = { id, upstream, config, way, revision, logging, server };
+  const { way, revision, logging = false, completes } = catalog;
+  const called: CalledUpstream = { id, upstream, config, way, revision, logging, completes, server };
   return {
     ...about,
     called,
@@ -269,7 +269,14 @@ function readUri(
   return asked(upstream, forwarded, call, { host, name });
 }
 
-function completed(upstream: CalledUpstream, own: JsonObject, call: Call, host: CallHost): Promise<CallOutcome> {
+/** The gateway says that it completes; what one upstream does not is no error of its client. */
+async function completed(
+  upstream: CalledUpstream,
+  own: JsonObject,
+  call: Call,
+  host: CallHost,
+): Promise<readonly string[] | CallOutcome> {
+  if (upstream.completes === false) return [];
   const params = { ...call.params, ...own };
   return forwardCall(upstream, { method: "completion/complete", params, repeatable: true }, call, host);
 }
