@@ -12,9 +12,9 @@ import { judge } from "./conformance-verdict.ts";
 import { startFixtureServer } from "./fixture-server.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const SUITE = join(ROOT, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+export const SUITE = join(ROOT, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
 const EXPECTED = join(ROOT, "test/conformance/expected-failures.json");
-const RESULTS = join(ROOT, "results");
+export const RESULTS = join(ROOT, "results");
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 export type Revision = (typeof REVISIONS)[number];
@@ -59,7 +59,7 @@ async function runRevisions(target: Target, options: ConformanceOptions): Promis
   const verdicts: Verdict[] = [];
   // One after the other: the suite's time limits assume a server that is busy with one scenario.
   for (const revision of options.revisions ?? REVISIONS) {
-    const scenarios = await scenariosOf(revision);
+    const scenarios = await scenariosOf(revision, "server");
     const chosen = scenarios.filter(({ name }) => options.scenario === undefined || name === options.scenario);
     if (chosen.length > 0) verdicts.push(await runRevision(target, revision, chosen, options.scenario));
   }
@@ -79,7 +79,7 @@ async function runRevision(
   const selection =
     only === undefined ? ["--requirements", revision] : ["--scenario", only, "--spec-version", revision];
   await runSuite(["server", "--url", url, ...selection, "-o", running], join(running, "output.txt"));
-  const checks = await checksIn(running);
+  const checks = await checksIn(running, /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/);
   const results = join(RESULTS, name === "direct" ? revision : `${name}-${revision}`);
   await rm(results, { recursive: true, force: true });
   await rename(running, results);
@@ -98,7 +98,7 @@ async function runSuite(args: string[], outputFile: string): Promise<void> {
 }
 
 /** Reads `conformance list`: `  - name` under "Server scenarios", `    - name [server]` under `  reason (n):`. */
-async function scenariosOf(revision: Revision): Promise<Scenario[]> {
+export async function scenariosOf(revision: Revision, side: "server" | "client"): Promise<Scenario[]> {
   const child = spawn(process.execPath, [SUITE, "list", "--requirements", revision], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -106,26 +106,32 @@ async function scenariosOf(revision: Revision): Promise<Scenario[]> {
   let kind = "";
   for (const line of (await text(child.stdout)).split("\n")) {
     const heading = /^(?:(Server|Client) scenarios|  ([a-z-]+) \(\d+\):)/.exec(line);
-    if (heading) kind = heading[2] ?? (heading[1] === "Server" ? "scored" : "client");
+    if (heading) kind = heading[2] ?? (heading[1]?.toLowerCase() === side ? "scored" : "");
     const name = /^ +- (\S+)(?: \[(server|client)\])?$/.exec(line);
-    if (name?.[1] !== undefined && kind !== "client" && name[2] !== "client") scenarios.push({ name: name[1], kind });
+    if (name?.[1] !== undefined && kind !== "" && (name[2] ?? side) === side) scenarios.push({ name: name[1], kind });
   }
   if (!scenarios.some((scenario) => scenario.kind === "scored"))
     throw new Error(`The suite lists nothing for ${revision}`);
   return scenarios;
 }
 
-async function expectedFailures(name: Target["name"], revision: Revision): Promise<ExpectedFailure[]> {
+export async function expectedFailures(
+  name: Target["name"] | "gateway-client",
+  revision: Revision,
+): Promise<ExpectedFailure[]> {
   type Lists = Partial<Record<Revision, ExpectedFailure[]>>;
-  const file = JSON.parse(await readFile(EXPECTED, "utf8")) as Record<Target["name"], Lists>;
+  const file = JSON.parse(await readFile(EXPECTED, "utf8")) as Record<typeof name, Lists>;
   return file[name][revision] ?? [];
 }
 
-/** The suite writes `server-<scenario>-<time>/checks.json`, and nothing for a scenario that threw. */
-async function checksIn(results: string): Promise<Map<string, Check[]>> {
+/**
+ * The suite writes `server-<scenario>-<time>/checks.json`, for a client without that word, and nothing for a scenario that
+ * threw. `named`: what it calls the folder.
+ */
+export async function checksIn(results: string, named: RegExp): Promise<Map<string, Check[]>> {
   const checks = new Map<string, Check[]>();
   for (const folder of await readdir(results)) {
-    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(folder)?.[1];
+    const scenario = named.exec(folder)?.[1];
     if (scenario === undefined) continue;
     const written = await readFile(join(results, folder, "checks.json"), "utf8").catch(() => undefined);
     if (written !== undefined) checks.set(scenario, JSON.parse(written) as Check[]);

@@ -56,7 +56,7 @@ export async function openLink(how: LinkHow, options: RequestOptions = {}): Prom
   const ids = counting();
   switch (how.way) {
     case "2026":
-      return link2026(how, ids, {});
+      return link2026(how, counting(anywhere()), {});
     case "2025": {
       const opened = await open2025(how.endpoint, helloOf(how.about), ids(), options);
       return link2025(how, ids, opened);
@@ -177,9 +177,17 @@ export function helloOf({ capabilities, clientInfo }: ClientAbout): JsonObject {
   return { protocolVersion: LATEST_2025.revision, capabilities, clientInfo };
 }
 
-export function counting(): () => number {
-  let last = 0;
+export function counting(from = 0): () => number {
+  let last = from;
   return () => (last += 1);
+}
+
+/**
+ * Each call of era 2026 has a link of its own, and the answer to a question must come under another id than the question's
+ * call had. Not one count for all: it would tell an upstream how much others ask.
+ */
+function anywhere(): number {
+  return Math.floor(Math.random() * 2 ** 31);
 }
 
 /** What era 2026 says of its client in each request; a session of era 2025 has said it when it began. */

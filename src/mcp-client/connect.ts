@@ -59,7 +59,12 @@ async function discover(
   { nextId, signal, limits }: ConnectOptions,
 ): Promise<ResultMessage | undefined> {
   const asked = { method: "server/discover", params: {} };
-  const discovered = await ask2026({ endpoint, about, nextId }, asked, { signal, limits });
+  const ask = () => ask2026({ endpoint, about, nextId }, asked, { signal, limits });
+  // Who refuses the revision and names it among its own, as one may in the middle of a deployment, is asked once more.
+  const discovered = await ask().catch((error: unknown) => {
+    if (error instanceof McpFault && namesRevision2026(error.fault)) return ask();
+    throw error;
+  });
   const { supportedVersions } = resultOf(discovered) ?? {};
   // Some servers give a result to whatever they are asked.
   return Array.isArray(supportedVersions) && supportedVersions.includes(REVISION_2026) ? discovered : undefined;
@@ -92,8 +97,17 @@ export function speaksNo2026(fault: Fault): boolean {
 function refusesAs2025({ status }: HttpFacts, error: RpcError | undefined): boolean {
   if (CREDENTIALS_OR_LOAD.has(status) || status >= 500 || error === undefined) return false;
   if (error.code !== UNSUPPORTED_VERSION) return !OF_2026_ALONE.includes(error.code);
-  const supported = isObject(error.data) ? error.data.supported : undefined;
-  return Array.isArray(supported) && supported.some((revision) => dialect2025(String(revision)) !== undefined);
+  return supportedIn(error).some((revision) => dialect2025(revision) !== undefined);
+}
+
+function supportedIn({ data }: RpcError): string[] {
+  const supported = isObject(data) ? data.supported : undefined;
+  return Array.isArray(supported) ? supported.map(String) : [];
+}
+
+function namesRevision2026(fault: Fault): boolean {
+  const error = fault.kind === "refused" ? rpcErrorOf(fault.error) : undefined;
+  return error?.code === UNSUPPORTED_VERSION && supportedIn(error).includes(REVISION_2026);
 }
 
 /** https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */

@@ -111,6 +111,19 @@ describe.each(["2025", "2026"] as const)("an upstream of era %s", (era) => {
   });
 });
 
+describe("calls to an upstream of era 2026", () => {
+  it("come under ids of their own, as the answer to a question must", async () => {
+    const heard: string[] = [];
+    const id = await tenantWith({ sums: { url: workerAt(upstreamWorker("ids"), heard), era: "2026" } });
+    await expect.poll(async () => (await toolsOf(id)).names, { timeout: 10_000 }).toEqual(["sums__add"]);
+    for (let call = 0; call < 3; call += 1)
+      await ask(id, "2026", "tools/call", { name: "sums__add", arguments: { a: 1, b: 2 } });
+    const sent = heard.map((body) => JSON.parse(body) as { id: unknown; method: string });
+    const ids = sent.filter(({ method }) => method === "tools/call").map((message) => message.id);
+    expect(new Set(ids).size).toBe(3);
+  });
+});
+
 describe("an upstream that refuses every connection", () => {
   it("leaves the others whole, and is named with its reason", async () => {
     const id = await tenantWith({

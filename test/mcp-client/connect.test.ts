@@ -104,6 +104,23 @@ test.each<{ what: string; answer: (one: Exchange) => void; fault: Json }>([
   expect(server.names).toEqual(["server/discover"]);
 });
 
+test("a server that refuses the revision and names it among its own is asked once more", async () => {
+  let asked = 0;
+  const { work, server } = await connecting((one) => {
+    asked += 1;
+    if (asked === 1) unsupported(one, ["2026-07-28"]);
+    else one.result(DISCOVERED);
+  });
+  expect(await work).toMatchObject({ way: "2026" });
+  expect(server.names).toEqual(["server/discover", "server/discover"]);
+});
+
+test("and no third time", async () => {
+  const { work, server } = await connecting((one) => unsupported(one, ["2026-07-28"]));
+  expect(await faultOf(work)).toMatchObject({ kind: "refused" });
+  expect(server.names).toEqual(["server/discover", "server/discover"]);
+});
+
 test.each([401, 503])("nor is one that refuses the session with %i", async (status) => {
   const { work, server } = await connecting((one) => one.refuse(one.method === "server/discover" ? 400 : status));
   expect(await faultOf(work)).toMatchObject({ kind: "status", http: { status } });
