@@ -141,11 +141,7 @@ interface Request2026 {
   readonly params: JsonObject;
 }
 
-export async function answer2026(
-  entered: Entered,
-  accepted: Accepted,
-  { message, params }: Request2026,
-): Promise<Response> {
+export function answer2026(entered: Entered, accepted: Accepted, { message, params }: Request2026): Promise<Response> {
   if (message.method === "subscriptions/listen" && !entered.visit.unwrapped)
     return listen(entered, accepted, { message, params });
   const { request } = entered.visit;

@@ -65,24 +65,26 @@ export class RequestBody {
   }
 
   /** Reads it to its end, within `most` bytes; it is given up when it is not `whole`. Rejects when its client leaves. */
-  async read(most: number): Promise<BodyState> {
+  read(most: number): Promise<BodyState> {
     if ((this.declared ?? 0) > most) {
       this.drop();
-      return "more";
+      return Promise.resolve("more");
     }
-    try {
-      const state = await this.#readWithin(most);
-      if (state !== "whole") this.drop();
-      return state;
-    } catch (error) {
-      this.drop();
-      throw error;
-    }
+    const reading = this.#beginning === undefined ? this.#readUpTo(most) : this.#readFurther(this.#beginning, most);
+    return reading.then(
+      (state) => {
+        if (state !== "whole") this.drop();
+        return state;
+      },
+      (error: unknown) => {
+        this.drop();
+        throw error;
+      },
+    );
   }
 
-  async #readWithin(most: number): Promise<BodyState> {
-    if (this.#beginning === undefined) return this.#readUpTo(most);
-    const begun = await this.#beginning;
+  async #readFurther(beginning: Promise<BodyState>, most: number): Promise<BodyState> {
+    const begun = await beginning;
     if (this.#size > most) return "more";
     return begun === "more" ? this.#readUpTo(most) : begun;
   }

@@ -10,6 +10,7 @@ import { failure, type Failure } from "../../protocol/errors.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
+import type { ToolDefinition } from "../../protocol/definition.ts";
 import type { AskedUri, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { listChain } from "./resource-chain.ts";
@@ -30,16 +31,11 @@ export class ViewBackend implements Backend {
     const { target } = definition;
     return {
       definition,
-      call: async (args, call) => {
+      call: (args, call) => {
+        const run = () => this.#within(definition.wire, target.call(args, call, this.#host));
         const asked = this.#allow(target.name, call);
-        const stop = asked instanceof Promise ? await asked : asked;
-        if (typeof stop === "string") return toolError(stop);
-        if (stop) return stop;
-        const answering = target.call(args, call, this.#host);
-        const { resultBudget: budget } = this.definitions;
-        if (!budget) return answering;
-        const { results } = this.#host;
-        return results ? results.within(await answering, { wire: definition.wire, budget }, this.#host) : answering;
+        if (asked === undefined) return run();
+        return Promise.resolve(asked).then((stop) => (typeof stop === "string" ? toolError(stop) : (stop ?? run())));
       },
     };
   }
@@ -57,6 +53,14 @@ export class ViewBackend implements Backend {
         return stop ?? target.get(args, call, this.#host);
       },
     };
+  }
+
+  /** What the profile's budget leaves of what a tool answers; all of it where there is none. */
+  #within(wire: ToolDefinition["wire"], answering: Promise<CallOutcome>): Promise<CallOutcome> {
+    const { resultBudget: budget } = this.definitions;
+    const { results } = this.#host;
+    if (!budget || !results) return answering;
+    return answering.then((outcome) => results.within(outcome, { wire, budget }, this.#host));
   }
 
   /**
