@@ -29,7 +29,14 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
-import { endpointOf, headersOf, isTokenStale, withToken, type TokenedHeaders } from "./upstream-config.ts";
+import {
+  endpointOf,
+  headersOf,
+  isTokenStale,
+  withoutToken,
+  withToken,
+  type TokenedHeaders,
+} from "./upstream-config.ts";
 import { askForLogs, openLink, withoutOwnMeta, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { dropSession, lendLink, type Lent } from "./upstream-sessions.ts";
@@ -65,7 +72,7 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
-  const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled);
+  const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {
     return await attempt(upstream, { forwarded, call, host, deadline, room }, { isTokenNew: false, retries: 0 });
@@ -102,27 +109,33 @@ async function attempt(upstream: CalledUpstream, work: Work, sent: Sent): Promis
   let filled: TokenedHeaders | undefined;
   let going: Going | undefined;
   try {
-    filled = await deadline.during(withToken(named, tokenHow(host)));
-    going = new Going(upstream, filled, { ...work, redaction: new Redaction(filled.secrets) });
+    filled = withoutToken(named) ?? (await deadline.during(withToken(named, tokenHow(host))));
+    deadline.check();
+    going = new Going(upstream, filled, { ...work, redaction: Redaction.of(filled.secrets) });
     const outcome = await going.run();
     if (outcome.kind === "failure") gate.left();
     else gate.answered(Date.now());
     return outcome;
   } catch (error) {
-    if (!going) gate.left();
-    if (!going && error instanceof TokenRefusal) {
-      return failure("faultyServer", `${id}: ${error.message}`, { server: id, fault: "token" });
-    }
-    if (!(error instanceof McpFault)) {
+    if (!going || !(error instanceof McpFault)) {
       gate.left();
-      throw error;
+      return notSent(error, upstream, work);
     }
-    if (!going) return failureOfFault(error.fault, groundOf(upstream, work));
     const retryAfter = gate.failed(error.fault, going.heard, Date.now());
     const again = await going.again(error.fault, sent);
     if (again) return attempt(upstream, work, again);
     return going.failed(error, retryAfter);
   }
+}
+
+/** Throws what is no fault of the upstream. */
+function notSent(error: unknown, upstream: CalledUpstream, work: Work): Failure {
+  const { id } = upstream;
+  if (error instanceof TokenRefusal) {
+    return failure("faultyServer", `${id}: ${error.message}`, { server: id, fault: "token" });
+  }
+  if (error instanceof McpFault) return failureOfFault(error.fault, groundOf(upstream, work));
+  throw error;
 }
 
 function tokenHow(host: CallHost): TokenHow {
@@ -196,7 +209,8 @@ class Going {
   }
 
   async run(): Promise<CallOutcome> {
-    const { host, forwarded } = this.#work;
+    const { call, host, forwarded } = this.#work;
+    call.sink.outside?.();
     const lent = await this.#lend();
     try {
       return await this.#askChecked(lent.link);
@@ -223,7 +237,8 @@ class Going {
   /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
   async #askChecked(link: UpstreamLink): Promise<CallOutcome> {
     const { call, host } = this.#work;
-    const withdrawn = isChecked(call) ? await host.recheck(call) : undefined;
+    const checked = isChecked(call) ? host.recheck(call) : undefined;
+    const withdrawn = checked instanceof Promise ? await checked : checked;
     return withdrawn ?? this.#outcome(await this.#ask(link));
   }
 
@@ -262,9 +277,8 @@ class Going {
   #sessionKey(level: LogLevel | undefined): string {
     const { tenant, principal } = this.#work.host;
     const { id, config } = this.#upstream;
-    const { about } = this.#how;
-    const { credential } = this.#filled;
-    return canonicalJson([tenant, principal.id, id, config, credential, about.capabilities, level ?? null]);
+    const { capabilities } = this.#how.about;
+    return canonicalJson([tenant, principal.id, id, config, this.#filled.credential, capabilities, level ?? null]);
   }
 
   #ask(link: UpstreamLink): Promise<ResultMessage> {

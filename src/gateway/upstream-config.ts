@@ -131,6 +131,11 @@ export async function withToken(filled: FilledHeaders, how: TokenHow): Promise<T
   return { ...filled, headers: authorized, secrets: [...secrets, token], token, credential };
 }
 
+/** The same for an upstream that wants no token; undefined where one has to be asked for. */
+export function withoutToken(filled: FilledHeaders): TokenedHeaders | undefined {
+  return filled.grant ? undefined : { ...filled, credential: [filled.headers, filled.secrets] };
+}
+
 /** Whether it was refused for its access token, which nobody is given again. */
 export function isTokenStale(fault: Fault, filled: TokenedHeaders | undefined): boolean {
   if (!filled?.grant || filled.token === undefined || httpStatusOf(fault) !== 401) return false;

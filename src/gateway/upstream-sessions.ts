@@ -5,6 +5,7 @@ import type { Opened2025 } from "../mcp-client/channel-2025.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { end2025, open2025 } from "../mcp-client/streamable-2025.ts";
 import type { LogLevel } from "../protocol/meta.ts";
+import type { StopSignal } from "../protocol/plain-signal.ts";
 import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 
 export interface HeldSession {
@@ -45,7 +46,7 @@ export interface Lending {
   /** The level of log messages that the session is asked for. */
   readonly level: LogLevel | undefined;
   readonly isAnonymous: boolean;
-  readonly signal: AbortSignal;
+  readonly signal: StopSignal;
   readonly later: Later;
 }
 

@@ -2,9 +2,10 @@
 // the call, into its log. Whether it is cancelled is known here. Refuses to know how its client is reached: a mouth
 // does.
 
-import type { EventSink } from "../protocol/call.ts";
+import type { AbortSignalLike, EventSink } from "../protocol/call.ts";
 import type { Era } from "../protocol/era.ts";
 import { notification, type JsonObject } from "../protocol/jsonrpc.ts";
+import { PlainSignal } from "../protocol/plain-signal.ts";
 
 /** How one call speaks to its client. */
 export interface Mouth {
@@ -28,9 +29,10 @@ export class CallSink implements EventSink {
   readonly #mouth: Mouth;
   readonly #era: Era;
   #outlet: Outlet | undefined;
-  #cancel: AbortController | undefined;
+  #cancel: PlainSignal | undefined;
   #isCancelled = false;
   #isOver = false;
+  #isOutside = false;
   /** Notifications that went to the client directly. */
   said = 0;
 
@@ -46,15 +48,24 @@ export class CallSink implements EventSink {
   }
 
   /** Made on first use, because most handlers never ask. */
-  get cancelled(): AbortSignal {
+  get cancelled(): AbortSignalLike {
     if (!this.#cancel) {
-      this.#cancel = new AbortController();
+      this.#cancel = new PlainSignal();
       if (this.#isCancelled) this.#cancel.abort();
       this.#mouth.heed?.(() => {
         this.cancel();
       });
     }
-    return this.#cancel.signal;
+    return this.#cancel;
+  }
+
+  outside(): void {
+    this.#isOutside = true;
+  }
+
+  /** See `outside`. */
+  get isOutside(): boolean {
+    return this.#isOutside;
   }
 
   cancel(): void {

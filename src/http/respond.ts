@@ -6,13 +6,12 @@ import { eraOfVersion, type Era } from "../protocol/era.ts";
 import type { Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
+import { SLOW_AFTER_MS, whenSlow } from "../streams/slow.ts";
 import { encodeEvent, SSE_HEADERS } from "./event-stream.ts";
 import { bodyOfAnswer } from "./large-answer.ts";
 import type { CallSink } from "./call-sink.ts";
 import type { RequestStream } from "./request-stream.ts";
 
-/** Silence after which a JSON answer becomes a stream, so that both sides can see the connection is alive. */
-const STREAM_AFTER_MS = 2000;
 /** For how many turns of the microtask queue an answer counts as one that is there at once. */
 const QUICK_TURNS = 40;
 
@@ -81,11 +80,11 @@ export async function respondWhenReady(running: Promise<Answer>, responding: Res
   const { sink, stream } = responding;
   let answer: Answer | undefined;
   const settled = running.then((done) => (answer = done));
-  await soon(() => answer !== undefined || stream.events !== undefined, QUICK_TURNS);
+  await soon(() => answer !== undefined || stream.events !== undefined || sink.isOutside, QUICK_TURNS);
   if (answer === undefined) responding.slow?.(settled);
   if (answer === undefined && !stream.events) {
     if (!stream.isAccepted) return respondAnswer(await settled);
-    await streamOrAnswer(settled, stream);
+    await streamOrAnswer(settled, responding);
   }
   if (!stream.events) {
     const done = await settled;
@@ -96,10 +95,18 @@ export async function respondWhenReady(running: Promise<Answer>, responding: Res
   return stream.events.respond();
 }
 
-async function streamOrAnswer(settled: Promise<unknown>, stream: RequestStream): Promise<void> {
-  const timer = setTimeout(() => {
+async function streamOrAnswer(settled: Promise<unknown>, responding: Responding): Promise<void> {
+  const { sink, stream } = responding;
+  const start = () => {
     stream.start();
-  }, STREAM_AFTER_MS);
+  };
+  const stop = sink.isOutside ? whenSlow(responding, Date.now(), start) : timerOf(start);
   await Promise.race([settled, stream.whenStarted()]);
-  clearTimeout(timer);
+  stop();
+}
+
+/** What waits for nothing outside may be kept alive by this alone. */
+function timerOf(start: () => void): () => void {
+  const timer = setTimeout(start, SLOW_AFTER_MS);
+  return () => clearTimeout(timer);
 }

@@ -5,6 +5,7 @@
 
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
+import type { StopSignal } from "../protocol/plain-signal.ts";
 import { tellUntilTaken, type Channel2025 } from "./channel-2025.ts";
 import type { Clock } from "./clock.ts";
 import type { RemoteEndpoint, RequestOptions } from "./remote-endpoint.ts";
@@ -133,7 +134,7 @@ function wantsInput({ result }: ResultMessage): boolean {
 async function nextRound(
   message: ResultMessage,
   answer: AnswerQuestion,
-  caller: AbortSignal | undefined,
+  caller: StopSignal | undefined,
 ): Promise<JsonObject> {
   const { inputRequests, requestState } = resultOf(message) ?? {};
   const stop = new Stop(caller);

@@ -1,7 +1,7 @@
 // Owns one HTTP exchange with an MCP server of either era: it sends one request and returns the answer or throws the
 // fault. Refuses to send anything twice: only the caller can judge whether that is safe.
 
-import { allowanceFor, type Allowance } from "./allowance.ts";
+import type { Allowance } from "./allowance.ts";
 import { limitsOf, type RemoteEndpoint, type RequestOptions } from "./remote-endpoint.ts";
 import { McpFault } from "./fault.ts";
 import { discardBody, readAnswer, refusalIn, type HttpAnswer, type OpenStream } from "./http-answer.ts";
@@ -32,13 +32,12 @@ export async function exchange(
 ): Promise<HttpAnswer> {
   const { clock, url } = endpoint;
   const limits = limitsOf(endpoint, options);
-  const allowance = allowanceFor(limits, clock, options.allowance);
   const life = new Lifetime(clock, limits, options.signal);
   const { lastEventId, wantsNothing = false } = request;
   const isInSession = "mcp-session-id" in request.headers;
   try {
     const response = await send(endpoint, request, life);
-    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, allowance };
+    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, kept: options.allowance };
     return await readAnswer(response, context);
   } catch (error) {
     life.abandon();

@@ -1,7 +1,7 @@
 // Owns what the answer to one HTTP request is: messages, a stream of them, a mere "accepted", or a fault. A JSON-RPC
 // message is an answer whatever its HTTP status says. Refuses to follow redirects and to interpret a message.
 
-import type { Allowance } from "./allowance.ts";
+import { allowanceFor, type Allowance } from "./allowance.ts";
 import { BodyReader, oversized, readShort, upTo } from "./body-reader.ts";
 import { ByteBuffer } from "./byte-buffer.ts";
 import type { Clock } from "./clock.ts";
@@ -46,8 +46,8 @@ export interface AnswerContext {
   readonly clock: Clock;
   readonly life: Lifetime;
   readonly limits: AnswerLimits;
-  /** What a stream may bring. */
-  readonly allowance: Allowance;
+  /** What earlier connections of the same stream have left of its limits. */
+  readonly kept: Partial<Allowance> | undefined;
 }
 
 /** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
@@ -71,22 +71,29 @@ const SHORT_BYTES = 64 * 1024;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
+/** Whatever is read of a platform's object is a step out of JavaScript, so nothing is read that is not needed. */
 class ArrivingAnswer {
   readonly #response: Response;
+  readonly #headers: Headers;
   readonly #context: AnswerContext;
   readonly #http: HttpFacts;
+  readonly #ok: boolean;
 
   constructor(response: Response, context: AnswerContext) {
+    const { status, headers } = response;
     this.#response = response;
+    this.#headers = headers;
     this.#context = context;
-    this.#http = factsOf(response);
+    this.#http = factsOf(status, headers);
+    this.#ok = isSuccess(status);
   }
 
   async read(): Promise<HttpAnswer> {
-    const { ok, body } = this.#response;
     const { contentType, status } = this.#http;
+    const ok = this.#ok;
     if (REDIRECTS.has(status)) throw this.#discarded(this.#redirect());
-    if (ok && contentType === "text/event-stream" && body) return this.#stream(body);
+    const events = ok && contentType === "text/event-stream" && this.#response.body;
+    if (events) return this.#stream(events);
     if (status === 202 || status === 204) return this.#accept();
     if (isJson(contentType)) return this.#json();
     if (!ok) throw this.#discarded(this.#refusal());
@@ -95,9 +102,9 @@ class ArrivingAnswer {
   }
 
   #stream(body: ReadableStream<Uint8Array>): OpenStream {
-    const { life, limits, clock, lastEventId, allowance } = this.#context;
-    const reader = new BodyReader(body, life, allowance.bytes);
-    const { lines } = allowance;
+    const { life, limits, clock, lastEventId, kept } = this.#context;
+    const { bytes, lines } = allowanceFor(limits, clock, kept);
+    const reader = new BodyReader(body, life, bytes);
     const { messageBytes: maxBytes, held } = limits;
     const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, held });
     return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
@@ -109,13 +116,20 @@ class ArrivingAnswer {
   }
 
   async #json(): Promise<HttpAnswer> {
-    if (!this.#response.ok) return this.#refused(await this.#textOfRefusal());
+    if (!this.#ok) return this.#refused(await this.#textOfRefusal());
     const text = await this.#text();
     if (text.trim() === "") return this.#accept();
     const messages = readMessages(text);
-    if (!("kind" in messages)) return { ...this.#answered(), kind: "messages", messages };
+    if (!("kind" in messages))
+      return { http: this.#factsFor(messages), headers: this.#headers, kind: "messages", messages };
     if (this.#context.wantsNothing) return this.#accept();
     throw new McpFault({ kind: "violation", rule: messages.rule, detail: messages.why, sent: "yes" });
+  }
+
+  /** Some servers refuse with a status that says that all is well. */
+  #factsFor([first]: readonly Message[]): HttpFacts {
+    const isRefusal = first?.kind === "response" && first.error !== undefined;
+    return isRefusal ? { ...this.#http, ...refusalFacts(this.#headers) } : this.#http;
   }
 
   /** What a server says in JSON with an HTTP status that is no success. */
@@ -139,7 +153,7 @@ class ArrivingAnswer {
   }
 
   #redirect(): Fault {
-    const to = this.#response.headers.get("location") ?? "";
+    const to = this.#headers.get("location") ?? "";
     const { url } = this.#context;
     const location = to !== "" && URL.canParse(to, url) ? new URL(to, url).href : undefined;
     return { kind: "redirect", http: this.#http, location, sent: "yes" };
@@ -157,12 +171,8 @@ class ArrivingAnswer {
   }
 
   async #text(): Promise<string> {
-    const { headers, body } = this.#response;
     const { life, limits } = this.#context;
-    if (!body) {
-      life.end();
-      return "";
-    }
+    const headers = this.#headers;
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
     const announced = Number(headers.get("content-length") ?? 0);
     if (announced > limit.bytes) {
@@ -171,6 +181,11 @@ class ArrivingAnswer {
     }
     const isShort = announced > 0 && announced <= SHORT_BYTES && !headers.has("content-encoding");
     if (isShort) return readShort(this.#response, life, limit);
+    const { body } = this.#response;
+    if (!body) {
+      life.end();
+      return "";
+    }
     const reader = new BodyReader(body, life, upTo(limit, limits.held));
     const bytes = new ByteBuffer();
     for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
@@ -190,7 +205,7 @@ class ArrivingAnswer {
   }
 
   #answered(): Answered {
-    return { http: this.#http, headers: this.#response.headers };
+    return { http: this.#http, headers: this.#headers };
   }
 
   #discarded(fault: Fault): McpFault {
@@ -214,12 +229,20 @@ function isJson(contentType: string): boolean {
   return contentType === "application/json" || /^application\/[\w.-]+\+json$/.test(contentType);
 }
 
-function factsOf({ status, headers }: Response): HttpFacts {
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function factsOf(status: number, headers: Headers): HttpFacts {
+  const contentType = (headers.get("content-type") ?? "").replace(/;.*$/s, "").trim().toLowerCase();
+  return { status, contentType, ...(!isSuccess(status) && refusalFacts(headers)) };
+}
+
+/** What refusals alone say. */
+function refusalFacts(headers: Headers): Pick<HttpFacts, "wwwAuthenticate" | "retryAfter"> {
   const wwwAuthenticate = headers.get("www-authenticate");
   const retryAfter = headers.get("retry-after");
   return {
-    status,
-    contentType: (headers.get("content-type") ?? "").replace(/;.*$/s, "").trim().toLowerCase(),
     ...(wwwAuthenticate !== null && { wwwAuthenticate }),
     ...(retryAfter !== null && { retryAfter }),
   };

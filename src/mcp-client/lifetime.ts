@@ -1,16 +1,19 @@
 // Owns when one exchange ends and why: all is read, a limit of time has passed, or the caller's signal came.
 // Refuses to leave a timer or a listener behind, and to depend on a platform that reacts to an abort.
 
+import type { StopSignal } from "../protocol/plain-signal.ts";
 import type { Clock } from "./clock.ts";
 import { McpFault, type Fault, type Sent } from "./fault.ts";
 import type { AnswerLimits } from "./answer-limits.ts";
+
+const NO_TIMER = () => {};
 
 export class Lifetime {
   /** How far the request has come by now; every fault of this exchange says so. */
   sent: Sent = "no";
   readonly #clock: Clock;
   readonly #limits: AnswerLimits;
-  readonly #caller: AbortSignal | undefined;
+  readonly #caller: StopSignal | undefined;
   readonly #abort = new AbortController();
   readonly #stopTotal: () => void;
   #reason: McpFault | undefined;
@@ -19,7 +22,7 @@ export class Lifetime {
   /** Rejects the step that is under way. */
   #interrupt: ((reason: McpFault) => void) | undefined;
 
-  constructor(clock: Clock, limits: AnswerLimits, caller: AbortSignal | undefined) {
+  constructor(clock: Clock, limits: AnswerLimits, caller: StopSignal | undefined) {
     this.#clock = clock;
     this.#limits = limits;
     this.#caller = caller;
@@ -84,7 +87,7 @@ export class Lifetime {
   };
 
   #timer(stage: "headers" | "silence" | "total", afterMs: number): () => void {
-    if (afterMs === Infinity) return () => {};
+    if (afterMs === Infinity) return NO_TIMER;
     return this.#clock.after(afterMs, () => this.#stop({ kind: "timeout", stage, afterMs, sent: this.sent }));
   }
 

@@ -11,7 +11,7 @@ export interface McpReply {
   readonly headers: Headers;
   readonly messages: MessageStream;
   /** Instead of reading `messages`, where there is nothing but the response. Throws what reading them would. */
-  readonly single?: () => ResponseMessage;
+  single?(): ResponseMessage;
 }
 
 /**
@@ -22,14 +22,40 @@ export type MessageStream = AsyncIterableIterator<Message, void, void>;
 
 export function replyOf(answer: HttpAnswer, id: RequestId): McpReply {
   const { http, headers } = answer;
-  const messages = owned(answersIn(answer, new Answers(id)), () => closeAnswer(answer));
+  const inOrderOf = () => owned(answersIn(answer, new Answers(id)), () => closeAnswer(answer));
   const [only, more] = answer.kind === "messages" ? answer.messages : [];
-  if (only?.kind !== "response" || more !== undefined) return { http, headers, messages };
-  const single = (): ResponseMessage => {
+  if (only?.kind !== "response" || more !== undefined) return { http, headers, messages: inOrderOf() };
+  return new SingleReply(http, headers, { only, id, inOrderOf });
+}
+
+interface Single {
+  readonly only: ResponseMessage;
+  readonly id: RequestId;
+  readonly inOrderOf: () => MessageStream;
+}
+
+/** Most answers: no generator is made for one message, unless somebody wants it so. */
+class SingleReply implements McpReply {
+  readonly http: HttpFacts;
+  readonly headers: Headers;
+  readonly #of: Single;
+  #messages: MessageStream | undefined;
+
+  constructor(http: HttpFacts, headers: Headers, of: Single) {
+    this.http = http;
+    this.headers = headers;
+    this.#of = of;
+  }
+
+  get messages(): MessageStream {
+    return (this.#messages ??= this.#of.inOrderOf());
+  }
+
+  single(): ResponseMessage {
+    const { only, id } = this.#of;
     new Answers(id).check(only);
     return only;
-  };
-  return { http, headers, messages, single };
+  }
 }
 
 /** Checks that one request gets one response, over all connections that its answer takes. */
@@ -90,12 +116,12 @@ export function messagesIn(data: string): readonly Message[] {
 
 /** Hands everything else to `take`. Returns the response when the reading has ended: up to `lingerMs` after it came. */
 export async function responseOf(
-  { messages, single }: McpReply,
+  reply: McpReply,
   take: (message: Exclude<Message, ResponseMessage>) => void | Promise<void> = () => {},
 ): Promise<ResponseMessage> {
-  if (single) return single();
+  if (reply.single) return reply.single();
   let response: ResponseMessage | undefined;
-  for await (const message of messages) {
+  for await (const message of reply.messages) {
     if (message.kind === "response") response = message;
     else await take(message);
   }

@@ -1,6 +1,7 @@
 // Owns what a client needs to reach a server: its URL, what every request to it carries, `fetch`, and a clock.
 // Refuses to know which era the server speaks.
 
+import type { StopSignal } from "../protocol/plain-signal.ts";
 import type { Clock } from "./clock.ts";
 import { CALL_LIMITS, type AnswerLimits } from "./answer-limits.ts";
 
@@ -31,11 +32,17 @@ export interface RemoteEndpoint {
 
 /** What one request may have of its own. */
 export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: StopSignal | undefined;
   /** They take precedence over those of the endpoint. */
   readonly limits?: Partial<AnswerLimits> | undefined;
 }
 
-export function limitsOf(endpoint: RemoteEndpoint, options: RequestOptions): AnswerLimits {
-  return { ...CALL_LIMITS, ...endpoint.limits, ...options.limits };
+/** By those of an endpoint: most requests have none of their own. */
+const merged = new WeakMap<Partial<AnswerLimits>, AnswerLimits>();
+
+export function limitsOf({ limits: own }: RemoteEndpoint, { limits }: RequestOptions): AnswerLimits {
+  if (own === undefined || limits !== undefined) return { ...CALL_LIMITS, ...own, ...limits };
+  let known = merged.get(own);
+  if (!known) merged.set(own, (known = { ...CALL_LIMITS, ...own }));
+  return known;
 }

@@ -1,13 +1,14 @@
 // Owns ending work that takes several requests: its reader may end it, and so may the caller's signal.
 // Refuses to leave a listener on a signal that outlives the work.
 
+import type { StopSignal } from "../protocol/plain-signal.ts";
 import { McpFault } from "./fault.ts";
 
 export class Stop {
-  readonly #caller: AbortSignal | undefined;
+  readonly #caller: StopSignal | undefined;
   readonly #own = new AbortController();
 
-  constructor(caller: AbortSignal | undefined) {
+  constructor(caller: StopSignal | undefined) {
     this.#caller = caller;
     caller?.addEventListener("abort", this.#follow);
     if (caller?.aborted === true) this.#follow();

@@ -17,11 +17,43 @@ export interface Destinations {
 }
 
 /** The rule that keeps a request from going there; undefined where it may. Never says what a name stands for. */
-export async function refusalOf(url: URL, { allow = "", resolve }: Destinations): Promise<OutboundRule | undefined> {
-  const written = refusedAsWritten(url, allow);
-  if (written !== undefined || resolve === undefined || isAllowed(url, allow)) return written;
-  const { hostname } = url;
-  if (isPublicAddress(hostname) === true) return undefined;
+export function refusalOf(
+  url: URL,
+  { allow = "", resolve }: Destinations,
+): OutboundRule | undefined | Promise<OutboundRule | undefined> {
+  const { rule, needsNobody } = writtenVerdict(url, allow);
+  return needsNobody || resolve === undefined ? rule : refusalByName(url.hostname, resolve);
+}
+
+interface Verdict {
+  readonly rule: OutboundRule | undefined;
+  /** Nothing about it depends on what a name stands for. */
+  readonly needsNobody: boolean;
+}
+
+/** Of what is written alone, so it is the same as long as both texts are. Emptied when it is full. */
+const verdicts = new Map<string, Verdict>();
+const MOST_VERDICTS = 256;
+const LONGEST_KEPT = 2000;
+
+function writtenVerdict(url: URL, allow: string): Verdict {
+  const { protocol, host, username, password } = url;
+  const hasName = username !== "" || password !== "";
+  const key = `${protocol}//${host} ${allow}`;
+  const known = hasName ? undefined : verdicts.get(key);
+  if (known) return known;
+  const rule = refusedAsWritten(url, allow);
+  const verdict = {
+    rule,
+    needsNobody: rule !== undefined || isAllowed(url, allow) || isPublicAddress(url.hostname) === true,
+  };
+  if (hasName || key.length > LONGEST_KEPT) return verdict;
+  if (verdicts.size >= MOST_VERDICTS) verdicts.clear();
+  verdicts.set(key, verdict);
+  return verdict;
+}
+
+async function refusalByName(hostname: string, resolve: Resolve): Promise<OutboundRule | undefined> {
   const addresses = await resolve(hostname.replace(/\.+$/, ""));
   if (addresses.length === 0) return "resolution";
   return addresses.every(isPublicAnswer) ? undefined : "address";

@@ -44,6 +44,7 @@ const MOST_REDIRECTS = 5;
 const ANSWER_WITHIN_MS = 30_000;
 const MOST_OF_CALL = 32;
 const MOST_OF_TENANT = 128;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const CREDENTIAL = /auth|cookie|key|secret|session|token/i;
 
 /** The platform may drop a call without a word: what it had open counts no longer after this. */
@@ -56,7 +57,8 @@ const openOf = new Map<string, Map<object, number>>();
 interface Hop {
   readonly url: URL;
   readonly method: string;
-  readonly headers: Headers;
+  /** Names are in lower case. */
+  readonly headers: Headers | Record<string, string>;
   readonly body: BodyInit | null;
 }
 
@@ -123,6 +125,11 @@ export class OutboundDoor {
     if (open?.size === 0) openOf.delete(tenant);
   }
 
+  #refusalOf({ headers, url }: Hop): ReturnType<typeof refusalOf> {
+    const isUpgrade = headers instanceof Headers ? headers.has("upgrade") : "upgrade" in headers;
+    return isUpgrade ? "upgrade" : refusalOf(url, this.#options);
+  }
+
   /** https://fetch.spec.whatwg.org/#http-redirect-fetch */
   async #follow(
     first: Hop,
@@ -130,15 +137,16 @@ export class OutboundDoor {
   ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
     const { fetch: send, hops } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
-      const rule = hop.headers.has("upgrade") ? "upgrade" : await refusalOf(hop.url, this.#options);
+      const { url, method, body } = hop;
+      const refusal = this.#refusalOf(hop);
+      const rule = refusal instanceof Promise ? await refusal : refusal;
       if (rule !== undefined) throw new OutboundError(rule);
-      const { url, ...request } = hop;
-      request.headers.set(HOPS, String(hops + 1));
-      const sent = { ...init, ...request, redirect: "manual" } as const;
+      const headers = withHops(hop.headers, hops + 1);
+      const sent = { ...init, method, headers, body, redirect: "manual" } as const;
       const response = await (send ? send(new Request(url, sent)) : fetch(url, sent));
-      const location = response.headers.get("location");
-      const isDone = ![301, 302, 303, 307, 308].includes(response.status) || location === null;
-      if (isDone || init.redirect === "manual") return { response, url: url.href, redirected: redirects > 0 };
+      const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
+      if (location === null || init.redirect === "manual")
+        return { response, url: url.href, redirected: redirects > 0 };
       await response.body?.cancel();
       if (redirects === MOST_REDIRECTS || init.redirect === "error") throw new OutboundError("redirects");
       hop = nextHop(hop, { status: response.status, location, sensitive: init.sensitiveHeaders ?? [] });
@@ -170,9 +178,22 @@ function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {
   return {
     url: parsed(typeof url === "string" ? url : url.url),
     method: (init.method ?? request?.method ?? "GET").toUpperCase(),
-    headers: new Headers(init.headers ?? request?.headers),
+    headers: headersOf(init.headers ?? request?.headers),
     body: init.body ?? request?.body ?? null,
   };
+}
+
+/** As a plain object, where that says the same: made into `Headers` twice, they cost as much as the rest of the door. */
+function headersOf(given: RequestInit["headers"]): Hop["headers"] {
+  const isPlain = given !== undefined && Object.getPrototypeOf(given) === Object.prototype;
+  const plain = isPlain ? (given as Record<string, string>) : {};
+  return isPlain && Object.keys(plain).every((name) => name === name.toLowerCase()) ? plain : new Headers(given);
+}
+
+function withHops(headers: Hop["headers"], hops: number): Hop["headers"] {
+  if (!(headers instanceof Headers)) return { ...headers, [HOPS]: String(hops) };
+  headers.set(HOPS, String(hops));
+  return headers;
 }
 
 interface Redirect {
@@ -185,7 +206,8 @@ function nextHop({ url, method, headers, body }: Hop, { status, location, sensit
   const next = parsed(location, url);
   const kept = new Headers(headers);
   if (next.origin !== url.origin) {
-    for (const [name] of headers) if (CREDENTIAL.test(name)) kept.delete(name);
+    const names = Array.from(kept.keys());
+    for (const name of names) if (CREDENTIAL.test(name)) kept.delete(name);
     for (const name of sensitive) kept.delete(name);
   }
   const isGet = method === "GET" || method === "HEAD";
@@ -198,9 +220,9 @@ function nextHop({ url, method, headers, body }: Hop, { status, location, sensit
 }
 
 function parsed(text: string, base?: URL): URL {
-  if (!URL.canParse(text, base)) throw new OutboundError("url");
-  const url = new URL(text, base);
-  url.hash = "";
+  const url = URL.parse(text, base);
+  if (!url) throw new OutboundError("url");
+  if (url.href.includes("#")) url.hash = "";
   return url;
 }
 

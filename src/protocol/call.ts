@@ -75,6 +75,8 @@ export interface EventSink {
   notify(method: string, params: JsonObject): void;
   /** Aborts when the client cancels: with a notification in era 2025, by closing the stream in era 2026. */
   readonly cancelled: AbortSignalLike;
+  /** The call waits for somebody elsewhere from now on, so nobody need look whether its answer is there at once. */
+  outside?(): void;
 }
 
 /** What `AbortSignal` is, without its type: this folder knows no platform. */

@@ -276,7 +276,8 @@ describe("the sessions of one key at an upstream", () => {
       await gate.promise;
     });
     const tenant = await serving(script, {}, "2025");
-    const headers = await keyOf(tenant);
+    // No stream: a clock that is set makes the first call one that is slow.
+    const headers = { ...(await keyOf(tenant)), accept: "application/json" };
     const send = async (id: number) =>
       (await (await sendTo(worker, tenant.id, { message: call(id), headers })).json()) as Json;
     const long = send(1);

@@ -56,7 +56,7 @@ export class ViewBackend implements Backend {
   }
 
   /** What the profile's budget leaves of what a tool answers; all of it where there is none. */
-  #within(wire: ToolDefinition["wire"], answering: Promise<CallOutcome>): Promise<CallOutcome> {
+  #within(wire: ToolDefinition["wire"], answering: ReturnType<FoundTool["call"]>): ReturnType<FoundTool["call"]> {
     const { resultBudget: budget } = this.definitions;
     const { results } = this.#host;
     if (!budget || !results) return answering;

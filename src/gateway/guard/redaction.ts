@@ -7,6 +7,11 @@ const SHORTEST = 8;
 const IN_ITS_PLACE = "[redacted]";
 
 export class Redaction {
+  /** For these; most upstreams are sent none. */
+  static of(secrets: readonly string[]): Redaction {
+    return secrets.length === 0 ? NOTHING : new Redaction(secrets);
+  }
+
   /** The longest first: one may be a part of another. */
   readonly #secrets: readonly string[];
   /** The same as they stand in a string of a JSON text. */
@@ -21,7 +26,7 @@ export class Redaction {
 
   /** The same text where there is nothing to cut out. */
   json(text: string): string {
-    if (this.#secrets.length === 0) return text;
+    if (this.#written.length === 0) return text;
     const plain = plainly(text);
     if (!this.#written.some((secret) => plain.includes(secret))) return text;
     const cut = cutOut(plain, this.#written);
@@ -58,6 +63,8 @@ function plainly(text: string): string {
     return /[\u0000-\u001f"\\]|\p{Surrogate}/u.test(said) ? whole : said;
   });
 }
+
+const NOTHING = new Redaction([]);
 
 function cutOut(text: string, secrets: readonly string[]): string {
   return secrets.reduce((left, secret) => left.replaceAll(secret, IN_ITS_PLACE), text);
