@@ -56,8 +56,6 @@ const MAX_BATCH = 1000;
 
 /** One message, or the several of a batch. */
 export function readMessages(text: string): readonly Message[] | Unreadable {
-  const usual = readUsual(text);
-  if (usual) return [usual];
   const batch = arrayElements(text, MAX_BATCH);
   if (batch === undefined) {
     const message = readMessage(text);
@@ -71,38 +69,6 @@ export function readMessages(text: string): readonly Message[] | Unreadable {
     messages.push(message);
   }
   return messages;
-}
-
-/** Shorter than the deepest nesting that the scanner lets pass. */
-const SHORT = 1000;
-/** What most servers write around a result: the members in these two orders, and an id without escapes. */
-const BEFORE_RESULT = /^\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\\x00-\x1f]*"),"result":(?=\{)/;
-const AFTER_RESULT = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\\x00-\x1f]*")\}$/;
-const RESULT_FIRST = '{"result":';
-
-/**
- * A short result as most servers write it, for less than it takes to look at each of its characters: what stands between
- * the members that are known is one JSON value, or this is not what it looks like. undefined: it has to be looked at.
- */
-function readUsual(text: string): ResponseMessage | undefined {
-  if (text.length > SHORT) return undefined;
-  const isFirst = text.startsWith(RESULT_FIRST);
-  const around = (isFirst ? AFTER_RESULT : BEFORE_RESULT).exec(text);
-  if (around === null || !text.endsWith("}")) return undefined;
-  const [edge, id = ""] = around;
-  const result = isFirst ? text.slice(RESULT_FIRST.length, around.index) : text.slice(edge.length, -1);
-  if (!result.startsWith("{") || !isJson(result)) return undefined;
-  const error = undefined;
-  return { kind: "response", text, id: JSON.parse(id) as RequestId, result, error, value: parsedOnce(text) };
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 export function readMessage(text: string): Message | Unreadable {

@@ -16,9 +16,12 @@ export interface Destinations {
   readonly resolve: Resolve | undefined;
 }
 
+/** What is looked at of a `URL`, which has brought every notation of a host into one. */
+export type WrittenUrl = Readonly<Pick<URL, "protocol" | "username" | "password" | "hostname" | "host" | "port">>;
+
 /** The rule that keeps a request from going there; undefined where it may. Never says what a name stands for. */
 export function refusalOf(
-  url: URL,
+  url: WrittenUrl,
   { allow = "", resolve }: Destinations,
 ): OutboundRule | undefined | Promise<OutboundRule | undefined> {
   const { rule, needsNobody } = writtenVerdict(url, allow);
@@ -36,7 +39,7 @@ const verdicts = new Map<string, Verdict>();
 const MOST_VERDICTS = 256;
 const LONGEST_KEPT = 2000;
 
-function writtenVerdict(url: URL, allow: string): Verdict {
+function writtenVerdict(url: WrittenUrl, allow: string): Verdict {
   const { protocol, host, username, password } = url;
   const hasName = username !== "" || password !== "";
   const key = `${protocol}//${host} ${allow}`;
@@ -59,8 +62,8 @@ async function refusalByName(hostname: string, resolve: Resolve): Promise<Outbou
   return addresses.every(isPublicAnswer) ? undefined : "address";
 }
 
-/** The part that needs nobody. `URL` has brought every notation of a host into one before. */
-export function refusedAsWritten(url: URL, allow = ""): OutboundRule | undefined {
+/** The part that needs nobody. */
+export function refusedAsWritten(url: WrittenUrl, allow = ""): OutboundRule | undefined {
   const { protocol, username, password, hostname, port } = url;
   if (username || password) return "credentials";
   if (isAllowed(url, allow)) return undefined;
@@ -71,7 +74,7 @@ export function refusedAsWritten(url: URL, allow = ""): OutboundRule | undefined
   return isPublic ? undefined : "address";
 }
 
-function isAllowed({ protocol, hostname, host }: URL, allow: string): boolean {
+function isAllowed({ protocol, hostname, host }: WrittenUrl, allow: string): boolean {
   if (protocol !== "https:" && protocol !== "http:") return false;
   const name = hostname.replace(/\.$/, "");
   return allow.split(",").some((entry) => {

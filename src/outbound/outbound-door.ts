@@ -1,7 +1,7 @@
 // Owns the one door by which requests leave that somebody outside can steer: every hop is looked at before it is taken,
 // and what comes back is counted. Refuses to follow the platform's own redirects, which nobody would look at.
 
-import { refusalOf, type Destinations } from "./destination.ts";
+import { refusalOf, type Destinations, type WrittenUrl } from "./destination.ts";
 import { HOPS } from "./hops.ts";
 import { OutboundError } from "./outbound-error.ts";
 
@@ -53,9 +53,12 @@ const FORGOTTEN_AFTER_MS = 180_000;
 /** Requests under way, answers that are being read among them, by tenant: each with when it began, the oldest first. */
 const openOf = new Map<string, Map<object, number>>();
 
+/** A `URL` without its fragment, as plain texts: each that is read of the platform's own is a step out of JavaScript. */
+type Place = WrittenUrl & Readonly<Pick<URL, "href" | "origin">>;
+
 /** What the next request is made of. */
 interface Hop {
-  readonly url: URL;
+  readonly url: Place;
   readonly method: string;
   /** Names are in lower case. */
   readonly headers: Headers | Record<string, string>;
@@ -143,7 +146,7 @@ export class OutboundDoor {
       if (rule !== undefined) throw new OutboundError(rule);
       const headers = withHops(hop.headers, hops + 1);
       const sent = { ...init, method, headers, body, redirect: "manual" } as const;
-      const response = await (send ? send(new Request(url, sent)) : fetch(url, sent));
+      const response = await (send ? send(new Request(url.href, sent)) : fetch(url.href, sent));
       const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
       if (location === null || init.redirect === "manual")
         return { response, url: url.href, redirected: redirects > 0 };
@@ -176,7 +179,7 @@ function firstHop(input: RequestInfo | URL, init: OutboundInit): Hop {
   const request = input instanceof Request ? input : undefined;
   const url = input instanceof URL ? input.href : input;
   return {
-    url: parsed(typeof url === "string" ? url : url.url),
+    url: placeAt(typeof url === "string" ? url : url.url),
     method: (init.method ?? request?.method ?? "GET").toUpperCase(),
     headers: headersOf(init.headers ?? request?.headers),
     body: init.body ?? request?.body ?? null,
@@ -203,7 +206,7 @@ interface Redirect {
 }
 
 function nextHop({ url, method, headers, body }: Hop, { status, location, sensitive }: Redirect): Hop {
-  const next = parsed(location, url);
+  const next = parsed(location, url.href);
   const kept = new Headers(headers);
   if (next.origin !== url.origin) {
     const names = Array.from(kept.keys());
@@ -219,11 +222,27 @@ function nextHop({ url, method, headers, body }: Hop, { status, location, sensit
   return { url: next, method, headers: kept, body };
 }
 
-function parsed(text: string, base?: URL): URL {
-  const url = URL.parse(text, base);
-  if (!url) throw new OutboundError("url");
-  if (url.href.includes("#")) url.hash = "";
-  return url;
+/** By the text: an upstream is at the same one for each call. Emptied when it is full. */
+const places = new Map<string, Place>();
+const MOST_PLACES = 256;
+const LONGEST_KEPT = 2000;
+
+function placeAt(text: string): Place {
+  const known = places.get(text);
+  if (known) return known;
+  const place = parsed(text);
+  if (text.length > LONGEST_KEPT) return place;
+  if (places.size >= MOST_PLACES) places.clear();
+  places.set(text, place);
+  return place;
+}
+
+function parsed(text: string, base?: string): Place {
+  if (!URL.canParse(text, base)) throw new OutboundError("url");
+  const url = new URL(text, base);
+  url.hash = "";
+  const { href, origin, protocol, username, password, hostname, host, port } = url;
+  return { href, origin, protocol, username, password, hostname, host, port };
 }
 
 /** The same answer, whose body ends in an error where it is too long. `leave` is called once, when it was read. */

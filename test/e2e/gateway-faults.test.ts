@@ -259,6 +259,12 @@ const CALLING: readonly CallRow[] = [
     error: { code: -32001, data: { server: "faulty", timeoutMs: TIMEOUT_MS } },
   },
   {
+    what: "never answers, later than most calls are over,",
+    answer: () => {},
+    error: { code: -32001, data: { server: "faulty", timeoutMs: 5000 } },
+    timeoutMs: 5000,
+  },
+  {
     what: "answers with 50 MiB",
     answer: (exchange) => exchange.json(`"${"x".repeat(50 * 1024 * 1024)}"`),
     error: faultyServer("tooLarge"),
