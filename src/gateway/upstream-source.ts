@@ -27,7 +27,7 @@ import { withFlags } from "./review/definition-flags.ts";
 import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
 import { listedName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
-import { isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
+import { isForApps, isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
 import { isAnothers, normalOf, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 import { decodeCatalog, lackOf, type Quarantined, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
@@ -72,7 +72,7 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
     ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
     ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
     withheld: () => quarantined.map((one) => withheldAs(id, one)),
-    tools: wires.tools.map((tool) => servedTool(called, tool)),
+    tools: wires.tools.map((tool) => servedTool(called, tool, hasUi(catalog))),
     prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
     resources: mine.resources.map((wire) => servedResource(called, wire)),
     templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire, prefixes)),
@@ -104,16 +104,16 @@ function notTaken(
 type Reads = (uri: string, prefixes: readonly UriPrefix[]) => boolean;
 
 /** Tells which URIs this upstream is asked for although it does not list them; undefined where there are none. */
-function readsFurther(
-  id: string,
-  uris: readonly string[] = [],
-  { texts, waiting }: UpstreamCatalog,
-): Reads | undefined {
+function readsFurther(id: string, uris: readonly string[] = [], catalog: UpstreamCatalog): Reads | undefined {
   // What waits for approval must not be read in a roundabout way.
-  if (waiting !== undefined) return undefined;
-  const hasUi = [...texts.tools, ...texts.resources, ...texts.resourceTemplates].some((text) => /ui:/i.test(text));
-  if (uris.length === 0 && !hasUi) return undefined;
-  return (uri, prefixes) => (isUi(uri) ? hasUi && ownUi(id, uri) !== uri : prefixOf(prefixes, uri)?.[1] === id);
+  if (catalog.waiting !== undefined) return undefined;
+  const readsUi = hasUi(catalog);
+  if (uris.length === 0 && !readsUi) return undefined;
+  return (uri, prefixes) => (isUi(uri) ? readsUi && ownUi(id, uri) !== uri : prefixOf(prefixes, uri)?.[1] === id);
+}
+
+function hasUi({ texts }: UpstreamCatalog): boolean {
+  return [...texts.tools, ...texts.resources, ...texts.resourceTemplates].some((text) => /ui:/i.test(text));
 }
 
 /** For URIs that can be read but are in no list: so its own list is empty. */
@@ -190,7 +190,8 @@ function namedWire(id: string, plain: JsonObject): JsonObject & { readonly name:
   return { ...wire, name, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [NAME_KEY]: own } };
 }
 
-function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool): ServedTool<CallHost> {
+/** `forApps`: the upstream has user interfaces, which know its tools by their own names. */
+function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool, forApps: boolean): ServedTool<CallHost> {
   const own = String(wire.name);
   const named = namedWire(upstream.id, wire);
   const mirrored = collectParamHeaders(wire.inputSchema as JsonObject);
@@ -203,6 +204,7 @@ function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool): Served
     texts,
     paramHeaders,
     repeatable,
+    ...(forApps && isForApps(wire) && { ownName: own }),
     call: async (_args, call, host) => {
       const params = { ...call.params, name: own };
       return asked(upstream, { method: "tools/call", params, mirrored: paramHeaders, repeatable }, call, {

@@ -18,6 +18,8 @@ export type SourceState =
 export interface ServedTool<Host> extends ToolDefinition {
   /** As its source calls it; a view may list it under another name. */
   readonly name: string;
+  /** As the user interfaces of its source call it: a name that can be called where nothing else has it, and is not listed. */
+  readonly ownName?: string;
   /** Set for a tool that exists only while the tenant or the profile switches search on. */
   readonly only?: "search";
   call(args: JsonObject, call: Call, host: Host): Promise<CallOutcome | InvalidArguments>;

@@ -17,6 +17,7 @@ export interface Listed<T> {
 
 interface Named {
   readonly name: string;
+  readonly ownName?: string;
   readonly wire: Wire;
 }
 
@@ -59,8 +60,18 @@ interface Names<T, L> {
   readonly list: (target: T) => L;
 }
 
+/** By the names that user interfaces know; null: several have it, and a call does not say whose interface makes it. */
+function byOwnName<L extends Listed<Named>>(listed: readonly L[]): ReadonlyMap<string, L | null> {
+  const found = new Map<string, L | null>();
+  for (const entry of listed) {
+    const { ownName } = entry.target;
+    if (ownName !== undefined) found.set(ownName, found.has(ownName) ? null : entry);
+  }
+  return found;
+}
+
 /**
- * Looks up listed names and retired ones. A retired name can be called until its time is over; then a failure names its
+ * Looks up listed names, retired ones, and those that user interfaces know. A retired name can be called until its time is over; then a failure names its
  * successor. What is suspended is a failure under either. `now`: milliseconds since the epoch.
  */
 export function lookUpName<T extends Named, L extends Listed<T>>(
@@ -68,10 +79,15 @@ export function lookUpName<T extends Named, L extends Listed<T>>(
   { what, targets, retired, notes, list }: Names<T, L>,
 ): (name: string, now: number) => L | Failure | undefined {
   const here = new Map(listed.map((entry) => [entry.wire.name, entry]));
+  const own = byOwnName(listed);
+  const find = (name: string, left: RetiredName | undefined) => {
+    const target = left && targets.get(left.target);
+    return here.get(name) ?? (left ? target && list(target) : own.get(name));
+  };
   return (name, now) => {
     const left = here.has(name) ? undefined : retired.get(name);
-    const target = left && targets.get(left.target);
-    const entry = here.get(name) ?? (target && list(target));
+    const entry = find(name, left);
+    if (entry === null) return failure("invalidParams", `Unknown ${what}: ${name}, of which there are several`);
     if (!entry) return undefined;
     const note = notes.get(entry.target.name);
     if (note !== undefined) return failure("suspended", `${name} is suspended: ${note}`);

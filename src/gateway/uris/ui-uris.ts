@@ -37,6 +37,12 @@ export function withUi(wire: JsonObject, rename: Rename): JsonObject {
   return { ...wire, _meta: meta };
 }
 
+/** Whether user interfaces may call the tool: they may, unless it says for whom it is and does not name them. */
+export function isForApps({ _meta }: JsonObject): boolean {
+  const { visibility } = isObject(_meta) && isObject(_meta.ui) ? _meta.ui : {};
+  return !Array.isArray(visibility) || visibility.includes("app");
+}
+
 /** Where a result names a resource that its reader may ask for next; "*": each of a list. */
 const PLACES: readonly (readonly string[])[] = [
   ["_meta", "ui", "resourceUri"],
