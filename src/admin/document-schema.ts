@@ -109,9 +109,14 @@ const UpstreamAuth = object(
   },
 );
 
+const ServiceName = matching(/^[A-Za-z][A-Za-z0-9-]{0,62}$/, "1 to 63 letters, digits and -, a letter first");
+
 export const Upstream = object(
-  { url: textUpTo(2048) },
+  {},
   {
+    url: textUpTo(2048),
+    service: ServiceName,
+    path: textUpTo(500, 1),
     era: oneOf("auto", "2025", "2026"),
     headers: { ...record(textUpTo(100, 1), textUpTo(4000)), maxProperties: 50 },
     auth: UpstreamAuth,
@@ -140,6 +145,7 @@ const shared = {
   profiles: { ...record(ProfileName, Profile), ...FEW },
   prompts: { ...record(ToolName, DocumentPrompt), ...FEW },
   upstreams: { ...record(textUpTo(100, 1), Upstream), ...FEW },
+  services: list(ServiceName, { maxItems: 50, ...DISTINCT }),
   upstreamBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }), most: whole(0, 50) }),
   retirementDays: { type: "number", minimum: 0, maximum: 365 },
 } as const;

@@ -5,6 +5,7 @@ import type { Feature } from "../deployment/deployment.ts";
 import { resultKeeper } from "./budget/rest.ts";
 import { brokenBudgets } from "./budget/result-budget.ts";
 import { resultTables } from "./budget/result-tables.ts";
+import type { Services } from "./guard/service-binding.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "./outbound-fetch.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
@@ -16,20 +17,35 @@ import { tendUpstreams } from "./tend-upstreams.ts";
 import { brokenUpstreams } from "./upstream-rules.ts";
 import { upstreamSources } from "./upstream-source.ts";
 
+export interface GatewayOptions {
+  /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
+  readonly services?: Services;
+}
+
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
-export function upstreamsFeature(): Feature<{ readonly UpstreamRefreshes: typeof UpstreamRefreshes }> {
+export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
+  readonly UpstreamRefreshes: typeof UpstreamRefreshes;
+}> {
   return {
     name: "gateway",
-    objects: { UpstreamRefreshes },
+    objects: {
+      UpstreamRefreshes: class extends UpstreamRefreshes {
+        static override readonly services = services;
+      },
+    },
     tables: [gatewayTables, reviewTables, resultTables],
     results: resultKeeper,
     sections: UPSTREAM_SECTIONS,
     checkDocument: (document, env) => [
-      ...brokenUpstreams(document, { allow: env && allowedBy(env) }),
+      ...brokenUpstreams(document, { allow: env && allowedBy(env), exposed: services }),
       ...brokenBudgets(document),
     ],
     tend: tendUpstreams,
-    sources: upstreamSources,
-    upstreams: { report: reportUpstreams, refresh: refreshUpstream, test: tryUpstream },
+    sources: (ground) => upstreamSources(ground, services),
+    upstreams: {
+      report: reportUpstreams,
+      refresh: refreshUpstream,
+      test: (ground, id) => tryUpstream(ground, id, services),
+    },
   };
 }

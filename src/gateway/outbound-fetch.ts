@@ -3,7 +3,7 @@
 
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Fetch } from "../mcp-client/remote-endpoint.ts";
-import { OutboundDoor, type OutboundVars } from "../outbound/outbound-door.ts";
+import { OutboundDoor, type OutboundDoorOptions, type OutboundVars } from "../outbound/outbound-door.ts";
 import { TOKEN_WITHIN_MS } from "./guard/access-token.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import { resolverAt } from "../outbound/resolve.ts";
@@ -31,14 +31,17 @@ export function tokenFetch(leaving: LeavingFor): (url: string, init: RequestInit
   return async (url, init) => door.fetch(url, { ...init, redirect: "manual", maxBytes: 64 * 1024 });
 }
 
-function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number): OutboundDoor {
+type Service = OutboundDoorOptions["service"];
+
+function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number, service?: Service): OutboundDoor {
   const resolve = resolverAt((env as OutboundVars).OUTBOUND_RESOLVER);
-  return new OutboundDoor({ tenant, hops, signal: () => NEVER, allow: allowedBy(env), resolve, answerWithinMs });
+  const allow = allowedBy(env);
+  return new OutboundDoor({ tenant, hops, signal: () => NEVER, allow, resolve, answerWithinMs, service });
 }
 
 /** What is sent ends when its call does, and whoever reads an answer counts its bytes. */
-export function outboundFetch(leaving: LeavingFor): Fetch {
-  const door = doorFor(leaving, Infinity);
+export function outboundFetch(leaving: LeavingFor, service?: Service): Fetch {
+  const door = doorFor(leaving, Infinity, service);
   return async (url, init) => {
     try {
       return await door.fetch(url, init);

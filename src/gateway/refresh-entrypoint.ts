@@ -19,6 +19,7 @@ import { KEY_OF } from "./check-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
+import { serviceOf, UnboundService, type Services } from "./guard/service-binding.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
@@ -80,8 +81,13 @@ export interface FailingNote {
 }
 
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding {
+  /** What the Worker's author exposes. */
+  static readonly services: Services = {};
+
   async refresh(order: RefreshOrder): Promise<string | undefined> {
-    const work = refreshed(order, this.env, (asking) => this.ctx.waitUntil(asking));
+    const { services } = this.constructor as typeof UpstreamRefreshes;
+    const at = { env: this.env, services, waitUntil: (asking: Promise<unknown>) => this.ctx.waitUntil(asking) };
+    const work = refreshed(order, at);
     // Whoever asked may be gone before it is done.
     this.ctx.waitUntil(work);
     return work;
@@ -108,11 +114,14 @@ export class NotRead extends Error {
   }
 }
 
-async function refreshed(
-  order: RefreshOrder,
-  env: RefreshEnv,
-  waitUntil: TokenHow["waitUntil"],
-): Promise<string | undefined> {
+interface RefreshedAt {
+  readonly env: RefreshEnv;
+  readonly services: Services;
+  readonly waitUntil: TokenHow["waitUntil"];
+}
+
+async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string | undefined> {
+  const { env } = at;
   const { tenant, placement, incarnation, id, config } = order;
   const stub = () => stubOf(env, { id: tenant, placement, incarnation });
   const write = (name: string, bytes: Uint8Array) =>
@@ -120,7 +129,7 @@ async function refreshed(
   const settle = (why: string | null, afterMs: number) =>
     remote(stub(), gatewayTables).settle({ id, config, why, afterMs, chance: Math.random() });
   try {
-    const catalog = await withoutTaken(order, stub, await read(order, env, waitUntil));
+    const catalog = await withoutTaken(order, stub, await read(order, at));
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) =>
       (await write(catalogSection(id), encodeCatalog(flagCatalog(one)))).state;
@@ -152,23 +161,21 @@ function ofOurs(id: string, error: unknown): string | undefined {
   return error instanceof NotRead || error instanceof TokenRefusal ? undefined : `upstream ${id}: ${String(error)}`;
 }
 
-async function read(
-  order: RefreshOrder,
-  env: RefreshEnv,
-  waitUntil: TokenHow["waitUntil"],
-  mayRepeat = true,
-): Promise<UpstreamCatalog> {
+async function read(order: RefreshOrder, at: RefreshedAt, mayRepeat = true): Promise<UpstreamCatalog> {
+  const { env, services, waitUntil } = at;
   if (typeof order.filled === "string") throw new NotRead(order.filled);
   const leaving = { tenant: order.tenant, env, hops: 0 };
   const filled = await withToken(order.filled, { fetch: tokenFetch(leaving), now: Date.now, waitUntil });
   const redaction = new Redaction(filled.secrets);
   const room = new AnswerRoom(order.tenant);
-  const endpoint = endpointOf(order.upstream, filled.headers, outboundFetch(leaving));
   try {
+    const leave = outboundFetch(leaving, serviceOf(order.upstream, services, env));
+    const endpoint = endpointOf(order.upstream, filled.headers, leave);
     return await readWith(order, { ...endpoint, limits: { ...endpoint.limits, held: room.held } }, redaction);
   } catch (error) {
+    if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
-    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, env, waitUntil, false);
+    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, false);
     throw new NotRead(redaction.value(whyOf(error)), error.fault);
   } finally {
     room.release();

@@ -4,6 +4,7 @@
 import type { TendGround } from "../deployment/deployment.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { ungranted } from "./guard/service-binding.ts";
 import { gatewayTables, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";
@@ -56,7 +57,8 @@ export async function readUpstream({ id, upstream }: NamedUpstream, ground: Tend
   const { tenant, placement, created: incarnation, server, env } = ground;
   const { name, version } = server;
   const found = await headersOf(upstream, { tenant, env, secret: (secret) => ground.secret(secret) });
-  const filled = "lacks" in found ? lacking(found.lacks) : found;
+  const refused = ungranted(ground.document, upstream);
+  const filled = refused ?? ("lacks" in found ? lacking(found.lacks) : found);
   const clientInfo = { name, version };
   const config = configOf(upstream);
   const prefixes = uriPrefixes(ground.document);

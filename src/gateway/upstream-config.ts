@@ -10,6 +10,7 @@ import { workerSecretOf } from "../tenants/document/secret-name.ts";
 import type { TenantDocument, UpstreamAuthDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { accessToken, forgetAccessToken, type ClientGrant, type TokenHow } from "./guard/access-token.ts";
 import { clientHeaderIn, clientValue, traceHeaders, type ClientHeader } from "./guard/client-headers.ts";
+import { urlOf } from "./guard/service-binding.ts";
 import { hashOf } from "./listed-name.ts";
 import { PLACEHOLDER, secretIn, timeoutOf, wholeSecret } from "./upstream-rules.ts";
 
@@ -25,7 +26,9 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
 }
 
 /** Changes when what was read from an upstream may be another server's: definitions of another one are not served. */
-export function configOf({ url, era = "auto", headers = {}, auth, trust = "auto" }: UpstreamDocument): string {
+export function configOf(upstream: UpstreamDocument): string {
+  const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;
+  const url = urlOf(upstream);
   // Left out where it is the default: what an earlier release has read stays in force.
   const text = canonicalJson({ url, era, headers, ...(auth && { auth }), ...(trust === "review" && { trust }) });
   return hashOf(text) + hashOf(`${text.length} ${text}`);
@@ -54,7 +57,7 @@ export interface FilledHeaders {
 
 /** The headers with everything in place; `lacks`: the secret that the tenant does not have. */
 export async function headersOf(
-  { url, headers = {}, auth }: UpstreamDocument,
+  { url = "", headers = {}, auth }: UpstreamDocument,
   at: SecretsAt,
 ): Promise<FilledHeaders | { readonly lacks: string }> {
   const filled: Record<string, string> = {};
@@ -161,7 +164,7 @@ export function endpointOf(
   fetch: Fetch,
   limits: Partial<AnswerLimits> = listLimits(timeoutOf(upstream)),
 ): RemoteEndpoint {
-  return { url: upstream.url, headers, fetch, clock: SYSTEM_CLOCK, limits };
+  return { url: urlOf(upstream), headers, fetch, clock: SYSTEM_CLOCK, limits };
 }
 
 function listLimits(limitMs: number): Partial<AnswerLimits> {

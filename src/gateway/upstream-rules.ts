@@ -35,16 +35,25 @@ const URL_RULES: Readonly<Partial<Record<OutboundRule, string>>> = {
 export interface UrlRules {
   /** What the Worker's operator allows beside the public internet; undefined: nobody knows yet. */
   readonly allow: string | undefined;
+  /** The services that the Worker exposes, by name. */
+  readonly exposed?: Readonly<Record<string, unknown>>;
 }
 
-export function brokenUpstreams({ upstreams = {} }: TenantDocument, rules: UrlRules): readonly BrokenMember[] {
+export function brokenUpstreams(
+  { upstreams = {}, services = [] }: TenantDocument,
+  rules: UrlRules,
+): readonly BrokenMember[] {
   const ids = Object.keys(upstreams);
   const tooMany = ids.length > MAX_UPSTREAMS ? [{ field: "upstreams", rule: `has at most ${MAX_UPSTREAMS}` }] : [];
   const broken = Object.entries(upstreams).flatMap(([id, upstream], at) => {
     const field = `upstreams.${id}`;
     return [
       ...idRules(id, ids.slice(0, at)).map((rule) => ({ field, rule })),
-      ...urlRules(upstream.url, rules).map((rule) => ({ field: `${field}.url`, rule })),
+      ...(upstream.service === undefined ? urlRules(upstream.url, rules) : []).map((rule) => ({
+        field: `${field}.url`,
+        rule,
+      })),
+      ...serviceRules(upstream, services, rules).map(([member, rule]) => ({ field: `${field}.${member}`, rule })),
       ...Object.entries(upstream.headers ?? {}).flatMap(([name, value]) =>
         headerRules(name, value, upstream.headers ?? {}).map((rule) => ({ field: `${field}.headers.${name}`, rule })),
       ),
@@ -66,7 +75,22 @@ function idRules(id: string, before: readonly string[]): string[] {
   return same === undefined ? [] : [`differs from ${same} in nothing but capital letters`];
 }
 
-function urlRules(text: string, { allow }: UrlRules): string[] {
+function serviceRules(
+  { url, service, path = "/" }: UpstreamDocument,
+  granted: readonly string[],
+  { exposed = {} }: UrlRules,
+): (readonly [string, string])[] {
+  if (service === undefined) return path === "/" ? [] : [["path", "is there for a service alone"]];
+  const checks: readonly (readonly [member: string, isRight: boolean, rule: string])[] = [
+    ["url", url === undefined, "is not there beside a service"],
+    ["service", Object.hasOwn(exposed, service), "is no service that this Worker exposes"],
+    ["service", granted.includes(service), "is not granted to this tenant: an operator writes it in services"],
+    ["path", /^\/(?:[\w~-][\w.~-]*(?:\/|$))*$/.test(path), "is a path, as /mcp"],
+  ];
+  return checks.filter(([, isRight]) => !isRight).map(([member, , rule]) => [member, rule] as const);
+}
+
+function urlRules(text: string | undefined, { allow }: UrlRules): string[] {
   if (typeof text !== "string" || !URL.canParse(text)) return ["is a URL"];
   const url = new URL(text);
   if (url.hash !== "") return ["has no fragment"];

@@ -24,7 +24,9 @@ import type { Section } from "../tenants/isolate/sections.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { withFlags } from "./review/definition-flags.ts";
-import { forwardCall, type CalledUpstream, type Forwarded } from "./forward-call.ts";
+import { forwardCall } from "./forward-call.ts";
+import type { CalledUpstream, Forwarded } from "./sent-call.ts";
+import { ungranted, type Services } from "./guard/service-binding.ts";
 import { listedName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
 import { isForApps, isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
@@ -44,17 +46,20 @@ export interface UpstreamSource extends Source<CallHost> {
   readonly catalog?: UpstreamCatalog;
 }
 
-export function upstreamSources(ground: SourceGround): readonly UpstreamSource[] {
-  return enabledUpstreams(ground.document).map((one) => upstreamSource(one, ground));
+export function upstreamSources(ground: SourceGround, services: Services = {}): readonly UpstreamSource[] {
+  return enabledUpstreams(ground.document).map((one) => upstreamSource(one, ground, services));
 }
 
-function upstreamSource(named: NamedUpstream, { sections, server, document }: SourceGround): UpstreamSource {
+function upstreamSource(
+  named: NamedUpstream,
+  { sections, server, document }: SourceGround,
+  services: Services,
+): UpstreamSource {
   const { id, upstream } = named;
   const prefixes = uriPrefixes(document);
   const config = configOf(upstream);
-  const section = sections.get(catalogSection(id));
+  const { section, note } = heldOf(named, { sections, document, config });
   const read = section && readOnce(section, config);
-  const note = noteIn(sections.get(failingSection(id)), config);
   const mine = read && notTaken(read.wires, { id, prefixes });
   const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
@@ -64,7 +69,7 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);
   const { way, revision, logging = false, completes } = catalog;
-  const called: CalledUpstream = { id, upstream, config, way, revision, logging, completes, server };
+  const called: CalledUpstream = { id, upstream, config, way, revision, logging, completes, server, services };
   return {
     ...about,
     called,
@@ -78,6 +83,16 @@ function upstreamSource(named: NamedUpstream, { sections, server, document }: So
     templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire, prefixes)),
     ...(reads && { shelf: shelfOf(called, (uri) => reads(uri, prefixes)) }),
   };
+}
+
+/** What was read of it, and why it could not be read again. Of a service that is not granted: nothing. */
+function heldOf(
+  { id, upstream }: NamedUpstream,
+  { sections, document, config }: Pick<SourceGround, "sections" | "document"> & { readonly config: string },
+): { readonly section?: Section | undefined; readonly note: FailingNote | undefined } {
+  const why = ungranted(document, upstream);
+  if (why !== undefined) return { note: { of: config, since: 0, why } };
+  return { section: sections.get(catalogSection(id)), note: noteIn(sections.get(failingSection(id)), config) };
 }
 
 type WithUris = Pick<ReadSection["wires"], "resources" | "resourceTemplates">;

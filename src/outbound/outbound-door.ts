@@ -35,6 +35,8 @@ export interface OutboundDoorOptions extends Destinations {
   /** Ends every request, and the reading of its answer, that has no signal of its own. */
   readonly signal: () => AbortSignal;
   readonly fetch?: (request: Request) => Promise<Response>;
+  /** In place of `fetch`, for requests to a service of the Worker's own: they go there, whatever their URL says. */
+  readonly service?: ((request: Request) => Promise<Response>) | undefined;
   readonly answerWithinMs?: number;
   readonly now?: () => number;
 }
@@ -130,7 +132,13 @@ export class OutboundDoor {
 
   #refusalOf({ headers, url }: Hop): ReturnType<typeof refusalOf> {
     const isUpgrade = headers instanceof Headers ? headers.has("upgrade") : "upgrade" in headers;
-    return isUpgrade ? "upgrade" : refusalOf(url, this.#options);
+    if (isUpgrade) return "upgrade";
+    return this.#options.service ? undefined : refusalOf(url, this.#options);
+  }
+
+  #send(url: string, init: RequestInit): Promise<Response> {
+    const { service, fetch: send = service } = this.#options;
+    return send ? send(new Request(url, init)) : fetch(url, init);
   }
 
   /** https://fetch.spec.whatwg.org/#http-redirect-fetch */
@@ -138,7 +146,7 @@ export class OutboundDoor {
     first: Hop,
     init: OutboundInit & { readonly signal: AbortSignal },
   ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
-    const { fetch: send, hops } = this.#options;
+    const { hops } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
       const { url, method, body } = hop;
       const refusal = this.#refusalOf(hop);
@@ -146,7 +154,7 @@ export class OutboundDoor {
       if (rule !== undefined) throw new OutboundError(rule);
       const headers = withHops(hop.headers, hops + 1);
       const sent = { ...init, method, headers, body, redirect: "manual" } as const;
-      const response = await (send ? send(new Request(url.href, sent)) : fetch(url.href, sent));
+      const response = await this.#send(url.href, sent);
       const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
       if (location === null || init.redirect === "manual")
         return { response, url: url.href, redirected: redirects > 0 };

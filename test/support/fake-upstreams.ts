@@ -21,7 +21,7 @@ const CONTENT: NonNullable<Shown["content"]> = {
 
 function fakeUpstream(
   id: string,
-  { url, enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
+  { url = "", enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
 ): Shown {
   const isAway = url.includes(AWAY);
   return {

@@ -33,7 +33,8 @@ export function outOfBounds(
   const tooMany = is > most && is > was ? [{ field: "upstreams", rule }] : [];
   const elsewhere = Object.entries(after)
     .filter(([id, upstream]) => !isLess(Object.hasOwn(before, id) ? before[id] : undefined, upstream))
-    .flatMap(([id, { url, auth }]) => [
+    // A service is granted by an operator, or refused by the feature that has upstreams.
+    .flatMap(([id, { url = "", auth }]) => [
       { field: `upstreams.${id}.url`, at: url },
       // The tenant's secrets go there, too.
       ...(auth ? [{ field: `upstreams.${id}.auth.tokenUrl`, at: auth.tokenUrl }] : []),

@@ -182,13 +182,13 @@ function named(all: readonly Shown[], name: string): Shown {
 
 function shown(
   id: string,
-  { url, enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
+  { url, service, path = "/mcp", enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
   { report, record }: { readonly report: UpstreamReport; readonly record: TenantRecord },
 ): Shown {
   const { state, why, reading } = report;
   return {
     id,
-    url,
+    url: url ?? `service:${service}${path}`,
     enabled,
     setBy: setBy(id, record),
     trust,

@@ -4,6 +4,7 @@
 import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
+import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
 import { Redaction } from "../guard/redaction.ts";
 import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
@@ -17,26 +18,33 @@ import { contentOf } from "./report-upstreams.ts";
 const WITHIN_MS = 30_000;
 const MAX_TEXT = 200;
 
-export async function tryUpstream(ground: UpstreamGround, id: string): Promise<UpstreamTrial> {
+export async function tryUpstream(ground: UpstreamGround, id: string, services: Services): Promise<UpstreamTrial> {
   const began = Date.now();
   const upstream = ground.document.upstreams?.[id];
   if (!upstream) return { ms: 0, fault: "there is no such upstream" };
   try {
-    const found = await readOnce(ground, id, upstream);
+    const found = await readOnce(ground, id, { upstream, services });
     return { ms: Date.now() - began, ...found };
   } catch (error) {
     return { ms: Date.now() - began, fault: whyOf(error, WITHIN_MS) };
   }
 }
 
-async function readOnce(ground: UpstreamGround, id: string, upstream: UpstreamDocument) {
+interface Tried {
+  readonly upstream: UpstreamDocument;
+  readonly services: Services;
+}
+
+async function readOnce(ground: UpstreamGround, id: string, { upstream, services }: Tried) {
   const { tenant, env, server } = ground;
+  const refused = ungranted(ground.document, upstream);
+  if (refused !== undefined) throw new NotRead(refused);
   const named = await headersOf(upstream, { tenant, env, secret: (name) => ground.secret(name) });
   if ("lacks" in named) throw new NotRead(lacking(named.lacks));
   const leaving = { tenant, env, hops: 0 };
   // Whoever tries it waits for the token.
   const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
-  const endpoint = endpointOf(upstream, filled.headers, outboundFetch(leaving));
+  const endpoint = endpointOf(upstream, filled.headers, outboundFetch(leaving, serviceOf(upstream, services, env)));
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;
   const signal = AbortSignal.timeout(WITHIN_MS);

@@ -93,7 +93,12 @@ export interface UpstreamAuthDocument {
 
 /** Another MCP server, whose tools, prompts and resources the tenant offers as `ID__name`. */
 export interface UpstreamDocument {
-  readonly url: string;
+  /** Where it is; absent where it is a service. */
+  readonly url?: string;
+  /** The name of a service binding that the Worker exposes and `services` of the document grants. */
+  readonly service?: string;
+  /** Where the service serves MCP; `/mcp` by default. */
+  readonly path?: string;
   /** Which era it speaks; `auto`, the default, finds out. */
   readonly era?: "auto" | "2025" | "2026";
   /** Sent with every request. `{{secret:NAME}}` stands for a secret of the tenant, `{{client:NAME}}` for a header of the client. */
@@ -194,6 +199,8 @@ export interface TenantDocument {
   /** By an id that begins the names of what it offers. They need the feature `gateway()`. */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
   readonly upstreamBounds?: UpstreamBounds;
+  /** The services that upstreams may be; only operators say so. */
+  readonly services?: readonly string[];
   /** How many days a name that is listed no more can still be called; 30 by default. */
   readonly retirementDays?: number;
 }

@@ -1,0 +1,267 @@
+// Owns one request of a call to an upstream: what the upstream says meanwhile goes to the client, and what it asks as well
+// where both speak the same era. Refuses to decide whether it is sent at all.
+
+import { ANONYMOUS } from "../auth/principal.ts";
+import { canonicalJson } from "../auth/seal.ts";
+import type { CallHost } from "../calls/call-host.ts";
+import type { Asking, ResultMessage } from "../mcp-client/ask.ts";
+import { McpFault, type Fault } from "../mcp-client/fault.ts";
+import { paramsOf, type NotificationMessage } from "../mcp-client/message.ts";
+import type { Call } from "../protocol/call.ts";
+import type { ServerInfo } from "../protocol/definition.ts";
+import type { Era } from "../protocol/era.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import type { ParamHeader } from "../protocol/headers.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isLogLevel, reaches, type LogLevel } from "../protocol/meta.ts";
+import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import { answerThrough } from "./forward-question.ts";
+import { callLimits, type Deadline } from "./call-deadline.ts";
+import type { AnswerRoom } from "./guard/answer-room.ts";
+import type { Redaction } from "./guard/redaction.ts";
+import { serviceOf, type Services } from "./guard/service-binding.ts";
+import { exactArguments } from "./guard/exact-arguments.ts";
+import { waitToRetry } from "./guard/retry.ts";
+import { gatewayTables } from "./gateway-tables.ts";
+import { outboundFetch } from "./outbound-fetch.ts";
+import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
+import type { Way } from "./upstream-catalog.ts";
+import { endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
+import { askForLogs, openLink, withoutOwnMeta, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
+import { timeoutOf } from "./upstream-rules.ts";
+import { dropSession, lendLink, type Lent } from "./upstream-sessions.ts";
+
+/** An upstream as its calls need it. */
+export interface CalledUpstream {
+  readonly id: string;
+  readonly upstream: UpstreamDocument;
+  readonly config: string;
+  readonly way: Way;
+  readonly revision: string;
+  /** It sends log messages, where somebody asks for them. */
+  readonly logging: boolean;
+  /** `false`: it completes nothing. */
+  readonly completes: false | undefined;
+  readonly server: ServerInfo;
+  /** Service bindings that the Worker exposes: the upstream may be one. */
+  readonly services: Services;
+}
+
+export interface Forwarded {
+  readonly method: string;
+  /** As the client sent them, with the upstream's own names. */
+  readonly params: JsonObject;
+  readonly mirrored?: readonly ParamHeader[];
+  /** What it asks for may be asked for twice. */
+  readonly repeatable: boolean;
+  /** What becomes of the result as the upstream wrote it; absent: nothing. */
+  readonly named?: (json: string) => string;
+}
+
+/** Why a call was sent before: what was refused for its access token has not run, and goes once more with another. */
+export interface Sent {
+  readonly isTokenNew: boolean;
+  readonly retries: number;
+}
+
+export interface CallWork {
+  readonly forwarded: Forwarded;
+  readonly call: Call;
+  readonly host: CallHost;
+  readonly deadline: Deadline;
+  readonly room: AnswerRoom;
+}
+
+interface SentWork extends CallWork {
+  readonly redaction: Redaction;
+}
+
+export function groundOf({ id, upstream, way }: CalledUpstream, { call, forwarded }: CallWork): ErrorGround {
+  return {
+    server: id,
+    timeoutMs: timeoutOf(upstream),
+    era: call.dialect.era,
+    upstreamEra: way === "2026" ? "2026" : "2025",
+    ownCapabilities: false,
+    method: forwarded.method,
+  };
+}
+
+export class SentCall {
+  readonly #upstream: CalledUpstream;
+  readonly #work: SentWork;
+  readonly #filled: TokenedHeaders;
+  readonly #how: LinkHow;
+  /** Whether what the upstream asks can be asked of the client. */
+  readonly #asks: boolean;
+  #level: Promise<LogLevel | undefined> | undefined;
+  #isMarked = false;
+  /** The upstream has said something about this call. */
+  heard = false;
+
+  constructor(upstream: CalledUpstream, filled: TokenedHeaders, work: SentWork) {
+    const { call, host, room } = work;
+    this.#upstream = upstream;
+    this.#work = work;
+    this.#filled = filled;
+    const headers = { ...filled.trace, ...filled.headers };
+    const { era } = call.dialect;
+    this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
+    const { name, version } = upstream.server;
+    const limits = { ...callLimits(this.#era), held: room.held };
+    const leave = outboundFetch(host, serviceOf(upstream.upstream, upstream.services, host.env));
+    this.#how = {
+      endpoint: endpointOf(upstream.upstream, headers, leave, limits),
+      about: {
+        clientInfo: { name, version },
+        capabilities: this.#asks ? call.capabilities : {},
+        ...(call.logLevel === undefined ? {} : { logLevel: call.logLevel }),
+      },
+      way: upstream.way,
+    };
+  }
+
+  get #era(): Era {
+    return this.#upstream.way === "2026" ? "2026" : "2025";
+  }
+
+  async run(): Promise<CallOutcome> {
+    const { call, host, forwarded } = this.#work;
+    call.sink.outside?.();
+    const lent = await this.#lend();
+    try {
+      return await this.#askChecked(lent.link);
+    } catch (error) {
+      const isGone = error instanceof McpFault && error.fault.kind === "sessionGone";
+      if (isGone && lent.held) dropSession(lent.held);
+      if (!isGone || !forwarded.repeatable || !lent.held) throw error;
+      return await this.#askAnew();
+    } finally {
+      if (lent.over) host.waitUntil(lent.over());
+    }
+  }
+
+  /** Once, in a session of its own: the one before was lost, and what is asked may be asked twice. */
+  async #askAnew(): Promise<CallOutcome> {
+    const lent = await this.#lend();
+    try {
+      return await this.#askChecked(lent.link);
+    } finally {
+      if (lent.over) this.#work.host.waitUntil(lent.over());
+    }
+  }
+
+  /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
+  async #askChecked(link: UpstreamLink): Promise<CallOutcome> {
+    const { call, host } = this.#work;
+    const checked = isChecked(call) ? host.recheck(call) : undefined;
+    const withdrawn = checked instanceof Promise ? await checked : checked;
+    return withdrawn ?? this.#outcome(await this.#ask(link));
+  }
+
+  /** Whether it may be sent once more, and why; waits until then. */
+  async again(fault: Fault, sent: Sent): Promise<Sent | undefined> {
+    if (!sent.isTokenNew && isTokenStale(fault, this.#filled)) return { ...sent, isTokenNew: true };
+    const { forwarded, deadline } = this.#work;
+    if (!forwarded.repeatable || this.heard) return undefined;
+    const goes = await waitToRetry(fault, this.#upstream.upstream, sent, deadline);
+    return goes ? { ...sent, retries: sent.retries + 1 } : undefined;
+  }
+
+  failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
+    if (isAnotherServer(fault)) this.#readSoon();
+    const ground = { ...groundOf(this.#upstream, this.#work), ownCapabilities: this.#asks, retryAfter };
+    return this.#work.redaction.value(failureOfFault(fault, ground));
+  }
+
+  async #lend(): Promise<Lent> {
+    // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
+    const level = this.#upstream.logging ? await this.#logLevel() : undefined;
+    const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
+    const { host, deadline } = this.#work;
+    const { signal } = deadline;
+    if (this.#upstream.way === "2025") {
+      const isAnonymous = host.principal.id === ANONYMOUS.id;
+      const later = (work: Promise<unknown>) => host.waitUntil(work);
+      return lendLink({ key: this.#sessionKey(level), how, level, isAnonymous, signal, later });
+    }
+    const link = await openLink(how, { signal });
+    if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });
+    return link.way === "2026" ? { link } : { link, over: async () => link.close() };
+  }
+
+  /** A session has one level, so calls with another have another session. */
+  #sessionKey(level: LogLevel | undefined): string {
+    const { tenant, principal } = this.#work.host;
+    const { id, config } = this.#upstream;
+    const { capabilities } = this.#how.about;
+    return canonicalJson([tenant, principal.id, id, config, this.#filled.credential, capabilities, level ?? null]);
+  }
+
+  #ask(link: UpstreamLink): Promise<ResultMessage> {
+    const { call, host, forwarded, deadline, redaction } = this.#work;
+    const { method, mirrored } = forwarded;
+    const params = this.#era === "2025" ? withoutOwnMeta(forwarded.params) : forwarded.params;
+    const asking: Asking = {
+      signal: deadline.signal,
+      notified: (message) => this.#notified(message),
+      ...(this.#asks &&
+        this.#era === "2025" &&
+        call.questions && { answer: answerThrough(call.questions, deadline, redaction) }),
+    };
+    const progress = call.progressToken !== undefined;
+    // What headers repeat is a number of ours, and must be the same in the body.
+    const isMirrored = mirrored !== undefined && mirrored.length > 0;
+    const exact = isMirrored ? undefined : exactArguments(host.sentText, params.arguments);
+    return link.ask({ method, params, exact, progress, ...(mirrored && { mirrored }) }, asking);
+  }
+
+  async #notified(message: NotificationMessage): Promise<void> {
+    this.heard = true;
+    const { call, redaction } = this.#work;
+    const params = redaction.value(paramsOf(message));
+    if (message.method === "notifications/progress" && call.progressToken !== undefined) {
+      call.sink.notify(message.method, { ...params, progressToken: call.progressToken });
+    } else if (message.method === "notifications/message" && isLogLevel(params.level)) {
+      const minimum = await this.#logLevel();
+      if (minimum !== undefined && reaches(params.level, minimum)) call.sink.notify(message.method, params);
+    } else if (/^notifications\/(tools|prompts|resources)\/list_changed$/.test(message.method)) this.#readSoon();
+  }
+
+  #logLevel(): Promise<LogLevel | undefined> {
+    const { logLevel, session } = this.#work.call;
+    this.#level ??=
+      logLevel === undefined && session ? session.logLevel().catch(() => undefined) : Promise.resolve(logLevel);
+    return this.#level;
+  }
+
+  /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
+  #outcome({ result: own }: ResultMessage): CallOutcome {
+    const { dialect } = this.#work.call;
+    const { forwarded, redaction } = this.#work;
+    const result = redaction.json(forwarded.named?.(own) ?? own);
+    const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
+    if (isSame) return { kind: "complete", result: new Encoded(result, true) };
+    const value = JSON.parse(result) as JsonObject;
+    if (value.resultType !== "input_required") return { kind: "complete", result: value };
+    return failure("faultyServer", `${this.#upstream.id} asks what this client cannot be asked`, {
+      server: this.#upstream.id,
+    });
+  }
+
+  /** Once in a call, however often the upstream says so: the tenant's authority is not its to keep busy. */
+  #readSoon(): void {
+    if (this.#isMarked) return;
+    this.#isMarked = true;
+    const { host } = this.#work;
+    const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
+    host.waitUntil(marked.then(host.tendBy, () => undefined));
+  }
+}
+
+/** Whether the call asks for one thing, which may be taken away while a session begins. Lists cannot: the policy names none. */
+function isChecked({ method }: Call): boolean {
+  return method === "tools/call" || method === "prompts/get" || method === "resources/read";
+}

@@ -1,0 +1,157 @@
+// Upstreams that are service bindings: exposed by the author, granted by an operator, and reached by no other way. The service
+// is the Worker of the fixtures itself.
+
+import { env, exports } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createKey } from "../../../src/auth/api-key.ts";
+import { createWorker, gateway } from "../../../src/tenantry.ts";
+import { tryUpstream } from "../../../src/gateway/operate/try-upstream.ts";
+import { brokenUpstreams } from "../../../src/gateway/upstream-rules.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import type { FreshTenant } from "../../support/worker/tenant.ts";
+
+type Json = Record<string, unknown>;
+
+const heard: Request[] = [];
+const self = (exports as unknown as { readonly default: Fetcher }).default;
+const SELF = () => ({
+  fetch: async (request: Request) => {
+    heard.push(request);
+    return self.fetch(request);
+  },
+});
+const worker = createWorker({ tenants: {}, features: [gateway({ services: { SELF } })] });
+
+const documentWith = (services: readonly string[] | undefined, more: TenantDocument = {}): TenantDocument => ({
+  mode: "open",
+  maxStalenessMs: 50,
+  upstreams: { lab: { service: "SELF", path: "/mcp/lab", headers: { "x-own": "ours" } } },
+  ...(services && { services }),
+  ...more,
+});
+
+async function ask({ id }: FreshTenant, method: string, params: Json = {}, headers: Record<string, string> = {}) {
+  const response = await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method, params }, headers });
+  const text = await response.text();
+  const json = /^data: (.*)$/m.exec(text)?.[1] ?? text;
+  return JSON.parse(json) as { readonly result?: Json; readonly error?: { readonly message: string } };
+}
+
+async function listed(tenant: FreshTenant) {
+  const { result = {} } = await ask(tenant, "tools/list");
+  const names = (result["tools"] as { readonly name: string }[]).map(({ name }) => name);
+  const meta = result["_meta"] as { readonly "tenantry/missing"?: readonly { readonly why: string }[] } | undefined;
+  return { count: names.length, first: names[0], why: meta?.["tenantry/missing"]?.map(({ why }) => why) };
+}
+
+async function rewrite({ stub }: FreshTenant, document: TenantDocument): Promise<void> {
+  const policy = remote(stub, policyTables);
+  const ifRevision = (await policy.read(false))?.revision ?? 0;
+  await policy.write({
+    own: document,
+    effective: document,
+    retired: [],
+    ifRevision,
+    actor: { name: "ann" },
+    action: "apply",
+  });
+}
+
+describe("a service that is granted", { timeout: 30_000 }, () => {
+  it("is listed and called; nothing of the caller goes there, and a hop is counted", async () => {
+    const tenant = await servedTenant(documentWith(["SELF"]));
+    await expect.poll(async () => (await listed(tenant)).first, { timeout: 20_000 }).toMatch(/^lab__/);
+    heard.length = 0;
+    const name = (await listed(tenant)).first ?? "";
+    const { id, token, hash } = await createKey();
+    const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
+    await remote(tenant.stub, policyTables).addKey(key, { name: "ann" });
+    const headers = { authorization: `Bearer ${token}`, cookie: "a=b", "x-own": "theirs", "tenantry-hops": "2" };
+    await ask(tenant, "tools/call", { name, arguments: {} }, headers);
+    expect(heard.length).toBeGreaterThan(0);
+    for (const request of heard) {
+      expect(new URL(request.url).pathname).toBe("/mcp/lab");
+      expect(request.headers.get("authorization")).toBeNull();
+      expect(request.headers.get("cookie")).toBeNull();
+      expect(request.headers.get("x-own")).toBe("ours");
+      expect(request.headers.get("tenantry-hops")).toBe("3");
+    }
+  });
+
+  it("offers nothing from the lease on in which the grant is gone, and says so", async () => {
+    const tenant = await servedTenant(documentWith(["SELF"]));
+    await expect.poll(async () => (await listed(tenant)).first, { timeout: 20_000 }).toMatch(/^lab__/);
+    const name = (await listed(tenant)).first ?? "";
+    await rewrite(tenant, documentWith([]));
+    const why = ["the service SELF is not granted to this tenant"];
+    await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
+    heard.length = 0;
+    expect((await ask(tenant, "tools/call", { name, arguments: {} })).error?.message).toBe(`Unknown tool: ${name}`);
+    expect(heard).toEqual([]);
+  });
+});
+
+describe("a service that is not granted", { timeout: 30_000 }, () => {
+  it("is neither read nor tried", async () => {
+    const document = documentWith(undefined);
+    const tenant = await servedTenant(document);
+    const why = ["the service SELF is not granted to this tenant"];
+    await expect.poll(() => listed(tenant)).toEqual({ count: 0, first: undefined, why });
+    const ground = {
+      document,
+      tenant: tenant.id,
+      env,
+      server: { name: "t", version: "1" },
+      secret: async () => undefined,
+    };
+    heard.length = 0;
+    const tried = await tryUpstream(ground as never, "lab", { SELF });
+    expect(tried).toMatchObject({ fault: why[0] });
+    expect(heard).toEqual([]);
+  });
+});
+
+describe("a service in a document", () => {
+  const broken = (document: TenantDocument) =>
+    brokenUpstreams(document, { allow: "", exposed: { SELF } }).map(({ field, rule }) => `${field}: ${rule}`);
+
+  it.each<[string, TenantDocument, readonly string[]]>([
+    ["granted", documentWith(["SELF"]), []],
+    [
+      "not granted",
+      documentWith([]),
+      ["upstreams.lab.service: is not granted to this tenant: an operator writes it in services"],
+    ],
+    [
+      "not exposed",
+      { services: ["ELSE"], upstreams: { up: { service: "ELSE" } } },
+      ["upstreams.up.service: is no service that this Worker exposes"],
+    ],
+    [
+      "of every object",
+      { services: ["constructor"], upstreams: { up: { service: "constructor" } } },
+      ["upstreams.up.service: is no service that this Worker exposes"],
+    ],
+    [
+      "beside a URL",
+      { services: ["SELF"], upstreams: { up: { service: "SELF", url: "https://mcp.example.com/" } } },
+      ["upstreams.up.url: is not there beside a service"],
+    ],
+    ["neither", { upstreams: { up: {} } }, ["upstreams.up.url: is a URL"]],
+    [
+      "a path without one",
+      { upstreams: { up: { url: "https://mcp.example.com/", path: "/mcp" } } },
+      ["upstreams.up.path: is there for a service alone"],
+    ],
+  ])("%s", (_what, document, rules) => {
+    expect(broken(document)).toEqual(rules);
+  });
+
+  it.each(["mcp", "//elsewhere", "/a/../b", "/a?b", "/a b", "@x", ""])("has no path %j", (path) => {
+    const document = { services: ["SELF"], upstreams: { up: { service: "SELF", path } } };
+    expect(broken(document)).toEqual(["upstreams.up.path: is a path, as /mcp"]);
+  });
+});
