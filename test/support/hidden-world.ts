@@ -17,11 +17,12 @@ export const hiddenId = (at: number) =>
 export const visibleId = (at: number) => `open-${at % 2 === 0 ? "a" : "p"}-${String(at).padStart(3, "0")}`;
 const HIDING = ["note://b-*", "note://open-m*", "note://open-zz*", "note://zz-*"];
 
-/** Ways of looking that hide the same: by denied ranges, by allowed ones, by the middle of a name, and by a key's scopes. */
-export const SIGHTS = ["denied", "allowed", "middle", "scoped", "both"] as const;
+/**
+ * Ways of looking that hide the same: by denied ranges, by allowed ones, by the middle of a name, and by a key's scopes;
+ * `many` names more than the index is asked with, `inner` leaves no ranges and is half of it a scope's.
+ */
+export const SIGHTS = ["denied", "allowed", "middle", "many", "inner", "scoped", "both"] as const;
 export type SightName = (typeof SIGHTS)[number];
-/** Of these the ranges of URIs that are looked at are not known: a pattern that begins with `*` may be anywhere. */
-export const RANGELESS: readonly SightName[] = ["middle"];
 
 const SEEN = ["note://open-a*", "note://open-p*", "note://open-new*"];
 const READ = ["note_write", "note_read", "note_search", "note_list", "search", "fetch"];
@@ -31,15 +32,24 @@ const text = (body: string) => ({ messages: [{ role: "user", content: { type: "t
 const PLAIN: Json = {
   mode: "open",
   search: true,
-  maxStalenessMs: 300_000,
+  // Often renewed, so that renewals are compared too.
+  maxStalenessMs: 500,
   instructions: "Look around.",
   tools: { note_delete: { enabled: false } },
   prompts: { greet: { arguments: [{ name: "who" }], ...text("Hello, {{who}}") } },
-  scopes: { reader: { tools: READ, prompts: ["greet", "summarize_*"], resources: SEEN } },
+  scopes: {
+    reader: { tools: READ, prompts: ["greet", "summarize_*"], resources: SEEN },
+    inner: { tools: READ, prompts: ["greet", "summarize_*"], resources: ["note://open-?-0*", "note://*-new*"] },
+  },
   profiles: {
     denied: { ...hides, resources: { deny: HIDING } },
     allowed: { ...hides, resources: { allow: SEEN } },
     middle: { ...hides, resources: { deny: ["*-private"] } },
+    many: {
+      ...hides,
+      resources: { deny: [...HIDING, ...Array.from({ length: 120 }, (_none, at) => `note://no-${at}*`)] },
+    },
+    inner: { ...hides, resources: { allow: ["*"], deny: ["note://?-*e"] } },
     both: { ...hides, resources: { allow: ["note://*"], deny: ["note://b-*", "note://zz-*"] } },
   },
 };
@@ -50,7 +60,7 @@ const CROWDED: Json = {
   tools: {},
   prompts: { ...(PLAIN["prompts"] as Json), hidden_plan: text("hunter2xyz"), hidden_list: text("layoffs") },
   scopes: {
-    reader: (PLAIN["scopes"] as Json)["reader"],
+    ...(PLAIN["scopes"] as Json),
     "hidden-scope": { resources: ["*"] },
   },
   profiles: {
@@ -107,9 +117,11 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
   if (isCrowded) await crowd(admin);
   const made = await admin("POST", `/tenants/${TENANT}/keys`, { name: "reader", scopes: ["reader"] });
   const bound = await admin("POST", `/tenants/${TENANT}/keys`, { name: "bound", scopes: ["reader"], profile: "both" });
+  const inner = await admin("POST", `/tenants/${TENANT}/keys`, { name: "inner", scopes: ["inner"], profile: "inner" });
   const tokens: Partial<Record<SightName, string>> = {
     scoped: made["token"] as string,
     both: bound["token"] as string,
+    inner: inner["token"] as string,
   };
   return {
     origin,

@@ -23,7 +23,7 @@ export async function indexTexts(
       TEXTS_AT_ONCE,
     )
     .toArray();
-  const texts = await Promise.all(due.map(async (row) => [row, await textOf(host, row)] as const));
+  const texts = await Promise.all(due.map(async (row) => [row, await indexedText(host, row)] as const));
   host.transaction(() => {
     for (const [row, text] of texts) {
       // A row that was written anew has its text already, and perhaps the id of the one before it.
@@ -37,7 +37,8 @@ export async function indexTexts(
   return due.length < TEXTS_AT_ONCE;
 }
 
-async function textOf(host: TableHost, { is_binary, hash }: StoredRow): Promise<string> {
+/** Of a resource, what of it is indexed. */
+export async function indexedText(host: TableHost, { is_binary, hash }: StoredRow): Promise<string> {
   if (is_binary === 1) return "";
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const copies = host.sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray();
