@@ -76,12 +76,14 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
 
 /** What a source leaves out, and what it may lack because it could not be read. */
 function sourceReasons({ sources }: View, { kind, name }: Ask, { target, listedAs }: Found): string[] {
+  const isOf = (id: string) => target.startsWith(`${id}__`);
+  // What is nowhere, and has no source's name before it, may be of each that could not be read.
+  const mayBeAnyones = listedAs === null && !sources.some(({ id }) => isOf(id));
   return sources.flatMap(({ id, state, withheld }) => {
     const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
-    const isOfIt = target.startsWith(`${id}__`) || (kind === "resources" && listedAs === null);
     return [
       ...left.map(({ why }) => `source ${id}: leaves it out: ${why}`),
-      ...(isOfIt && left.length === 0 ? stateReasons(id, state, listedAs !== null) : []),
+      ...((isOf(id) || mayBeAnyones) && left.length === 0 ? stateReasons(id, state, listedAs !== null) : []),
     ];
   });
 }

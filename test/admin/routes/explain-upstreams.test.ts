@@ -1,0 +1,136 @@
+// Why a thing of an upstream is not there, as an operator asks who was woken at night: each reason is named, and nothing of
+// other upstreams stands beside it.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import type { Explained, Infer } from "../../../src/admin/contract.ts";
+import { admin, createWorker, gateway } from "../../../src/tenantry.ts";
+import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
+import { adminEnv, ORIGIN, ROOT } from "../../support/worker/admin.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+const worker = createWorker({ tenants: {}, features: [admin(), gateway()] });
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  const ctx = createExecutionContext();
+  const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
+  const request = new Request(`${ORIGIN}${path}`, { headers, ...init });
+  const response = await worker.fetch(request, adminEnv, ctx);
+  const whole = new Response(await response.text(), response);
+  await waitOnExecutionContext(ctx);
+  return whole;
+}
+
+interface Tool {
+  readonly name: string;
+  readonly inputSchema: JsonObject;
+}
+
+const OBJECT = { type: "object" };
+
+/** Of era 2025, with these tools; `isDown` is asked before each answer. */
+function upstream(tools: readonly Tool[], isDown: () => boolean = () => false): string {
+  return upstreamAt(async (request) => {
+    if (isDown()) return new Response("away", { status: 502 });
+    const { id, method } = await request.json<{ id?: number; method: string }>();
+    if (id === undefined) return new Response(null, { status: 202 });
+    const serverInfo = { name: "up", version: "1" };
+    const results: Readonly<Record<string, JsonObject>> = {
+      initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo },
+      "tools/list": { tools },
+    };
+    const result = results[method];
+    return Response.json({ jsonrpc: "2.0", id, ...(result ? { result } : { error: { code: -32601, message: "no" } }) });
+  });
+}
+
+async function tenantWith(upstreams: JsonObject): Promise<string> {
+  const id = `t-${crypto.randomUUID().slice(0, 8)}`;
+  const document = { mode: "open", maxStalenessMs: 50, upstreams };
+  const made = await send("/admin/v1/tenants", { method: "POST", body: JSON.stringify({ id, document }) });
+  expect(made.status).toBe(201);
+  return id;
+}
+
+/** Has the upstreams read. */
+async function toolsOf(id: string): Promise<readonly string[]> {
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const answered = await send(`/mcp/${id}`, { method: "POST", headers: TYPED, body: JSON.stringify(message) });
+  const { result } = await answered.json<{ result: { tools: readonly Tool[] } }>();
+  return result.tools.map(({ name }) => name);
+}
+
+const TYPED = { "content-type": "application/json" };
+
+async function explain(id: string, name: string): Promise<Infer<typeof Explained>> {
+  const asked = new URLSearchParams({ kind: "tools", name });
+  return (await send(`/admin/v1/tenants/${id}/explain?${asked}`, { method: "GET" })).json();
+}
+
+/** What is said of sources. */
+async function sourcesIn(id: string, name: string): Promise<readonly string[]> {
+  return (await explain(id, name)).reasons.filter((reason) => reason.startsWith("source "));
+}
+
+describe("explain", () => {
+  it("says why a definition of an upstream is left out", async () => {
+    const id = await tenantWith({
+      sums: {
+        url: upstream([
+          { name: "add", inputSchema: OBJECT },
+          { name: "bad", inputSchema: { type: "string" } },
+          { name: "worse", inputSchema: { type: "object", properties: { a: { type: "int" } } } },
+        ]),
+      },
+    });
+    await expect.poll(() => toolsOf(id), { timeout: 10_000 }).toEqual(["sums__add"]);
+    expect(await sourcesIn(id, "sums__bad")).toEqual([
+      "source sums: leaves it out: inputSchema is no schema of type object",
+    ]);
+    expect(await sourcesIn(id, "sums__worse")).toEqual([
+      expect.stringMatching(/^source sums: leaves it out: inputSchema\./),
+    ]);
+    expect(await explain(id, "sums__bad")).toMatchObject({ visible: false, callable: false, listedAs: null });
+  });
+
+  it("says why an upstream could not be read, and nothing of the others", { timeout: 30_000 }, async () => {
+    const id = await tenantWith({
+      page: { url: upstreamAt(() => new Response("<html>", { headers: { "content-type": "text/html" } })) },
+      denied: { url: upstream([]), headers: { authorization: "Bearer {{secret:TOKEN}}" } },
+      sums: { url: upstream([{ name: "add", inputSchema: OBJECT }]) },
+    });
+    await toolsOf(id);
+    const of = (name: string) => expect.poll(() => sourcesIn(id, name), { timeout: 10_000 });
+    await of("page__x").toEqual(["source page: the server answered 200 (text/html), not MCP"]);
+    await of("denied__x").toEqual(["source denied: this tenant has no secret TOKEN"]);
+    await of("sums__add").toEqual([]);
+    // Nobody is named by it: whoever is not whole may have it.
+    expect((await sourcesIn(id, "add")).map((reason) => reason.split(":")[0])).toEqual([
+      "source page",
+      "source denied",
+    ]);
+  });
+
+  // What was read is not read again within five seconds, whoever asks.
+  it("says since when an upstream cannot be read whose tool is still listed", { timeout: 30_000 }, async () => {
+    let isDown = false;
+    const id = await tenantWith({ sums: { url: upstream([{ name: "add", inputSchema: OBJECT }], () => isDown) } });
+    await expect.poll(() => toolsOf(id), { timeout: 10_000 }).toEqual(["sums__add"]);
+    isDown = true;
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "sums__add", arguments: {} } };
+    // It speaks in another way than it did, so it is read again soon.
+    await send(`/mcp/${id}`, { method: "POST", headers: TYPED, body: JSON.stringify(call) });
+    const read = async () => {
+      await toolsOf(id);
+      return sourcesIn(id, "sums__add");
+    };
+    await expect
+      .poll(read, { timeout: 20_000, interval: 500 })
+      .toEqual([
+        expect.stringMatching(
+          /^source sums: the server answered 502 \(text\/plain\) since 20\S+Z, what it had then stays$/,
+        ),
+      ]);
+    expect(await explain(id, "sums__add")).toMatchObject({ visible: true, callable: true });
+  });
+});
