@@ -185,6 +185,8 @@ test.each([
   { args: ["key", "create", "acme", "-n", "x", "--expires", "tomorrow"], says: "30d, 2027-01-31" },
   { args: ["operator", "create", "ci", "--role", "king"], says: "Allowed choices are owner, operator, auditor" },
   { args: ["explain", "acme", "thing", "x"], says: "Allowed choices are tool, prompt, resource" },
+  { args: ["explain", "acme", "note_write"], says: "Allowed choices are tool, prompt, resource" },
+  { args: ["explain", "acme", "tool"], says: "explain acme tool: write the tool's name, too" },
   { args: ["suspend", "acme", "--note", "n", "--tool", "a", "--profile", "b"], says: "give one of" },
   { args: ["suspend", "--note", "n"], says: "give a tenant, or --all-tenants" },
   { args: ["resume", "acme", "--all-tenants", "--tool", "x"], says: "--all-tenants: needs --tool, and no tenant" },

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { Argument } from "commander";
 import type { AuditRow, Explained, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
+import { usageError } from "../exit.ts";
 import { parseCount } from "./option-values.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
@@ -28,7 +29,9 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
     .description("Say why a tool, prompt or resource is visible or not, to a profile and a key.")
     .argument("<tenant>")
     .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
-    .argument("<name>", "the tool's or prompt's name, or the resource's URI")
+    // Optional, so that who leaves the kind out is told the kinds, and not that the name is missing.
+    .argument("[name]", "the tool's or prompt's name, or the resource's URI")
+    .usage("[options] <tenant> <kind> <name>")
     .option("--profile <profile>", "through this profile")
     .option("--key <id>", "for this key, as key list shows it")
     .addHelpText(
@@ -71,11 +74,18 @@ function changeOf(before: unknown, after: unknown): string {
   return cut(differences(before, after).map(markedText).join(", "), MAX_CHANGE);
 }
 
+const NAMED_BY: Readonly<Record<string, string>> = {
+  tool: "tool's name",
+  prompt: "prompt's name",
+  resource: "resource's URI",
+};
+
 async function showExplained(
   context: CommandContext,
-  [tenant, kind, name]: readonly [string, string, string],
+  [tenant, kind, name]: readonly [string, string, string?],
   options: { profile?: string; key?: string },
 ): Promise<void> {
+  if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAMED_BY[kind] ?? "name"}, too`);
   const { profile, key } = options;
   const explained = await context.api.json<Infer<typeof Explained>>({
     path: ["tenants", tenant, "explain"],

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { Applied, Infer, LimitsShown } from "../../../admin/contract.ts";
 import { act, type CommandContext } from "../command-context.ts";
+import { nearest } from "../../../protocol/nearest.ts";
 import { usageError } from "../exit.ts";
 import { inForce } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
@@ -54,11 +55,23 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
   const [, name = "", value = ""] = /^(\w+)=(\d{1,15}|default)$/.exec(change) ?? [];
   if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
   const path = ["tenants", tenant, "limits", name];
-  const done = await (value === "default"
-    ? context.api.json<Infer<typeof Applied>>({ method: "DELETE", path })
-    : context.api.json<Infer<typeof Applied>>({ method: "PUT", path, json: { value: Number(value) } }));
+  const asked = value === "default" ? { method: "DELETE" } : { method: "PUT", json: { value: Number(value) } };
+  const done = await context.api.json<Infer<typeof Applied>>({ ...asked, path }).catch(async (error: unknown) => {
+    await expectLimit(context, tenant, name);
+    throw error;
+  });
   context.show(done, () => {
     const what = done.changed ? `${name} of ${tenant} is ${value}` : `${name} of ${tenant} was ${value} already`;
     return [what, ...inForce(done.effectiveAt, { waits: false })].join("\n");
   });
+}
+
+/** Refuses a name that no limit has, with what may have been meant. */
+async function expectLimit({ api }: CommandContext, tenant: string, name: string): Promise<void> {
+  const shown = await api.json<Shown>({ path: ["tenants", tenant, "limits"] }).catch(() => undefined);
+  const names = shown?.items.map((item) => item.name) ?? [name];
+  if (names.includes(name)) return;
+  const near = nearest(name, names);
+  const meant = near === undefined ? `limits are: ${names.join(", ")}` : `did you mean ${near}?`;
+  throw usageError(`there is no limit ${name}; ${meant}`);
 }
