@@ -11,7 +11,8 @@ export function firstSentence(markdown: string, limit: number): string {
   const prose = plainText(firstParagraph(markdown.slice(0, MAX_LOOKED_AT)));
   const sentence = /^.*?[.!?](?=\s|$)/.exec(prose)?.[0] ?? prose;
   if (sentence.length <= limit) return sentence;
-  const cut = sentence.slice(0, limit - 1);
+  // Half of a pair is no text that could be stored.
+  const cut = sentence.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "");
   const lastSpace = cut.lastIndexOf(" ");
   return `${lastSpace > 0 ? cut.slice(0, lastSpace) : cut}…`;
 }

@@ -27,6 +27,12 @@ const listedNote = {
 } as const;
 type ListedNote = Infer<typeof listedNote>;
 
+/** The member that cannot be stored: UTF-8 has no half of a pair. */
+function notWhole({ title, text, tags = [] }: { title: string; text: string; tags?: readonly string[] }) {
+  const [broken] = Object.entries({ title, text, tags: tags.join(" ") }).find(([, some]) => !some.isWellFormed()) ?? [];
+  return broken;
+}
+
 const noteWrite = defineTool({
   name: "note_write",
   title: "Write a note",
@@ -52,6 +58,13 @@ const noteWrite = defineTool({
   },
   output: noteSummary,
   handler: async (args, ctx) => {
+    const broken = notWhole(args);
+    if (broken !== undefined) {
+      return {
+        isError: true,
+        content: `${broken}: has half of a surrogate pair, which is no text. Nothing was saved.`,
+      };
+    }
     const id = args.id ?? createNoteId(args.title);
     const kept = args.id !== undefined && args.tags === undefined ? await ctx.resources.get(noteUri(id)) : undefined;
     const written = await ctx.resources.write({
