@@ -55,7 +55,10 @@ async function setLimit(context: CommandContext, tenant: string, change: string)
   const [, name = "", value = ""] = /^(\w+)=(\d{1,15}|default)$/.exec(change) ?? [];
   if (name === "") throw usageError(`${change}: write NAME=NUMBER, or NAME=default`);
   const path = ["tenants", tenant, "limits", name];
-  const asked = value === "default" ? { method: "DELETE" } : { method: "PUT", json: { value: Number(value) } };
+  const asked =
+    value === "default"
+      ? ({ method: "DELETE" } as const)
+      : ({ method: "PUT", json: { value: Number(value) } } as const);
   const done = await context.api.json<Infer<typeof Applied>>({ ...asked, path }).catch(async (error: unknown) => {
     await expectLimit(context, tenant, name);
     throw error;
