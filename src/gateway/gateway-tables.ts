@@ -10,6 +10,8 @@ import { forgetReviews } from "./review/review-tables.ts";
 export const CLAIM_MS = 90_000;
 const FIRST_RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 600_000;
+/** However long a server asks to be left alone: it may have said so once, by mistake. */
+const LONGEST_WISH_MS = 3_600_000;
 /** What is listed is not read again sooner than this, whoever asks. */
 const PAUSE_MS = 5_000;
 /** How long an upstream stays as one deployment configures it, where another one says something else. */
@@ -235,7 +237,7 @@ function settle(host: TenantHost, { id, config, why, afterMs, chance }: Settled)
   const failures = why === null ? 0 : row.failures + 1;
   const since = why === null ? null : (row.failing_since ?? now);
   const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_MS);
-  const wait = why === null ? afterMs : Math.max(afterMs, backOff);
+  const wait = why === null ? afterMs : Math.min(Math.max(afterMs, backOff), LONGEST_WISH_MS);
   const at = now + wait * (1 + chance / 5);
   // What it listed may have changed after it was read.
   const isWanted = why === null && row.due_at < row.claimed_until;

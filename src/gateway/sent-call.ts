@@ -183,9 +183,11 @@ export class SentCall {
     const { host, deadline } = this.#work;
     const { signal } = deadline;
     if (this.#upstream.way === "2025") {
-      const isAnonymous = host.principal.id === ANONYMOUS.id;
+      const { tenant, principal } = host;
+      const isAnonymous = principal.id === ANONYMOUS.id;
+      const owner = { tenant, principal: principal.id };
       const later = (work: Promise<unknown>) => host.waitUntil(work);
-      return lendLink({ key: this.#sessionKey(level), how, level, isAnonymous, signal, later });
+      return lendLink({ key: this.#sessionKey(level), owner, how, level, isAnonymous, signal, later });
     }
     const link = await openLink(how, { signal });
     if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });

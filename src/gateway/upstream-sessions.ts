@@ -8,8 +8,15 @@ import type { LogLevel } from "../protocol/meta.ts";
 import type { StopSignal } from "../protocol/plain-signal.ts";
 import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 
+/** For whom a session is. */
+export interface SessionOwner {
+  readonly tenant: string;
+  readonly principal: string;
+}
+
 export interface HeldSession {
   readonly key: string;
+  readonly owner: SessionOwner;
   /** As it was used last: by then it may have another access token. */
   endpoint: RemoteEndpoint;
   readonly opened: Opened2025;
@@ -42,6 +49,7 @@ export interface Lent {
 export interface Lending {
   /** Whoever has the same may share a session. */
   readonly key: string;
+  readonly owner: SessionOwner;
   readonly how: LinkHow;
   /** The level of log messages that the session is asked for. */
   readonly level: LogLevel | undefined;
@@ -51,7 +59,8 @@ export interface Lending {
 }
 
 /** A link in a session that is there, or in a new one. */
-export async function lendLink({ key, how, level, isAnonymous, signal, later }: Lending): Promise<Lent> {
+export async function lendLink(lending: Lending): Promise<Lent> {
+  const { key, owner, how, level, isAnonymous, signal, later } = lending;
   const now = Date.now();
   const { endpoint, about } = how;
   const known = lendSession(key, now, later);
@@ -61,7 +70,7 @@ export async function lendLink({ key, how, level, isAnonymous, signal, later }: 
   }
   const nextId = counting();
   const opened = await open2025(endpoint, helloOf(about), nextId(), { signal });
-  const session: HeldSession = { key, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
+  const session: HeldSession = { key, owner, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
   try {
     // Without a session nobody remembers a level.
     if (level !== undefined && opened.session.id !== undefined) {
@@ -99,10 +108,20 @@ function holdSession(session: HeldSession, now: number, later: Later): void {
   if (held.has(session.key)) return;
   session.state = "held";
   keepUsed(session, now);
-  for (const oldest of held.values()) {
-    if (held.size <= MAX_HELD) break;
+  while (held.size > MAX_HELD) {
+    const [oldest] = mostOf(
+      mostOf([...held.values()], ({ owner }) => owner.tenant),
+      ({ owner }) => owner.principal,
+    );
+    if (!oldest) return;
     letGo(oldest, later);
   }
+}
+
+/** Those of whoever has most: nobody loses a session to somebody who begins ever new ones. */
+function mostOf(sessions: readonly HeldSession[], ownerOf: (session: HeldSession) => string): readonly HeldSession[] {
+  const all = [...Map.groupBy(sessions, ownerOf).values()];
+  return all.toSorted((a, b) => b.length - a.length)[0] ?? [];
 }
 
 /** A call in it is over. Never rejects. */

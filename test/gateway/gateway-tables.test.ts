@@ -93,6 +93,14 @@ describe("an upstream", () => {
       expect(settle()).toBeNull();
     }));
 
+  it("that asks to be left alone for years is read again within an hour", () =>
+    atDesk(({ due, settle, clock }) => {
+      due({ a: "1" });
+      settle({ why: "busy", afterMs: 999_999_999_000 });
+      clock.now += 3_600_000;
+      expect(due({ a: "1" })).toEqual(["a"]);
+    }));
+
   it("that is configured anew is read at once, and who read it as it was is not believed", () =>
     atDesk(({ due, settle }) => {
       due({ a: "1" });

@@ -1,0 +1,50 @@
+// Whose sessions at upstreams an isolate lets go of when it holds as many as it may.
+
+import { describe, expect, it } from "vitest";
+import { lendLink, type SessionOwner } from "../../src/gateway/upstream-sessions.ts";
+import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
+import type { Fetch } from "../../src/mcp-client/remote-endpoint.ts";
+
+/** More than an isolate holds. */
+const MANY = 300;
+
+function upstream() {
+  const ended: string[] = [];
+  let begun = 0;
+  const fetch: Fetch = async (_url, { method, body, headers }) => {
+    if (method === "DELETE") ended.push(headers["mcp-session-id"] ?? "");
+    const { id, method: asked } = JSON.parse(body ?? "{}") as { id?: number; method?: string };
+    if (asked !== "initialize") return new Response(null, { status: 202 });
+    begun += 1;
+    const result = { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "up", version: "1" } };
+    const headersOf = { "mcp-session-id": `s${begun}` };
+    return Response.json({ jsonrpc: "2.0", id, result }, { headers: headersOf });
+  };
+  const lend = async (owner: SessionOwner, key: string) => {
+    const about = { clientInfo: {}, capabilities: {} };
+    const endpoint = { url: "https://up.example.com/mcp", headers: {}, fetch, clock: SYSTEM_CLOCK };
+    const { signal } = new AbortController();
+    const how = { endpoint, about, way: "2025" } as const;
+    const whole = { key: JSON.stringify([owner, key]), owner, how, level: undefined, isAnonymous: false, signal };
+    const { held, over } = await lendLink({ ...whole, later: (work) => void work });
+    await over?.();
+    return held?.opened.session.id;
+  };
+  return { lend, ended };
+}
+
+describe("sessions at upstreams", () => {
+  it("are let go of where somebody begins ever new ones, and not those of others", async () => {
+    const { lend, ended } = upstream();
+    const tenant = crypto.randomUUID();
+    const [ann, mallory] = ["ann", "mallory"].map((principal) => ({ tenant, principal }));
+    const bob = { tenant: crypto.randomUUID(), principal: "mallory" };
+    if (!ann || !mallory) throw new TypeError();
+    const [hers, his] = [await lend(ann, "one"), await lend(bob, "one")];
+    for (let at = 0; at < MANY; at += 1) await lend(mallory, String(at));
+    expect(await lend(ann, "one")).toBe(hers);
+    expect(await lend(bob, "one")).toBe(his);
+    expect(ended).not.toContain(hers);
+    expect(ended.length).toBeGreaterThanOrEqual(MANY - 200);
+  });
+});
