@@ -85,8 +85,10 @@ export function decodeCatalog(bytes: Uint8Array, of?: string): UpstreamCatalog |
   return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
 }
 
+type Lacking = Pick<UpstreamFacts, "capped" | "quarantined" | "unnamed" | "waiting">;
+
 /** What a catalog lacks, in words; undefined: nothing. */
-export function lackOf({ capped, quarantined, unnamed, waiting = 0 }: UpstreamFacts): string | undefined {
+export function lackOf({ capped, quarantined, unnamed, waiting = 0 }: Lacking): string | undefined {
   const [first] = quarantined;
   const count = quarantined.length + unnamed;
   const left =

@@ -9,14 +9,14 @@ import type { StopSignal } from "../protocol/plain-signal.ts";
 import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
 
 /** For whom a session is. */
-export interface SessionOwner {
+export interface LinkOwner {
   readonly tenant: string;
   readonly principal: string;
 }
 
 export interface HeldSession {
   readonly key: string;
-  readonly owner: SessionOwner;
+  readonly owner: LinkOwner;
   /** As it was used last: by then it may have another access token. */
   endpoint: RemoteEndpoint;
   readonly opened: Opened2025;
@@ -49,7 +49,7 @@ export interface Lent {
 export interface Lending {
   /** Whoever has the same may share a session. */
   readonly key: string;
-  readonly owner: SessionOwner;
+  readonly owner: LinkOwner;
   readonly how: LinkHow;
   /** The level of log messages that the session is asked for. */
   readonly level: LogLevel | undefined;

@@ -77,6 +77,7 @@ function upstreamSource(
     ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
     ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
     withheld: () => quarantined.map((one) => withheldAs(id, one)),
+    lacks: lacksOf(id, catalog, quarantined),
     tools: wires.tools.map((tool) => servedTool(called, tool, hasUi(catalog))),
     prompts: wires.prompts.map((wire) => servedPrompt(called, wire)),
     resources: mine.resources.map((wire) => servedResource(called, wire)),
@@ -93,6 +94,19 @@ function heldOf(
   const why = ungranted(document, upstream);
   if (why !== undefined) return { note: { of: config, since: 0, why } };
   return { section: sections.get(catalogSection(id)), note: noteIn(sections.get(failingSection(id)), config) };
+}
+
+/** What is said of a catalog to who may not see all that it has. */
+function lacksOf(
+  id: string,
+  catalog: UpstreamCatalog,
+  left: readonly Quarantined[],
+): NonNullable<UpstreamSource["lacks"]> {
+  const { capped } = catalog;
+  return (sees, isWhole) => {
+    const quarantined = left.filter((one) => one.kind === "instructions" || sees(withheldAs(id, one)));
+    return lackOf({ ...(isWhole ? catalog : { unnamed: 0, ...(capped && { capped }) }), quarantined });
+  };
 }
 
 type WithUris = Pick<ReadSection["wires"], "resources" | "resourceTemplates">;

@@ -103,6 +103,11 @@ export interface Source<Host> {
   readonly templates: readonly ServedTemplate<Host>[];
   /** For operators who ask why something is not there. */
   readonly withheld?: () => readonly Withheld[];
+  /**
+   * In place of what `state` says to who sees everything: what lacks to somebody who sees what lets pass. `isWhole`: nothing
+   * is hidden from them by its name, as far as is known. undefined: nothing.
+   */
+  readonly lacks?: (sees: (one: Pick<Withheld, "kind" | "name">) => boolean, isWhole: boolean) => string | undefined;
   readonly shelf?: Shelf<Host>;
   /** Whether a list fails when the shelf does; otherwise the list leaves the shelf out and says so in `_meta`. */
   readonly required?: boolean;

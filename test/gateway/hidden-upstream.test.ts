@@ -23,10 +23,17 @@ const document: TenantDocument = {
     denied: { tools: { deny: ["vault__*"] }, prompts: { deny: ["vault*"] }, resources: { deny: ["*"] } },
     some: { tools: { allow: ["vault__open"] }, prompts: NOTES, resources: { allow: ["note:*"] } },
     open: { tools: NOTES },
+    opens: { tools: { allow: ["vault__open*"] } },
   },
 };
 
-async function answers(upstreams: TenantDocument["upstreams"], profile: string | undefined, scope?: string) {
+/** `until`: what a list has when its upstreams are read. */
+async function answers(
+  upstreams: TenantDocument["upstreams"],
+  profile: string | undefined,
+  scope?: string,
+  until?: string,
+) {
   const { id, stub } = await servedTenant({ ...document, ...(upstreams && { upstreams }) });
   const { id: key, token, hash } = await createKey();
   const made = { id: key, hash, name: "k", scopes: scope === undefined ? null : [scope], profile: null, expires: null };
@@ -46,6 +53,8 @@ async function answers(upstreams: TenantDocument["upstreams"], profile: string |
     );
     return (await worker.fetch(request, env, createExecutionContext())).text();
   };
+  const list = () => ask("mcp", { method: "tools/list" });
+  if (until !== undefined) await expect.poll(list, { timeout: 10_000 }).toContain(until);
   return [
     ...(await Promise.all(["tools/list", "prompts/list", "resources/list"].map((method) => ask("mcp", { method })))),
     await ask("gateway", { server_id: "vault", method: "tools/list" }),
@@ -53,6 +62,42 @@ async function answers(upstreams: TenantDocument["upstreams"], profile: string |
 }
 
 const unread = () => ({ vault: { url: upstreamAt(() => new Response(null, { status: 500 })) } });
+
+/** Of era 2026: with tools of these names, and others that no list can have. */
+function vaultWith(good: readonly string[], bad: readonly string[]): string {
+  const tools = [
+    ...good.map((name) => ({ name, inputSchema: { type: "object" } })),
+    ...bad.map((name) => ({ name, inputSchema: {} })),
+  ];
+  return upstreamAt(async (request) => {
+    const { id, method } = await request.json<{ id: number; method: string }>();
+    const discovered = { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
+    return Response.json({ jsonrpc: "2.0", id, result: method === "tools/list" ? { tools } : discovered });
+  });
+}
+
+describe("a definition that is left out", { timeout: 30_000 }, () => {
+  const many = Array.from({ length: 120 }, (_, at) => `hidden_${at}`);
+
+  it.each([
+    ["some", undefined],
+    ["opens", "vault"],
+    [undefined, "vault"],
+  ])("is not spoken of to profile %s with scope %s, who would not see it", async (profile, scope) => {
+    const looks = (bad: readonly string[]) =>
+      answers({ vault: { url: vaultWith(["open"], bad) } }, profile, scope, "vault__open");
+    expect(await looks(["hidden"])).toEqual(await looks([]));
+    expect(await looks(many)).toEqual(await looks([]));
+  });
+
+  it("is named to who would see it, and counted to nobody else", async () => {
+    const vault = { url: vaultWith(["open"], ["hidden", "open_too"]) };
+    expect((await answers({ vault }, undefined, undefined, "vault__open"))[0]).toContain("2 definitions are left out");
+    const [tools] = await answers({ vault }, "opens", undefined, "vault__open");
+    expect(tools).toContain("1 definition is left out: open_too");
+    expect(tools).not.toContain("hidden");
+  });
+});
 
 describe("an upstream that was not read yet", () => {
   it.each([

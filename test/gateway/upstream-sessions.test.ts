@@ -1,7 +1,7 @@
 // Whose sessions at upstreams an isolate lets go of when it holds as many as it may.
 
 import { describe, expect, it } from "vitest";
-import { lendLink, type SessionOwner } from "../../src/gateway/upstream-sessions.ts";
+import { lendLink, type LinkOwner } from "../../src/gateway/upstream-sessions.ts";
 import { SYSTEM_CLOCK } from "../../src/mcp-client/clock.ts";
 import type { Fetch } from "../../src/mcp-client/remote-endpoint.ts";
 
@@ -20,7 +20,7 @@ function upstream() {
     const headersOf = { "mcp-session-id": `s${begun}` };
     return Response.json({ jsonrpc: "2.0", id, result }, { headers: headersOf });
   };
-  const lend = async (owner: SessionOwner, key: string) => {
+  const lend = async (owner: LinkOwner, key: string) => {
     const about = { clientInfo: {}, capabilities: {} };
     const endpoint = { url: "https://up.example.com/mcp", headers: {}, fetch, clock: SYSTEM_CLOCK };
     const { signal } = new AbortController();

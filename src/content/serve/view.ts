@@ -55,7 +55,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
   const eyes: Eyes = { profile, scopes: seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []) };
   const looking: Looking = { ...offer, eyes, profile: seen.profile };
   const shown = sources.filter((source) => hasPartIn(looking, source));
-  const missing = missingIn(shown);
+  const missing = missingIn(shown, looking);
   const cache = cacheOf(offer, seen, shown);
   return {
     server: serverOf(catalog.server, document, profile),
