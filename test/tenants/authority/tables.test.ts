@@ -10,6 +10,7 @@ import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
 import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
+import { resultTables } from "../../../src/gateway/budget/result-tables.ts";
 import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
@@ -99,6 +100,7 @@ describe("migrate", () => {
       { name: "gateway-review", version: reviewTables.migrations.length },
       { name: "limits", version: limitTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
+      { name: "results", version: resultTables.migrations.length },
       { name: "section-rows", version: sectionRows.migrations.length },
       { name: "sections", version: sectionTables.migrations.length },
       { name: "sessions", version: sessionRegister.migrations.length },
