@@ -98,7 +98,7 @@ async function play(round: number): Promise<readonly Ended[]> {
   const deletions = [worker, other].map((by) => ask(by, "DELETE", `/tenants/${tenant}`));
   await Promise.race(deletions);
   await made(other, tenant, mark);
-  const token = writeNew({ worker: other, tenant, mark });
+  const written = writeNew({ worker: other, tenant, mark });
   const afterwards = underWay
     .filter((_one, at) => (at + round) % 4 !== 0)
     .map(async (one, at) => late(at).then(() => one.finish()));
@@ -107,6 +107,7 @@ async function play(round: number): Promise<readonly Ended[]> {
   // A stream that was still open by then tells nothing of the tenant that came after its own.
   const told = (await Promise.all(afterwards)).filter(({ said }) => said.includes("resources/updated"));
   expect(told).toEqual([]);
+  const token = await written;
   for (const by of [worker, other]) {
     const all = await everythingOf({ worker: by, tenant, mark }, [old, mark]);
     expect(all.match(new RegExp(`.{0,80}${old}.{0,80}`, "gi"))).toBeNull();
@@ -115,7 +116,7 @@ async function play(round: number): Promise<readonly Ended[]> {
     }
     const body = await ask(by, "GET", `/tenants/${tenant}/resources/content?uri=${SHARED_URI}`);
     expect(body).toEqual({ status: 200, text: "the same in both" });
-    const keyed = client2026(`${by.origin}/mcp/${tenant}`, {}, {}, { authorization: `Bearer ${await token}` });
+    const keyed = client2026(`${by.origin}/mcp/${tenant}`, {}, {}, { authorization: `Bearer ${token}` });
     const secret = await keyed.request("tools/call", { name: "lab_secret", arguments: { name: mark.toUpperCase() } });
     expect(secret.text).toContain(mark);
   }

@@ -156,9 +156,9 @@ function headersOf(row: ResourceRow): Record<string, string> {
 }
 
 async function bodyOf({ BODIES }: AdminEnv, { kept, content }: Managed, row: ResourceRow): Promise<BodyInit> {
-  const stream = await BODIES.get(bodyKey(kept, row.hash), "stream");
+  const stream = await BODIES.get(bodyKey(kept, row.hash), "stream").catch(() => null);
   if (stream) return stream;
-  // KV may not show a new body here yet. The store knows where else to look.
+  // KV may not show a new body here yet, or be away. The store knows where else to look.
   const found = await openStore({ kept, content, bodies: BODIES }).read(row.uri);
   if (!found) throw notFound(`resource ${row.uri}`);
   return found.text ?? found.blob;

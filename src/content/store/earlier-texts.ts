@@ -8,6 +8,8 @@ import { indexText, leaveEarlierIndex, MAX_SEARCH_CHARACTERS } from "./text-inde
 
 /** An invocation may ask KV for a thousand, and takes forty such steps. */
 const TEXTS_AT_ONCE = 20;
+/** A body that is not in KV a while after it was written is lost; before, KV may only not show it here yet. */
+const SHOWN_WITHIN_MS = 600_000;
 /** No longer text is needed: a character of those that are indexed has three bytes at most. */
 const MAX_TEXT_BYTES = 3 * MAX_SEARCH_CHARACTERS;
 
@@ -37,12 +39,14 @@ export async function indexTexts(
   return due.length < TEXTS_AT_ONCE;
 }
 
-/** Of a resource, what of it is indexed. */
-export async function indexedText(host: TableHost, { is_binary, hash }: StoredRow): Promise<string> {
+/** Of a resource, what of it is indexed. Rejects while the text cannot be read: without its words nobody would find it. */
+export async function indexedText(host: TableHost, { is_binary, hash, uri, revision }: StoredRow): Promise<string> {
   if (is_binary === 1) return "";
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const copies = host.sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray();
-  const bytes = copies[0]?.body ?? (await firstBytes(await BODIES.get(bodyKey(host.kept(), hash), "stream")));
+  const body = copies[0]?.body ?? (await BODIES.get(bodyKey(host.kept(), hash), "stream"));
+  if (body === null && host.now() - revision < SHOWN_WITHIN_MS) throw new Error(`KV does not show ${uri} yet`);
+  const bytes = body instanceof ArrayBuffer ? body : await firstBytes(body);
   return new TextDecoder().decode(bytes).slice(0, MAX_SEARCH_CHARACTERS);
 }
 

@@ -144,21 +144,21 @@ async function readBody(place: ContentPlace, row: ResourceRow): Promise<Resource
 }
 
 /**
- * A new body may be missing from KV far away for a minute: then the copy beside the index is read, then KV again. undefined:
- * nobody has it.
+ * A new body may be missing from KV far away for a minute, or KV be away: then the copy beside the index is read, then KV
+ * again. undefined: nobody has it now.
  */
 async function fetchBody(
   { content, bodies }: ContentPlace,
   key: string,
   hash: string,
 ): Promise<ArrayBuffer | undefined> {
-  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
+  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }).catch(() => null);
   if (first) return first;
   const copy = await content.copy(hash);
   if (copy) return copy;
   for (const wait of MISS_RETRY_MS) {
     await scheduler.wait(wait);
-    const again = await bodies.get(key, { type: "arrayBuffer" });
+    const again = await bodies.get(key, { type: "arrayBuffer" }).catch(() => null);
     if (again) return again;
   }
   return undefined;

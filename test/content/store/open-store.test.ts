@@ -269,6 +269,19 @@ describe("when KV does not have the body yet", () => {
     expect(String(failed)).not.toContain("note:a");
   });
 
+  it("reads the authority's copy where KV is away, and says to come back where there is none", async () => {
+    const { content, tenant } = open();
+    const put = async () => undefined;
+    const get = () => Promise.reject(new Error("KV is away"));
+    const store = openStore({ kept: tenant.id, content, bodies: { get, put } as never });
+    await store.write({ uri: "note:a", name: "a", text: `text of ${tenant.id}` });
+    expect((await store.read("note:a"))?.text).toBe(`text of ${tenant.id}`);
+    await store.write({ uri: "note:b", name: "b", text: `other of ${tenant.id}` });
+    await inside(tenant, ({ storage }) => storage.sql.exec("DELETE FROM copies"));
+    const failed: unknown = await store.read("note:b").catch((error: unknown) => error);
+    expect((failed as AppError).toFailure()).toEqual({ kind: "failure", error: "busy", retryAfter: 5 });
+  });
+
   it("has a copy of small bodies only", async () => {
     const { store, tenant } = open();
     await store.write({ uri: "note:small", name: "s", blob: new Uint8Array(256 * 1024) });

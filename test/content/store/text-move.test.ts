@@ -120,6 +120,24 @@ it("stay where they are while their bodies cannot be read, and are found", async
   );
 }, 30_000);
 
+it("stay where they are while KV does not show yet what was written minutes ago, and move without words that are lost", async () => {
+  const tenant = await earlier();
+  const BODIES = { get: async () => null };
+  await onBench(
+    contentTables,
+    async ({ open, methods, sql, clock }) => {
+      sql.exec("UPDATE resources SET revision = ? WHERE uri = ?", clock.now, uriOf(0));
+      expect(await open.alarm?.(clock.now)).toBe(clock.now + 60_000);
+      expectAll(methods);
+      clock.now += 600_000;
+      while (hasEarlier(sql)) await open.alarm?.(clock.now);
+      expect(found(methods, "common")).toEqual([]);
+      expect(found(methods, "n")).toHaveLength(COUNT);
+    },
+    { tenant, env: { BODIES } },
+  );
+}, 30_000);
+
 it("are no matter to an object that has none", async () => {
   await onBench(contentTables, ({ sql, wakes }) => {
     expect([hasEarlier(sql), wakes]).toEqual([false, []]);
