@@ -54,6 +54,9 @@ export const TOPICS: Readonly<Record<string, string>> = {
     tracker:                     # its tool search is listed as tracker__search
       url: https://mcp.example.com/mcp
       headers: { Authorization: "Bearer {{secret:TRACKER_TOKEN}}" }   # set by tenantry secret set acme TRACKER_TOKEN
+      trust: review              # what it lists waits until it is approved; auto, the default, lists it at once
+      timeoutMs: 30000           # how long a call may take
+      uris: ["file:///tracker/"] # what URIs begin with that are this upstream's
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
   retirementDays: 30             # how long a retired tool name stays callable
 

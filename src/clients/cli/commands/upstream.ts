@@ -55,7 +55,8 @@ Examples:
   tenantry secret set acme TRACKER_TOKEN
   tenantry upstream add acme tracker https://mcp.example.com/mcp --header "Authorization: Bearer {{secret:TRACKER_TOKEN}}"
 
-Its tool search is listed as tracker__search. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can
+Its tool search is listed as tracker__search. What its document may say besides, such as auth for OAuth client credentials, is
+in docs/gateway.md: tenantry apply writes it. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can
 be read by whoever reads the document, and here by other programs of this machine.`,
     );
   act(add, terminal, addUpstream);

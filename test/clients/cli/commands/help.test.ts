@@ -1,9 +1,10 @@
 // The help teaches: every command has examples, and every example is a command line that this program understands.
 
+import { globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Document } from "../../../../src/admin/contract.ts";
 import { createProgram } from "../../../../src/clients/cli/program.ts";
 import type { Terminal } from "../../../../src/clients/cli/terminal/terminal.ts";
@@ -60,6 +61,28 @@ function commandOf(words: readonly string[]): { unknown: string[] } {
   }
   return command.parent === null || command.commands.length > 0 ? { unknown: [...words] } : { unknown };
 }
+
+describe("a command line in a page", () => {
+  const root = join(import.meta.dirname, "../../../..");
+  // In a sentence, or as a line of a block: what follows there, after two blanks or a `#`, says what it does.
+  const shown =
+    /`tenantry ([a-z][^`]*)`|^ *(?:\w+=\S+ |.*\| )?(?:npm run tenantry -- |tenantry (?=\w+ \w+ acme\b|\w+ acme\b))([^#\n]*)/gm;
+  const lines = globSync(["README.md", "docs/*.md"], { cwd: root }).flatMap((page) =>
+    [...readFileSync(join(root, page), "utf8").matchAll(shown)].map(([, said, line]) => ({
+      page,
+      line: `tenantry ${(said ?? line ?? "").split(/ {2,}/)[0]}`,
+    })),
+  );
+
+  test("is found on many", () => {
+    expect(lines.length).toBeGreaterThan(50);
+    expect(new Set(lines.map(({ page }) => page)).size).toBeGreaterThan(4);
+  });
+
+  test.each(lines)("$page: $line", ({ line }) => {
+    expect(line === "tenantry help" ? [] : commandOf(wordsOf(line)).unknown).toEqual([]);
+  });
+});
 
 test.each(["status", "resume"])("help fleet %s names a run as runs are named", async (verb) => {
   const { cli } = await commandLine();
