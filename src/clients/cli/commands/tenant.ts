@@ -122,7 +122,7 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer
     ["tenant", tenant.id],
     ["title", effective.title],
     ["url", tenant.url],
-    ["state", tenant.state],
+    ["state", suspensions.some(({ kind }) => kind === "tenant") ? "suspended" : tenant.state],
     ["mode", effective.mode ?? "open"],
     ["created", time(tenant.created)],
     ["region", tenant.region],

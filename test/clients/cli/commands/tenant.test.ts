@@ -153,6 +153,8 @@ test.each([
   expect((await cli.run(["suspend", ...args, "--note", "Unpaid"])).stdout).toBe(`${says}: suspended\n`);
   expect(tenant.suspensions.get(key)?.note).toBe("Unpaid");
   expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(/^suspended .*: Unpaid$/m);
+  const state = key === "tenant " ? "suspended" : "active";
+  expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(new RegExp(`^state +${state}$`, "m"));
   expect((await cli.run(["resume", ...args])).stdout).toBe(`${says}: resumed\n`);
   expect(tenant.suspensions.size).toBe(0);
   expect((await cli.run(["resume", ...args])).exit).toBe(3);
