@@ -37,7 +37,10 @@ const { values: given } = parseArgs({
     "persist-to": { type: "string" },
   },
 });
+// npm keeps the flag of `npm start --port 9000` for itself, and hands on its value.
+if (/^\d+$/.test(args[0] ?? "")) fail(`${args[0]}: two dashes are missing: npm start -- --port ${args[0]}`);
 const port = textOf("port") ?? DEFAULT_PORT;
+if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) fail(`--port ${port}: a port is a number up to 65535`);
 const url = `http://localhost:${port}/mcp/demo`;
 
 const envFile = {

@@ -150,6 +150,14 @@ test("a port that somebody else answers on is refused, and nothing claims to ser
   expect(stderr).toContain(`Port ${port} is in use`);
 });
 
+test.each([
+  { given: ["9000"], says: "9000: two dashes are missing: npm start -- --port 9000\n" },
+  { given: ["--port", "abc"], says: "--port abc: a port is a number up to 65535\n" },
+  { given: ["--port", "70000"], says: "--port 70000: a port is a number up to 65535\n" },
+])("a port that is none, as in $given, is refused in one line", ({ given, says }) => {
+  expect(runStart(given, process.env["PATH"] ?? "")).toMatchObject({ status: 1, stdout: "", stderr: says });
+});
+
 /** The arguments that a wrangler, first in the path, is started with. */
 function argumentsOfWrangler(given: string[], cwd = ROOT): string[] {
   return startWith("printf '%s\\n' \"$@\"", given, cwd).trim().split("\n");
