@@ -153,7 +153,7 @@ export function secretIn(placeholder: string): string | undefined {
   return placeholder.startsWith("secret:") ? secretNameOf(placeholder.slice("secret:".length)) : undefined;
 }
 
-/** The prefixes of the others. */
+/** The `uris` of all other upstreams. */
 function others(upstreams: Readonly<Record<string, UpstreamDocument>>, id: string): readonly UriPrefix[] {
   return uriPrefixes({ upstreams }).filter(([, other]) => other !== id);
 }

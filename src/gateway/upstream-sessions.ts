@@ -17,10 +17,10 @@ export interface LinkOwner {
 export interface HeldSession {
   readonly key: string;
   readonly owner: LinkOwner;
-  /** As it was used last: by then it may have another access token. */
+  /** That of the call that used it last: a later call may bring a newer access token. */
   endpoint: RemoteEndpoint;
   readonly opened: Opened2025;
-  /** Counts requests on: two with one id must not be under way in one session. */
+  /** Gives the id of the next request: two requests with one id must not be under way in one session. */
   readonly nextId: () => number;
   usedAt: number;
   /** How many run in it now: it is not ended before they are. */
@@ -47,7 +47,7 @@ export interface Lent {
 }
 
 export interface Lending {
-  /** Whoever has the same may share a session. */
+  /** Calls with the same key may share a session, so it has everything in it that they must have in common. */
   readonly key: string;
   readonly owner: LinkOwner;
   readonly how: LinkHow;
@@ -72,7 +72,7 @@ export async function lendLink(lending: Lending): Promise<Lent> {
   const opened = await open2025(endpoint, helloOf(about), nextId(), { signal });
   const session: HeldSession = { key, owner, endpoint, opened, nextId, usedAt: now, calls: 1, state: "over" };
   try {
-    // Without a session nobody remembers a level.
+    // A server that keeps no session would not remember the level.
     if (level !== undefined && opened.session.id !== undefined) {
       await askForLogs(link2025(how, nextId, opened), level, { signal });
     }
@@ -80,7 +80,7 @@ export async function lendLink(lending: Lending): Promise<Lent> {
     later(returnSession(session, now));
     throw error;
   }
-  // A server that keeps no session has nothing that anonymous callers could share.
+  // Anonymous callers do not share a session. Where the server keeps none, there is nothing that they could share.
   if (!isAnonymous || opened.session.id === undefined) holdSession(session, now, later);
   return lent(session, how);
 }
@@ -90,7 +90,7 @@ function lent(session: HeldSession, how: LinkHow): Lent {
   return { link, held: session, over: async () => returnSession(session, Date.now()) };
 }
 
-/** For one more call, which has to return it. `later`: takes the work of ending sessions whose time is over. */
+/** Counts one more call in it, which `returnSession` takes back. `later` is handed the ending of sessions that were idle too long. */
 function lendSession(key: string, now: number, later: Later): HeldSession | undefined {
   for (const session of held.values()) {
     if (now - session.usedAt <= MAX_IDLE_MS) break;
@@ -103,7 +103,7 @@ function lendSession(key: string, now: number, later: Later): HeldSession | unde
   return found;
 }
 
-/** Lends one that a call has begun to others as well, unless there is another by now: then it ends with its call. */
+/** From now on other calls may share the session. If another call was faster with one, this one ends with its own call. */
 function holdSession(session: HeldSession, now: number, later: Later): void {
   if (held.has(session.key)) return;
   session.state = "held";
