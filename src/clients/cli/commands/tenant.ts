@@ -134,6 +134,7 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer
     ["scopes", names(effective.scopes)],
     ["prompts", names(effective.prompts)],
     ["tools set", names(effective.tools)],
+    ["upstreams", names(effective.upstreams)],
     ...suspensions.map(({ kind, name, note, since }) => {
       return [
         "suspended",

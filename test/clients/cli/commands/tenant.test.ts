@@ -36,6 +36,12 @@ test("a tenant is created, listed, shown and deleted", async () => {
   expect(admin.tenants.size).toBe(0);
 });
 
+test("show names a tenant's upstreams", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme", { upstreams: { tracker: { url: "https://mcp.example.com/mcp" } } });
+  expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(/^upstreams +tracker$/m);
+});
+
 test("creating a tenant that exists is a conflict", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
