@@ -47,6 +47,8 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
   return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
 }
 
+const DEADLINES = ["test/gateway/{slow-upstream,guard/retry}.test.ts"];
+
 /** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
 const ALONE = [
   "test/gateway/**/*.test.ts",
@@ -85,9 +87,9 @@ const USUAL: TestProjectInlineConfiguration[] = [
       provide,
     },
   },
-  inWorkerd("worker", { include: ALONE }),
-  // Waits for leases to end, again and again: of the tier of `npm test`.
-  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"] }),
+  inWorkerd("worker", { include: ALONE, exclude: DEADLINES }),
+  // Waits for leases and deadlines to end, again and again: of the tier of `npm test`.
+  inWorkerd("admin", { include: ["test/admin/**/*.test.ts", ...DEADLINES] }),
   {
     test: { name: "programs", include: SLOW_PROGRAMS, testTimeout: 60_000, isolate: false, provide },
   },

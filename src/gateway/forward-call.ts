@@ -16,7 +16,7 @@ import { tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault } from "./translate-error.ts";
 import { headersOf, withoutToken, withToken, type TokenedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
-import { groundOf, SentCall, type CalledUpstream, type CallWork, type Forwarded, type Sent } from "./sent-call.ts";
+import { groundOf, SentCall, type CalledUpstream, type CallWork, type Forwarded, type SentBefore } from "./sent-call.ts";
 
 export async function forwardCall(
   upstream: CalledUpstream,
@@ -34,7 +34,7 @@ export async function forwardCall(
   }
 }
 
-async function attempt(upstream: CalledUpstream, work: CallWork, sent: Sent): Promise<CallOutcome> {
+async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefore): Promise<CallOutcome> {
   const { host, deadline } = work;
   const { tenant } = host;
   const { id, config } = upstream;

@@ -61,7 +61,7 @@ export interface Forwarded {
 }
 
 /** Why a call was sent before: what was refused for its access token has not run, and goes once more with another. */
-export interface Sent {
+export interface SentBefore {
   readonly isTokenNew: boolean;
   readonly retries: number;
 }
@@ -162,7 +162,7 @@ export class SentCall {
   }
 
   /** Whether it may be sent once more, and why; waits until then. */
-  async again(fault: Fault, sent: Sent): Promise<Sent | undefined> {
+  async again(fault: Fault, sent: SentBefore): Promise<SentBefore | undefined> {
     if (!sent.isTokenNew && isTokenStale(fault, this.#filled)) return { ...sent, isTokenNew: true };
     const { forwarded, deadline } = this.#work;
     if (!forwarded.repeatable || this.heard) return undefined;

@@ -10,7 +10,7 @@ import { workerSecretOf } from "../tenants/document/secret-name.ts";
 import type { TenantDocument, UpstreamAuthDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { accessToken, forgetAccessToken, type ClientGrant, type TokenHow } from "./guard/access-token.ts";
 import { clientHeaderIn, clientValue, traceHeaders, type ClientHeader } from "./guard/client-headers.ts";
-import { urlOf } from "./guard/service-binding.ts";
+import { upstreamUrl } from "./guard/service-binding.ts";
 import { hashOf } from "./listed-name.ts";
 import { PLACEHOLDER, secretIn, timeoutOf, wholeSecret } from "./upstream-rules.ts";
 
@@ -28,7 +28,7 @@ export function enabledUpstreams({ upstreams = {} }: TenantDocument): readonly N
 /** Changes when what was read from an upstream may be another server's: definitions of another one are not served. */
 export function configOf(upstream: UpstreamDocument): string {
   const { era = "auto", headers = {}, auth, trust = "auto" } = upstream;
-  const url = urlOf(upstream);
+  const url = upstreamUrl(upstream);
   // Left out where it is the default: what an earlier release has read stays in force.
   const text = canonicalJson({ url, era, headers, ...(auth && { auth }), ...(trust === "review" && { trust }) });
   return hashOf(text) + hashOf(`${text.length} ${text}`);
@@ -164,7 +164,7 @@ export function endpointOf(
   fetch: Fetch,
   limits: Partial<AnswerLimits> = listLimits(timeoutOf(upstream)),
 ): RemoteEndpoint {
-  return { url: urlOf(upstream), headers, fetch, clock: SYSTEM_CLOCK, limits };
+  return { url: upstreamUrl(upstream), headers, fetch, clock: SYSTEM_CLOCK, limits };
 }
 
 function listLimits(limitMs: number): Partial<AnswerLimits> {

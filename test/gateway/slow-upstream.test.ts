@@ -21,7 +21,11 @@ async function serving(timeoutMs: number, answered: Promise<void>): Promise<stri
     const results: Record<string, object> = { "server/discover": DISCOVERED, "tools/list": TOOLS };
     return Response.json({ jsonrpc: "2.0", id, result: results[method] ?? { content: [] } }, { headers: JSON_TYPE });
   });
-  const { id } = await servedTenant({ mode: "open", upstreams: { up: { url, era: "2026", timeoutMs } } });
+  const { id } = await servedTenant({
+    mode: "open",
+    maxStalenessMs: 50,
+    upstreams: { up: { url, era: "2026", timeoutMs } },
+  });
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
   await vi.waitFor(async () => expect(await (await sendTo(worker, id, { message: list })).text()).toContain("up__go"), {
     timeout: 10_000,

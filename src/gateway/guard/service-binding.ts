@@ -8,12 +8,11 @@ export interface ServiceBinding {
   fetch(request: Request): Promise<Response>;
 }
 
-/** Service bindings by the names under which tenants may be granted them. `env`: the Worker's bindings. */
-// oxlint-disable-next-line typescript/no-explicit-any
-export type Services = Readonly<Record<string, (env: any) => ServiceBinding>>;
+/** Service bindings by the names under which tenants may be granted them. `env`: the Worker's bindings, as its author types them. */
+export type Services = Readonly<Record<string, (env: never) => ServiceBinding>>;
 
 /** Where requests to an upstream go. A binding looks at the path alone. */
-export function urlOf({ url, service, path = "/mcp" }: UpstreamDocument): string {
+export function upstreamUrl({ url, service, path = "/mcp" }: UpstreamDocument): string {
   return service === undefined ? (url ?? "") : `https://${service}.service.invalid${path}`;
 }
 
@@ -31,7 +30,7 @@ export function serviceOf(
   env: unknown,
 ): ((request: Request) => Promise<Response>) | undefined {
   if (service === undefined) return undefined;
-  const binding = Object.hasOwn(exposed, service) ? exposed[service]?.(env) : undefined;
+  const binding = Object.hasOwn(exposed, service) ? exposed[service]?.(env as never) : undefined;
   if (!binding) throw new UnboundService(service);
   return (request) => binding.fetch(request);
 }

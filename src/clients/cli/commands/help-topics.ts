@@ -58,6 +58,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
       timeoutMs: 30000           # how long a call may take
       uris: ["file:///tracker/"] # what URIs begin with that are this upstream's
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
+  services: [BILLING]            # Workers beside this one that its upstreams may name; only operators set it
   retirementDays: 30             # how long a retired tool name stays callable
 
 Patterns: * stands for any run of characters, ? for one.
