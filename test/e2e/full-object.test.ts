@@ -12,7 +12,10 @@ const OBJECT_BYTES = "3000000";
 
 let worker: OneWorker;
 beforeAll(async () => {
-  worker = await startWorker(await bundleWorker("counted-worker"), { vars: { ADMIN_TOKEN, OBJECT_BYTES } });
+  worker = await startWorker(await bundleWorker("counted-worker"), {
+    vars: { ADMIN_TOKEN, OBJECT_BYTES },
+    flags: ["nodejs_als"],
+  });
 });
 afterAll(() => worker.stop());
 

@@ -81,7 +81,9 @@ export interface HiddenWorld {
 /** The one without hidden things, and the one with them. */
 export async function startWorlds(): Promise<readonly [HiddenWorld, HiddenWorld]> {
   const modules = await bundleWorker("counted-worker");
-  const workers = await Promise.all([1, 2].map(() => startWorker(modules, { vars: { ADMIN_TOKEN } })));
+  const workers = await Promise.all(
+    [1, 2].map(() => startWorker(modules, { vars: { ADMIN_TOKEN }, flags: ["nodejs_als"] })),
+  );
   const [plain, crowded] = await Promise.all(workers.map(async (worker, at) => makeWorld(worker, at === 1)));
   return [plain as HiddenWorld, crowded as HiddenWorld];
 }

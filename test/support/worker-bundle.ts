@@ -80,12 +80,14 @@ export interface StartOptions {
   readonly without?: readonly string[];
   /** Bindings to classes that no migration gave SQLite. */
   readonly unmigrated?: readonly string[];
+  /** Compatibility flags that the fixture needs, and the product does not. */
+  readonly flags?: readonly string[];
 }
 
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
-  { vars = {}, without = [], unmigrated = [] }: StartOptions = {},
+  { vars = {}, without = [], unmigrated = [], flags = [] }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
   let said = "";
@@ -103,6 +105,7 @@ export async function startWorker(
           name: "one",
           modules,
           compatibilityDate: compatibilityDate(),
+          compatibilityFlags: [...flags],
           bindings: { ...vars },
           kvNamespaces: ["BODIES"].filter((name) => !without.includes(name)),
           durableObjects: Object.fromEntries(

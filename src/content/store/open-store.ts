@@ -145,22 +145,28 @@ async function readBody(place: ContentPlace, row: ResourceRow): Promise<Resource
 
 /**
  * A new body may be missing from KV far away for a minute, or KV be away: then the copy beside the index is read, then KV
- * again. undefined: nobody has it now.
+ * again. undefined: nobody has it now. Rejects as KV does where it is away and there is no copy.
  */
 async function fetchBody(
   { content, bodies }: ContentPlace,
   key: string,
   hash: string,
 ): Promise<ArrayBuffer | undefined> {
-  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }).catch(() => null);
+  const away: unknown[] = [];
+  const none = (error: unknown) => {
+    away.push(error);
+    return null;
+  };
+  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }).catch(none);
   if (first) return first;
   const copy = await content.copy(hash);
   if (copy) return copy;
   for (const wait of MISS_RETRY_MS) {
     await scheduler.wait(wait);
-    const again = await bodies.get(key, { type: "arrayBuffer" }).catch(() => null);
+    const again = await bodies.get(key, { type: "arrayBuffer" }).catch(none);
     if (again) return again;
   }
+  if (away.length > 0) throw away[0];
   return undefined;
 }
 
