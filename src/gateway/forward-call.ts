@@ -16,7 +16,14 @@ import { tokenFetch } from "./outbound-fetch.ts";
 import { failureOfFault } from "./translate-error.ts";
 import { headersOf, withoutToken, withToken, type TokenedHeaders } from "./upstream-config.ts";
 import { timeoutOf } from "./upstream-rules.ts";
-import { groundOf, SentCall, type CalledUpstream, type CallWork, type Forwarded, type SentBefore } from "./sent-call.ts";
+import {
+  groundOf,
+  SentCall,
+  type CalledUpstream,
+  type CallWork,
+  type Forwarded,
+  type SentBefore,
+} from "./sent-call.ts";
 
 export async function forwardCall(
   upstream: CalledUpstream,

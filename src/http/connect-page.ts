@@ -25,13 +25,9 @@ export function wantsPage(request: Request): boolean {
 }
 
 const STYLE = `
-:root{color-scheme:light dark;--ink:#1d2024;--dim:#5c636d;--line:#d9dde3;--paper:#fff;--code:#f4f5f7;--accent:#0b5fd6}
-@media(prefers-color-scheme:dark){:root{--ink:#e7e9ec;--dim:#9aa2ad;--line:#343a42;--paper:#16181b;--code:#1f2226;--accent:#6ea8ff}}
-body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
-main{max-width:46rem;margin:0 auto;padding:3rem 1.25rem}
-h1{font-size:1.6rem;margin:0}h2{font-size:1rem;margin:2rem 0 .5rem}p{color:var(--dim);margin:.4rem 0}
-pre{background:var(--code);border:1px solid var(--line);border-radius:6px;padding:.75rem 1rem;overflow:auto;font-size:.85rem;margin:0;user-select:all}
-.url{font-size:1rem}ul{padding-left:1.2rem;color:var(--dim)}a{color:var(--accent)}footer{margin-top:3rem;color:var(--dim);font-size:.85rem}
+:root{color-scheme:light dark}body{margin:0;font:16px/1.5 system-ui,sans-serif}main{max-width:46rem;margin:auto;padding:3rem 1.25rem}
+h1{font-size:1.6rem;margin:0}h2{font-size:1rem;margin:2rem 0 .5rem}p,ul,footer{color:GrayText}
+pre{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:6px;padding:.75rem 1rem;overflow:auto;margin:0;user-select:all}
 `;
 
 /** No script and nothing from elsewhere: the policy below forbids both. */
@@ -63,7 +59,7 @@ export async function connectPage(request: Request, about: PageAbout, lists: Pag
         <main>
           <h1>${named}</h1>
           <p>${about.description ?? "A Model Context Protocol endpoint. Point an MCP client at this address."}</p>
-          <pre class="url">${url}</pre>
+          <pre>${url}</pre>
           <h2>Claude Code</h2>
           <pre>claude mcp add --transport http ${about.id} ${url}</pre>
           <h2>VS Code</h2>

@@ -24,36 +24,9 @@ export function refusalOf(
   url: WrittenUrl,
   { allow = "", resolve }: Destinations,
 ): OutboundRule | undefined | Promise<OutboundRule | undefined> {
-  const { rule, needsNobody } = writtenVerdict(url, allow);
-  return needsNobody || resolve === undefined ? rule : refusalByName(url.hostname, resolve);
-}
-
-interface Verdict {
-  readonly rule: OutboundRule | undefined;
-  /** Nothing about it depends on what a name stands for. */
-  readonly needsNobody: boolean;
-}
-
-/** Of what is written alone, so it is the same as long as both texts are. Emptied when it is full. */
-const verdicts = new Map<string, Verdict>();
-const MOST_VERDICTS = 256;
-const LONGEST_KEPT = 2000;
-
-function writtenVerdict(url: WrittenUrl, allow: string): Verdict {
-  const { protocol, host, username, password } = url;
-  const hasName = username !== "" || password !== "";
-  const key = `${protocol}//${host} ${allow}`;
-  const known = hasName ? undefined : verdicts.get(key);
-  if (known) return known;
   const rule = refusedAsWritten(url, allow);
-  const verdict = {
-    rule,
-    needsNobody: rule !== undefined || isAllowed(url, allow) || isPublicAddress(url.hostname) === true,
-  };
-  if (hasName || key.length > LONGEST_KEPT) return verdict;
-  if (verdicts.size >= MOST_VERDICTS) verdicts.clear();
-  verdicts.set(key, verdict);
-  return verdict;
+  if (rule !== undefined || resolve === undefined || isAllowed(url, allow)) return rule;
+  return isPublicAddress(url.hostname) === true ? undefined : refusalByName(url.hostname, resolve);
 }
 
 async function refusalByName(hostname: string, resolve: Resolve): Promise<OutboundRule | undefined> {
