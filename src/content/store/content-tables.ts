@@ -10,8 +10,6 @@ import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { dropEarlierIndex, indexText, isEarlierIndexLeft, textMigrations, unindexText } from "./text-index.ts";
 import { indexTexts } from "./earlier-texts.ts";
-import { placeViews } from "./place-views.ts";
-import { leaveViews, showInViews, viewMigrations } from "./placed-views.ts";
 
 export interface PutResource {
   readonly row: NewRow;
@@ -94,7 +92,6 @@ export const contentTables: Tables<ContentMethods> = {
     ...totalsMigrations,
     ...lastRowMigrations,
     ...textMigrations,
-    ...viewMigrations,
   ],
   ending: ["close", "purge", "erase"],
   open: (host) => {
@@ -106,16 +103,16 @@ export const contentTables: Tables<ContentMethods> = {
 
 async function ring(host: TableHost, now: number): Promise<number | undefined> {
   const next = await collect(host, now);
+  if (!isEarlierIndexLeft(host.sql)) return next;
   try {
-    // Of an earlier index first: what is in it is not in the one that knows places.
-    if (isEarlierIndexLeft(host.sql)) await indexTexts(host, "texts_unplaced");
-    if (isEarlierIndexLeft(host.sql)) return now;
-    dropEarlierIndex(host.sql);
-    return (await placeViews(host)) ? next : now;
+    await indexTexts(host, "texts_unplaced");
   } catch {
-    // KV is away: what is not moved yet is found in the earlier index, and what is not placed is looked at one by one.
+    // KV is away: what is not moved yet is found in the earlier index.
     return Math.min(next ?? Infinity, now + RETRY_MS);
   }
+  if (isEarlierIndexLeft(host.sql)) return now;
+  dropEarlierIndex(host.sql);
+  return next;
 }
 
 function methodsOf(host: TableHost): ContentMethods {
@@ -161,7 +158,7 @@ function methodsOf(host: TableHost): ContentMethods {
     },
     purge: (limit) => purge(host, limit),
     erase: () => host.erase(),
-    ...createQueryMethods(host),
+    ...createQueryMethods(sql),
   };
 }
 
@@ -237,7 +234,6 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
     .one();
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
-  showInViews(sql, row);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
     const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
@@ -262,10 +258,8 @@ function removeAs(
 
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
-  const tags = JSON.parse(row.tags) as string[];
   unindexText(sql, row.id);
-  leaveViews(sql, { uri: row.uri, tags });
-  for (const tag of tags) {
+  for (const tag of JSON.parse(row.tags) as string[]) {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);
