@@ -59,7 +59,7 @@ export async function connectPage(request: Request, about: PageAbout, lists: Pag
         <main>
           <h1>${named}</h1>
           <p>${about.description ?? "A Model Context Protocol endpoint. Point an MCP client at this address."}</p>
-          <pre>${url}</pre>
+          <pre class="url">${url}</pre>
           <h2>Claude Code</h2>
           <pre>claude mcp add --transport http ${about.id} ${url}</pre>
           <h2>VS Code</h2>
