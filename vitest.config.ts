@@ -29,7 +29,7 @@ const provide = { seed: drawnSeed(), tier: "usual" as Tier };
 const FIXTURE = "test/support/fixture-setup.ts";
 const RUN_FOLDER = "test/support/run-folder.ts";
 /** Processes have to start. */
-const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000 };
+const PATIENCE = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 15_000 } } };
 
 /** Kept in the environment, because vitest reads this file more than once. */
 function drawnSeed(): number {
@@ -64,6 +64,7 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       name,
       provide,
       testTimeout: 30_000,
+      expect: { poll: { timeout: 15_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
     },
@@ -82,6 +83,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
       ],
       exclude: SLOW_PROGRAMS,
       testTimeout: 60_000,
+      expect: { poll: { timeout: 15_000 } },
       // What is pure leaves nothing behind, and the programs that others start are processes of their own.
       isolate: false,
       provide,
@@ -91,12 +93,20 @@ const USUAL: TestProjectInlineConfiguration[] = [
   // Waits for leases and deadlines to end, again and again: of the tier of `npm test`.
   inWorkerd("admin", { include: ["test/admin/**/*.test.ts", ...DEADLINES] }),
   {
-    test: { name: "programs", include: SLOW_PROGRAMS, testTimeout: 60_000, isolate: false, provide },
+    test: {
+      name: "programs",
+      include: SLOW_PROGRAMS,
+      testTimeout: 60_000,
+      expect: { poll: { timeout: 15_000 } },
+      isolate: false,
+      provide,
+    },
   },
   // No file names what it stores as another does: one workerd serves all.
   inWorkerd("worker-shared", {
     include: ["test/{auth,calls,content,deployment,outbound,sessions,streams,tenants}/**/*.test.ts"],
     exclude: ALONE,
+    setupFiles: ["test/support/worker/as-it-was.ts"],
     isolate: false,
   }),
   {

@@ -264,7 +264,7 @@ describe("the sessions of one key at an upstream", () => {
     gate.resolve();
     expect(await Promise.all(calls)).toEqual([1, 2, 3].map((id) => ({ jsonrpc: "2.0", id, result: { content: [] } })));
     // One is kept for the next call; the others are over.
-    await vi.waitFor(() => expect(ended.length - before).toBe(2));
+    await expect.poll(() => ended.length - before).toBe(2);
   });
 
   it("are not ended for being idle while a call runs in them", async () => {

@@ -30,7 +30,7 @@ interface Row {
   readonly package: string;
   readonly start: () => Promise<ForeignServer>;
   readonly gateways?: number;
-  /** A tool that tells progress, and one that logs; absent: the server has none. */
+  /** A tool that tells progress, and one that logs; absent: the server has no such tool. */
   readonly progress: string;
   readonly logs?: string;
   /** Its log messages come on a stream that stands open beside the call. */
@@ -166,14 +166,17 @@ describe.each(ROWS.map((row) => ({ gateways: 1, ...row })))("$server behind $gat
       expect(await logsOf(direct, logs)).toHaveLength(3);
       expect(await logsOf(through, `${here.prefix}${logs}`)).toHaveLength(logsBeside ? 0 : 3);
     }
-    const completes = direct.getServerCapabilities()?.completions !== undefined;
+    const { completions, logging } = direct.getServerCapabilities() ?? {};
+    const completes = completions !== undefined;
     const [prompt] = (await through.listPrompts()).prompts;
     const ref = { type: "ref/prompt" as const, name: prompt?.name ?? "" };
     const argument = { name: "none", value: "" };
     // What does not complete has nothing to complete: no client is refused for asking.
     if (!completes) expect((await through.complete({ ref, argument })).completion.values).toEqual([]);
     const { version } = packageOf(row.package);
-    const logged = logs === undefined ? "has none" : logsBeside ? "no" : "yes";
+    // Logs of its own accord, by no tool that could be called here.
+    const untried = logging === undefined ? "has none" : "not tried";
+    const logged = logs === undefined ? untried : logsBeside ? "no" : "yes";
     const name = `${row.server} ${version}${gateways === 1 ? "" : ` (${gateways})`}`;
     const line = `| ${name} | yes | ${completes ? "yes" : "has none"} | yes | ${logged} |`;
     console.log(line);

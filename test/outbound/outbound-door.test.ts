@@ -271,7 +271,7 @@ describe("an answer", () => {
     const { door, sent } = doorTo({ "https://a.example.com/": never }, { signal: () => call.signal });
     const ofCall = door.fetch("https://a.example.com/");
     const ofAuthor = door.fetch("https://a.example.com/", { signal: own.signal });
-    await vi.waitUntil(() => sent.length === 2);
+    await vi.waitUntil(() => sent.length === 2, { timeout: 15_000 });
     call.abort(new Error("the call is over"));
     await expect(ofCall).rejects.toThrow("the call is over");
     own.abort(new Error("enough"));

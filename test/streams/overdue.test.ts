@@ -13,6 +13,8 @@ beforeEach(() => {
   vi.useFakeTimers({ now: 0 });
 });
 afterEach(() => {
+  // First the spies: they stand over the timers that are faked.
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 

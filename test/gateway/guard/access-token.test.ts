@@ -68,7 +68,7 @@ describe("an access token", () => {
     const { clock, given, server, give, ask } = desk();
     server.answer = () => new Promise(() => {});
     void ask();
-    await vi.waitFor(() => expect(given.asked).toBe(1));
+    await expect.poll(() => given.asked).toBe(1);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const waiting = [ask(), ask(), ask()];
     server.answer = give;
@@ -83,7 +83,7 @@ describe("an access token", () => {
     const { promise, reject } = Promise.withResolvers<Response>();
     server.answer = () => promise;
     const first = ask();
-    await vi.waitFor(() => expect(given.asked).toBe(1));
+    await expect.poll(() => given.asked).toBe(1);
     server.answer = give;
     clock.now += 6_000;
     expect(await ask()).toBe("token-1");

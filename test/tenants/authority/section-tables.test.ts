@@ -201,7 +201,7 @@ it("one that comes back while its body is being deleted is in KV afterwards", as
       during.push(async () => {
         writing = again(1);
         // The first try ends while the deletion is on its way.
-        await vi.waitFor(() => expect(puts).toBe(3));
+        await vi.waitFor(() => expect(puts).toBe(3), { timeout: 15_000 });
       });
       clock.now += 600_000;
       await open.alarm?.(clock.now);

@@ -166,7 +166,7 @@ describe("a copy", () => {
       await env.BODIES.put(String(key), String(copy));
     });
     const writing = serve(tenant, null, slow);
-    await vi.waitFor(() => expect(taken).toBeDefined());
+    await expect.poll(() => taken).toBeDefined();
     await policyOf(tenant).suspend({ kind: "tenant", name: "", note: "n" }, ANN);
     expect(await serve(tenant)).toBe(true);
     taken?.();
