@@ -73,7 +73,8 @@ test("what changes behind an approval waits, is shown to the last character, and
   const digest = /^[\w-]{22}/.exec(await pending())?.[0] ?? "";
   const stale = await cli.run(["upstream", "approve", tenant.id, "up", digest.split("").toReversed().join("")]);
   expect(stale).toMatchObject({ exit: 5, stderr: expect.stringContaining("look again") as string });
-  expect((await cli.run(["upstream", "reject", tenant.id, "up", digest])).stdout).toContain("1 definition rejected");
+  const rejected = await cli.run(["upstream", "reject", tenant.id, "up", digest, "--wait"]);
+  expect(rejected.stdout).toContain("1 definition rejected");
   expect(missingOf(await listing())).toEqual([]);
   expect(await pending()).toContain("rejected  tools go");
   const { result } = await client.request("tools/call", { name: "beside__ok", arguments: {} });
