@@ -58,7 +58,8 @@ export class ViewBackend implements Backend {
   /** What the profile's budget leaves of what a tool answers; all of it where there is none. */
   #within(wire: ToolDefinition["wire"], answering: ReturnType<FoundTool["call"]>): ReturnType<FoundTool["call"]> {
     const { resultBudget: budget } = this.definitions;
-    const { results } = this.#host;
+    // Who keeps results is looked for only where a profile says so: most calls have no budget.
+    const results = budget && this.#host.results;
     if (!budget || !results) return answering;
     return answering.then((outcome) => results.within(outcome, { wire, budget }, this.#host));
   }

@@ -71,8 +71,8 @@ function byOwnName<L extends Listed<Named>>(listed: readonly L[]): ReadonlyMap<s
 }
 
 /**
- * Looks up listed names, retired ones, and those that user interfaces know. A retired name can be called until its time is over; then a failure names its
- * successor. What is suspended is a failure under either. `now`: milliseconds since the epoch.
+ * Looks up listed names, retired ones, and those that user interfaces know. A retired name can be called until its time is
+ * over; then a failure names its successor. What is suspended is a failure under either. `now`: milliseconds since the epoch.
  */
 export function lookUpName<T extends Named, L extends Listed<T>>(
   listed: readonly L[],
