@@ -43,8 +43,6 @@ export function parseAccept(accept: string | null): Accepted {
   return { json, stream };
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
-
 const FAULTS: Readonly<Record<Exclude<BodyState, "whole" | "more">, Failure>> = {
   tooSlow: failure("tooSlow"),
   noRoom: { ...failure("unavailable", "Service unavailable: too much is held for others"), retryAfter: ROOM_AFTER_S },
@@ -60,11 +58,7 @@ export async function textOf(body: RequestBody, most: number): Promise<string | 
   const state = await body.read(most);
   if (state === "more") return bodyTooLarge(most);
   if (state !== "whole") return FAULTS[state];
-  try {
-    return utf8.decode(body.bytes);
-  } catch {
-    return failure("parseError");
-  }
+  return body.text ?? failure("parseError");
 }
 
 export interface ParsedBody {

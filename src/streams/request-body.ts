@@ -24,6 +24,10 @@ export const UPLOAD_PACE: Pace = { stallMs: 30_000, graceMs: 60_000, bytesPerSec
 export type BodyState = "whole" | "more" | "tooSlow" | "noRoom";
 
 const NOTHING = new Uint8Array(0);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+/** What the platform writes where bytes are no UTF-8. Most often it is longer than they were. */
+const REPLACED = "\uFFFD";
 
 export class RequestBody {
   /** What the headers say of its size; undefined: nothing. */
@@ -39,9 +43,14 @@ export class RequestBody {
   #lastAt = 0;
   #stored: Uint8Array = NOTHING;
   #size = 0;
+  #text: string | undefined;
+  #isGarbled = false;
   #dropped = false;
 
-  /** `invocation`: where it may keep watch for others, as they do for it; absent: it has a timer of its own, which costs. */
+  /**
+   * `invocation`: where it may keep watch for others, as they do for it; absent: it has a timer of its own, which costs.
+   * Who gives one wants `text`: what is small is read as such, which costs less (docs/decisions/0052).
+   */
   constructor(request: Request, pace: Pace, share = HELD.open(addressOf(request.headers)), invocation?: Lasting) {
     const length = request.headers.get("content-length");
     // An application that mounts the Worker may have made the request: what is no length says nothing.
@@ -52,8 +61,19 @@ export class RequestBody {
     this.#invocation = invocation;
   }
 
+  /** What was read as text; undefined: it is no UTF-8. */
+  get text(): string | undefined {
+    if (this.#text !== undefined) return this.#isGarbled ? undefined : this.#text;
+    try {
+      return decoder.decode(this.bytes);
+    } catch {
+      return undefined;
+    }
+  }
+
   /** What was read. */
   get bytes(): Uint8Array {
+    if (this.#text !== undefined) return encoder.encode(this.#text);
     return this.#size === this.#stored.byteLength ? this.#stored : this.#stored.subarray(0, this.#size);
   }
 
@@ -132,6 +152,7 @@ export class RequestBody {
     clearTimeout(this.#timer ?? null);
     this.#share.release();
     this.#stored = NOTHING;
+    this.#text = undefined;
     this.#size = 0;
     const { body } = this.#request;
     const cancelled = this.#source ? this.#source.cancel() : body?.locked === false ? body.cancel() : undefined;
@@ -157,10 +178,10 @@ export class RequestBody {
         },
       };
       OVERDUE.begin(waiting, this.#begun, invocation);
-      this.#request.arrayBuffer().then(
-        (bytes) => {
+      this.#request.text().then(
+        (text) => {
           OVERDUE.end(waiting);
-          resolve(this.#take(bytes, most));
+          resolve(this.#take(text, most));
         },
         (error: unknown) => {
           OVERDUE.end(waiting);
@@ -170,14 +191,18 @@ export class RequestBody {
     });
   }
 
-  #take(bytes: ArrayBuffer, most: number): BodyState {
-    const { byteLength } = bytes;
+  #take(text: string, most: number): BodyState {
     // It may have been given up while it was on its way: then it is not held.
     if (this.#dropped) return "tooSlow";
-    if (byteLength > most) return "more";
-    if (byteLength > this.#share.bytes && !this.#share.resize(byteLength)) return "noRoom";
-    this.#stored = new Uint8Array(bytes);
-    this.#size = byteLength;
+    const isDoubtful = text.includes(REPLACED);
+    const declared = this.#share.bytes;
+    if (isDoubtful || text.length > declared) {
+      const { byteLength } = encoder.encode(text);
+      if (byteLength > most) return "more";
+      if (byteLength > declared && !this.#share.resize(byteLength)) return "noRoom";
+      this.#isGarbled = isDoubtful && byteLength > declared;
+    }
+    this.#text = text;
     return "whole";
   }
 

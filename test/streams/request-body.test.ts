@@ -27,7 +27,7 @@ function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }
       const bytes = Math.min(piece, size - sent.bytes);
       if (bytes > 0) {
         sent.bytes += bytes;
-        controller.enqueue(new Uint8Array(bytes).fill(sent.bytes % 251));
+        controller.enqueue(new Uint8Array(bytes).fill(sent.bytes % 128));
       } else if (stalls) await new Promise<void>(() => {});
       else controller.close();
     },
@@ -100,6 +100,55 @@ describe("a body", () => {
     await scheduler.wait(50);
     expect(sent.cancelled).toBe(true);
     expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
+  });
+});
+
+describe("the text of a body", () => {
+  const textOf = async (
+    bytes: readonly number[],
+    declared: number | undefined,
+    invocation: typeof LASTING | undefined,
+  ) => {
+    const headers = declared === undefined ? {} : { "content-length": String(declared) };
+    const request = new Request("https://mcp.example.com/", { method: "POST", body: new Uint8Array(bytes), headers });
+    const body = new RequestBody(request, PATIENT, new HeldBytes().open(), invocation);
+    expect(await body.read(MIB)).toBe("whole");
+    return body.text;
+  };
+  const WAYS = [
+    ["at once", LASTING],
+    ["piece by piece", undefined],
+  ] as const;
+
+  it.each(["", "abc", "äö€😀", "\uFFFD", "a\uFFFD😀\uFFFD"])("%j is as it was sent", async (text) => {
+    const bytes = [...new TextEncoder().encode(text)];
+    for (const [way, invocation] of WAYS) expect(await textOf(bytes, bytes.length, invocation), way).toBe(text);
+    // An application that writes other headers than bodies.
+    for (const declared of [bytes.length + 9, 1])
+      expect(await textOf(bytes, declared, undefined), String(declared)).toBe(text);
+    expect(await textOf(bytes, bytes.length + 9, LASTING)).toBe(text);
+  });
+
+  it.each([
+    ["a byte that begins nothing", [0xff]],
+    ["a continuation without a beginning", [0x61, 0x80, 0x62]],
+    ["a character of two bytes cut", [0xc3, 0x22]],
+    ["a character of three bytes cut after one", [0xe2, 0x22]],
+    ["a character of three bytes cut after two", [0xe2, 0x82, 0x22]],
+    ["a character of four bytes cut after one", [0xf0, 0x22]],
+    ["a character of four bytes cut after two", [0xf0, 0x9f, 0x22]],
+    ["a surrogate", [0xed, 0xa0, 0x80]],
+    ["a longer form than needed", [0xc0, 0xaf]],
+    ["a number that is too high", [0xf5, 0x80, 0x80, 0x80]],
+    ["a replaced character beside such a byte", [0xef, 0xbf, 0xbd, 0xff]],
+  ])("is not there for %s", async (_what, bytes) => {
+    for (const [way, invocation] of WAYS) expect(await textOf(bytes, bytes.length, invocation), way).toBeUndefined();
+  });
+
+  it("has a replaced character for one of four bytes cut after three, where it is read at once", async () => {
+    const bytes = [0x61, 0xf0, 0x9f, 0x98, 0x62];
+    expect(await textOf(bytes, bytes.length, LASTING)).toBe("a\uFFFDb");
+    expect(await textOf(bytes, bytes.length, undefined)).toBeUndefined();
   });
 });
 
