@@ -171,7 +171,7 @@ async function read(order: RefreshOrder, at: RefreshedAt, mayRepeat = true): Pro
   try {
     const leave = outboundFetch(leaving, serviceOf(order.upstream, services, env));
     const endpoint = endpointOf(order.upstream, filled.headers, leave);
-    return await readWith(order, { ...endpoint, limits: { ...endpoint.limits, held: room.held } }, redaction);
+    return await readWith(order, { ...endpoint, held: room.held }, redaction);
   } catch (error) {
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;

@@ -110,10 +110,9 @@ export class SentCall {
     const { era } = call.dialect;
     this.#asks = era === this.#era && (era === "2026" || call.questions !== undefined);
     const { name, version } = upstream.server;
-    const limits = { ...callLimits(this.#era), held: room.held };
     const leave = outboundFetch(host, serviceOf(upstream.upstream, upstream.services, host.env));
     this.#how = {
-      endpoint: endpointOf(upstream.upstream, headers, leave, limits),
+      endpoint: { ...endpointOf(upstream.upstream, headers, leave, callLimits(this.#era)), held: room.held },
       about: {
         clientInfo: { name, version },
         capabilities: this.#asks ? call.capabilities : {},

@@ -18,8 +18,6 @@ export interface AnswerLimits {
   readonly lines: number;
   /** How many more lines each second brings. */
   readonly linesPerSecond: number;
-  /** Is told how many bytes wait until a message is whole, and throws where there is no room for them. */
-  readonly held?: (bytes: number) => void;
 }
 
 const MEBIBYTE = 1024 * 1024;

@@ -30,14 +30,14 @@ export async function exchange(
   request: HttpRequest,
   options: ExchangeOptions = {},
 ): Promise<HttpAnswer> {
-  const { clock, url } = endpoint;
+  const { clock, url, held } = endpoint;
   const limits = limitsOf(endpoint, options);
   const life = new Lifetime(clock, limits, options.signal);
   const { lastEventId, wantsNothing = false } = request;
   const isInSession = "mcp-session-id" in request.headers;
   try {
     const response = await send(endpoint, request, life);
-    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, kept: options.allowance };
+    const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, held, kept: options.allowance };
     return await readAnswer(response, context);
   } catch (error) {
     life.abandon();

@@ -46,6 +46,8 @@ export interface AnswerContext {
   readonly clock: Clock;
   readonly life: Lifetime;
   readonly limits: AnswerLimits;
+  /** See `RemoteEndpoint`. */
+  readonly held: ((bytes: number) => void) | undefined;
   /** What earlier connections of the same stream have left of its limits. */
   readonly kept: Partial<Allowance> | undefined;
 }
@@ -102,10 +104,10 @@ class ArrivingAnswer {
   }
 
   #stream(body: ReadableStream<Uint8Array>): OpenStream {
-    const { life, limits, clock, lastEventId, kept } = this.#context;
+    const { life, limits, clock, lastEventId, kept, held } = this.#context;
     const { bytes, lines } = allowanceFor(limits, clock, kept);
     const reader = new BodyReader(body, life, bytes);
-    const { messageBytes: maxBytes, held } = limits;
+    const { messageBytes: maxBytes } = limits;
     const events = new IncomingEvents(reader, { maxBytes, lines, clock, lastEventId, held });
     return { ...this.#answered(), kind: "stream", events, lingerMs: limits.lingerMs };
   }
@@ -171,7 +173,7 @@ class ArrivingAnswer {
   }
 
   async #text(): Promise<string> {
-    const { life, limits } = this.#context;
+    const { life, limits, held } = this.#context;
     const headers = this.#headers;
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
     const announced = Number(headers.get("content-length") ?? 0);
@@ -186,7 +188,7 @@ class ArrivingAnswer {
       life.end();
       return "";
     }
-    const reader = new BodyReader(body, life, upTo(limit, limits.held));
+    const reader = new BodyReader(body, life, upTo(limit, held));
     const bytes = new ByteBuffer();
     for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
     return new TextDecoder().decode(bytes.take());

@@ -28,6 +28,8 @@ export interface RemoteEndpoint {
   readonly clock: Clock;
   /** For calls. A stream that stands open has `STANDING_LIMITS` instead. */
   readonly limits?: Partial<AnswerLimits>;
+  /** Is told how many bytes wait until a message is whole, and throws where there is no room for them. */
+  readonly held?: (bytes: number) => void;
 }
 
 /** What one request may have of its own. */
