@@ -8,7 +8,6 @@ import { REVISIONS, requestsOf, type ListedSchema, type PairRequest } from "../s
 import {
   hiddenId,
   hiddenText,
-  RANGELESS,
   SIGHTS,
   startWorlds,
   visibleId,
@@ -123,9 +122,7 @@ async function compare(request: PairRequest): Promise<void> {
   const [a, b] = await Promise.all([send(without, resumed(request, 0)), send(crowded, resumed(request, 1))]);
   const differs = firstDifference([a.shown, a.steps], [b.shown, b.steps]);
   if (differs !== undefined) expect({ request, ...differs }).toBe("told the same");
-  // A pattern with a `*` inside, or many of them, has hidden rows read: see docs/decisions/0033.
-  const areCompared = !RANGELESS.includes(request.sight);
-  if (areCompared && b.rows !== a.rows) {
+  if (b.rows !== a.rows) {
     expect({ request, steps: a.steps, rows: b.rows }).toEqual({ rows: a.rows });
   }
   const cursors = [cursorIn(a.text), cursorIn(b.text)] as const;
@@ -135,7 +132,7 @@ async function compare(request: PairRequest): Promise<void> {
   compared += 1;
   noteRenewal("without", request.sight, a);
   noteRenewal("crowded", request.sight, b);
-  if (areCompared && a.rows > 0) counted += 1;
+  if (a.rows > 0) counted += 1;
 }
 
 async function toolsOf(sight: SightName): Promise<readonly ListedSchema[]> {
@@ -151,10 +148,22 @@ async function toolsOf(sight: SightName): Promise<readonly ListedSchema[]> {
   return (JSON.parse(text) as { result: { tools: ListedSchema[] } }).result.tools;
 }
 
+/** Until an alarm has placed a view, after its first use, what it hides is read: see docs/decisions/0040. */
+async function isPlaced(sight: SightName): Promise<void> {
+  const listed = { revision: "2025-11-25", sight, method: "resources/list", params: {} } as const;
+  const asked = { ...listed, resumes: undefined, stirs: undefined };
+  for (let [rows, others] = [0, -1]; rows !== others;) {
+    [rows = 0, others = -1] = (await Promise.all(worlds.map(async (world) => send(world, asked)))).map(
+      (told) => told.rows,
+    );
+  }
+}
+
 test("whoever cannot see it is told the same with it and without it", async () => {
   const methods = { "2025-11-25": methodsOf("2025"), "2026-07-28": methodsOf("2026") };
-  // Once from each side, so that both isolates know the policy.
+  // Once from each side, so that both isolates know the policy and each view is at its place in the index.
   const [tools = []] = await Promise.all(SIGHTS.map(async (sight) => toolsOf(sight)));
+  await Promise.all(SIGHTS.map(async (sight) => isPlaced(sight)));
   expect(tools.length).toBeGreaterThanOrEqual(6);
   const { each, any } = requestsOf(methods, tools);
   const requests = [

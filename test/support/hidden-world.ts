@@ -23,8 +23,6 @@ const HIDING = ["note://b-*", "note://open-m*", "note://open-zz*", "note://zz-*"
  */
 export const SIGHTS = ["denied", "allowed", "middle", "many", "inner", "scoped", "both"] as const;
 export type SightName = (typeof SIGHTS)[number];
-/** Of these the ranges of URIs that are looked at are not known. */
-export const RANGELESS: readonly SightName[] = ["middle", "many", "inner"];
 
 const SEEN = ["note://open-a*", "note://open-p*", "note://open-new*"];
 const READ = ["note_write", "note_read", "note_search", "note_list", "search", "fetch"];

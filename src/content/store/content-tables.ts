@@ -10,6 +10,8 @@ import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { dropEarlierIndex, indexText, isEarlierIndexLeft, textMigrations, unindexText } from "./text-index.ts";
 import { indexTexts } from "./earlier-texts.ts";
+import { placeViews } from "./place-views.ts";
+import { leaveViews, showInViews, viewMigrations } from "./placed-views.ts";
 
 export interface PutResource {
   readonly row: NewRow;
@@ -92,6 +94,7 @@ export const contentTables: Tables<ContentMethods> = {
     ...totalsMigrations,
     ...lastRowMigrations,
     ...textMigrations,
+    ...viewMigrations,
   ],
   ending: ["close", "purge", "erase"],
   open: (host) => {
@@ -103,16 +106,16 @@ export const contentTables: Tables<ContentMethods> = {
 
 async function ring(host: TableHost, now: number): Promise<number | undefined> {
   const next = await collect(host, now);
-  if (!isEarlierIndexLeft(host.sql)) return next;
   try {
-    await indexTexts(host, "texts_unplaced");
+    // Of an earlier index first: what is in it is not in the one that knows places.
+    if (isEarlierIndexLeft(host.sql)) await indexTexts(host, "texts_unplaced");
+    if (isEarlierIndexLeft(host.sql)) return now;
+    dropEarlierIndex(host.sql);
+    return (await placeViews(host)) ? next : now;
   } catch {
-    // KV is away: what is not moved yet is found in the earlier index.
+    // KV is away: what is not moved yet is found in the earlier index, and what is not placed is looked at one by one.
     return Math.min(next ?? Infinity, now + RETRY_MS);
   }
-  if (isEarlierIndexLeft(host.sql)) return now;
-  dropEarlierIndex(host.sql);
-  return next;
 }
 
 function methodsOf(host: TableHost): ContentMethods {
@@ -158,7 +161,7 @@ function methodsOf(host: TableHost): ContentMethods {
     },
     purge: (limit) => purge(host, limit),
     erase: () => host.erase(),
-    ...createQueryMethods(sql),
+    ...createQueryMethods(host),
   };
 }
 
@@ -234,6 +237,7 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
     .one();
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
+  showInViews(sql, row);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
     const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
@@ -258,8 +262,10 @@ function removeAs(
 
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
+  const tags = JSON.parse(row.tags) as string[];
   unindexText(sql, row.id);
-  for (const tag of JSON.parse(row.tags) as string[]) {
+  leaveViews(sql, { uri: row.uri, tags });
+  for (const tag of tags) {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);

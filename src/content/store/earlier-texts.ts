@@ -25,7 +25,7 @@ export async function indexTexts(
       TEXTS_AT_ONCE,
     )
     .toArray();
-  const texts = await Promise.all(due.map(async (row) => [row, await textOf(host, row)] as const));
+  const texts = await Promise.all(due.map(async (row) => [row, await indexedText(host, row)] as const));
   host.transaction(() => {
     for (const [row, text] of texts) {
       // A row that was written anew has its text already, and perhaps the id of the one before it.
@@ -40,7 +40,7 @@ export async function indexTexts(
 }
 
 /** Of a resource, what of it is indexed. Rejects while the text cannot be read: without its words nobody would find it. */
-async function textOf(host: TableHost, { is_binary, hash, uri, revision }: StoredRow): Promise<string> {
+export async function indexedText(host: TableHost, { is_binary, hash, uri, revision }: StoredRow): Promise<string> {
   if (is_binary === 1) return "";
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const copies = host.sql.exec<{ body: ArrayBuffer }>("SELECT body FROM copies WHERE hash = ?", hash).toArray();

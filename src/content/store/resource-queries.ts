@@ -1,6 +1,8 @@
 // Owns reading a tenant's resource index within a range of URIs: lists and tags.
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
+import type { TableHost } from "../../tenants/authority/tables.ts";
+import { placedView, tagKey } from "./placed-views.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { afterPrefix, isSeen, seenRanges, type UriRange } from "./seen-ranges.ts";
 import { search, type Found, type SearchQuery } from "./text-search.ts";
@@ -30,12 +32,13 @@ export interface QueryMethods {
   uris(prefix: string, limit: number): readonly string[];
 }
 
-export function createQueryMethods(sql: SqlStorage): QueryMethods {
+export function createQueryMethods(host: TableHost): QueryMethods {
+  const { sql } = host;
   return {
     list: (range) => list(sql, range),
-    listSeen: (range, only) => listSeen(sql, range, only),
-    search: (query) => search(sql, query),
-    tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(sql, prefix, only)),
+    listSeen: (range, only) => listSeen(host, range, only),
+    search: (query) => search(host, query),
+    tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(host, prefix, only)),
     uris: (prefix, limit) =>
       sql
         .exec<{ uri: string }>(
@@ -75,8 +78,36 @@ function rowsIn(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit
   return source.toArray().map(fromStored);
 }
 
+function listSeen(host: TableHost, range: ListQuery, only: readonly Patterns[]) {
+  const view = placedView(host, only);
+  return view === undefined ? listPassing(host.sql, range, only) : listPlaced(host.sql, range, { view, only });
+}
+
+interface Placed {
+  readonly view: number;
+  readonly only: readonly Patterns[];
+}
+
+/** The view has rows of its own. */
+function listPlaced(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, { view, only }: Placed) {
+  const [from, to] = [startOf(prefix, after), afterPrefix(prefix)];
+  const rows = sql
+    .exec<StoredRow>(
+      `SELECT resources.* FROM view_uris CROSS JOIN resources ON resources.uri = view_uris.uri
+        WHERE view_uris.view = ? AND view_uris.tag = ? AND view_uris.uri >= ? AND view_uris.uri < ?
+        ORDER BY view_uris.uri LIMIT ?`,
+      view,
+      tagKey(tag),
+      from,
+      to,
+      limit,
+    )
+    .toArray();
+  return { rows: rows.map(fromStored).filter(({ uri }) => isSeen(uri, only)), next: null };
+}
+
 /** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
-function listSeen(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]) {
+function listPassing(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]) {
   const rows: ResourceRow[] = [];
   let passed = 0;
   for (const [start, to] of seenRanges([startOf(prefix, after), afterPrefix(prefix)], only)) {
@@ -109,7 +140,10 @@ function tagsOf(sql: SqlStorage, prefix: string) {
 }
 
 /** Counted over what is seen: tags of hidden things must not show. */
-function tagsSeen(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
+function tagsSeen(host: TableHost, prefix: string, only: readonly Patterns[]) {
+  const { sql } = host;
+  const view = placedView(host, only);
+  if (view !== undefined) return tagsPlaced(sql, prefix, view);
   const counts = new Map<string, number>();
   const query = "SELECT uri, tags FROM resources WHERE uri >= ? AND uri < ?";
   for (const [from, to] of seenRanges([prefix, afterPrefix(prefix)], only)) {
@@ -118,8 +152,15 @@ function tagsSeen(sql: SqlStorage, prefix: string, only: readonly Patterns[]) {
       for (const tag of JSON.parse(tags) as string[]) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     }
   }
-  return [...counts]
-    .map(([tag, count]) => ({ tag, count }))
-    .toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
-    .slice(0, MAX_TAGS);
+  return mostFrequent([...counts].map(([tag, count]) => ({ tag, count })));
+}
+
+function tagsPlaced(sql: SqlStorage, prefix: string, view: number) {
+  const query = `SELECT substr(tag, 2) AS tag, count(*) AS count FROM view_uris
+                  WHERE view = ? AND tag > '' AND uri >= ? AND uri < ? GROUP BY tag`;
+  return mostFrequent(sql.exec<{ tag: string; count: number }>(query, view, prefix, afterPrefix(prefix)).toArray());
+}
+
+function mostFrequent(tags: readonly { tag: string; count: number }[]) {
+  return tags.toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1)).slice(0, MAX_TAGS);
 }

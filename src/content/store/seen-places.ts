@@ -34,6 +34,18 @@ function spelled(character: string): string {
   return code < 256 ? `z${code.toString(16).padStart(2, "0")}` : `zu${code.toString(16).padStart(4, "0")}`;
 }
 
+/** Stands in the place of a resource that a view hides which has a number. No beginning of a URI is spelled like it. */
+export const hidingWord = (view: number) => `zv${view}`;
+
+/** For a view that has a number: what it hides has its word. */
+export function placesIn(prefix: string, view: number): Places {
+  const begun = prefix === "" ? "" : ` AND ${begins(prefix)}`;
+  return {
+    isExact: prefix.length <= PLACED,
+    among: (match) => `(${match}${begun}) NOT place : "${hidingWord(view)}"`,
+  };
+}
+
 const spelledAll = (text: string) => text.split("").map(spelled).join("");
 const wholeOf = (uri: string) => `${spelledAll(uri)}zz`;
 

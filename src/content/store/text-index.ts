@@ -1,6 +1,7 @@
 // Owns the full-text index: how a resource gets into it and out of it, and moving out of the one of earlier releases, which
 // did not know where a text is. Refuses to read bodies.
 
+import { hidingWords } from "./placed-views.ts";
 import { placeOf } from "./seen-places.ts";
 
 /** Of a longer text, the beginning is indexed. */
@@ -34,7 +35,7 @@ export function indexText(
     `${name} ${title ?? ""} ${description ?? ""}`,
     tags.join(" "),
     text,
-    placeOf(uri),
+    placeOf(uri) + hidingWords(sql, uri),
   );
 }
 

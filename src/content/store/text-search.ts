@@ -3,7 +3,9 @@
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
-import { placesSeen, type Places } from "./seen-places.ts";
+import type { TableHost } from "../../tenants/authority/tables.ts";
+import { placedView } from "./placed-views.ts";
+import { placesIn, placesSeen, type Places } from "./seen-places.ts";
 import { isSeen } from "./seen-ranges.ts";
 import { isEarlierIndexLeft } from "./text-index.ts";
 
@@ -33,8 +35,10 @@ interface TextIndex {
   readonly places: Places;
 }
 
-export function search(sql: SqlStorage, query: SearchQuery): readonly Found[] {
-  const places = placesSeen(query.prefix, query.only ?? []);
+export function search(host: TableHost, query: SearchQuery): readonly Found[] {
+  const { sql } = host;
+  const view = query.only && placedView(host, query.only);
+  const places = view === undefined ? placesSeen(query.prefix, query.only ?? []) : placesIn(query.prefix, view);
   const indexes: TextIndex[] = [{ table: "resource_words", places }];
   if (isEarlierIndexLeft(sql)) {
     indexes.push({ table: "resource_text", places: { among: (match) => match, isExact: false } });

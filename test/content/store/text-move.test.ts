@@ -20,7 +20,8 @@ async function earlier(): Promise<FreshTenant> {
   await onBench(
     contentTables,
     async ({ methods, sql }) => {
-      for (const table of ["resource_words", "texts_unplaced"]) sql.exec(`DROP TABLE ${table}`);
+      for (const table of ["resource_words", "texts_unplaced", "placed_views", "view_uris"])
+        sql.exec(`DROP TABLE ${table}`);
       sql.exec("DELETE FROM resource_tags");
       sql.exec("DELETE FROM resources");
       sql.exec("UPDATE totals SET resources = 0, bytes = 0");

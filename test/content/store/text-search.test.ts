@@ -68,3 +68,26 @@ describe("a search of a tenant with many texts that have all words everywhere", 
     60_000,
   );
 });
+
+it("finds what is seen behind any number of hidden, newer texts once its view is placed, and reads none of them", async () => {
+  const BODIES = { get: async () => new Blob(["sought"]).stream() };
+  await onBench(
+    contentTables,
+    async ({ open, methods, rowsFor, clock, wakes }) => {
+      methods.put(putOf("note:seen", {}, { searchText: "sought" }));
+      for (let at = 0; at < 3100; at += 1) methods.put(putOf(`note:${at}-private`, {}, { searchText: "sought" }));
+      const look = (asked: string) =>
+        methods.search({ match: asked, prefix: "", limit: 5, only: [{ deny: ["*-private"] }] });
+      expect(look("sought")).toEqual([]);
+      expect(wakes.at(-1)).toBe(clock.now);
+      while ((await open.alarm?.(clock.now)) === clock.now) expect(look("nothing")).toEqual([]);
+      // Two that come later, of which one is seen.
+      for (const uri of ["note:new", "note:new-private"]) methods.put(putOf(uri, {}, { searchText: "sought" }));
+      let found: readonly { uri: string }[] = [];
+      const rows = rowsFor(() => (found = look("sought")));
+      expect(found.map(({ uri }) => uri)).toEqual(["note:new", "note:seen"]);
+      expect(rows).toBeLessThan(10);
+    },
+    { env: { BODIES } },
+  );
+}, 60_000);

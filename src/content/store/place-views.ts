@@ -1,0 +1,79 @@
+// Owns placing, at alarms and some at a time, what was stored before the first use of a view that has a number; and giving
+// up views that nobody uses. A row that is written or deleted meanwhile is not its business any more.
+
+import type { TableHost } from "../../tenants/authority/tables.ts";
+import { indexedText } from "./earlier-texts.ts";
+import {
+  changeView,
+  endUnusedViews,
+  isPlaced,
+  loadViews,
+  saveViews,
+  showInView,
+  UNUSED_DAYS,
+  type PlacedView,
+} from "./placed-views.ts";
+import type { StoredRow } from "./resource-row.ts";
+import { isSeen } from "./seen-ranges.ts";
+import { indexText } from "./text-index.ts";
+
+/** In one alarm so many resources are gone through, and of so many the text is read from KV and indexed again. */
+const ROWS_AT_ONCE = 500;
+const TEXTS_AT_ONCE = 20;
+const ENDED_AT_ONCE = 2000;
+
+/** Goes a step forward with what is not ready yet, or was given up; whether nothing is left to do. */
+export async function placeViews(host: TableHost): Promise<boolean> {
+  endUnusedViews(host, UNUSED_DAYS);
+  const { views } = loadViews(host.sql);
+  const ended = views.find(({ isEnded }) => isEnded);
+  if (ended) endView(host, ended);
+  const view = views.find((one) => !one.isEnded && !isPlaced(one));
+  if (view) await place(host, view);
+  return !ended && !view;
+}
+
+function endView(host: TableHost, { id }: PlacedView): void {
+  const { sql } = host;
+  host.transaction(() => {
+    const some = `SELECT view, tag, uri FROM view_uris WHERE view = ? LIMIT ${ENDED_AT_ONCE}`;
+    const gone = sql.exec(`DELETE FROM view_uris WHERE (view, tag, uri) IN (${some}) RETURNING 1`, id).toArray();
+    if (gone.length === ENDED_AT_ONCE) return;
+    const held = loadViews(sql);
+    saveViews(sql, { ...held, views: held.views.filter((view) => view.id !== id) });
+  });
+}
+
+async function place(host: TableHost, { id, only, last, upto }: PlacedView): Promise<void> {
+  const { sql } = host;
+  const rows = sql
+    .exec<StoredRow>("SELECT * FROM resources WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", upto, last, ROWS_AT_ONCE)
+    .toArray();
+  const hidden = rows.filter(({ uri }) => !isSeen(uri, only)).slice(0, TEXTS_AT_ONCE + 1);
+  // The one after those whose texts are read is where the next step begins.
+  const end = hidden.length > TEXTS_AT_ONCE ? (hidden.pop()?.id ?? 0) : Infinity;
+  const texts = new Map(await Promise.all(hidden.map(async (row) => [row.id, await indexedText(host, row)] as const)));
+  host.transaction(() => {
+    const some = rows.filter((row) => row.id < end);
+    for (const row of some) if (isStill(sql, row)) placeOne(sql, id, row, texts.get(row.id));
+    const isThrough = end === Infinity && rows.length < ROWS_AT_ONCE;
+    changeView(sql, id, { upto: isThrough ? last : (some.at(-1)?.id ?? upto) });
+  });
+}
+
+/** What was written or deleted since the row was read is placed already. */
+function isStill(sql: SqlStorage, { id, uri, revision }: StoredRow): boolean {
+  const query = "SELECT 1 FROM resources WHERE id = ? AND uri = ? AND revision = ?";
+  return sql.exec(query, id, uri, revision).toArray().length > 0;
+}
+
+/** `text`: of a resource that the view hides. */
+function placeOne(sql: SqlStorage, view: number, row: StoredRow, text: string | undefined): void {
+  const shown = { ...row, tags: JSON.parse(row.tags) as string[] };
+  if (text === undefined) {
+    showInView(sql, view, shown);
+  } else if (sql.exec("SELECT 1 FROM texts_due WHERE id = ?", row.id).toArray().length === 0) {
+    sql.exec("DELETE FROM resource_words WHERE rowid = ?", row.id);
+    indexText(sql, row.id, shown, text);
+  }
+}
