@@ -1,6 +1,5 @@
 // Owns the page that a person sees at an MCP URL: what it is, and how to connect a client to it.
 
-import { html } from "hono/html";
 import { NO_STORE } from "./respond.ts";
 
 interface PageAbout {
@@ -30,6 +29,11 @@ h1{font-size:1.6rem;margin:0}h2{font-size:1rem;margin:2rem 0 .5rem}p,ul,footer{c
 pre{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:6px;padding:.75rem 1rem;overflow:auto;margin:0;user-select:all}
 `;
 
+/** Text of a page, in which no value is anything but text. */
+function html({ raw }: TemplateStringsArray, ...values: readonly string[]): string {
+  return String.raw({ raw }, ...values.map((value) => value.replace(/[&<>'"]/g, (one) => `&#${one.charCodeAt(0)};`)));
+}
+
 /** No script and nothing from elsewhere: the policy below forbids both. */
 const SECURITY = {
   "content-security-policy":
@@ -38,7 +42,7 @@ const SECURITY = {
   "referrer-policy": "no-referrer",
 };
 
-export async function connectPage(request: Request, about: PageAbout, lists: PageLists): Promise<Response> {
+export function connectPage(request: Request, about: PageAbout, lists: PageLists): Response {
   const { origin } = new URL(request.url);
   const url = `${origin}${about.mount}/mcp${about.path}`;
   const named = about.title ?? about.id;
@@ -80,7 +84,7 @@ export async function connectPage(request: Request, about: PageAbout, lists: Pag
         </main>
       </body>
     </html>`;
-  return new Response(await page, {
+  return new Response(page, {
     headers: { "content-type": "text/html; charset=utf-8", vary: "Accept", ...NO_STORE, ...SECURITY },
   });
 }

@@ -142,8 +142,7 @@ function methodsOf(host: TableHost): ContentMethods {
     remove: (uri) =>
       write(() => {
         const row = find(uri);
-        if (row) drop(host, row);
-        if (row) host.changes.updated(uri, true);
+        if (row) removeRow(host, row);
         return row !== undefined;
       }),
     removeAs: (uri, edit) => write(() => removeAs(host, edit, find(uri))),
@@ -237,7 +236,7 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
     .one();
   for (const tag of row.tags) sql.exec("INSERT OR IGNORE INTO resource_tags (tag, uri) VALUES (?, ?)", tag, row.uri);
   indexText(sql, id, row, searchText);
-  showInViews(sql, row);
+  showInViews(sql, row.uri);
   sql.exec("DELETE FROM garbage WHERE hash = ?", row.hash);
   if (copy) {
     const until = onTheMinute(host.now() + COPY_LIFETIME_MS);
@@ -254,18 +253,22 @@ function removeAs(
   const row = stored && fromStored(stored);
   if (!matches(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
   if (!stored || !row) return { state: "absent" };
-  drop(host, stored);
+  removeRow(host, stored);
   auditEdit(host, actor, { before: row, after: undefined });
-  host.changes.updated(row.uri, true);
   return { state: "removed" };
 }
 
+function removeRow(host: TableHost, row: StoredRow): void {
+  drop(host, row);
+  leaveViews(host.sql, row.uri);
+  host.changes.updated(row.uri, true);
+}
+
+/** What is written anew stays in the views that see it. */
 function drop(host: TableHost, row: StoredRow): void {
   const { sql } = host;
-  const tags = JSON.parse(row.tags) as string[];
   unindexText(sql, row.id);
-  leaveViews(sql, { uri: row.uri, tags });
-  for (const tag of tags) {
+  for (const tag of JSON.parse(row.tags) as string[]) {
     sql.exec("DELETE FROM resource_tags WHERE tag = ? AND uri = ?", tag, row.uri);
   }
   sql.exec("DELETE FROM resources WHERE id = ?", row.id);

@@ -6,7 +6,6 @@ import { indexedText } from "./earlier-texts.ts";
 import {
   changeView,
   endUnusedViews,
-  isPlaced,
   loadViews,
   saveViews,
   showInView,
@@ -25,39 +24,42 @@ const ENDED_AT_ONCE = 2000;
 /** Goes a step forward with what is not ready yet, or was given up; whether nothing is left to do. */
 export async function placeViews(host: TableHost): Promise<boolean> {
   endUnusedViews(host, UNUSED_DAYS);
-  const { views } = loadViews(host.sql);
+  const views = loadViews(host.sql);
   const ended = views.find(({ isEnded }) => isEnded);
   if (ended) endView(host, ended);
-  const view = views.find((one) => !one.isEnded && !isPlaced(one));
+  const view = views.find(({ isEnded, upto }) => !isEnded && upto > 0);
   if (view) await place(host, view);
   return !ended && !view;
 }
 
-function endView(host: TableHost, { id }: PlacedView): void {
-  const { sql } = host;
-  host.transaction(() => {
-    const some = `SELECT view, tag, uri FROM view_uris WHERE view = ? LIMIT ${ENDED_AT_ONCE}`;
-    const gone = sql.exec(`DELETE FROM view_uris WHERE (view, tag, uri) IN (${some}) RETURNING 1`, id).toArray();
-    if (gone.length === ENDED_AT_ONCE) return;
-    const held = loadViews(sql);
-    saveViews(sql, { ...held, views: held.views.filter((view) => view.id !== id) });
+function endView({ sql, transaction }: TableHost, { id }: PlacedView): void {
+  transaction(() => {
+    const some = "SELECT view, uri FROM view_uris WHERE view = ? LIMIT ?";
+    const gone = sql.exec(`DELETE FROM view_uris WHERE (view, uri) IN (${some}) RETURNING 1`, id, ENDED_AT_ONCE);
+    if (gone.toArray().length === ENDED_AT_ONCE) return;
+    saveViews(
+      sql,
+      loadViews(sql).filter((view) => view.id !== id),
+    );
   });
 }
 
-async function place(host: TableHost, { id, only, last, upto }: PlacedView): Promise<void> {
+/** The newest first: these are what a search looks at first. */
+async function place(host: TableHost, { id, only, upto }: PlacedView): Promise<void> {
   const { sql } = host;
-  const rows = sql
-    .exec<StoredRow>("SELECT * FROM resources WHERE id > ? AND id <= ? ORDER BY id LIMIT ?", upto, last, ROWS_AT_ONCE)
-    .toArray();
+  const query = "SELECT * FROM resources WHERE id > 0 AND id <= ? ORDER BY id DESC LIMIT ?";
+  const rows = sql.exec<StoredRow>(query, upto, ROWS_AT_ONCE).toArray();
   const hidden = rows.filter(({ uri }) => !isSeen(uri, only)).slice(0, TEXTS_AT_ONCE + 1);
   // The one after those whose texts are read is where the next step begins.
-  const end = hidden.length > TEXTS_AT_ONCE ? (hidden.pop()?.id ?? 0) : Infinity;
-  const texts = new Map(await Promise.all(hidden.map(async (row) => [row.id, await indexedText(host, row)] as const)));
+  const next = hidden[TEXTS_AT_ONCE]?.id ?? (rows[ROWS_AT_ONCE - 1]?.id ?? 1) - 1;
+  const texts = new Map(
+    await Promise.all(
+      hidden.slice(0, TEXTS_AT_ONCE).map(async (row) => [row.id, await indexedText(host, row)] as const),
+    ),
+  );
   host.transaction(() => {
-    const some = rows.filter((row) => row.id < end);
-    for (const row of some) if (isStill(sql, row)) placeOne(sql, id, row, texts.get(row.id));
-    const isThrough = end === Infinity && rows.length < ROWS_AT_ONCE;
-    changeView(sql, id, { upto: isThrough ? last : (some.at(-1)?.id ?? upto) });
+    for (const row of rows) if (row.id > next && isStill(sql, row)) placeOne(sql, id, row, texts.get(row.id));
+    changeView(sql, id, { upto: next });
   });
 }
 
@@ -69,11 +71,9 @@ function isStill(sql: SqlStorage, { id, uri, revision }: StoredRow): boolean {
 
 /** `text`: of a resource that the view hides. */
 function placeOne(sql: SqlStorage, view: number, row: StoredRow, text: string | undefined): void {
-  const shown = { ...row, tags: JSON.parse(row.tags) as string[] };
-  if (text === undefined) {
-    showInView(sql, view, shown);
-  } else if (sql.exec("SELECT 1 FROM texts_due WHERE id = ?", row.id).toArray().length === 0) {
+  if (text === undefined) showInView(sql, view, row.uri);
+  else if (sql.exec("SELECT 1 FROM texts_due WHERE id = ?", row.id).toArray().length === 0) {
     sql.exec("DELETE FROM resource_words WHERE rowid = ?", row.id);
-    indexText(sql, row.id, shown, text);
+    indexText(sql, row.id, { ...row, tags: JSON.parse(row.tags) as string[] }, text);
   }
 }

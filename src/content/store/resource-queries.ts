@@ -2,7 +2,7 @@
 
 import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
-import { placedView, tagKey } from "./placed-views.ts";
+import { placedView } from "./placed-views.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { afterPrefix, isSeen, seenRanges, type UriRange } from "./seen-ranges.ts";
 import { search, type Found, type SearchQuery } from "./text-search.ts";
@@ -53,7 +53,7 @@ export function createQueryMethods(host: TableHost): QueryMethods {
 }
 
 function list(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery): readonly ResourceRow[] {
-  return rowsIn(sql, tag, [startOf(prefix, after), afterPrefix(prefix)], limit);
+  return rowsIn(sql, { tag }, [startOf(prefix, after), afterPrefix(prefix)], limit);
 }
 
 function startOf(prefix: string, after: string | null): string {
@@ -62,63 +62,51 @@ function startOf(prefix: string, after: string | null): string {
 
 const behind = (uri: string) => `${uri}\u0000`;
 
-function rowsIn(sql: SqlStorage, tag: string | null, [from, to]: UriRange, limit: number): ResourceRow[] {
-  const source =
-    tag === null
-      ? sql.exec<StoredRow>("SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?", from, to, limit)
-      : sql.exec<StoredRow>(
-          `SELECT resources.* FROM resource_tags JOIN resources ON resources.uri = resource_tags.uri
-            WHERE resource_tags.tag = ? AND resource_tags.uri >= ? AND resource_tags.uri < ?
-            ORDER BY resource_tags.uri LIMIT ?`,
-          tag,
-          from,
-          to,
-          limit,
-        );
-  return source.toArray().map(fromStored);
+/** In which order of URIs rows are read: of all, of those with a tag, or of those that a view with a number sees. */
+interface Order {
+  readonly tag: string | null;
+  readonly view?: number | undefined;
 }
 
-function listSeen(host: TableHost, range: ListQuery, only: readonly Patterns[]) {
+function read(sql: SqlStorage, { tag, view }: Order, [from, to]: UriRange, limit: number) {
+  const [table, column] = view === undefined ? ["resource_tags", "tag"] : ["view_uris", "view"];
+  const key = view ?? tag;
+  return key === null
+    ? sql.exec<StoredRow>("SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?", from, to, limit)
+    : sql.exec<StoredRow>(
+        `SELECT resources.* FROM ${table} AS seen CROSS JOIN resources ON resources.uri = seen.uri
+          WHERE seen.${column} = ? AND seen.uri >= ? AND seen.uri < ? ORDER BY seen.uri LIMIT ?`,
+        key,
+        from,
+        to,
+        limit,
+      );
+}
+
+function rowsIn(sql: SqlStorage, order: Order, range: UriRange, limit: number): ResourceRow[] {
+  return read(sql, order, range, limit).toArray().map(fromStored);
+}
+
+/** Where to look, and in which order: a view that is placed has an order of its own, in which nothing is hidden. */
+function lookThrough(host: TableHost, within: UriRange, only: readonly Patterns[]) {
   const view = placedView(host, only);
-  return view === undefined ? listPassing(host.sql, range, only) : listPlaced(host.sql, range, { view, only });
-}
-
-interface Placed {
-  readonly view: number;
-  readonly only: readonly Patterns[];
-}
-
-/** The view has rows of its own. */
-function listPlaced(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, { view, only }: Placed) {
-  const [from, to] = [startOf(prefix, after), afterPrefix(prefix)];
-  const rows = sql
-    .exec<StoredRow>(
-      `SELECT resources.* FROM view_uris CROSS JOIN resources ON resources.uri = view_uris.uri
-        WHERE view_uris.view = ? AND view_uris.tag = ? AND view_uris.uri >= ? AND view_uris.uri < ?
-        ORDER BY view_uris.uri LIMIT ?`,
-      view,
-      tagKey(tag),
-      from,
-      to,
-      limit,
-    )
-    .toArray();
-  return { rows: rows.map(fromStored).filter(({ uri }) => isSeen(uri, only)), next: null };
+  return view?.upto === 0 ? { view: view.id, ranges: [within] } : { ranges: seenRanges(within, only) };
 }
 
 /** Where the patterns leave ranges in which everything is seen, no row is read that is not. */
-function listPassing(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]) {
+function listSeen(host: TableHost, { prefix, tag, after, limit }: ListQuery, only: readonly Patterns[]) {
   const rows: ResourceRow[] = [];
   let passed = 0;
-  for (const [start, to] of seenRanges([startOf(prefix, after), afterPrefix(prefix)], only)) {
+  const { ranges, view } = lookThrough(host, [startOf(prefix, after), afterPrefix(prefix)], only);
+  for (const [start, to] of ranges) {
     for (let [from, more] = [start, true]; more;) {
-      // A second look into a range means that something in it is hidden: then there may be much of that.
+      // A second look into a range means that something in it is hidden, or without the tag: then there may be much of that.
       const most = from === start ? limit - rows.length : FURTHER;
-      const found = rowsIn(sql, tag, [from, to], most);
+      const found = rowsIn(host.sql, { tag, view }, [from, to], most);
       passed += found.length;
       more = found.length === most;
       from = behind(found.at(-1)?.uri ?? from);
-      rows.push(...found.filter(({ uri }) => isSeen(uri, only)));
+      rows.push(...found.filter(({ uri, tags }) => isSeen(uri, only) && (tag === null || tags.includes(tag))));
       if (rows.length >= limit) return { rows: rows.slice(0, limit), next: null };
       if (more && passed >= MAX_PASSED_BY) return { rows, next: found.at(-1)?.uri ?? null };
     }
@@ -141,26 +129,16 @@ function tagsOf(sql: SqlStorage, prefix: string) {
 
 /** Counted over what is seen: tags of hidden things must not show. */
 function tagsSeen(host: TableHost, prefix: string, only: readonly Patterns[]) {
-  const { sql } = host;
-  const view = placedView(host, only);
-  if (view !== undefined) return tagsPlaced(sql, prefix, view);
   const counts = new Map<string, number>();
-  const query = "SELECT uri, tags FROM resources WHERE uri >= ? AND uri < ?";
-  for (const [from, to] of seenRanges([prefix, afterPrefix(prefix)], only)) {
-    for (const { uri, tags } of sql.exec<{ uri: string; tags: string }>(query, from, to)) {
+  const { ranges, view } = lookThrough(host, [prefix, afterPrefix(prefix)], only);
+  for (const range of ranges) {
+    for (const { uri, tags } of read(host.sql, { tag: null, view }, range, -1)) {
       if (!isSeen(uri, only)) continue;
       for (const tag of JSON.parse(tags) as string[]) counts.set(tag, (counts.get(tag) ?? 0) + 1);
     }
   }
-  return mostFrequent([...counts].map(([tag, count]) => ({ tag, count })));
-}
-
-function tagsPlaced(sql: SqlStorage, prefix: string, view: number) {
-  const query = `SELECT substr(tag, 2) AS tag, count(*) AS count FROM view_uris
-                  WHERE view = ? AND tag > '' AND uri >= ? AND uri < ? GROUP BY tag`;
-  return mostFrequent(sql.exec<{ tag: string; count: number }>(query, view, prefix, afterPrefix(prefix)).toArray());
-}
-
-function mostFrequent(tags: readonly { tag: string; count: number }[]) {
-  return tags.toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1)).slice(0, MAX_TAGS);
+  return [...counts]
+    .map(([tag, count]) => ({ tag, count }))
+    .toSorted((a, b) => b.count - a.count || (a.tag < b.tag ? -1 : 1))
+    .slice(0, MAX_TAGS);
 }

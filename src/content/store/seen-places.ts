@@ -34,34 +34,26 @@ function spelled(character: string): string {
   return code < 256 ? `z${code.toString(16).padStart(2, "0")}` : `zu${code.toString(16).padStart(4, "0")}`;
 }
 
-/** Stands in the place of a resource that a view hides which has a number. No beginning of a URI is spelled like it. */
-export const hidingWord = (view: number) => `zv${view}`;
-
-/** For a view that has a number: what it hides has its word. */
-export function placesIn(prefix: string, view: number): Places {
-  const begun = prefix === "" ? "" : ` AND ${begins(prefix)}`;
-  return {
-    isExact: prefix.length <= PLACED,
-    among: (match) => `(${match}${begun}) NOT place : "${hidingWord(view)}"`,
-  };
-}
-
 const spelledAll = (text: string) => text.split("").map(spelled).join("");
 const wholeOf = (uri: string) => `${spelledAll(uri)}zz`;
 
-export function placesSeen(prefix: string, only: readonly Patterns[]): Places {
+/** Stands in the place of a resource that a view hides which has a number. No beginning of a URI is spelled like it. */
+export const hidingWord = (view: number) => `zv${view}`;
+
+/** `view`: of a view that has a number. */
+export function placesSeen(prefix: string, only: readonly Patterns[], view?: number): Places {
   if (only.some(hidesAll)) return { among: undefined, isExact: true };
   const allowed = only.flatMap(({ allow }) => (allow ? [allow.map(shapeOf)] : []));
   const denied = only.flatMap(({ deny = [] }) => deny.map(shapeOf));
   const begun = prefix === "" ? [] : [begins(prefix)];
-  if (allowed.flat().length + denied.length > MAX_TERMS) {
-    return { isExact: false, among: (match) => [match, ...begun].join(" AND ") };
-  }
-  const within = [...begun, ...allowed.flatMap((some) => (some.some(isAnywhere) ? [] : [anyOf(some.map(found))]))];
-  const without = denied.filter(isPlaced).map(found);
+  const isAsked = allowed.flat().length + denied.length <= MAX_TERMS;
+  const asked = isAsked ? allowed.filter((some) => !some.some(isAnywhere)) : [];
+  const within = [...begun, ...asked.map((some) => anyOf(some.map(found)))];
+  const without = isAsked ? denied.filter(isPlaced).map(found) : [];
+  if (view !== undefined) without.push(`place : "${hidingWord(view)}"`);
   const but = without.length === 0 ? "" : ` NOT ${anyOf(without)}`;
   return {
-    isExact: prefix.length <= PLACED && [...allowed.flat(), ...denied].every(isPlaced),
+    isExact: isAsked && prefix.length <= PLACED && [...allowed.flat(), ...denied].every(isPlaced),
     among: (match) => `(${[match, ...within].join(" AND ")})${but}`,
   };
 }

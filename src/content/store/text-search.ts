@@ -5,7 +5,7 @@ import type { Patterns } from "../../tenants/document/tenant-document.ts";
 import { fromStored, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { placedView } from "./placed-views.ts";
-import { placesIn, placesSeen, type Places } from "./seen-places.ts";
+import { placesSeen, type Places } from "./seen-places.ts";
 import { isSeen } from "./seen-ranges.ts";
 import { isEarlierIndexLeft } from "./text-index.ts";
 
@@ -38,7 +38,8 @@ interface TextIndex {
 export function search(host: TableHost, query: SearchQuery): readonly Found[] {
   const { sql } = host;
   const view = query.only && placedView(host, query.only);
-  const places = view === undefined ? placesSeen(query.prefix, query.only ?? []) : placesIn(query.prefix, view);
+  // What it hides has its word, as far as it is placed: then nothing else need be asked.
+  const places = placesSeen(query.prefix, view?.upto === 0 ? [] : (query.only ?? []), view?.id);
   const indexes: TextIndex[] = [{ table: "resource_words", places }];
   if (isEarlierIndexLeft(sql)) {
     indexes.push({ table: "resource_text", places: { among: (match) => match, isExact: false } });

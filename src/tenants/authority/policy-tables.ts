@@ -2,7 +2,7 @@
 // write is one transaction with its audit entry, and says when it is in force everywhere. Has the name of
 // lease-tables.ts and is opened in its place.
 
-import { pruneAudit } from "./audit-log.ts";
+import { auditPage, pruneAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
@@ -126,7 +126,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
         host.record(by, "resume", `${kind} ${name}`, { before: { kind, name, note, since }, after: null });
         return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
       }),
-    audit: (page) => host.audit(page),
+    audit: ({ before, limit }) => auditPage(host.sql, before, limit),
     inForceAt: () => host.effectiveAt(),
     staleUntil: () => staleUntil(host),
     close: (incarnation) => {

@@ -1,11 +1,11 @@
 // Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, and the
 // audit log. So no domain reaches into another's tables.
 
-import { auditPage, recordAudit } from "./audit-log.ts";
+import { recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { trackLeases, type Leases } from "./lease-times.ts";
 import { keptUnder, type Incarnation } from "./incarnation.ts";
-import type { Actor, AuditEntry } from "./policy-records.ts";
+import type { Actor } from "./policy-records.ts";
 import { setSection } from "./section-rows.ts";
 import type { TableHost } from "./tables.ts";
 
@@ -20,8 +20,6 @@ export interface TenantHost extends TableHost {
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
   record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
-  /** Newest first. */
-  audit(page: { readonly before: number | null; readonly limit: number }): readonly AuditEntry[];
   /**
    * The section has a body with this hash now; null: there is no such section any more. Streams are told when that is
    * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
@@ -54,7 +52,6 @@ export function createTenantHost(base: TableHost): TenantHost {
     record: (actor, action, target, change) => {
       recordAudit(base, actor, [action, target], change);
     },
-    audit: ({ before, limit }) => auditPage(sql, before, limit),
     definitionsChanged: (section, hash) => {
       if (!setSection(sql, section, hash)) return false;
       // A tenant that is being made right now has no policy yet, so there is nothing to announce.
