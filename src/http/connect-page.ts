@@ -30,7 +30,7 @@ pre{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:6px;padding
 `;
 
 /** Text of a page, in which no value is anything but text. */
-function html({ raw }: TemplateStringsArray, ...values: readonly string[]): string {
+function markup({ raw }: TemplateStringsArray, ...values: readonly string[]): string {
   return String.raw({ raw }, ...values.map((value) => value.replace(/[&<>'"]/g, (one) => `&#${one.charCodeAt(0)};`)));
 }
 
@@ -49,41 +49,41 @@ export function connectPage(request: Request, about: PageAbout, lists: PageLists
   const config = JSON.stringify({ mcpServers: { [about.id]: { type: "http", url } } }, null, 2);
   const bridge = JSON.stringify({ mcpServers: { [about.id]: { command: "npx", args: ["mcp-remote", url] } } }, null, 2);
   const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
-  const page = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width,initial-scale=1" />
-        <title>${named} - MCP endpoint</title>
-        <style>
-          ${STYLE}
-        </style>
-      </head>
-      <body>
-        <main>
-          <h1>${named}</h1>
-          <p>${about.description ?? "A Model Context Protocol endpoint. Point an MCP client at this address."}</p>
-          <pre class="url">${url}</pre>
-          <h2>Claude Code</h2>
-          <pre>claude mcp add --transport http ${about.id} ${url}</pre>
-          <h2>VS Code</h2>
-          <pre>code --add-mcp '${JSON.stringify({ name: about.id, type: "http", url })}'</pre>
-          <h2>Cursor and other clients with a JSON file</h2>
-          <pre>${config}</pre>
-          <h2>Clients that only start local programs</h2>
-          <pre>${bridge}</pre>
-          <h2>From the shell</h2>
-          <pre>curl ${url} -H 'content-type: application/json' -d '${body}'</pre>
-          <h2>What it serves</h2>
-          <ul>
-            <li>Tools: ${lists.tools.map((tool) => tool.wire.name).join(", ") || "none"}</li>
-            <li>Prompts: ${lists.prompts.map((prompt) => prompt.wire.name).join(", ") || "none"}</li>
-            <li>Protocol revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28</li>
-          </ul>
-          <footer>${about.name} ${about.version}</footer>
-        </main>
-      </body>
-    </html>`;
+  const page = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>${named} - MCP endpoint</title>
+<style>
+${STYLE}
+</style>
+</head>
+<body>
+<main>
+<h1>${named}</h1>
+<p>${about.description ?? "A Model Context Protocol endpoint. Point an MCP client at this address."}</p>
+<pre class="url">${url}</pre>
+<h2>Claude Code</h2>
+<pre>claude mcp add --transport http ${about.id} ${url}</pre>
+<h2>VS Code</h2>
+<pre>code --add-mcp '${JSON.stringify({ name: about.id, type: "http", url })}'</pre>
+<h2>Cursor and other clients with a JSON file</h2>
+<pre>${config}</pre>
+<h2>Clients that only start local programs</h2>
+<pre>${bridge}</pre>
+<h2>From the shell</h2>
+<pre>curl ${url} -H 'content-type: application/json' -d '${body}'</pre>
+<h2>What it serves</h2>
+<ul>
+<li>Tools: ${lists.tools.map((tool) => tool.wire.name).join(", ") || "none"}</li>
+<li>Prompts: ${lists.prompts.map((prompt) => prompt.wire.name).join(", ") || "none"}</li>
+<li>Protocol revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28</li>
+</ul>
+<footer>${about.name} ${about.version}</footer>
+</main>
+</body>
+</html>`;
   return new Response(page, {
     headers: { "content-type": "text/html; charset=utf-8", vary: "Accept", ...NO_STORE, ...SECURITY },
   });

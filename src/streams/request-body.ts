@@ -18,7 +18,7 @@ export interface Pace {
 /** A message of 4 MiB may take two and a half minutes: 256 kbit/s. */
 export const MESSAGE_PACE: Pace = { stallMs: 10_000, graceMs: 30_000, bytesPerSecond: 32 * 1024 };
 /** A file of 25 MiB may take half an hour: 128 kbit/s. Who uploads one is known. */
-export const UPLOAD_PACE: Pace = { stallMs: 30_000, graceMs: 60_000, bytesPerSecond: 16 * 1024 };
+export const UPLOAD_PACE: Pace = { stallMs: 30_000, graceMs: 60_000, bytesPerSecond: 16_384 };
 
 /** `more`: there are more bytes than were to be read. */
 export type BodyState = "whole" | "more" | "tooSlow" | "noRoom";

@@ -14,7 +14,7 @@ import {
 } from "./placed-views.ts";
 import type { StoredRow } from "./resource-row.ts";
 import { isSeen } from "./seen-ranges.ts";
-import { indexText } from "./text-index.ts";
+import { indexText, unindexText } from "./text-index.ts";
 
 /** In one alarm so many resources are gone through, and of so many the text is read from KV and indexed again. */
 const ROWS_AT_ONCE = 500;
@@ -72,8 +72,8 @@ function isStill(sql: SqlStorage, { id, uri, revision }: StoredRow): boolean {
 /** `text`: of a resource that the view hides. */
 function placeOne(sql: SqlStorage, view: number, row: StoredRow, text: string | undefined): void {
   if (text === undefined) showInView(sql, view, row.uri);
-  else if (sql.exec("SELECT 1 FROM texts_due WHERE id = ?", row.id).toArray().length === 0) {
-    sql.exec("DELETE FROM resource_words WHERE rowid = ?", row.id);
+  else {
+    unindexText(sql, row.id);
     indexText(sql, row.id, { ...row, tags: JSON.parse(row.tags) as string[] }, text);
   }
 }

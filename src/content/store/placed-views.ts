@@ -89,15 +89,21 @@ export function endUnusedViews(host: TableHost, days: number): void {
   );
 }
 
+/** Those that see a resource, or hide it. */
+function viewsOf(sql: SqlStorage, uri: string, see: boolean): readonly PlacedView[] {
+  return loadViews(sql).filter(({ only, isEnded }) => !isEnded && isSeen(uri, only) === see);
+}
+
 /** The words of the views that hide a resource, for its place in the index. */
 export function hidingWords(sql: SqlStorage, uri: string): string {
-  const hiding = loadViews(sql).filter(({ only, isEnded }) => !isEnded && !isSeen(uri, only));
-  return hiding.map(({ id }) => ` ${hidingWord(id)}`).join("");
+  return viewsOf(sql, uri, false)
+    .map(({ id }) => ` ${hidingWord(id)}`)
+    .join("");
 }
 
 /** For a resource that is written. */
 export function showInViews(sql: SqlStorage, uri: string): void {
-  for (const { id, only, isEnded } of loadViews(sql)) if (!isEnded && isSeen(uri, only)) showInView(sql, id, uri);
+  for (const { id } of viewsOf(sql, uri, true)) showInView(sql, id, uri);
 }
 
 export function showInView(sql: SqlStorage, view: number, uri: string): void {

@@ -35,7 +35,7 @@ export interface QueryMethods {
 export function createQueryMethods(host: TableHost): QueryMethods {
   const { sql } = host;
   return {
-    list: (range) => list(sql, range),
+    list: (range) => listSeen(host, range, []).rows,
     listSeen: (range, only) => listSeen(host, range, only),
     search: (query) => search(host, query),
     tags: (prefix, only) => (only === undefined ? tagsOf(sql, prefix) : tagsSeen(host, prefix, only)),
@@ -50,10 +50,6 @@ export function createQueryMethods(host: TableHost): QueryMethods {
         .toArray()
         .map((row) => row.uri),
   };
-}
-
-function list(sql: SqlStorage, { prefix, tag, after, limit }: ListQuery): readonly ResourceRow[] {
-  return rowsIn(sql, { tag }, [startOf(prefix, after), afterPrefix(prefix)], limit);
 }
 
 function startOf(prefix: string, after: string | null): string {

@@ -43,17 +43,16 @@ export const hidingWord = (view: number) => `zv${view}`;
 /** `view`: of a view that has a number. */
 export function placesSeen(prefix: string, only: readonly Patterns[], view?: number): Places {
   if (only.some(hidesAll)) return { among: undefined, isExact: true };
-  const allowed = only.flatMap(({ allow }) => (allow ? [allow.map(shapeOf)] : []));
-  const denied = only.flatMap(({ deny = [] }) => deny.map(shapeOf));
-  const begun = prefix === "" ? [] : [begins(prefix)];
-  const isAsked = allowed.flat().length + denied.length <= MAX_TERMS;
-  const asked = isAsked ? allowed.filter((some) => !some.some(isAnywhere)) : [];
-  const within = [...begun, ...asked.map((some) => anyOf(some.map(found)))];
-  const without = isAsked ? denied.filter(isPlaced).map(found) : [];
+  const asked = only.flatMap(({ allow = [], deny = [] }) => [...allow, ...deny]).length > MAX_TERMS ? [] : only;
+  const allowed = asked.flatMap(({ allow }) => (allow ? [allow.map(shapeOf)] : []));
+  const denied = asked.flatMap(({ deny = [] }) => deny.map(shapeOf));
+  const within = allowed.filter((some) => !some.some(isAnywhere)).map((some) => anyOf(some.map(found)));
+  if (prefix !== "") within.push(begins(prefix));
+  const without = denied.filter(isPlaced).map(found);
   if (view !== undefined) without.push(`place : "${hidingWord(view)}"`);
   const but = without.length === 0 ? "" : ` NOT ${anyOf(without)}`;
   return {
-    isExact: isAsked && prefix.length <= PLACED && [...allowed.flat(), ...denied].every(isPlaced),
+    isExact: asked === only && prefix.length <= PLACED && [...allowed.flat(), ...denied].every(isPlaced),
     among: (match) => `(${[match, ...within].join(" AND ")})${but}`,
   };
 }

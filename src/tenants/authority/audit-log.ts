@@ -162,7 +162,7 @@ interface AuditRow {
 }
 
 /** What entries of one page say: a page is sent in one piece, and who writes documents chooses how large they are. */
-const PAGE_CHARACTERS = 4 * 1024 * 1024;
+const PAGE_CHARACTERS = 4_194_304;
 
 /**
  * Entries before the sequence number `before` (null: from the newest on), newest first, 1 to 100 of them; fewer where they
