@@ -58,7 +58,9 @@ export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
 
 /** What a document may say, of one tenant or of many. */
 export type TenantLimit = Exclude<LimitName, "addressRefusals">;
-export const TENANT_LIMITS = /* @__PURE__ */ LIMIT_NAMES.filter((name): name is TenantLimit => LIMITS[name].raise !== "author");
+export const TENANT_LIMITS = /* @__PURE__ */ LIMIT_NAMES.filter(
+  (name): name is TenantLimit => LIMITS[name].raise !== "author",
+);
 
 /** Each limit with the number that holds. */
 export type LimitsInForce = Readonly<Record<LimitName, number>> & { readonly exact: boolean };

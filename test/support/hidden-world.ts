@@ -3,6 +3,7 @@
 
 import { bundleWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
 import type { Json } from "./mcp.ts";
+import { write } from "./raw-http.ts";
 
 const ADMIN_TOKEN = "admin-token-of-two-worlds-0123456789";
 export const TENANT = "worlds";
@@ -66,6 +67,7 @@ const CROWDED: Json = {
   profiles: {
     ...(PLAIN["profiles"] as Json),
     "hidden-profile": { tools: { rename: { note_read: { name: "hidden_read" } } } },
+    "hidden-view": { resources: { deny: ["*hunter?xyz*"] } },
   },
 };
 
@@ -117,6 +119,7 @@ async function makeWorld(worker: OneWorker, isCrowded: boolean): Promise<HiddenW
     await store(visibleId(at), visibleText(at));
   }
   if (isCrowded) await crowd(admin);
+  if (isCrowded) await lookThrough(`${origin}/mcp/${TENANT}/hidden-view`);
   const made = await admin("POST", `/tenants/${TENANT}/keys`, { name: "reader", scopes: ["reader"] });
   const bound = await admin("POST", `/tenants/${TENANT}/keys`, { name: "bound", scopes: ["reader"], profile: "both" });
   const inner = await admin("POST", `/tenants/${TENANT}/keys`, { name: "inner", scopes: ["inner"], profile: "inner" });
@@ -140,6 +143,14 @@ const visibleText = (at: number) =>
   `${pick(WORDS, at)} ${pick(WORDS, at * 5 + 1)} notes of day ${at % 7}. More follows.`;
 export const hiddenText = (at: number) =>
   `${pick(HIDDEN_WORDS, at)} ${pick(WORDS, at)} ${pick(HIDDEN_WORDS, at + 1)} apple otter meeting budget`;
+
+/** What a profile leaves to be seen is kept for it from its first use on, and every write sees to that. */
+async function lookThrough(url: string): Promise<void> {
+  const { headers, body } = write("2025-11-25", "resources/list", {});
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+  const { result } = (await response.json()) as { result?: { resources: readonly unknown[] } };
+  if (!result?.resources.length) throw new Error("nobody looked through the hidden profile");
+}
 
 /** Other tenants, keys and suspensions. */
 async function crowd(admin: HiddenWorld["admin"]): Promise<void> {

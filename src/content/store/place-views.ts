@@ -32,8 +32,9 @@ export async function placeViews(host: TableHost): Promise<boolean> {
   return !ended && !view;
 }
 
-function endView({ sql, transaction }: TableHost, { id }: PlacedView): void {
-  transaction(() => {
+function endView(host: TableHost, { id }: PlacedView): void {
+  const { sql } = host;
+  host.transaction(() => {
     const some = "SELECT view, uri FROM view_uris WHERE view = ? LIMIT ?";
     const gone = sql.exec(`DELETE FROM view_uris WHERE (view, uri) IN (${some}) RETURNING 1`, id, ENDED_AT_ONCE);
     if (gone.toArray().length === ENDED_AT_ONCE) return;
