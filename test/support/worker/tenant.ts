@@ -119,6 +119,8 @@ export interface Bench<Methods> {
   readonly statements: Set<string>;
   /** How many rows SQLite reads for this. */
   readonly rowsFor: (work: () => unknown) => number;
+  /** How many it writes. */
+  readonly writtenFor: (work: () => unknown) => number;
   /** What was asked of `wakeAt`. */
   readonly wakes: number[];
   readonly clock: { now: number };
@@ -155,26 +157,32 @@ export function onBench<Methods, R>(
     };
     migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host));
-    return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock, rowsFor: counter.rowsFor });
+    const { rowsFor, writtenFor } = counter;
+    return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock, rowsFor, writtenFor });
   });
 }
 
 type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 
-function countRows(): { add: (cursor: () => Cursor) => Cursor; rowsFor: Bench<unknown>["rowsFor"] } {
-  const open: { readonly cursor: Cursor; rows: number }[] = [];
-  const sum = () => open.reduce((rows, one) => rows + (one.rows = one.cursor.rowsRead), 0);
+interface RowCounter extends Pick<Bench<unknown>, "rowsFor" | "writtenFor"> {
+  readonly add: (cursor: () => Cursor) => Cursor;
+}
+
+function countRows(): RowCounter {
+  const open: Cursor[] = [];
+  const counting = (counted: "rowsRead" | "rowsWritten") => (work: () => unknown) => {
+    open.length = 0;
+    work();
+    return open.reduce((rows, cursor) => rows + cursor[counted], 0);
+  };
   return {
     add: (run) => {
       const cursor = run();
-      open.push({ cursor, rows: 0 });
+      open.push(cursor);
       return cursor;
     },
-    rowsFor: (work) => {
-      open.length = 0;
-      work();
-      return sum();
-    },
+    rowsFor: counting("rowsRead"),
+    writtenFor: counting("rowsWritten"),
   };
 }
 
