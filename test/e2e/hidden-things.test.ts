@@ -148,7 +148,7 @@ async function toolsOf(sight: SightName): Promise<readonly ListedSchema[]> {
   return (JSON.parse(text) as { result: { tools: ListedSchema[] } }).result.tools;
 }
 
-/** Until an alarm has placed a view, after its first use, what it hides is read: see docs/decisions/0040. */
+/** Until an alarm has placed a view, after its first use, what it hides is read: see docs/decisions/0045. */
 async function isPlaced(sight: SightName): Promise<void> {
   const listed = { revision: "2025-11-25", sight, method: "resources/list", params: {} } as const;
   const asked = { ...listed, resumes: undefined, stirs: undefined };

@@ -66,8 +66,9 @@ export function placedView(host: TableHost, only: readonly Patterns[]): PlacedVi
 function begin(host: TableHost, views: readonly PlacedView[], only: readonly Patterns[]): void {
   const { sql } = host;
   host.transaction(() => {
-    if (views.length >= MAX_VIEWS || JSON.stringify([views, only]).length > MAX_CHARACTERS) endUnusedViews(host, 1);
-    else if (host.hasRoom()) {
+    if (views.length >= MAX_VIEWS || JSON.stringify([views, only]).length > MAX_CHARACTERS) {
+      if (!endUnusedViews(host, 1)) return;
+    } else if (host.hasRoom()) {
       const { id, upto } = sql
         .exec<{ id: number; upto: number }>(
           "UPDATE placed_views SET newest = newest + 1 RETURNING newest AS id, (SELECT max(id) FROM resources) AS upto",
@@ -79,14 +80,16 @@ function begin(host: TableHost, views: readonly PlacedView[], only: readonly Pat
   });
 }
 
-export function endUnusedViews(host: TableHost, days: number): void {
+/** Whether there is one. */
+export function endUnusedViews(host: TableHost, days: number): boolean {
   const views = loadViews(host.sql);
   const isUnused = ({ used, isEnded }: PlacedView) => !isEnded && used + days < today(host);
-  if (!views.some(isUnused)) return;
+  if (!views.some(isUnused)) return false;
   saveViews(
     host.sql,
     views.map((view) => (isUnused(view) ? { ...view, isEnded: true } : view)),
   );
+  return true;
 }
 
 /** Those that see a resource, or hide it. */

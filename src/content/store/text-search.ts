@@ -23,7 +23,7 @@ export type Found = ResourceRow & { readonly score: number };
 /** Of all that matches, the newest so many are ranked: a word that is everywhere must not hold up the object. */
 const MAX_RANKED = 5000;
 
-/** Where the index lets hidden texts pass, so many are looked at of those that have the words in one place. */
+/** Where the index lets hidden texts pass, as until a view is placed, so many are looked at of those that have the words in one place. */
 const MAX_LOOKED_AT = 3000;
 
 /** Where the words are, best first: bm25 would count how often hidden texts have them, too. */
