@@ -119,9 +119,9 @@ function describeError(response: ResponseMessage): string {
 /** Statuses that a server gives before it looks for a method to run. */
 const REFUSED_AT_THE_DOOR = new Set([401, 403, 405, 406, 411, 413, 414, 415, 421, 426, 429, 431]);
 /** Errors of 2026-07-28 that a server gives before a method runs. */
-const REFUSED_BEFORE_RUNNING = (["headerMismatch", "missingCapability", "unsupportedVersion"] as const).map((key) =>
-  errorCode(key, "2026"),
-);
+const REFUSED_BEFORE_RUNNING = /* @__PURE__ */ (
+  ["headerMismatch", "missingCapability", "unsupportedVersion"] as const
+).map((key) => errorCode(key, "2026"));
 
 /** Whether the server may have begun to do what it was asked. A request may be sent again only if it has not. */
 export function mayHaveRun(fault: Fault): boolean {

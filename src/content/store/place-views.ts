@@ -24,12 +24,10 @@ const ENDED_AT_ONCE = 2000;
 /** Goes a step forward with what is not ready yet, or was given up; whether nothing is left to do. */
 export async function placeViews(host: TableHost): Promise<boolean> {
   endUnusedViews(host, UNUSED_DAYS);
-  const views = loadViews(host.sql);
-  const ended = views.find(({ isEnded }) => isEnded);
-  if (ended) endView(host, ended);
-  const view = views.find(({ isEnded, upto }) => !isEnded && upto > 0);
-  if (view) await place(host, view);
-  return !ended && !view;
+  const view = loadViews(host.sql).find(({ isEnded, upto }) => isEnded || upto > 0);
+  if (view?.isEnded) endView(host, view);
+  else if (view) await place(host, view);
+  return !view;
 }
 
 function endView(host: TableHost, { id }: PlacedView): void {

@@ -35,12 +35,12 @@ export const viewMigrations: readonly string[] = [
 ];
 
 export function loadViews(sql: SqlStorage): readonly PlacedView[] {
-  const { views } = sql.exec<{ views: string }>("SELECT views FROM placed_views WHERE one = 1").one();
+  const { views } = sql.exec<{ views: string }>("SELECT views FROM placed_views").one();
   return JSON.parse(views) as PlacedView[];
 }
 
 export function saveViews(sql: SqlStorage, views: readonly PlacedView[]): void {
-  sql.exec("UPDATE placed_views SET views = ? WHERE one = 1", JSON.stringify(views));
+  sql.exec("UPDATE placed_views SET views = ?", JSON.stringify(views));
 }
 
 export function changeView(sql: SqlStorage, id: number, members: Partial<PlacedView>): void {
