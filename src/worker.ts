@@ -21,6 +21,7 @@ export const {
   StoredRuns,
   TenantObject,
   UpstreamRefreshes,
+  UpstreamObject,
 } = worker.exports;
 
 export default worker;

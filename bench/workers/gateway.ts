@@ -27,6 +27,7 @@ export const {
   StoredRuns,
   TenantObject,
   UpstreamRefreshes,
+  UpstreamObject,
 } = worker.exports;
 
 export default worker;

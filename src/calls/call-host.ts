@@ -4,6 +4,7 @@ import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { LimitsInForce } from "../limits/limit-table.ts";
 import type { Patterns, ResultBudget } from "../tenants/document/tenant-document.ts";
+import type { Meant } from "../tenants/directory/placement.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -69,6 +70,8 @@ export interface ResultKeeper {
 export interface CallHost {
   /** The tenant's id. */
   readonly tenant: string;
+  /** Which tenant of that id, and where its objects are. */
+  readonly meant: Meant;
   readonly sight: Sight;
   readonly profile: string | null;
   readonly principal: Principal;

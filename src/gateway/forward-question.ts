@@ -8,10 +8,17 @@ import type { Deadline } from "./call-deadline.ts";
 import type { Redaction } from "./guard/redaction.ts";
 
 /** Each question has a name of its own: an upstream may ask the same twice, and wants two answers. */
-export function answerThrough(port: QuestionPort, deadline: Deadline, redaction: Redaction): AnswerQuestion {
+/** `waits`: is told that a person is asked. */
+export function answerThrough(
+  port: QuestionPort,
+  deadline: Deadline,
+  redaction: Redaction,
+  waits?: () => void,
+): AnswerQuestion {
   let asked = 0;
   return async ({ method, params }) => {
     asked += 1;
+    if (asked === 1) waits?.();
     const name = `q${asked}`;
     const put = { name, digest: await digest(name), method, params: redaction.value(params) };
     const goOn = deadline.pause();

@@ -13,6 +13,7 @@ import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.t
 import { tryUpstream } from "./operate/try-upstream.ts";
 import { reviewTables } from "./review/review-tables.ts";
 import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
+import { UpstreamObject } from "./sessions/upstream-object.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import { brokenUpstreams } from "./upstream-rules.ts";
 import { upstreamSources } from "./upstream-source.ts";
@@ -25,10 +26,13 @@ export interface GatewayOptions {
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
 export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
   readonly UpstreamRefreshes: typeof UpstreamRefreshes;
+  readonly UpstreamObject: typeof UpstreamObject;
 }> {
   return {
     name: "gateway",
+    bindings: ["UPSTREAMS"],
     objects: {
+      UpstreamObject,
       UpstreamRefreshes: class extends UpstreamRefreshes {
         static override readonly services = services;
       },

@@ -1,5 +1,6 @@
 // Owns reading one upstream's definitions anew, in an invocation of its own: what was read becomes a section of the
-// tenant's lease, and what could not be read becomes a note beside the last good one. Only the Worker itself reaches it.
+// tenant's lease, and what could not be read becomes a note beside the last good one. Sessions are ended here too, for the
+// object that keeps them. Only the Worker itself reaches it.
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { exports, WorkerEntrypoint } from "cloudflare:workers";
@@ -29,6 +30,8 @@ import { encodeCatalog, flagCatalog, type UpstreamCatalog } from "./upstream-cat
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { normalOf, prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
+import { sessionsEnded } from "./sessions/end-sessions.ts";
+import { REFRESHES, type EndOrder, type SessionEndings } from "./sessions/upstream-object.ts";
 import { surveyLink } from "./upstream-link.ts";
 
 export interface RefreshOrder {
@@ -52,9 +55,6 @@ export interface RefreshBinding {
    */
   refresh(order: RefreshOrder): Promise<string | undefined>;
 }
-
-/** The name under which a Worker exports it. */
-export const REFRESHES = "UpstreamRefreshes";
 
 interface RefreshEnv extends OutboundVars {
   readonly TENANTS: DurableObjectNamespace;
@@ -80,7 +80,7 @@ export interface FailingNote {
   readonly why: string;
 }
 
-export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding {
+export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding, SessionEndings {
   /** What the Worker's author exposes. */
   static readonly services: Services = {};
 
@@ -91,6 +91,11 @@ export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements R
     // Whoever asked may be gone before it is done.
     this.ctx.waitUntil(work);
     return work;
+  }
+
+  async endSessions(order: EndOrder): Promise<readonly string[]> {
+    const { services } = this.constructor as typeof UpstreamRefreshes;
+    return sessionsEnded(order, { env: this.env, services, waitUntil: (asking) => this.ctx.waitUntil(asking) });
   }
 }
 

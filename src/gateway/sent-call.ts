@@ -29,9 +29,10 @@ import { outboundFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
-import { askForLogs, openLink, withoutOwnMeta, type LinkHow, type UpstreamLink } from "./upstream-link.ts";
+import { askForLogs, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
-import { dropSession, lendLink, type Lent } from "./upstream-sessions.ts";
+import { SessionShare } from "./sessions/session-share.ts";
+import { lendLink, type Lent } from "./sessions/upstream-sessions.ts";
 
 /** An upstream as its calls need it. */
 export interface CalledUpstream {
@@ -131,10 +132,11 @@ export class SentCall {
     call.sink.outside?.();
     const lent = await this.#lend();
     try {
-      return await this.#askChecked(lent.link);
+      return await this.#askChecked(lent);
     } catch (error) {
       const isGone = error instanceof McpFault && error.fault.kind === "sessionGone";
-      if (isGone && lent.held) dropSession(lent.held);
+      // Waited for: what is called next is not to be lent it again.
+      if (isGone) await lent.gone?.();
       if (!isGone || !forwarded.repeatable || !lent.held) throw error;
       return await this.#askAnew();
     } finally {
@@ -146,18 +148,18 @@ export class SentCall {
   async #askAnew(): Promise<CallOutcome> {
     const lent = await this.#lend();
     try {
-      return await this.#askChecked(lent.link);
+      return await this.#askChecked(lent);
     } finally {
       if (lent.over) this.#work.host.waitUntil(lent.over());
     }
   }
 
   /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
-  async #askChecked(link: UpstreamLink): Promise<CallOutcome> {
+  async #askChecked(lent: Lent): Promise<CallOutcome> {
     const { call, host } = this.#work;
     const checked = isChecked(call) ? host.recheck(call) : undefined;
     const withdrawn = checked instanceof Promise ? await checked : checked;
-    return withdrawn ?? this.#outcome(await this.#ask(link));
+    return withdrawn ?? this.#outcome(await this.#ask(lent));
   }
 
   /** Whether it may be sent once more, and why; waits until then. */
@@ -186,7 +188,10 @@ export class SentCall {
       const isAnonymous = principal.id === ANONYMOUS.id;
       const owner = { tenant, principal: principal.id };
       const later = (work: Promise<unknown>) => host.waitUntil(work);
-      return lendLink({ key: this.#sessionKey(level), owner, how, level, isAnonymous, signal, later });
+      const key = this.#sessionKey(level);
+      const { id, upstream } = this.#upstream;
+      const share = () => new SessionShare({ host, id, upstream, key, filled: this.#filled });
+      return lendLink({ key, owner, how, level, isAnonymous, signal, later, callMs: timeoutOf(upstream), share });
     }
     const link = await openLink(how, { signal });
     if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });
@@ -201,7 +206,7 @@ export class SentCall {
     return canonicalJson([tenant, principal.id, id, config, this.#filled.credential, capabilities, level ?? null]);
   }
 
-  #ask(link: UpstreamLink): Promise<ResultMessage> {
+  #ask({ link, asked }: Lent): Promise<ResultMessage> {
     const { call, host, forwarded, deadline, redaction } = this.#work;
     const { method, mirrored } = forwarded;
     const params = this.#era === "2025" ? withoutOwnMeta(forwarded.params) : forwarded.params;
@@ -210,7 +215,7 @@ export class SentCall {
       notified: (message) => this.#notified(message),
       ...(this.#asks &&
         this.#era === "2025" &&
-        call.questions && { answer: answerThrough(call.questions, deadline, redaction) }),
+        call.questions && { answer: answerThrough(call.questions, deadline, redaction, asked) }),
     };
     const progress = call.progressToken !== undefined;
     // What headers repeat is a number of ours, and must be the same in the body.

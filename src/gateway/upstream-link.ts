@@ -137,23 +137,26 @@ export async function askForLogs(link: UpstreamLink, level: LogLevel, asking: As
 }
 
 /** In a session that has begun. `ids`: those of all requests in it. */
-export function link2025(how: LinkHow, ids: () => number, opened: Opened2025): UpstreamLink {
+export function link2025(how: LinkHow, ids: () => number, opened: Begun): UpstreamLink {
   const channel = streamable2025(how.endpoint, opened.session);
   return linkOver(channel, { how, ids, opened, way: "2025" }, async () => {
     if (opened.session.id !== undefined) await channel.end?.({ limits: { totalMs: GOODBYE_MS } });
   });
 }
 
+/** `answer`: absent where another isolate has heard it. */
+type Begun = Pick<Opened2025, "session"> & Partial<Opened2025>;
+
 interface Over {
   readonly how: LinkHow;
   readonly ids: () => number;
-  readonly opened: Opened2025;
+  readonly opened: Begun;
   readonly way: Way;
 }
 
 function linkOver(channel: Channel2025, { how, ids, opened, way }: Over, end: () => Promise<void>): UpstreamLink {
   const { session, answer } = opened;
-  const { instructions, serverInfo } = resultOf(answer) ?? {};
+  const { instructions, serverInfo } = (answer && resultOf(answer)) ?? {};
   return {
     way,
     revision: session.revision,

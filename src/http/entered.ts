@@ -96,6 +96,9 @@ export class Entered implements CallHost, SessionCaller {
   get created(): Incarnation {
     return this.snapshot.created;
   }
+  get meant(): CallHost["meant"] {
+    return { id: this.tenant, placement: this.visit.placement, incarnation: this.created };
+  }
   get profile(): string | null {
     return this.visit.knock.profile;
   }

@@ -2,7 +2,15 @@
 
 import { describe, expect, it } from "vitest";
 import { missingBinding } from "../../src/deployment/check-deployment.ts";
-import { admin, createWorker, definePrompt, defineResource, defineTemplate, defineTool } from "../../src/tenantry.ts";
+import {
+  admin,
+  createWorker,
+  definePrompt,
+  defineResource,
+  defineTemplate,
+  defineTool,
+  gateway,
+} from "../../src/tenantry.ts";
 import type { WorkerOptions } from "../../src/tenantry.ts";
 
 const tool = (name: string) => defineTool({ name, handler: () => "" });
@@ -109,5 +117,6 @@ describe("bindings", () => {
     expect(missingBinding({ ...all, HUBS: undefined }, [])).toContain("binds no HUBS");
     expect(missingBinding({ BODIES: {} }, [])).toContain("TENANTS, CONTENT, SESSIONS, HUBS, DIRECTORY");
     expect(missingBinding(all, [admin()])).toContain("binds no PLATFORM");
+    expect(missingBinding(all, [gateway()])).toContain("binds no UPSTREAMS");
   });
 });

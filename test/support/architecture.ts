@@ -214,6 +214,7 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
       "src/content/store/takeover.ts",
       "src/sessions/doors.ts",
       "src/sessions/session-door.ts",
+      "src/gateway/sessions/session-share.ts",
       // One of each class, under a name that no tenant can have.
       "src/http/readiness.ts",
       "src/admin/platform/platform-object.ts",

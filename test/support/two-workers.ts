@@ -48,6 +48,8 @@ export interface TwoWorkers {
   evict(which?: Evicted): Promise<void>;
   /** The same for all of them, in the middle of whatever they do, as a deployment does. */
   crash(): Promise<void>;
+  /** As when nobody has used the sessions at upstreams for some minutes: their object has them ended. */
+  idle(): Promise<void>;
   /** Kills the process of both, in the middle of whatever they do. */
   stop(): Promise<void>;
 }
@@ -98,6 +100,9 @@ export async function startTwoWorkers(
       evict: (which = {}) => evict(miniflare, which),
       crash: async () => {
         await fetch(`${one.origin}/__watch`, { method: "POST", body: '{"crash":true}' });
+      },
+      idle: async () => {
+        await fetch(`${one.origin}/__watch`, { method: "POST", body: '{"idle":true}' });
       },
       stop: () => miniflare.dispose(),
     };

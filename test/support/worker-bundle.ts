@@ -20,6 +20,7 @@ export const OBJECTS = {
   HUBS: "HubObject",
   DIRECTORY: "DirectoryObject",
   PLATFORM: "PlatformObject",
+  UPSTREAMS: "UpstreamObject",
 } as const;
 
 export interface WorkerModule {
@@ -84,12 +85,21 @@ export interface StartOptions {
   readonly flags?: readonly string[];
 }
 
+/** Of `gateway()`, which not every fixture has. */
+const GATEWAY: keyof typeof OBJECTS = "UPSTREAMS";
+
+function exportsIt(modules: readonly WorkerModule[], className: string): boolean {
+  return modules.some(({ contents }) => contents.includes(className));
+}
+
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
   { vars = {}, without = [], unmigrated = [], flags = [] }: StartOptions = {},
 ): Promise<OneWorker> {
-  const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
+  const objects = Object.entries(OBJECTS).filter(
+    ([binding, className]) => !without.includes(binding) && (binding !== GATEWAY || exportsIt(modules, className)),
+  );
   let said = "";
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({

@@ -7,6 +7,7 @@ import type {
   PlatformObject,
   SessionObject,
   TenantObject,
+  UpstreamObject,
 } from "../../fixtures/worker.ts";
 
 declare global {
@@ -18,6 +19,7 @@ declare global {
       readonly HUBS: DurableObjectNamespace<InstanceType<typeof HubObject>>;
       readonly DIRECTORY: DurableObjectNamespace<InstanceType<typeof DirectoryObject>>;
       readonly PLATFORM: DurableObjectNamespace<InstanceType<typeof PlatformObject>>;
+      readonly UPSTREAMS: DurableObjectNamespace<InstanceType<typeof UpstreamObject>>;
       readonly BODIES: KVNamespace;
     }
   }

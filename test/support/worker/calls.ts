@@ -8,6 +8,7 @@ import type { Call, EventSink } from "../../../src/protocol/call.ts";
 import { resourcesUnder } from "../../../src/content/store/view-store.ts";
 import { DIALECT_2026 } from "../../../src/protocol/era.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { FreshTenant } from "./tenant.ts";
 
 /** Keeps what was sent, and can cancel. */
@@ -46,7 +47,7 @@ export function callOf(about: Partial<Call> = {}): Call {
   };
 }
 
-export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
+export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial<CallHost> = {}): CallHost {
   const sight: Sight = about.sight ?? {
     cacheScope: "public",
     sees: () => true,
@@ -55,6 +56,7 @@ export function hostOf({ id, stub, content }: FreshTenant, about: Partial<CallHo
   };
   return {
     tenant: id,
+    meant: { id, placement: ANYWHERE, incarnation: meant },
     sight,
     profile: null,
     principal: ANONYMOUS,

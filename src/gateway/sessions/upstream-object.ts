@@ -1,0 +1,220 @@
+// Owns which sessions a tenant has at one upstream of era 2025, so that all isolates use the same ones, and that each ends
+// when nobody has used it for a while. Refuses protocol, and to know what it keeps: session ids are sealed, and whoever
+// speaks to the upstream is an invocation of the Worker.
+
+import { DurableObject } from "cloudflare:workers";
+import { migrate } from "../../tenants/authority/tables.ts";
+import { createWake, type Wake } from "../../tenants/authority/wake.ts";
+import type { Meant } from "../../tenants/directory/placement.ts";
+
+/** Which session is meant. */
+export interface SessionPlace {
+  /** By what all who share it have in common: a keyed digest. */
+  readonly key: string;
+  /** Tells it from others of this key, before and after it. */
+  readonly tag: string;
+}
+
+export interface SessionClaim {
+  readonly key: string;
+  /** Whose it is: a keyed digest of the principal. */
+  readonly owner: string;
+  /** How long a call in it may take, in milliseconds. */
+  readonly callMs: number;
+  /** Whose object this is, and its name among them: for ending sessions when nobody is there who knows. */
+  readonly meant: Meant;
+  readonly name: string;
+}
+
+/**
+ * `lent`: the session, and how often it was lent before. `make`: whoever asked makes it, and then calls `keep` or `gone`.
+ * `wait`: somebody makes it. `alone`: there are as many as there may be, so the call has one of its own.
+ */
+export type SessionClaimed =
+  | { readonly state: "lent"; readonly tag: string; readonly sealed: string; readonly times: number }
+  | { readonly state: "make"; readonly tag: string }
+  | { readonly state: "wait" | "alone" };
+
+/** Sessions whose time is over. */
+export interface EndOrder {
+  readonly meant: Meant;
+  readonly name: string;
+  readonly sessions: readonly (SessionPlace & { readonly sealed: string })[];
+}
+
+/** The name under which a Worker exports the entrypoint that speaks to upstreams beside requests. */
+export const REFRESHES = "UpstreamRefreshes";
+
+export interface SessionEndings {
+  /** Resolves with the tags of those that are over. */
+  endSessions(order: EndOrder): Promise<readonly string[]>;
+}
+
+/** How long an isolate may lend a session without having said here that it is used. */
+export const TRUSTED_MS = 180_000;
+/** After this it says so. */
+export const REPORTED_MS = 120_000;
+/** How much longer than that a session is kept: what begins at the last moment takes its time on the way. */
+const SPARE_MS = 30_000;
+/** Whoever was told to make a session and has not kept it by then is taken for dead. */
+const MADE_WITHIN_MS = 30_000;
+export const MOST_OF_OWNER = 500;
+export const MOST_OF_ALL = 5000;
+/** An upstream that cannot be told that a session is over is told so often. */
+const TRIES = 3;
+const RETRY_MS = 60_000;
+/** So many are ended in one invocation. */
+const AT_ONCE = 20;
+
+/** In versions: never edited once released. `sealed` null: somebody makes it. `tries` above 0: it is over. */
+export const UPSTREAM_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE held_sessions (tag TEXT PRIMARY KEY, key TEXT NOT NULL, owner TEXT NOT NULL, sealed TEXT,
+     until INTEGER NOT NULL, times INTEGER NOT NULL DEFAULT 0, tries INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID`,
+  "CREATE INDEX held_sessions_by_key ON held_sessions (key)",
+  "CREATE INDEX held_sessions_by_owner ON held_sessions (owner)",
+  "CREATE INDEX held_sessions_by_end ON held_sessions (until)",
+];
+
+interface Row {
+  [column: string]: SqlStorageValue;
+  tag: string;
+  key: string;
+  sealed: string | null;
+  until: number;
+  times: number;
+  tries: number;
+}
+
+type About = Pick<EndOrder, "meant" | "name">;
+const ABOUT = "about";
+
+/** Bind it as `UPSTREAMS`. */
+export class UpstreamObject extends DurableObject {
+  readonly #sql: SqlStorage;
+  readonly #wake: Wake;
+  #about: About | undefined;
+
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#wake = createWake(ctx);
+    this.#about = ctx.storage.kv.get<About>(ABOUT);
+    if (this.#about) this.#migrate();
+  }
+
+  async ready(): Promise<void> {}
+
+  async claim({ key, owner, callMs, meant, name }: SessionClaim): Promise<SessionClaimed> {
+    if (!this.#about) this.#open({ meant, name });
+    return this.#wake.transaction((): SessionClaimed => {
+      const now = Date.now();
+      const row = this.#live(key);
+      if (row && row.until > now) {
+        if (row.sealed === null) return { state: "wait" };
+        this.#use(row.tag, callMs);
+        this.#sql.exec("UPDATE held_sessions SET times = times + 1 WHERE tag = ?", row.tag);
+        return { state: "lent", tag: row.tag, sealed: row.sealed, times: row.times + 1 };
+      }
+      // Nobody is lent one whose time is over, whether or not it was ended yet.
+      if (row) this.#close(row);
+      if (this.#isFull(owner)) return { state: "alone" };
+      const tag = crypto.randomUUID();
+      const until = now + MADE_WITHIN_MS;
+      this.#sql.exec("INSERT INTO held_sessions (tag, key, owner, until) VALUES (?, ?, ?, ?)", tag, key, owner, until);
+      this.#wake.at(until);
+      return { state: "make", tag };
+    });
+  }
+
+  /** What was made. false: another one has taken its place meanwhile. */
+  async keep({ key, tag }: SessionPlace, sealed: string, callMs: number): Promise<boolean> {
+    if (this.#live(key)?.tag !== tag) return false;
+    this.#sql.exec("UPDATE held_sessions SET sealed = ? WHERE tag = ?", sealed, tag);
+    this.#use(tag, callMs);
+    return true;
+  }
+
+  /** false: it is over, and not to be used any more. */
+  async used({ key, tag }: SessionPlace, callMs: number): Promise<boolean> {
+    const row = this.#live(key);
+    if (row?.tag !== tag || row.until <= Date.now()) return false;
+    this.#use(tag, callMs);
+    return true;
+  }
+
+  /** The upstream does not know it, or it could not be made. Another one of this key stays. */
+  async gone({ tag }: SessionPlace): Promise<void> {
+    if (this.#about) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
+  }
+
+  override async alarm(): Promise<void> {
+    this.#wake.clear();
+    if (!this.#about) return;
+    const now = Date.now();
+    // Whoever is making one knows its id alone. Those whose upstream cannot be told stay there until it forgets them.
+    this.#sql.exec("DELETE FROM held_sessions WHERE until <= ? AND (sealed IS NULL OR tries >= ?)", now, TRIES);
+    const due = this.#sql
+      .exec<Row>("SELECT * FROM held_sessions WHERE until <= ? ORDER BY until LIMIT ?", now, AT_ONCE)
+      .toArray();
+    // Written before it is tried: nobody is lent it from here on, and what is lost on the way is tried again.
+    for (const row of due) this.#close(row, now + RETRY_MS);
+    const ended = due.length === 0 ? [] : await this.#end(due, this.#about);
+    for (const tag of ended) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
+    const { next } = this.#sql.exec<{ next: number | null }>("SELECT min(until) AS next FROM held_sessions").one();
+    if (next !== null) this.#wake.at(Math.max(next, Date.now()));
+    else await this.#forget();
+  }
+
+  /** The tags of those that are over now. Never rejects: what failed is tried again. */
+  async #end(due: readonly Row[], about: About): Promise<readonly string[]> {
+    const bound = this.ctx.exports as unknown as Readonly<Record<string, SessionEndings | undefined>>;
+    const sessions = due.map(({ key, tag, sealed }) => ({ key, tag, sealed: sealed ?? "" }));
+    try {
+      return (await bound[REFRESHES]?.endSessions({ ...about, sessions })) ?? [];
+    } catch {
+      return [];
+    }
+  }
+
+  #open(about: About): void {
+    this.#migrate();
+    this.ctx.storage.kv.put(ABOUT, about);
+    this.#about = about;
+  }
+
+  #migrate(): void {
+    migrate(this.#sql, [{ name: "sessions", migrations: UPSTREAM_MIGRATIONS }]);
+  }
+
+  /** Nothing is left of an object that has no session. */
+  async #forget(): Promise<void> {
+    this.#about = undefined;
+    this.#wake.clear();
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** The one of this key that is lent or being made. */
+  #live(key: string): Row | undefined {
+    if (!this.#about) return undefined;
+    return this.#sql.exec<Row>("SELECT * FROM held_sessions WHERE key = ? AND tries = 0", key).toArray()[0];
+  }
+
+  #use(tag: string, callMs: number): void {
+    const until = Date.now() + TRUSTED_MS + callMs + SPARE_MS;
+    this.#sql.exec("UPDATE held_sessions SET until = max(until, ?) WHERE tag = ?", until, tag);
+    this.#wake.at(until);
+  }
+
+  /** It is over: ended at the upstream at this time, at once when absent. */
+  #close({ tag, sealed }: Row, at = Date.now()): void {
+    if (sealed === null) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
+    else this.#sql.exec("UPDATE held_sessions SET tries = tries + 1, until = ? WHERE tag = ?", at, tag);
+    this.#wake.at(at);
+  }
+
+  #isFull(owner: string): boolean {
+    const count = "SELECT count(*) AS all_of_them, count(*) FILTER (WHERE owner = ?) AS own FROM held_sessions";
+    const counted = this.#sql.exec<{ all_of_them: number; own: number }>(count, owner).one();
+    return counted.all_of_them >= MOST_OF_ALL || counted.own >= MOST_OF_OWNER;
+  }
+}

@@ -1,0 +1,199 @@
+// Sessions at an upstream as the object keeps them: one for all who ask, until nobody uses it, and then none.
+
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { KeyRing } from "../../../src/auth/seal.ts";
+import { sealKept, sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
+import { MOST_OF_OWNER, type SessionClaimed } from "../../../src/gateway/sessions/upstream-object.ts";
+import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { servedTenant } from "../../support/worker/deployed.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+const CALL_MS = 60_000;
+
+async function freshUpstream() {
+  const { id, stub, meant: incarnation } = await servedTenant();
+  const meant = { id, placement: ANYWHERE, incarnation };
+  const name = sessionsName(meant, "up");
+  const object = env.UPSTREAMS.getByName(name);
+  const { ring } = await remote(stub, authorityTables).state();
+  const claim = async (key = "k", owner = "ann"): Promise<SessionClaimed> =>
+    object.claim({ key, owner, callMs: CALL_MS, meant, name });
+  const make = async (key = "k", owner = "ann"): Promise<string> => {
+    const claimed = await claim(key, owner);
+    if (claimed.state !== "make") throw new Error(`it is ${claimed.state}`);
+    return claimed.tag;
+  };
+  /** As when nobody used anything for some minutes. */
+  const timePasses = () =>
+    runInDurableObject(object, (_instance, { storage: { sql } }) => {
+      sql.exec("UPDATE held_sessions SET until = 0");
+    });
+  return { object, name, ring, claim, make, timePasses };
+}
+
+interface Heard {
+  readonly method: string;
+  readonly session: string | null;
+  readonly authorization: string | null;
+}
+
+interface Sealing {
+  readonly ring: KeyRing;
+  readonly name: string;
+  readonly tag: string;
+  readonly key?: string;
+}
+
+/** A sealed session at a server that answers a DELETE with this status. */
+function serverOf(status: number) {
+  const heard: Heard[] = [];
+  const url = upstreamAt(({ method, headers }) => {
+    heard.push({ method, session: headers.get("mcp-session-id"), authorization: headers.get("authorization") });
+    return new Response(null, { status });
+  });
+  const sealed = async (id: string, { ring, name, tag, key = "k" }: Sealing) => {
+    const session = { id, revision: "2025-11-25", hello: {}, capabilities: {} };
+    const filled = { headers: { authorization: "Bearer own" } };
+    return (await sealKept(ring, name, { key, tag }, { session, upstream: { url }, filled })) ?? "";
+  };
+  return { heard, sealed };
+}
+
+const stored = (object: DurableObjectStub) =>
+  runInDurableObject(object, async (_instance, { storage }) => ({
+    keys: (await storage.list()).size,
+    alarm: await storage.getAlarm(),
+    tables: storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'held_sessions'").toArray().length,
+  }));
+
+describe("a session that several isolates want", () => {
+  it("is made by the first, waited for by the others, and lent to all", async () => {
+    const { object, claim, make } = await freshUpstream();
+    const tag = await make();
+    expect(await claim()).toEqual({ state: "wait" });
+    expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
+    expect(await claim()).toEqual({ state: "lent", tag, sealed: "sealed", times: 1 });
+    expect(await claim()).toEqual({ state: "lent", tag, sealed: "sealed", times: 2 });
+    expect(await claim("another")).toMatchObject({ state: "make" });
+  });
+
+  it("is there after the object was restarted, while it is made and when it is kept", async () => {
+    const { object, claim, make } = await freshUpstream();
+    const tag = await make();
+    await evictDurableObject(object);
+    expect(await claim()).toEqual({ state: "wait" });
+    expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
+    await evictDurableObject(object);
+    expect(await claim()).toMatchObject({ state: "lent", tag });
+  });
+
+  it("is made by another where the first has died, whose session is nobody's when it comes late", async () => {
+    const { object, claim, make, timePasses } = await freshUpstream();
+    const dead = await make();
+    await timePasses();
+    const tag = await make();
+    expect(await object.keep({ key: "k", tag: dead }, "late", CALL_MS)).toBe(false);
+    expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
+    expect(await claim()).toMatchObject({ state: "lent", tag, sealed: "sealed" });
+  });
+
+  it("is made anew once the upstream has forgotten it, and a late isolate does not take the new one away", async () => {
+    const { object, claim, make } = await freshUpstream();
+    const old = await make();
+    await object.keep({ key: "k", tag: old }, "old", CALL_MS);
+    await object.gone({ key: "k", tag: old });
+    const tag = await make();
+    expect(await claim()).toEqual({ state: "wait" });
+    await object.keep({ key: "k", tag }, "new", CALL_MS);
+    await object.gone({ key: "k", tag: old });
+    expect(await object.used({ key: "k", tag: old }, CALL_MS)).toBe(false);
+    expect(await object.used({ key: "k", tag }, CALL_MS)).toBe(true);
+    expect(await claim()).toMatchObject({ state: "lent", sealed: "new" });
+  });
+
+  it("is one of the call's own where a principal has as many as it may, and not another's", async () => {
+    const { object, claim, make } = await freshUpstream();
+    await make();
+    await runInDurableObject(object, (_instance, { storage: { sql } }) => {
+      const row = "INSERT INTO held_sessions (tag, key, owner, until) VALUES (?1, ?1, 'mallory', ?2)";
+      for (let at = 0; at < MOST_OF_OWNER; at += 1) sql.exec(row, `m${at}`, Date.now() + 1e6);
+    });
+    expect(await claim("new", "mallory")).toEqual({ state: "alone" });
+    expect(await claim("new", "bob")).toMatchObject({ state: "make" });
+  });
+});
+
+describe("a session that nobody uses", () => {
+  it("is ended at the upstream with what it began with, and nothing of it is left", async () => {
+    const { object, name, ring, make, timePasses } = await freshUpstream();
+    const { heard, sealed } = serverOf(204);
+    const tag = await make();
+    await object.keep({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
+    await runDurableObjectAlarm(object);
+    expect(heard).toEqual([]);
+    await timePasses();
+    await runDurableObjectAlarm(object);
+    expect(heard).toEqual([{ method: "DELETE", session: "s1", authorization: "Bearer own" }]);
+    expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
+  });
+
+  it("is not lent any more, whether or not it was ended yet, and is ended beside the new one", async () => {
+    const { object, name, ring, claim, make, timePasses } = await freshUpstream();
+    const { heard, sealed } = serverOf(204);
+    const old = await make();
+    await object.keep({ key: "k", tag: old }, await sealed("s1", { ring, name, tag: old }), CALL_MS);
+    await timePasses();
+    const tag = await make();
+    await object.keep({ key: "k", tag }, await sealed("s2", { ring, name, tag }), CALL_MS);
+    await runDurableObjectAlarm(object);
+    expect(heard.map(({ session }) => session)).toEqual(["s1"]);
+    expect(await claim()).toMatchObject({ state: "lent", tag });
+  });
+
+  it.each([
+    [404, 1],
+    [405, 1],
+    [401, 1],
+    [503, 3],
+  ])("is over where the upstream answers its end with %i, after %i requests", async (status, requests) => {
+    const { object, name, ring, make, timePasses } = await freshUpstream();
+    const { heard, sealed } = serverOf(status);
+    const tag = await make();
+    await object.keep({ key: "k", tag }, await sealed("s1", { ring, name, tag }), CALL_MS);
+    for (let round = 0; round < 5; round += 1) {
+      if ((await stored(object)).tables === 0) break;
+      await timePasses();
+      await runDurableObjectAlarm(object);
+    }
+    expect(heard).toHaveLength(requests);
+    expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
+  });
+
+  it("is ended with all others, however many there are", async () => {
+    const { object, name, ring, make, timePasses } = await freshUpstream();
+    const { heard, sealed } = serverOf(204);
+    const all = Array.from({ length: 45 }, (_, at) => `s${at}`);
+    for (const key of all) {
+      const tag = await make(key);
+      await object.keep({ key, tag }, await sealed(key, { ring, name, tag, key }), CALL_MS);
+    }
+    await timePasses();
+    while ((await stored(object)).tables > 0) await runDurableObjectAlarm(object);
+    expect(heard.map(({ session }) => session ?? "").toSorted()).toEqual(all.toSorted());
+  });
+
+  it("goes without a word where it was sealed under another name, for which nobody opens it", async () => {
+    const { object, ring, make, timePasses } = await freshUpstream();
+    const { heard, sealed } = serverOf(204);
+    const tag = await make();
+    await object.keep({ key: "k", tag }, await sealed("s1", { ring, name: "another/up", tag }), CALL_MS);
+    await timePasses();
+    await runDurableObjectAlarm(object);
+    expect(heard).toEqual([]);
+    expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
+  });
+});
