@@ -167,7 +167,7 @@ function watchedWorker(origin: string): WatchedWorker {
       });
       const text = await response.text();
       if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
-      return JSON.parse(text) as Json;
+      return JSON.parse(text || "{}") as Json;
     },
     calls: async () => (await control()).calls,
     lives: async () => (await control()).lives,

@@ -1,0 +1,149 @@
+// How long an isolate trusts a session that an object keeps for all: it says now and then that it uses it, asks where it has
+// not for long, and ends none that others may use.
+
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { ANONYMOUS } from "../../../src/auth/principal.ts";
+import { sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
+import { SessionShare } from "../../../src/gateway/sessions/session-share.ts";
+import { REPORTED_MS, TRUSTED_MS } from "../../../src/gateway/sessions/upstream-object.ts";
+import { lendLink, type Lending } from "../../../src/gateway/sessions/upstream-sessions.ts";
+import { SYSTEM_CLOCK } from "../../../src/mcp-client/clock.ts";
+import type { Fetch } from "../../../src/mcp-client/remote-endpoint.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+
+const CALL_MS = 1000;
+
+/** A server, and a caller of it in this isolate. */
+function caller({ instructions = "" } = {}) {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const ended: string[] = [];
+  let begun = 0;
+  const capabilities = { experimental: { said: { instructions } } };
+  const fetch: Fetch = async (_url, { method, body, headers }) => {
+    if (method === "DELETE") ended.push(headers["mcp-session-id"] ?? "");
+    const { id, method: asked } = JSON.parse(body ?? "{}") as { id?: number; method?: string };
+    if (asked !== "initialize") return new Response(null, { status: 202 });
+    begun += 1;
+    const result = { protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "up", version: "1" } };
+    return Response.json({ jsonrpc: "2.0", id, result }, { headers: { "mcp-session-id": `s${begun}` } });
+  };
+  const meant = { id: crypto.randomUUID(), placement: ANYWHERE, incarnation: "" };
+  const ring = [{ id: "test", secret: new Uint8Array(32).fill(7) }];
+  const principal = { ...ANONYMOUS, id: "key:ann" };
+  const upstream = { url: "https://up.example.com/mcp" };
+  const object = env.UPSTREAMS.getByName(sessionsName(meant, "up"));
+  const under: Promise<unknown>[] = [];
+  const lend = async (about: Partial<Lending> = {}) => {
+    const key = meant.id;
+    const share = () =>
+      new SessionShare({ host: { env, meant, ring, principal }, id: "up", key, upstream, filled: { headers: {} } });
+    const { signal } = new AbortController();
+    const endpoint = { url: upstream.url, headers: {}, fetch, clock: SYSTEM_CLOCK };
+    const how = { endpoint, about: { clientInfo: {}, capabilities: {} }, way: "2025" } as const;
+    const owner = { tenant: meant.id, principal: principal.id };
+    const later = (work: Promise<unknown>) => void under.push(work);
+    const whole = { key, owner, how, level: undefined, isAnonymous: false, signal, later, callMs: CALL_MS, share };
+    return lendLink({ ...whole, ...about });
+  };
+  /** One whole call; in which session it was. */
+  const call = async (about?: Partial<Lending>) => {
+    const { held, over } = await lend(about);
+    await Promise.all(under);
+    await over?.();
+    return held?.opened.session.id;
+  };
+  const rows = () =>
+    runInDurableObject(object, (_instance, { storage: { sql } }) =>
+      sql.exec<{ until: number; times: number }>("SELECT until, times FROM held_sessions").toArray(),
+    );
+  const after = (ms: number) => vi.setSystemTime(Date.now() + ms);
+  return { call, lend, rows, after, ended, object, under };
+}
+
+describe("a session that an object keeps", () => {
+  it("is said to be used once in two minutes, and not more often", async () => {
+    const { call, rows, after } = caller();
+    expect(await call()).toBe("s1");
+    const [first] = await rows();
+    after(REPORTED_MS - 1000);
+    await call();
+    expect(await rows()).toEqual([first]);
+    after(2000);
+    await call();
+    const [told] = await rows();
+    expect(told?.until).toBeGreaterThan(first?.until ?? Infinity);
+    after(1000);
+    await call();
+    expect(await rows()).toEqual([told]);
+  });
+
+  it("is asked for again where the isolate was idle for long, and begun anew where it is over by then", async () => {
+    const { call, rows, after, ended, object } = caller();
+    await call();
+    after(TRUSTED_MS + 1);
+    expect(await call()).toBe("s1");
+    expect(await rows()).toMatchObject([{ times: 1 }]);
+    after(TRUSTED_MS + CALL_MS + 60_000);
+    await runInDurableObject(object, (_instance, { storage: { sql } }) => {
+      sql.exec("UPDATE held_sessions SET until = 0");
+    });
+    await runDurableObjectAlarm(object);
+    expect(await call()).toBe("s2");
+    // Ending it is not this isolate's.
+    expect(ended).toEqual([]);
+  });
+
+  it("is never trusted for longer than the object keeps it, with the longest call", async () => {
+    const { call, rows } = caller();
+    const began = Date.now();
+    await call();
+    const [row] = await rows();
+    expect(row?.until).toBeGreaterThan(began + TRUSTED_MS + CALL_MS);
+  });
+
+  it("is not used any more when the object says that it is over, and another is begun", async () => {
+    const { call, after, object } = caller();
+    await call();
+    await runInDurableObject(object, (_instance, { storage: { sql } }) => {
+      sql.exec("DELETE FROM held_sessions");
+    });
+    after(REPORTED_MS + 1);
+    expect(await call()).toBe("s1");
+    expect(await call()).toBe("s2");
+  });
+
+  it("stays for an hour where a person is asked", async () => {
+    const { lend, rows, under } = caller();
+    const { asked, over } = await lend();
+    asked?.();
+    await Promise.all(under);
+    await over?.();
+    const [row] = await rows();
+    expect(row?.until).toBeGreaterThan(Date.now() + 3_600_000);
+  });
+
+  it("is its call's own where another took its place, or it is too large to keep, and ends with it", async () => {
+    const { lend, object, ended, under } = caller();
+    const { over } = await lend();
+    await runInDurableObject(object, (_instance, { storage: { sql } }) => {
+      sql.exec("UPDATE held_sessions SET tag = 'another'");
+    });
+    await Promise.all(under);
+    await over?.();
+    expect(ended).toEqual(["s1"]);
+    const large = caller({ instructions: "x".repeat(100_000) });
+    await large.call();
+    expect(large.ended).toEqual(["s1"]);
+    expect(await large.rows()).toEqual([]);
+  });
+
+  it("is made by the next where the first could not begin it", async () => {
+    const { call, lend, rows } = caller();
+    await expect(lend({ signal: AbortSignal.abort() })).rejects.toThrow();
+    await expect.poll(rows).toEqual([]);
+    expect(await call()).toBe("s1");
+  });
+});
