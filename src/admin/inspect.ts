@@ -4,6 +4,7 @@
 
 import { typeName } from "../calls/json-schema.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
+import { nearest } from "../protocol/nearest.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { SECRET_NAME_RULE, secretNameOf } from "../tenants/document/secret-name.ts";
 import type { Format, Shape } from "./shapes.ts";
@@ -34,7 +35,8 @@ function look(shape: Shape, value: unknown, inspection: Inspection): void {
   const { type, oneOf, "x-rule": rule } = shape;
   if (oneOf) return lookIntoBranch(oneOf, value, inspection);
   if (type !== undefined && !TYPES[type](value)) {
-    return report(inspection, rule ?? `expected ${type}, received ${typeName(value)}`);
+    const choices = shape.enum ? `: one of ${shape.enum.join(", ")}` : "";
+    return report(inspection, rule ?? `expected ${type}, received ${typeName(value)}${choices}`);
   }
   const before = inspection.faults.length;
   for (const [keyword, limit] of Object.entries(shape)) {
@@ -76,8 +78,14 @@ function lookAtMembers(shape: Shape, value: Members, inspection: Inspection): vo
     if (inspection.faults.length >= MAX_FAULTS) return;
     if (propertyNames) lookAt(name, propertyNames, name, inspection);
     const known = Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    lookAt(name, known || "is not known here", value[name], inspection);
+    lookAt(name, known || unknownRule(name, properties), value[name], inspection);
   }
+}
+
+/** What is much longer than every known name is compared with none. */
+function unknownRule(name: string, known: object): string {
+  const meant = nearest(name, Object.keys(known));
+  return `is not known here${meant === undefined ? "" : `: did you mean ${meant}?`}`;
 }
 
 /** Says what is wrong with the branch that a value claims to be, and of no other. */

@@ -4,6 +4,7 @@
 import { constantFrom, record, sample, type Arbitrary } from "fast-check";
 import { describe, expect, it } from "vitest";
 import { BaseDocument, Document, FleetApply, NewOperator, NewSecret, NewTenant } from "../../src/admin/contract.ts";
+import { Upstream } from "../../src/admin/document-schema.ts";
 import { faultsOf } from "../../src/admin/inspect.ts";
 import { ROUTES } from "../../src/admin/routes/all-routes.ts";
 import type { Shape } from "../../src/admin/shapes.ts";
@@ -26,6 +27,19 @@ describe("what is wrong", () => {
     ["no object", Document, null, [["", "expected object, received null"]]],
     ["a member that is missing", NewTenant, {}, [["id", "is required"]]],
     ["an unknown member", NewTenant, { id: "a", x: 1 }, [["x", "is not known here"]]],
+    ["a member that is misspelt", Document, { titel: "A" }, [["titel", "is not known here: did you mean title?"]]],
+    [
+      "a member of an upstream that is misspelt",
+      Document,
+      { upstreams: { a: { url: "https://a.example", timeout: 30 } } },
+      [["upstreams.a.timeout", "is not known here: did you mean timeoutMs?"]],
+    ],
+    [
+      "a number in the place of an option",
+      Document,
+      { upstreams: { a: { url: "https://a.example", era: 2025 } } },
+      [["upstreams.a.era", "expected string, received number: one of auto, 2025, 2026"]],
+    ],
     [
       "an unknown member that every object has",
       NewTenant,
@@ -87,13 +101,20 @@ describe("what is wrong", () => {
       Document,
       { mode: 1, colour: 1, limits: { keys: -1 } },
       [
-        ["mode", "expected string, received number"],
+        ["mode", "expected string, received number: one of open, key"],
         ["colour", "is not known here"],
         ["limits.keys", "at least 0"],
       ],
     ],
   ])("with %s is said, and nothing else", (_what, shape, value, said) => {
     expect(faults(shape, value)).toEqual(said);
+  });
+
+  it.each([
+    ...Object.keys(Document.properties).map((name) => [name, { [`${name}s`]: 1 }] as const),
+    ...Object.keys(Upstream.properties).map((name) => [name, { upstreams: { a: { [`${name}s`]: 1 } } }] as const),
+  ])("with a letter too many in %s says the name that was meant", (name, value) => {
+    expect(faults(Document, value)[0]?.[1]).toBe(`is not known here: did you mean ${name}?`);
   });
 
   it("counts characters, not halves of them", () => {

@@ -5,6 +5,8 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
+import { RulesBroken } from "../terminal/problem.ts";
+import type { FileSource } from "./file-places.ts";
 import { isPrintable, escapedJson, oneLine } from "../terminal/printable.ts";
 import { readStdin, type Terminal } from "../terminal/terminal.ts";
 
@@ -15,6 +17,15 @@ export interface TenantFile {
   /** Where the tenant is to be kept; said once, when it is created, and no part of its document. */
   readonly birth: { readonly region?: unknown; readonly jurisdiction?: unknown };
   readonly document: Plain;
+  readonly sent: Sending;
+}
+
+/** Does what sends a document: of what the server refuses is said where it stands in the file. */
+export type Sending = <T>(work: () => Promise<T>) => Promise<T>;
+
+export interface DocumentFile {
+  readonly value: Plain;
+  readonly sent: Sending;
 }
 
 /** Reads a file as UTF-8; `-` is stdin. */
@@ -27,34 +38,59 @@ export async function readText(file: string, terminal: Terminal): Promise<string
   }
 }
 
-export async function readDocument(file: string, terminal: Terminal): Promise<Plain> {
-  const value = await parseYaml(await readText(file, terminal), file === "-" ? "stdin" : file);
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Plain;
-  throw usageError(`${file}: must be a mapping (name: value), not ${Array.isArray(value) ? "a list" : typeof value}`);
+export async function readDocument(file: string, terminal: Terminal): Promise<DocumentFile> {
+  const { value, sent } = await parseYaml(await readText(file, terminal), file === "-" ? "stdin" : file);
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { value: value as Plain, sent };
+  const what = value === null ? "nothing" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+  throw usageError(`${file}: must be a mapping (name: value), not ${what}`);
 }
 
 export async function readTenantFile(file: string, terminal: Terminal): Promise<TenantFile> {
-  const { id, region, jurisdiction, ...document } = await readDocument(file, terminal);
+  const { value, sent } = await readDocument(file, terminal);
+  const { id, region, jurisdiction, ...document } = value;
   if (id !== undefined && typeof id !== "string") throw usageError(`${file}: id: must be a text`);
   const birth = { ...(region !== undefined && { region }), ...(jurisdiction !== undefined && { jurisdiction }) };
-  return { id, birth, document };
+  return { id, birth, document, sent };
 }
 
-async function parseYaml(text: string, file: string): Promise<unknown> {
-  const { parseDocument, LineCounter } = await import("yaml");
-  const lineCounter = new LineCounter();
-  const parsed = parseDocument(text, { lineCounter, prettyErrors: false });
+const BRACES = "{{ begins a mapping in YAML: put the text in quotes";
+
+async function parseYaml(text: string, file: string): Promise<{ readonly value: unknown; readonly sent: Sending }> {
+  const { parseDocument, isMap, LineCounter, visit } = await import("yaml");
+  const lines = new LineCounter();
+  const parsed = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const fail = (offset: number, message: string) => {
+    const { line, col } = lines.linePos(offset);
+    return usageError(`${file}:${line}:${col}: ${oneLine(message)}`);
+  };
   const [problem] = parsed.errors;
   if (problem) {
-    const { line, col } = lineCounter.linePos(problem.pos[0]);
-    const message =
-      problem.code === "MULTIPLE_DOCS" ? "one document a file, without another --- line" : oneLine(problem.message);
-    throw usageError(`${file}:${line}:${col}: ${message}`);
+    const [offset] = problem.pos;
+    if (problem.code === "MULTIPLE_DOCS") throw fail(offset, "one document a file, without another --- line");
+    throw fail(offset, text.startsWith("{{", offset) ? BRACES : problem.message);
   }
+  visit(parsed, {
+    // `{{secret:NAME}}` without quotes: a mapping whose name is a mapping.
+    Pair: (_at, { key }) => {
+      if (isMap(key)) throw fail(key.range?.[0] ?? 0, BRACES);
+    },
+  });
+  const source = { file, parsed, lines };
   try {
-    return parsed.toJS() as unknown;
+    return { value: parsed.toJS() as unknown, sent: (work) => sentFrom(source, work) };
   } catch (error) {
     throw usageError(`${file}: ${oneLine(String(error))}`);
+  }
+}
+
+async function sentFrom<T>(source: FileSource, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof RulesBroken)) throw error;
+    const { placed } = await import("./file-places.ts");
+    const rules = error.rules.map((rule) => placed(source, rule));
+    throw new RulesBroken(error.status, error.title, rules);
   }
 }
 

@@ -136,13 +136,9 @@ async function applyDocument(
   const path = ["tenants", id, "document"];
   const etag = await currentEtag(context, path);
   if (etag === undefined) return dryRun ? supposeFrom(context, id, file, unchecked) : createFrom(context, id, file);
-  const outcome = await context.api.json<ApplyOutcome>({
-    method: "PUT",
-    path,
-    query: { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined },
-    headers: { "if-match": etag },
-    json: file.document,
-  });
+  const query = { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined };
+  const ask = { method: "PUT", path, query, headers: { "if-match": etag }, json: file.document } as const;
+  const outcome = await file.sent(() => context.api.json<ApplyOutcome>(ask));
   return { created: false, outcome, lines: appliedLines(id, outcome) };
 }
 
@@ -171,7 +167,7 @@ async function supposeFrom(
 ): Promise<AppliedDocument> {
   const json = { id, document: file.document, ...file.birth };
   const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1 }, json } as const;
-  const outcome = unchecked ? outcomeOf(file, true) : await context.api.json<ApplyOutcome>(ask);
+  const outcome = unchecked ? outcomeOf(file, true) : await file.sent(() => context.api.json<ApplyOutcome>(ask));
   const lines = changeLines(outcome.changes);
   return { created: true, outcome, lines: [`${id}: would be created`, ...lines] };
 }
@@ -179,11 +175,9 @@ async function supposeFrom(
 async function createFrom(context: CommandContext, id: string, file: TenantFile): Promise<AppliedDocument> {
   const outcome = outcomeOf(file, false);
   const lines = changeLines(outcome.changes);
-  const { revision, url } = await context.api.json<TenantAnswer>({
-    method: "POST",
-    path: ["tenants"],
-    json: { id, document: file.document, ...file.birth },
-  });
+  const json = { id, document: file.document, ...file.birth };
+  const make = () => context.api.json<TenantAnswer>({ method: "POST", path: ["tenants"], json });
+  const { revision, url } = await file.sent(make);
   const said = [`${id}: created at ${url}`, ...lines, ...inForce(null)];
   return { created: true, outcome: { ...outcome, revision }, lines: said };
 }
@@ -197,12 +191,12 @@ async function applyBases(context: CommandContext, folder: string, { dryRun }: A
   const names = await readdir(join(folder, BASES_FOLDER)).catch(() => []);
   for (const name of names.filter((one) => one.endsWith(".yaml"))) {
     const base = name.slice(0, -".yaml".length);
-    const wanted = await readDocument(join(folder, BASES_FOLDER, name), context.terminal);
+    const { value: wanted, sent } = await readDocument(join(folder, BASES_FOLDER, name), context.terminal);
     const there = await context.api.find<Plain>({ path: ["bases", base] });
     if (there === undefined) {
       context.note(`Base ${base}: ${dryRun === true ? "would be created" : "created"}`);
       if (dryRun === true) missing += 1;
-      else await context.api.json({ method: "PUT", path: ["bases", base], json: wanted });
+      else await sent(() => context.api.json({ method: "PUT", path: ["bases", base], json: wanted }));
     } else if (!isDeepStrictEqual(there, wanted)) {
       context.note(`Base ${base} is different here and stays as it is; tenantry fleet apply changes it`);
     }

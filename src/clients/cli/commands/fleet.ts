@@ -67,12 +67,9 @@ document, then tenantry fleet resume RUN goes on with what is left.`,
 
 async function applyBase(context: CommandContext, [base]: readonly [string], options: ApplyOptions): Promise<void> {
   const { file, wave, dryRun, continueOnError } = options;
-  const document = await readDocument(file, context.terminal);
-  const begun = await context.api.json<Run>({
-    method: "POST",
-    path: ["fleet", "apply"],
-    json: { base, document, wave, dryRun, continueOnError },
-  });
+  const { value: document, sent } = await readDocument(file, context.terminal);
+  const json = { base, document, wave, dryRun, continueOnError };
+  const begun = await sent(() => context.api.json<Run>({ method: "POST", path: ["fleet", "apply"], json }));
   endRun(context, await follow(context, begun));
 }
 

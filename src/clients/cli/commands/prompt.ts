@@ -89,8 +89,8 @@ async function putPrompt(
   [tenant, name]: readonly [string, string],
   { file }: { file: string },
 ): Promise<void> {
-  const json = await readDocument(file, context.terminal);
-  const done = await context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json });
+  const { value: json, sent } = await readDocument(file, context.terminal);
+  const done = await sent(() => context.api.json<Done>({ method: "PUT", path: pathOf(tenant, name), json }));
   context.show(done ?? {}, () => {
     return [
       `${name}: ${done?.changed === false ? "unchanged" : "written"}`,

@@ -82,11 +82,9 @@ async function createTenant(context: CommandContext, [id]: readonly [string], op
   // An option that was not given is undefined, and must not replace what the file says.
   const document = { ...from?.document, ...given({ title, mode, search }) };
   const birth = { ...from?.birth, ...given({ region, jurisdiction }) };
-  const made = await context.api.json<TenantAnswer>({
-    method: "POST",
-    path: ["tenants"],
-    json: { id, document, ...birth },
-  });
+  const json = { id, document, ...birth };
+  const make = () => context.api.json<TenantAnswer>({ method: "POST", path: ["tenants"], json });
+  const made = await (from ? from.sent(make) : make());
   context.show(made, () => createdText(made));
 }
 

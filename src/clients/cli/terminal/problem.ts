@@ -6,6 +6,8 @@ import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { oneLine } from "./printable.ts";
 
 type ProblemDocument = Partial<Infer<typeof Problem>>;
+/** A member of what was sent, and what holds for it. */
+export type RefusedMember = NonNullable<ProblemDocument["errors"]>[number];
 
 const EXITS: Readonly<Record<number, ExitCode>> = {
   401: EXIT.notAuthorised,
@@ -29,9 +31,25 @@ export class ServerRefused extends CliError {
   }
 }
 
+/** It names the members of what was sent that break a rule. */
+export class RulesBroken extends ServerRefused {
+  readonly title: string;
+  readonly rules: readonly RefusedMember[];
+
+  constructor(status: number, title: string, rules: readonly RefusedMember[]) {
+    const said = rules.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`)).join("; ");
+    super(status, oneLine(`${title}: ${said}`).slice(0, MAX_PROBLEM_CHARACTERS));
+    this.title = title;
+    this.rules = rules;
+  }
+}
+
 export async function serverRefusal(response: Response): Promise<ServerRefused> {
   const text = await response.text().catch(() => "");
   const problem = parseProblem(text, response.headers.get("content-type"));
+  const { errors = [] } = problem ?? {};
+  // They stand in place of the detail, because they say what to change.
+  if (errors.length > 0) return new RulesBroken(response.status, titleOf(problem), errors);
   const what = problem === undefined ? foreignAnswer(response) : sentenceOf(problem, response.status);
   return new ServerRefused(response.status, oneLine(what).slice(0, MAX_PROBLEM_CHARACTERS));
 }
@@ -46,10 +64,11 @@ function parseProblem(text: string, contentType: string | null): ProblemDocument
   }
 }
 
-/** Fields and their rules, where there are any, stand in place of the detail, because they say what to change. */
-function sentenceOf({ title = "", detail, errors = [], requestId }: ProblemDocument, status: number): string {
-  const rules = errors.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`)).join("; ");
-  const said = [title.replace(/\.$/, ""), rules || detail].filter(Boolean).join(": ");
+const titleOf = ({ title = "" }: ProblemDocument = {}) => title.replace(/\.$/, "");
+
+function sentenceOf(problem: ProblemDocument, status: number): string {
+  const { detail, requestId } = problem;
+  const said = [titleOf(problem), detail].filter(Boolean).join(": ");
   return status >= 500 && requestId !== undefined ? `${said} (request ${requestId})` : said;
 }
 

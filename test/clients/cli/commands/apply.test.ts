@@ -38,7 +38,7 @@ test("a dry run of a tenant that does not exist asks the server whether it could
   const stdin = "id: acme\nregion: moon\n";
   const { exit, stderr } = await cli.run(["apply", "-f", "-", "--dry-run"], { stdin });
   expect(exit).toBe(1);
-  expect(stderr).toMatch(/^tenantry: The input breaks a rule: region: /);
+  expect(stderr).toMatch(/^tenantry: The input breaks a rule: region \(stdin:2:1\): one of wnam, /);
   expect(admin.requests.at(-1)).toBe("POST /admin/v1/tenants?dryRun=1");
 });
 
@@ -76,11 +76,52 @@ test("a document that breaks a rule changes nothing, and the rule is named", asy
 });
 
 test.each([
+  { what: "a tenant", args: ["apply"], id: "id: new" },
+  { what: "a tenant that is there", args: ["apply"], id: "id: acme" },
+  { what: "a difference", args: ["diff"], id: "id: new" },
+  { what: "a new tenant", args: ["tenant", "create", "new"], id: "title: New" },
+  { what: "a base", args: ["fleet", "apply", "standard"], id: "title: New" },
+])("what $what breaks is said with file, line and column, and what was meant", async ({ args, id }) => {
+  const { admin, cli, folder } = await commandLine();
+  admin.addTenant("acme");
+  const file = `${id}
+upstreams:
+  a:
+    timeout: 30
+    era: 2025
+  b.c:
+    uris: [x, ""]
+profiles: { p: { resultBudget: { tokens: 5 } } }
+`;
+  await writeFile(join(folder, "bad.yaml"), file);
+  const { exit, stderr } = await cli.run([...args, "-f", "bad.yaml"]);
+  expect(exit).toBe(1);
+  const said = [
+    "upstreams.a.timeout (bad.yaml:4:5): is not known here: did you mean timeoutMs?",
+    'upstreams.a.era (bad.yaml:5:5): expected string, received number: one of auto, 2025, 2026 (as a text: "2025")',
+    "upstreams.b.c.uris.1 (bad.yaml:7:15): at least 1 character",
+    "profiles.p.resultBudget.tokens (bad.yaml:8:34): at least 250",
+  ];
+  const [, rules = ""] = /^tenantry: The input breaks a rule: (.*)\n$/.exec(stderr) ?? [];
+  expect(rules.split("; ").toSorted()).toEqual(said.toSorted());
+});
+
+test("what a prompt in a file breaks is said with its place, and what lacks a member with that of its mapping", async () => {
+  const { admin, cli, folder } = await commandLine();
+  admin.addTenant("acme");
+  await writeFile(join(folder, "p.yaml"), "messages:\n  - role: user\n");
+  const { stderr } = await cli.run(["prompt", "put", "acme", "p", "-f", "p.yaml"]);
+  expect(stderr).toBe("tenantry: The input breaks a rule: messages.0.content (p.yaml:2:5): is required\n");
+});
+
+test.each([
   { yaml: "id: acme\n  title: x", says: "tenant.yaml:1:5: Nested mappings" },
   { yaml: "id: acme\nid: globex", says: "tenant.yaml:2:1: Map keys must be unique" },
   { yaml: "id: acme\n---\nid: globex", says: "one document a file" },
   { yaml: "- id: acme", says: "must be a mapping (name: value), not a list" },
-  { yaml: "", says: "must be a mapping" },
+  { yaml: "", says: "must be a mapping (name: value), not nothing" },
+  { yaml: "id: acme\nupstreams: { a: { headers: { A: Bearer {{secret:X}} } } }", says: "tenant.yaml:2:40: {{ begins" },
+  { yaml: "id: acme\ntitle: {{secret:X}}", says: "tenant.yaml:2:9: {{ begins a mapping in YAML" },
   { yaml: "title: Nobody", says: "names no tenant: add id: NAME, or --tenant NAME" },
   { yaml: "id: 7", says: "id: must be a text" },
   { yaml: "id: acme\ntitle: *nowhere", says: "tenant.yaml" },
