@@ -261,7 +261,7 @@ describe("explain", () => {
     ]);
     await ask("PUT", `/tenants/${id}/document`, { json: { mode: "key", tools: { wipe: { enabled: false } } } });
     const { id: key } = await makeKey(id);
-    expect((await explain("kind=tools&name=add")).reasons).toContain("tenant: takes a key");
+    expect((await explain("kind=tools&name=add")).reasons).toContain("tenant: takes a key, and none is named");
     const denied = await explain(`kind=tools&name=wipe&key=${key}`);
     expect([denied.visible, denied.callable]).toEqual([false, false]);
     const rename = { add: { name: "sum" } };

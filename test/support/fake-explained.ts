@@ -4,6 +4,14 @@ import type { Explained, Infer } from "../../src/admin/contract.ts";
 
 export function fakeExplained(query: URLSearchParams): Infer<typeof Explained> {
   const profile = query.get("profile");
+  const name = query.get("name") ?? "";
+  if (name.startsWith("barred__")) {
+    const reasons = [
+      "tenant: takes a key, and none is named",
+      "source barred: the connection was lost since 2026-11-21, x",
+    ];
+    return { visible: false, callable: false, listedAs: null, reasons };
+  }
   const visible = profile === null;
   const reasons = [
     `${query.get("kind")} ${query.get("name")}`,

@@ -9,6 +9,8 @@ type Shown = Infer<typeof UpstreamShape>;
 const READ = "2026-11-21T10:00:00.000Z";
 /** An upstream whose URL has this in it cannot be read. */
 const AWAY = "away";
+/** And one with this was never read. */
+const NEVER = "never";
 
 const CONTENT: NonNullable<Shown["content"]> = {
   way: "2026",
@@ -24,7 +26,7 @@ function fakeUpstream(
   { url = "", enabled = true, era = "auto", trust = "auto", headers = {} }: UpstreamDocument,
 ): Shown {
   const isAway = url.includes(AWAY);
-  return {
+  const shown: Shown = {
     id,
     url,
     enabled,
@@ -40,6 +42,7 @@ function fakeUpstream(
     reading: false,
     content: CONTENT,
   };
+  return url.includes(NEVER) ? { ...shown, state: "degraded", why: "the server answered 404", content: null } : shown;
 }
 
 function fakeSummary({ content, ...about }: Shown): Infer<typeof UpstreamSummary> {

@@ -115,7 +115,7 @@ async function keyOf({ policy }: Managed, id: string): Promise<KeyRecord> {
 }
 
 function barredBy(mode: string, key: KeyRecord | undefined, profile: string | null): string[] {
-  if (!key) return mode === "open" ? [] : ["tenant: takes a key"];
+  if (!key) return mode === "open" ? [] : ["tenant: takes a key, and none is named"];
   const ends = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
   return [
     ...(ends <= Date.now() ? ["key: has ended"] : []),

@@ -10,6 +10,7 @@ import { act, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
 import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
 import { oneLine } from "../terminal/printable.ts";
+import { whatHelps } from "../terminal/what-helps.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export function addAuditCommands(program: Command, terminal: Terminal): void {
@@ -67,10 +68,12 @@ function markedText(change: ShownChange): string {
 
 const MAX_CHANGE = 400;
 
+const isNothing = (value: unknown) => value === null || value === undefined;
+
 /** Shows only what differs between two documents, which may be long and nearly the same. */
 function changeOf(before: unknown, after: unknown): string {
-  if (before === null || before === undefined) return shortJson(after ?? null);
-  if (after === null || after === undefined) return `was ${shortJson(before)}`;
+  if (isNothing(before)) return isNothing(after) ? "" : shortJson(after);
+  if (isNothing(after)) return `was ${shortJson(before)}`;
   return cut(differences(before, after).map(markedText).join(", "), MAX_CHANGE);
 }
 
@@ -94,7 +97,22 @@ async function showExplained(
   context.show(explained, () => {
     const { visible, callable, listedAs, reasons } = explained;
     const answers: [string, boolean | string | null][] = [["visible", visible]];
+    if (key === undefined && reasons.includes(NO_KEY)) {
+      context.note(
+        `Said of somebody without a key; --key ID says it of one, as tenantry key list ${tenant} shows them.`,
+      );
+    }
     if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);
-    return [facts(answers), "", ...reasons.map((reason) => `- ${oneLine(reason)}`)].join("\n");
+    return [facts(answers), "", ...reasons.flatMap((reason) => reasonLines(tenant, reason))].join("\n");
   });
+}
+
+/** As the server says it where a caller without a key is let in nowhere. */
+const NO_KEY = "tenant: takes a key, and none is named";
+
+function reasonLines(tenant: string, reason: string): string[] {
+  const [, upstream = "", why = ""] =
+    /^source (\S+): (?:leaves it out: .*|(.*?)(?: since \S+, what it had then stays)?)$/s.exec(reason) ?? [];
+  const helps = why && whatHelps(why, { tenant, upstream });
+  return [`- ${oneLine(reason)}`, ...(helps ? [`  what helps: ${oneLine(helps)}`] : [])];
 }

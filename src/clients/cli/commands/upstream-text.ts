@@ -6,6 +6,7 @@ import { collectPages } from "../admin/admin-client.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Screen } from "../terminal/output.ts";
 import { count, facts, table, time } from "../terminal/table.ts";
+import { whatHelps } from "../terminal/what-helps.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
 type Listed = Infer<typeof UpstreamSummary>;
@@ -19,6 +20,11 @@ const STATES: Readonly<Record<Shown["state"], string>> = {
   unread: "not read yet",
   disabled: "switched off",
 };
+/** One of which nothing was ever read has nothing to offer, and is not merely short of something. */
+function stateText(state: Shown["state"], content: object | null): string {
+  return state === "degraded" && !content ? "cannot be read" : (STATES[state] ?? state);
+}
+
 const WAYS: Readonly<Record<Content["way"], string>> = {
   "2025": "2025",
   "2026": "2026",
@@ -44,7 +50,7 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
     ];
     const rows = upstreams.map(({ id, state, content, lastRead, url, why }) => [
       id,
-      STATES[state] ?? state,
+      stateText(state, content),
       content && (WAYS[content.way] ?? content.way),
       content?.counts.tools,
       content?.counts.prompts,
@@ -63,10 +69,10 @@ export async function showUpstream(
   [tenant, name]: readonly [tenant: string, name: string],
 ): Promise<void> {
   const upstream = await context.api.json<Shown>({ path: ["tenants", tenant, "upstreams", name] });
-  context.show(upstream, () => shownText(upstream, context.terminal.stdout));
+  context.show(upstream, () => shownText(tenant, upstream, context.terminal.stdout));
 }
 
-export function shownText(upstream: Shown, screen: Screen): string {
+export function shownText(tenant: string, upstream: Shown, screen: Screen): string {
   const { id, url, state, why, since, lastRead, nextRead, reading, headers, setBy, trust, content } = upstream;
   const about = facts([
     ["upstream", id],
@@ -74,8 +80,9 @@ export function shownText(upstream: Shown, screen: Screen): string {
     ["headers", headers.join(", ")],
     ["set by", setBy],
     ["trust", trust === "auto" ? null : trust],
-    ["state", STATES[state] ?? state],
+    ["state", stateText(state, content)],
     ["why", why],
+    ["what helps", why && whatHelps(why, { tenant, upstream: id })],
     ["since", time(since)],
     ...contentFacts(content),
     ["last tried", time(lastRead)],
@@ -84,12 +91,13 @@ export function shownText(upstream: Shown, screen: Screen): string {
   return [about, ...leftOut(content, screen)].join("\n\n");
 }
 
-export function testedText(name: string, tested: Tested, screen: Screen): string {
+export function testedText([tenant, name]: readonly [string, string], tested: Tested, screen: Screen): string {
   const { works, fault, milliseconds, server, content } = tested;
   const about = facts([
     ["upstream", name],
     ["works", works],
     ["why", fault],
+    ["what helps", fault && whatHelps(fault, { tenant, upstream: name })],
     ["server", [server?.name, server?.version].filter((text) => text !== undefined).join(" ")],
     ...contentFacts(content),
     ["took", `${milliseconds} ms`],

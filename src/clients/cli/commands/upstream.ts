@@ -156,7 +156,7 @@ async function readNow(context: CommandContext, [tenant, name]: Named, { wait }:
   const done = await spinning(context, `Reading ${name}`, () =>
     context.api.json<Refreshed>({ method: "POST", path, query }),
   );
-  context.show(done, () => shownText(done.upstream, context.terminal.stdout));
+  context.show(done, () => shownText(tenant, done.upstream, context.terminal.stdout));
   if (done.read) return;
   // What was said is on stdout; scripts see that nothing was read.
   throw new CliError(EXIT.refused, `${name} is a part of ${tenant} and could not be read: ${done.upstream.why ?? ""}`);
@@ -167,7 +167,7 @@ async function testUpstream(context: CommandContext, [tenant, name]: Named): Pro
   const tested = await spinning(context, `Connecting to ${name}`, () =>
     context.api.json<Tested>({ method: "POST", path }),
   );
-  context.show(tested, () => testedText(name, tested, context.terminal.stdout));
+  context.show(tested, () => testedText([tenant, name], tested, context.terminal.stdout));
   if (!tested.works) throw new CliError(EXIT.refused, `${name}: ${tested.fault ?? "it does not work"}`);
 }
 

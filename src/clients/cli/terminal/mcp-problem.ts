@@ -66,8 +66,9 @@ function sentenceOf(fault: Fault, url: string): string {
 /** An endpoint that asks other servers says in `data` which one it was, and perhaps why. */
 function refusalOf(error: ResponseMessage): string {
   const { message, data } = rpcErrorOf(error) ?? {};
-  const { server, why } = isObject(data) ? data : {};
-  const of = typeof server === "string" && !message?.includes(server) ? [server, why] : [];
+  const { server, why, timeoutMs } = isObject(data) ? data : {};
+  const limit = typeof timeoutMs === "number" ? `timeoutMs is ${timeoutMs}` : undefined;
+  const of = typeof server === "string" && !message?.includes(server) ? [server, why ?? limit] : [];
   const where = of.filter((text) => typeof text === "string").join(": ");
   return oneLine((message || "refused without a word") + (where && ` (${where})`));
 }

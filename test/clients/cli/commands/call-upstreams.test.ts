@@ -32,6 +32,7 @@ test("what a list lacks is said beside it, with --json too, and for a tool that 
 test.each([
   { data: { server: "down", fault: "lost" }, stderr: "tenantry: Failed (down)\n" },
   { data: { server: "down", why: "no connection" }, stderr: "tenantry: Failed (down: no connection)\n" },
+  { data: { server: "down", timeoutMs: 500 }, stderr: "tenantry: Failed (down: timeoutMs is 500)\n" },
   { data: { server: "Failed" }, stderr: "tenantry: Failed\n" },
   { data: { server: 7 }, stderr: "tenantry: Failed\n" },
   { data: "down", stderr: "tenantry: Failed\n" },

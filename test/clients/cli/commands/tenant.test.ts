@@ -197,11 +197,13 @@ test("the audit log shows who changed what, from what to what", async () => {
   ];
   audit.push({ ...entry, sequence: 1, before, after });
   audit.push({ ...entry, sequence: 2, action: "key.revoke", target: "key a", before: { name: "a" }, after: null });
+  audit.push({ ...entry, sequence: 3, action: "upstream.refresh", target: "upstream a", before: null, after: null });
   expect((await cli.run(["audit", "acme"])).stdout).toBe(
     [
-      "AT                    WHO  ACTION          TARGET    CHANGE",
-      '2026-11-21T10:00:00Z  ci   key.revoke      key a     was {"name":"a"}',
-      '2026-11-21T10:00:00Z  ci   document.write  document  ~ mode: "open" → "key", ~ a.b: [1] → [2]\n',
+      "AT                    WHO  ACTION            TARGET      CHANGE",
+      "2026-11-21T10:00:00Z  ci   upstream.refresh  upstream a  -",
+      '2026-11-21T10:00:00Z  ci   key.revoke        key a       was {"name":"a"}',
+      '2026-11-21T10:00:00Z  ci   document.write    document    ~ mode: "open" → "key", ~ a.b: [1] → [2]\n',
     ].join("\n"),
   );
   expect(await cli.json("audit", "acme", "--limit", "1")).toHaveLength(1);
@@ -213,6 +215,20 @@ test("explain gives the reasons", async () => {
   const { stdout } = await cli.run(["explain", "acme", "tool", "note_write", "--profile", "public"]);
   expect(stdout).toBe("visible   no\ncallable  no\n\n- tools note_write\n- profile public denies it\n");
   expect((await cli.run(["explain", "acme", "resource", "file:///a b"])).stdout).toContain("- resources file:///a b");
+});
+
+test("explain says beside an upstream what helps, and what is asked where no key is named", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const ask = ["explain", "acme", "tool", "barred__find"];
+  const { stdout, stderr } = await cli.run(ask);
+  expect(stdout).toContain(
+    "- source barred: the connection was lost since 2026-11-21, x\n  what helps: nobody listens there",
+  );
+  expect(stderr).toBe(
+    "Said of somebody without a key; --key ID says it of one, as tenantry key list acme shows them.\n",
+  );
+  expect((await cli.run([...ask, "--key", "k"])).stderr).toBe("");
 });
 
 test("a base is rolled out to the tenants that extend it", async () => {

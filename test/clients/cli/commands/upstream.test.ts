@@ -108,6 +108,15 @@ describe("list and show", () => {
     expect(await cli.json("upstream", "list", "acme")).toMatchObject([{ id: "tracker", content: { quarantined: 4 } }]);
   });
 
+  test("tell one that was never read from one that lacks something", async () => {
+    const { admin, cli } = await withTracker();
+    admin.addTenant("globex", { upstreams: { a: { url: "https://never.example.com/mcp" }, b: { url: URL } } });
+    const { stdout } = await cli.run(["upstream", "list", "globex"]);
+    expect(stdout).toMatch(/^a +cannot be read +- /m);
+    expect((await cli.run(["upstream", "show", "globex", "a"])).stdout).toMatch(/^state +cannot be read$/m);
+    expect(await cli.json("upstream", "show", "globex", "a")).toMatchObject({ state: "degraded", content: null });
+  });
+
   test("say so where there are none", async () => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
@@ -119,6 +128,7 @@ describe("list and show", () => {
     const { cli } = await withTracker("https://away.example.com");
     const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
     expect(stdout).toMatch(/^why +the connection was lost$/m);
+    expect(stdout).toMatch(/^what helps +nobody listens there, or it broke: the server's log$/m);
     expect(stdout).toMatch(/^since +2026-11-21T10:00:00Z$/m);
     expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
     expect(stdout).toContain("and 3 more");
