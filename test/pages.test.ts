@@ -4,6 +4,9 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { Upstream } from "../src/admin/document-schema.ts";
+import type { Shape } from "../src/admin/shapes.ts";
+import { errorCode } from "../src/protocol/errors.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
@@ -47,6 +50,52 @@ it("README.md has every setting that the Worker reads", () => {
   const shown = [...read("README.md").matchAll(/^\| `([A-Z][A-Z_]+)` +\| /gm)].map(([, name = ""]) => name);
   // The name of that one is the tenant's and the secret's.
   expect(shown.filter((name) => name !== "TENANT__NAME").toSorted()).toEqual([...settings].toSorted());
+});
+
+describe("docs/gateway.md", () => {
+  const page = read("docs/gateway.md");
+  const rowsUnder = (head: RegExp) =>
+    (page.split(head)[1]?.split("\n\n")[0] ?? "").split("\n").map((line) => line.split("|").map((cell) => cell.trim()));
+
+  it.each(Object.entries<Shape>(Upstream.properties))(
+    "has the member %s of an upstream, with its bounds",
+    (name, shape) => {
+      const [, , about = ""] =
+        rowsUnder(/^\| member +\| what it is +\|$/m).find(([, cell]) => cell?.includes(`\`${name}\``)) ?? [];
+      expect(about).not.toBe("");
+      const { minimum, maximum, maxItems, maxProperties, items, additionalProperties, enum: choices = [] } = shape;
+      const inner = (items ?? (additionalProperties || undefined))?.maxLength;
+      for (const bound of [minimum, maximum, maxItems, maxProperties, inner, ...choices]) {
+        if (bound !== undefined) expect(about.replaceAll(",", "")).toContain(String(bound));
+      }
+    },
+  );
+
+  const ERROR_ROWS = {
+    "there is no such resource": "resourceNotFound",
+    "no connection, or it broke": "unreachableServer",
+    "it is left alone for now": "unreachableServer",
+    "it took too long": "timeout",
+    "the upstream answered something else": "faultyServer",
+    "there is no access token": "faultyServer",
+    "the tenant has no such secret": "faultyServer",
+    "it asks what this client cannot be asked": "faultyServer",
+  } as const;
+
+  it.each(Object.entries(ERROR_ROWS))("has the codes of the error: %s", (what, key) => {
+    const row = rowsUnder(/^\| what happened +\| code in era 2025 .*$/m).find(([, cell]) => cell?.startsWith(what));
+    expect(row?.slice(2, 4)).toEqual([String(errorCode(key, "2025")), String(errorCode(key, "2026"))]);
+    // And what to do.
+    expect(row?.[5]).toMatch(/\w/);
+  });
+
+  it("has every error that a client of the gateway may get", () => {
+    const sources = globSync("src/gateway/{*,guard/*}.ts", { cwd: ROOT }).map(read).join("\n");
+    const made = new Set(
+      [...sources.matchAll(/failure\(\s*"(\w+Server|timeout|resourceNotFound)"/g)].map(([, key]) => key),
+    );
+    expect([...made].map(String).toSorted()).toEqual([...new Set(Object.values(ERROR_ROWS))].toSorted());
+  });
 });
 
 describe("docs/pains.md", () => {

@@ -41,7 +41,11 @@ export const TOPICS: Readonly<Record<string, string>> = {
   profiles:                      # /mcp/acme/public
     public:
       tools: { allow: ["note_*"], deny: [note_delete], rename: { note_list: { name: list } } }
+      prompts: { deny: ["*"] }
       resources: { allow: ["file:///handbook/*"] }
+      search: false              # search and fetch, in this profile
+      title: For everybody       # and description and instructions, in the place of the tenant's
+      resultBudget: { tokens: 20000 }   # what is longer is read in a second step
   scopes:                        # what a key with this scope may use
     read: { tools: [note_list, note_read], resources: ["*"] }
   prompts:
@@ -54,9 +58,21 @@ export const TOPICS: Readonly<Record<string, string>> = {
     tracker:                     # its tool search is listed as tracker__search
       url: https://mcp.example.com/mcp
       headers: { Authorization: "Bearer {{secret:TRACKER_TOKEN}}" }   # set by tenantry secret set acme TRACKER_TOKEN
+      era: auto                  # or "2025" or "2026", in quotes
       trust: review              # what it lists waits until it is approved; auto, the default, lists it at once
       timeoutMs: 30000           # how long a call may take
+      retry: 2                   # how often more a read is sent that failed without an answer; 0 by default
       uris: ["file:///tracker/"] # what URIs begin with that are this upstream's
+      enabled: true              # false takes it away at once
+    wiki:
+      url: https://wiki.example.com/mcp
+      auth:                      # OAuth client credentials: a token goes with every request
+        kind: client_credentials
+        tokenUrl: https://login.example.com/oauth/token
+        clientId: tenantry
+        clientSecret: "{{secret:WIKI_SECRET}}"
+        scope: wiki.read         # and method and resource, in docs/gateway.md
+    billing: { service: BILLING, path: /mcp }   # a Worker beside this one
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
   services: [BILLING]            # Workers beside this one that its upstreams may name; only operators set it
   retirementDays: 30             # how long a retired tool name stays callable

@@ -86,9 +86,15 @@ export function shownText(tenant: string, upstream: Shown, screen: Screen): stri
     ["since", time(since)],
     ...contentFacts(content),
     ["last tried", time(lastRead)],
-    ["next read", reading ? "being read" : time(nextRead)],
+    ["next read", reading ? "being read" : dueText(nextRead)],
   ]);
   return [about, ...leftOut(content, screen)].join("\n\n");
+}
+
+/** What is due is read when somebody asks the tenant for something: until then that moment may lie long ago. */
+function dueText(nextRead: string | null): string | null {
+  const isDue = nextRead !== null && Date.parse(nextRead) <= Date.now();
+  return isDue ? "when the tenant is next asked for something" : time(nextRead);
 }
 
 export function testedText([tenant, name]: readonly [string, string], tested: Tested, screen: Screen): string {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { Document } from "../../../../src/admin/contract.ts";
+import { Profile, Upstream } from "../../../../src/admin/document-schema.ts";
 import { createProgram } from "../../../../src/clients/cli/program.ts";
 import type { Terminal } from "../../../../src/clients/cli/terminal/terminal.ts";
 import { commandLine } from "../../../support/command-line.ts";
@@ -132,6 +133,10 @@ test("the document that help shows has every member that the contract knows", as
   const shown = [...stdout.matchAll(/^ {2}(\w+):/gm)].map(([, member = ""]) => member);
   const known = Object.keys(Document.properties);
   expect(known.filter((member) => !shown.includes(member))).toEqual([]);
+  for (const inner of [Profile, Upstream, Upstream.properties.auth]) {
+    const unsaid = Object.keys(inner.properties).filter((member) => !new RegExp(`\\b${member}\\b`).test(stdout));
+    expect(unsaid).toEqual([]);
+  }
 });
 
 test("a group without a subcommand shows its help on stderr and is a usage error", async () => {

@@ -124,6 +124,12 @@ describe("list and show", () => {
     expect((await cli.run(["upstream", "show", "acme", "tracker"])).exit).toBe(3);
   });
 
+  test("name no moment that is over as the next in which it is read", async () => {
+    const { cli } = await withTracker();
+    const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
+    expect(stdout).toMatch(/^next read +when the tenant is next asked for something$/m);
+  });
+
   test("name each definition that is left out, with its reason", async () => {
     const { cli } = await withTracker("https://away.example.com");
     const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
