@@ -9,8 +9,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 /** A shell that waits longer for a server feels broken. */
 const PATIENCE_MS = 1000;
-const MAX_TENANTS = 200;
-const TENANT_ID = /^[a-z0-9-]{1,40}$/;
+const MAX_NAMES = 200;
+/** Of tenants and of upstreams. */
+const PLAIN_ID = /^[A-Za-z0-9_-]{1,40}$/;
 
 export function addCompletionCommands(program: Command, terminal: Terminal): void {
   program
@@ -33,19 +34,21 @@ Examples:
     .command("__complete", { hidden: true })
     .argument("[words...]")
     .action(async (words: readonly string[]) => {
-      const found = await completeWords(program, words, () => tenantIds(terminal));
+      const found = await completeWords(program, words, (kind, tenant) =>
+        namesOf(terminal, kind === "tenant" ? [] : [tenant, "upstreams"]),
+      );
       for (const { word, about } of found) terminal.stdout.write(`${word}\t${about}\n`);
     });
 }
 
-async function tenantIds(terminal: Terminal): Promise<readonly string[]> {
+async function namesOf(terminal: Terminal, under: readonly string[]): Promise<readonly string[]> {
   try {
     const target = await findTarget({}, terminal);
     const api = createAdminClient(target, AbortSignal.any([terminal.signal, AbortSignal.timeout(PATIENCE_MS)]));
-    const query = { limit: MAX_TENANTS };
-    const { items } = await api.json<{ items: readonly { id: string }[] }>({ path: ["tenants"], query });
-    // A shell puts what is offered into the command line as it is, so what is no name of a tenant is not offered.
-    return items.map(({ id }) => id).filter((id) => TENANT_ID.test(id));
+    const query = { limit: MAX_NAMES };
+    const { items } = await api.json<{ items: readonly { id: string }[] }>({ path: ["tenants", ...under], query });
+    // A shell puts what is offered into the command line as it is, so what is no plain name is not offered.
+    return items.map(({ id }) => id).filter((id) => PLAIN_ID.test(id));
   } catch {
     return [];
   }

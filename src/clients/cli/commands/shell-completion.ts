@@ -54,29 +54,28 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** What could stand in place of the last word. `tenants` is asked only where one is due. */
-export async function completeWords(
-  program: Command,
-  words: readonly string[],
-  tenants: () => Promise<readonly string[]>,
-): Promise<Candidate[]> {
+/** Names that a server knows: of tenants, or of the upstreams of one. */
+export type NamesOf = (kind: "tenant" | "upstream", tenant: string) => Promise<readonly string[]>;
+
+/** What could stand in place of the last word. `names` is asked only where one is due. */
+export async function completeWords(program: Command, words: readonly string[], names: NamesOf): Promise<Candidate[]> {
   const last = words.at(-1) ?? "";
-  const { command, given, option } = walk(program, words.slice(0, -1));
-  const all = option ? optionValues(option) : await placeValues(command, given, last, tenants);
+  const position = walk(program, words.slice(0, -1));
+  const all = position.option ? optionValues(position.option) : await placeValues(position, last, names);
   return all.filter(({ word }) => word.startsWith(last));
 }
 
 interface Position {
   readonly command: Command;
-  /** How many arguments of the command stand before the word that is completed. */
-  readonly given: number;
+  /** The arguments of the command before the word that is completed. */
+  readonly given: readonly string[];
   /** The option that the word is the value of. */
   readonly option: Option | undefined;
 }
 
 function walk(program: Command, words: readonly string[]): Position {
   let command = program;
-  let given = 0;
+  const given: string[] = [];
   let option: Option | undefined;
   for (const word of words) {
     const before: Option | undefined = option;
@@ -88,9 +87,9 @@ function walk(program: Command, words: readonly string[]): Position {
         : optionsOf(command).find((one) => takesValue(one) && [one.short, one.long].includes(word));
       continue;
     }
-    const next = given === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+    const next = given.length === 0 ? command.commands.find((one) => one.name() === word) : undefined;
     if (next) command = next;
-    else given += 1;
+    else given.push(word);
   }
   return { command, given, option };
 }
@@ -107,22 +106,25 @@ function optionValues({ argChoices = [] }: Option): Candidate[] {
   return argChoices.map((word) => ({ word, about: "" }));
 }
 
-async function placeValues(
-  command: Command,
-  given: number,
-  last: string,
-  tenants: () => Promise<readonly string[]>,
-): Promise<Candidate[]> {
+/** What an argument of this name is a name of. */
+const KINDS: Readonly<Record<string, "tenant" | "upstream">> = {
+  tenant: "tenant",
+  endpoint: "tenant",
+  upstream: "upstream",
+};
+
+async function placeValues({ command, given }: Position, last: string, names: NamesOf): Promise<Candidate[]> {
   if (last.startsWith("-")) {
     const options = optionsOf(command).filter((one) => !one.hidden);
     return options.map((one) => ({ word: one.long ?? one.short ?? "", about: one.description }));
   }
-  if (command.commands.length > 0 && given === 0) {
+  if (command.commands.length > 0 && given.length === 0) {
     const shown = command.commands.filter((one) => !one.name().startsWith("_"));
     return shown.map((one) => ({ word: one.name(), about: one.summary() || one.description() }));
   }
-  const argument = command.registeredArguments[given];
+  const argument = command.registeredArguments[given.length];
   if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, about: "" }));
-  if (argument?.name() !== "tenant" && argument?.name() !== "endpoint") return [];
-  return (await tenants()).map((word) => ({ word, about: "tenant" }));
+  const kind = KINDS[argument?.name() ?? ""];
+  if (kind === undefined) return [];
+  return (await names(kind, given[0] ?? "")).map((word) => ({ word, about: kind }));
 }

@@ -32,6 +32,18 @@ test("commands, subcommands, options, choices and tenants are offered where they
   expect(await offered(cli, "completion", "")).toEqual(["bash", "zsh", "fish"]);
 });
 
+test("the upstreams of the tenant before it are offered where one can stand", async () => {
+  const { admin, cli } = await commandLine();
+  const url = "https://mcp.example.com/mcp";
+  admin.addTenant("acme", { upstreams: { tracker: { url }, Wiki_2: { url }, "a;b": { url } } });
+  for (const verb of ["show", "test", "refresh", "remove", "pending", "approve", "reject"]) {
+    expect(await offered(cli, "upstream", verb, "acme", "")).toEqual(["tracker", "Wiki_2"]);
+  }
+  expect(await offered(cli, "upstream", "show", "acme", "t")).toEqual(["tracker"]);
+  expect(await offered(cli, "upstream", "show", "nobody", "")).toEqual([]);
+  expect(await offered(cli, "upstream", "list", "acme", "")).toEqual([]);
+});
+
 test("what a server calls a tenant is offered only where it is a name of one", async () => {
   const { admin, cli } = await commandLine();
   for (const id of ["acme", "a;reboot", "$(reboot)", "*", "a b", "a\nb"]) admin.addTenant(id);
