@@ -35,12 +35,12 @@ export const viewMigrations: readonly string[] = [
 ];
 
 export function loadViews(sql: SqlStorage): readonly PlacedView[] {
-  const { views } = sql.exec<{ views: string }>("SELECT views FROM placed_views").one();
+  const { views } = sql.exec<{ views: string }>("SELECT views FROM placed_views WHERE one = 1").one();
   return JSON.parse(views) as PlacedView[];
 }
 
 export function saveViews(sql: SqlStorage, views: readonly PlacedView[]): void {
-  sql.exec("UPDATE placed_views SET views = ?", JSON.stringify(views));
+  sql.exec("UPDATE placed_views SET views = ? WHERE one = 1", JSON.stringify(views));
 }
 
 export function changeView(sql: SqlStorage, id: number, members: Partial<PlacedView>): void {
@@ -71,7 +71,7 @@ function begin(host: TableHost, views: readonly PlacedView[], only: readonly Pat
     } else if (host.hasRoom()) {
       const { id, upto } = sql
         .exec<{ id: number; upto: number }>(
-          "UPDATE placed_views SET newest = newest + 1 RETURNING newest AS id, (SELECT max(id) FROM resources) AS upto",
+          "UPDATE placed_views SET newest = newest + 1 WHERE one = 1 RETURNING newest AS id, (SELECT max(id) FROM resources) AS upto",
         )
         .one();
       saveViews(sql, [...views, { id, only, used: today(host), upto }]);
