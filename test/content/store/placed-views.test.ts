@@ -70,6 +70,7 @@ it("are placed some rows and texts at a time, and lose and show nothing meanwhil
     const look = () => {
       expect(list(bench, only)).toEqual(shown.filter((uri) => uri !== "note:1007-shown"));
       expect(list(bench, only, "b")).toEqual(list(bench, only));
+      expect(list(bench, only, "nobody's")).toEqual([]);
       expect(bench.methods.tags("", only)).toEqual(["a", "b"].map((tag) => ({ tag, count: 599 })));
       expect(search(bench, only).toSorted()).toEqual(list(bench, only));
     };
@@ -114,6 +115,29 @@ it("wait while their texts cannot be read, and show no less", async () => {
     isAway = false;
     await placeAll(bench);
     expect([search(bench, hiding("-private")), viewRows(bench)]).toEqual([["note:seen"], 1]);
+  };
+  await onBench(contentTables, work, { env: { BODIES: { get } } });
+});
+
+it("have what is deleted and written anew while texts are read as it is then", async () => {
+  const stored: { meanwhile?: () => void } = {};
+  const get = async () => {
+    stored.meanwhile?.();
+    return new Blob(["sought"]).stream();
+  };
+  const work = async (bench: ContentBench) => {
+    const only = hiding("-private");
+    write(bench, ["note:gone", "note:stays", "note:gone-private", "note:anew-private"]);
+    expect(list(bench, only)).toEqual(["note:gone", "note:stays"]);
+    stored.meanwhile = () => {
+      for (const uri of ["note:gone", "note:gone-private"]) bench.methods.remove(uri);
+      bench.methods.put(putOf("note:anew-private", {}, { searchText: "other" }));
+    };
+    await placeAll(bench);
+    expect(viewRows(bench)).toBe(1);
+    expect([list(bench, only), search(bench, only)]).toEqual([["note:stays"], ["note:stays"]]);
+    const found = bench.methods.search({ match: "sought OR other", prefix: "", limit: 9 }).map(({ uri }) => uri);
+    expect(found.toSorted()).toEqual(["note:anew-private", "note:stays"]);
   };
   await onBench(contentTables, work, { env: { BODIES: { get } } });
 });
