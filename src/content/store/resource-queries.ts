@@ -79,10 +79,6 @@ function read(sql: SqlStorage, { tag, view }: Order, [from, to]: UriRange, limit
       );
 }
 
-function rowsIn(sql: SqlStorage, order: Order, range: UriRange, limit: number): ResourceRow[] {
-  return read(sql, order, range, limit).toArray().map(fromStored);
-}
-
 /** Where to look, and in which order: a view that is placed has an order of its own, in which nothing is hidden. */
 function lookThrough(host: TableHost, within: UriRange, only: readonly Patterns[]) {
   const view = placedView(host, only);
@@ -98,7 +94,7 @@ function listSeen(host: TableHost, { prefix, tag, after, limit }: ListQuery, onl
     for (let [from, more] = [start, true]; more;) {
       // A second look into a range means that something in it is hidden, or without the tag: then there may be much of that.
       const most = from === start ? limit - rows.length : FURTHER;
-      const found = rowsIn(host.sql, { tag, view }, [from, to], most);
+      const found = read(host.sql, { tag, view }, [from, to], most).toArray().map(fromStored);
       passed += found.length;
       more = found.length === most;
       from = behind(found.at(-1)?.uri ?? from);
