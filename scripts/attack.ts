@@ -1,5 +1,5 @@
 // `npm run attack [-- --only NAME] [--url URL --token TOKEN]`: what was found once, tried again on a running `npm start`,
-// by black box. Prints a table; the exit code is 1 where a promise did not hold, or could not be tried.
+// by black box. SEED=N repeats what a run drew. Prints a table; the exit code is 1 where a promise did not hold, or could not be tried.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,8 +10,10 @@ import { ATTACKS } from "./attack/all-attacks.ts";
 import { startPeer, type Peer } from "./attack/peer.ts";
 import { tableHead, tableRow, type Attack, type Row } from "./attack/report.ts";
 import { Target } from "./attack/target.ts";
+import { seedOfRun } from "./attack/upstreams/draw.ts";
 
 const LANES = 3;
+const seed = seedOfRun();
 
 const { values } = parseArgs({
   options: { url: { type: "string" }, token: { type: "string" }, only: { type: "string", multiple: true } },
@@ -56,16 +58,18 @@ async function startTarget(beside: Peer): Promise<Target> {
     ...main,
     storage: join(folder, "state"),
     peer: beside,
-    lab: new Target({ ...lab, peer: beside }),
+    seed,
+    lab: new Target({ ...lab, peer: beside, seed }),
   });
 }
 
 function givenTarget(url: string, token: string | undefined, beside: Peer): Target {
   if (token === undefined) throw new Error("--url needs --token, an owner's");
-  return new Target({ origin: new URL(url).origin, adminToken: token, peer: beside });
+  return new Target({ origin: new URL(url).origin, adminToken: token, peer: beside, seed });
 }
 
 async function runAll(target: Target): Promise<readonly Row[]> {
+  console.log(`Drawn from seed ${seed}; the same again: SEED=${seed} npm run attack\n`);
   console.log(tableHead());
   const rows: Row[] = [];
   const make = async (attack: Attack) => {

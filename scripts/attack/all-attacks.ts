@@ -13,6 +13,8 @@ import { memory } from "./memory.ts";
 import type { Attack } from "./report.ts";
 import { recreated, takenAway } from "./taken-away.ts";
 import { timing } from "./timing.ts";
+import { hostileAnswers } from "./upstreams/hostile-answers.ts";
+import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
 import { wayOut } from "./way-out.ts";
 
 export const ATTACKS: readonly Attack[] = [
@@ -24,6 +26,8 @@ export const ATTACKS: readonly Attack[] = [
   recreated,
   crossTenant,
   wayOut,
+  upstreamWayOut,
+  hostileAnswers,
   headers,
   localStart,
   hostileServer,

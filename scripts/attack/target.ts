@@ -40,6 +40,8 @@ export interface TargetAbout {
   readonly storage?: string | undefined;
   readonly lab?: Target | undefined;
   readonly peer: Peer;
+  /** From which attacks draw what they make up. */
+  readonly seed: number;
 }
 
 export class Target {
@@ -52,6 +54,7 @@ export class Target {
   /** Another of the same, with tools that ask, and that fetch what they are told. */
   readonly lab: Target | undefined;
   readonly peer: Peer;
+  readonly seed: number;
   #made = 0;
   #limits: Json | undefined;
 
@@ -62,6 +65,7 @@ export class Target {
     this.storage = about.storage;
     this.lab = about.lab;
     this.peer = about.peer;
+    this.seed = about.seed;
   }
 
   async send(path: string, init: RequestInit = {}): Promise<Answer> {

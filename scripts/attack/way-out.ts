@@ -37,10 +37,22 @@ async function fetched(lab: Target, args: Json, headers: Readonly<Record<string,
   }
 }
 
+export const INSIDE: readonly string[] = [
+  "169.254.169.254",
+  "10.0.0.1",
+  "172.16.0.1",
+  "192.168.1.1",
+  "100.64.0.1",
+  "0.0.0.0",
+  "127.0.0.2",
+  "255.255.255.255",
+  "168.63.129.16",
+];
+
 const v4 = (address: string) => address.split(".").map(Number);
 
 /** One address in the ways in which a URL may write it. */
-function notationsOf(address: string): readonly string[] {
+export function notationsOf(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0] = v4(address);
   const number = ((a * 256 + b) * 256 + c) * 256 + d;
   const [high, low] = [(a * 256 + b).toString(16), (c * 256 + d).toString(16)];
@@ -68,18 +80,7 @@ function notationsOf(address: string): readonly string[] {
 async function addresses(lab: Target): Promise<Row> {
   const gaveWay: string[] = [];
   lab.peer.take();
-  const inside = [
-    "169.254.169.254",
-    "10.0.0.1",
-    "172.16.0.1",
-    "192.168.1.1",
-    "100.64.0.1",
-    "0.0.0.0",
-    "127.0.0.2",
-    "255.255.255.255",
-    "168.63.129.16",
-    ...lab.peer.addresses,
-  ];
+  const inside = [...INSIDE, ...lab.peer.addresses];
   const urls = inside
     .flatMap((address) => notationsOf(address).map((host) => `https://${host}:${lab.peer.port}/`))
     .concat(

@@ -1,0 +1,337 @@
+// An upstream that is out to harm the tenant that trusts it, in what it lists and answers: without an end, too much, too deep,
+// or what it was sent itself. Those beside it are called and listed all the while.
+
+import { deflateRawSync, gzipSync } from "node:zlib";
+import { rowOf, type Attack, type Row } from "../report.ts";
+import { REVISIONS, type Answer, type Json, type Revision, type Target } from "../target.ts";
+import { Draw } from "./draw.ts";
+import { inWaves, namesOf, neighbourFaults, pathOf, SECRET, tenantWith, wrapped } from "./ground.ts";
+import {
+  endlessly,
+  eraOf,
+  eventOf,
+  GO,
+  HostileUpstreams,
+  messageOf,
+  said,
+  type Asked,
+  type Behaviour,
+} from "./hostile-upstream.ts";
+
+const TIMEOUT_MS = 2000;
+/** Of a machine on which everything else runs as well. */
+const MOST_MS = 10_000;
+const MIB = 1024 * 1024;
+const STREAM = "text/event-stream";
+
+export const hostileAnswers: Attack = {
+  name: "hostile answers",
+  classes: ["trust in our own server", "small input, large work"],
+  run: async (target) => {
+    const hostile = await HostileUpstreams.start();
+    const draw = new Draw(target.seed, "hostile answers");
+    try {
+      return [
+        await withoutAnEnd(target, hostile, draw),
+        await endlessLists(target, hostile, draw),
+        await secrets(target, hostile),
+      ];
+    } finally {
+      await hostile.stop();
+    }
+  },
+};
+
+const raw =
+  (body: (asked: Asked) => string | Buffer, headers: Readonly<Record<string, string>> = {}) =>
+  (asked: Asked): undefined =>
+    void asked.response.writeHead(200, { "content-type": "application/json", ...headers }).end(body(asked));
+
+const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
+const progress = ({ params }: Asked) => {
+  const { progressToken = 1 } = (params._meta ?? {}) as Json;
+  return eventOf(
+    JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 1 } }),
+  );
+};
+
+const BOMB = gzipSync(
+  `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"${"x".repeat(50 * MIB)}"}]}}`,
+);
+
+/** What a call is answered, by what is wrong with it. All of it ends with a message, and soon. */
+const ANSWERS: Readonly<Record<string, (asked: Asked) => Json | number | undefined>> = {
+  "50 MiB": raw((asked) => messageOf(asked, said("x".repeat(50 * MIB)))),
+  "50 MiB in 50 KiB": raw(() => BOMB, { "content-encoding": "gzip" }),
+  "what is not compressed as it says": raw(() => deflateRawSync("{}"), { "content-encoding": "gzip" }),
+  "a slow drip": ({ response }) => endlessly(response, "application/json", " ", 20),
+  "a body without an end": ({ response }) => endlessly(response, "application/json", "x".repeat(64 * 1024)),
+  "an event without an end": ({ response }) => endlessly(response, STREAM, `data: ${"x".repeat(64 * 1024)}`),
+  "comments without an end": ({ response }) => endlessly(response, STREAM, ": still here\n\n", 20),
+  "events without an end": ({ response }) => endlessly(response, STREAM, eventOf('{"jsonrpc":"2.0"}'), 20),
+  "progress without an end": (asked) => endlessly(asked.response, STREAM, progress(asked), 5),
+  "as much progress as goes": (asked) => endlessly(asked.response, STREAM, progress(asked).repeat(100)),
+  "one byte of a head": ({ response }) => void response.socket?.write("H"),
+  "a head of 60 KiB": ({ response }) => void response.writeHead(200, { "x-long": "x".repeat(60_000) }).end("{}"),
+  "nothing at all": () => undefined,
+  "100,000 levels": raw(({ id }) => `{"jsonrpc":"2.0","id":${String(id)},"result":{"content":${deep(100_000)}}}`),
+  "100,000 levels in an error": raw(
+    ({ id }) => `{"jsonrpc":"2.0","id":${String(id)},"error":{"code":-1,"message":"x","data":${deep(100_000)}}}`,
+  ),
+  "100,000 levels as an event": raw(({ id }) => eventOf(`{"jsonrpc":"2.0","id":${String(id)},"x":${deep(100_000)}}`), {
+    "content-type": STREAM,
+  }),
+  "a million members": raw(
+    ({ id }) => `{"jsonrpc":"2.0","id":${String(id)},"result":{"content":[]${',"a":0'.repeat(1_000_000)}}}`,
+  ),
+  "members of prototypes": raw(
+    ({ id }) =>
+      `{"jsonrpc":"2.0","id":${String(id)},"__proto__":{"isError":true},"result":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"content":[]}}`,
+  ),
+  "a batch of 100,000": raw(
+    ({ id }) =>
+      `[${Array(100_000)
+        .fill(`{"jsonrpc":"2.0","id":${String(id)}}`)
+        .join()}]`,
+  ),
+  "the number of an error that is no number": raw(
+    ({ id }) => `{"jsonrpc":"2.0","id":${String(id)},"error":{"code":"x","message":7}}`,
+  ),
+};
+
+async function withoutAnEnd(target: Target, hostile: HostileUpstreams, draw: Draw): Promise<Row> {
+  const gaveWay: string[] = [];
+  const tries = draw.shuffled(Object.entries(ANSWERS));
+  await inWaves(tries, async ([what, answer]) => {
+    const [upstream, client] = [draw.one<Revision>(REVISIONS), draw.one<Revision>(REVISIONS)];
+    const url = hostile.at({ "tools/call": answer });
+    const tenant = await tenantWith(target, hostile, { url, era: eraOf(upstream), timeoutMs: TIMEOUT_MS });
+    const by = `${what}, from era ${eraOf(upstream)} to ${eraOf(client)}`;
+    const options = { revision: client };
+    const asked = [
+      target.tool(tenant, "up__go", { at: "mcp" }, options),
+      wrapped(target, tenant, "tools/call", { name: "go", arguments: {} }, { ...options, server: "up" }),
+    ];
+    gaveWay.push(...(await neighbourFaults(target, tenant, options)).map((fault) => `${by}: ${fault}`));
+    for (const fault of (await Promise.all(asked)).flatMap(answerFaults)) gaveWay.push(`${by}: ${fault}`);
+    if (hostile.heard(url) === 0) gaveWay.push(`${by}: was never called`);
+  });
+  return rowOf(
+    "an upstream's answers without an end",
+    `${tries.length} kinds of answers to calls, at both endpoints, with two upstreams beside`,
+    gaveWay,
+    "each call is answered in time, the others as ever",
+  );
+}
+
+/** Whatever an upstream did, its caller gets one message, in time, and no failure of ours. */
+function answerFaults({ status, text, json, ms }: Answer): string[] {
+  const isAnswer = json.jsonrpc === "2.0" && (json.result !== undefined || json.error !== undefined);
+  return [
+    ...(status >= 500 && !isAnswer ? [`status ${status}`] : []),
+    ...(isAnswer ? [] : [`no answer: ${status} ${text.slice(0, 80)}`]),
+    ...(/\bat .{1,80}:\d+:\d+/.test(text) ? ["a stack is shown"] : []),
+    ...(text.includes('"polluted"') && ({} as Json).polluted !== undefined ? ["a prototype was changed"] : []),
+    ...(ms > MOST_MS ? [`after ${Math.round(ms)} ms`] : []),
+  ];
+}
+
+const page = (from: number, count: number) =>
+  Array.from({ length: count }, (_none, at) => ({ ...GO, name: `t${from + at}` }));
+
+const cursorOf = ({ params }: Asked) => Number(params.cursor ?? 0);
+
+/** What a list is, by what is wrong with it, and how many tools of it may be listed. */
+const LISTS: Readonly<Record<string, readonly [most: number, behaviour: Behaviour]>> = {
+  "10,000 tools on one page": [1000, { "tools/list": () => ({ tools: page(0, 10_000) }) }],
+  "10,000 tools on 40 pages": [
+    1000,
+    {
+      "tools/list": (asked) => ({
+        tools: page(cursorOf(asked) * 250, 250),
+        ...(cursorOf(asked) < 39 ? { nextCursor: String(cursorOf(asked) + 1) } : {}),
+      }),
+    },
+  ],
+  "a cursor that comes again": [1, { "tools/list": () => ({ tools: [GO], nextCursor: "again" }) }],
+  "a new cursor for ever": [
+    1000,
+    {
+      "tools/list": (asked) => ({
+        tools: page(cursorOf(asked), 1),
+        nextCursor: String(cursorOf(asked) + 1),
+      }),
+    },
+  ],
+  "a new cursor for ever, and nothing on its pages": [
+    0,
+    { "tools/list": (asked) => ({ tools: [], nextCursor: String(cursorOf(asked) + 1) }) },
+  ],
+  "a cursor of a megabyte": [1, { "tools/list": () => ({ tools: [GO], nextCursor: "c".repeat(MIB) }) }],
+  "a page without an end": [
+    0,
+    { "tools/list": ({ response }) => endlessly(response, "application/json", " ".repeat(9)) },
+  ],
+  "a list that drips": [0, { "tools/list": ({ response }) => endlessly(response, "application/json", " ", 20) }],
+  "a schema of 100,000 levels": [
+    1,
+    {
+      "tools/list": raw(
+        ({ id }) =>
+          `{"jsonrpc":"2.0","id":${String(id)},"result":{"resultType":"complete","tools":[{"name":"go","inputSchema":{"type":"object","x":${deep(100_000)}}}]}}`,
+      ),
+    },
+  ],
+  "a million bad definitions": [0, { "tools/list": raw(({ id }) => badList(String(id))) }],
+};
+
+const badList = (id: string) =>
+  `{"jsonrpc":"2.0","id":${id},"result":{"resultType":"complete","tools":[${Array(1_000_000).fill("7").join()}]}}`;
+
+async function endlessLists(target: Target, hostile: HostileUpstreams, draw: Draw): Promise<Row> {
+  const gaveWay: string[] = [];
+  const tries = draw.shuffled(Object.entries(LISTS));
+  let silent = 0;
+  await inWaves(tries, async ([what, [most, behaviour]]) => {
+    const era = eraOf(draw.one<Revision>(REVISIONS));
+    const url = hostile.at(behaviour);
+    const tenant = await tenantWith(target, hostile, { url, era, timeoutMs: TIMEOUT_MS });
+    for (const fault of await neighbourFaults(target, tenant)) gaveWay.push(`${what} (${era}): ${fault}`);
+    const listed = (await namesOf(target, tenant)).filter((name) => name.startsWith("up__"));
+    if (listed.length > most) gaveWay.push(`${what}: ${listed.length} tools are listed`);
+    if (new Set(listed).size < listed.length) gaveWay.push(`${what}: a name is listed twice`);
+    const { text } = await target.call(tenant, "tools/list");
+    if (!text.includes('"tenantry/missing"')) silent += 1;
+    if (hostile.heard(url, "tools/list") > 2000)
+      gaveWay.push(`${what}: asked ${hostile.heard(url, "tools/list")} times`);
+  });
+  if (silent > 0) gaveWay.push(`${silent} lists do not say what they lack`);
+  return rowOf(
+    "an upstream's lists without an end",
+    `${tries.length} lists: too many, too deep, without a last page`,
+    gaveWay,
+    "1,000 definitions at most, and lists say what they lack",
+  );
+}
+
+/** As servers write a text into JSON, and where they may put it. */
+const WRITTEN: readonly ((text: string) => string)[] = [
+  (text) => JSON.stringify(text).slice(1, -1),
+  (text) => [...text].map((char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`).join(""),
+  (text) =>
+    [...text].map((char) => `\\u${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`).join(""),
+  (text) => JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/"),
+  (text) => JSON.stringify(`Bearer ${text}, again ${text}`).slice(1, -1),
+];
+
+/** A server that puts what it was sent into everything that it says. */
+function echoing(write: (text: string) => string): Behaviour {
+  const heard = ({ headers }: Asked) => write(String(headers["x-secret"] ?? headers.authorization));
+  const answers: Readonly<Record<string, (said: string, asked: Asked) => string | number | undefined>> = {
+    "tools/list": (text) =>
+      `{"tools":[{"name":"go","title":"${text}","description":"${text}","inputSchema":{"type":"object","description":"${text}"},"_meta":{"${text}":"${text}"}},{"name":"${text}","inputSchema":{"type":"object"}},{"name":"bad ${text}","inputSchema":7}]}`,
+    "prompts/list": (text) => `{"prompts":[{"name":"p","description":"${text}"}]}`,
+    "resources/list": (text) => `{"resources":[{"uri":"file:///a","name":"${text}"}]}`,
+    "prompts/get": (text) =>
+      `{"messages":[{"role":"user","content":{"type":"text","text":"${text}"}}],"description":"${text}"}`,
+    "resources/read": (text) => `{"contents":[{"uri":"file:///a","text":"${text}"}]}`,
+    "completion/complete": (text) => `{"completion":{"values":["${text}"]}}`,
+    "tools/call": (text, asked) => {
+      const { arguments: given = {} } = asked.params as { arguments?: Json };
+      const result = `{"resultType":"complete","content":[{"type":"text","text":"${text}"}],"structuredContent":{"${text}":["${text}"]},"_meta":{"x/${text}":"${text}"}}`;
+      const wholly = `{"jsonrpc":"2.0","id":${String(asked.id)},"result":${result}}`;
+      const failed = `{"jsonrpc":"2.0","id":${String(asked.id)},"error":{"code":-32055,"message":"${text}","data":{"uri":"${text}","x":"${text}"}}}`;
+      const log = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"${text}","logger":"${text}"}}`;
+      const { response } = asked;
+      if (given.as === "stream")
+        response.writeHead(200, { "content-type": STREAM }).end(eventOf(log) + eventOf(wholly));
+      else if (given.as === "error") response.writeHead(200, { "content-type": "application/json" }).end(failed);
+      else if (given.as === "page") response.writeHead(200, { "content-type": "text/html" }).end(`<p>${text}</p>`);
+      else if (given.as === "redirect") response.writeHead(302, { location: `/${encodeURIComponent(text)}` }).end();
+      else if (given.as === "status")
+        response.writeHead(403, { "www-authenticate": `Bearer error="${encodeURIComponent(text)}"` }).end(text);
+      else response.writeHead(200, { "content-type": "application/json" }).end(wholly);
+      return undefined;
+    },
+  };
+  return Object.fromEntries(
+    Object.entries(answers).map(([method, answer]) => [
+      method,
+      (asked: Asked) => {
+        const found = answer(heard(asked), asked);
+        if (typeof found !== "string") return found;
+        const stamped = found.replace("{", '{"resultType":"complete",');
+        asked.response
+          .setHeader("content-type", "application/json")
+          .end(`{"jsonrpc":"2.0","id":${String(asked.id)},"result":${stamped}}`);
+        return undefined;
+      },
+    ]),
+  );
+}
+
+const CALLS = ["json", "stream", "error", "page", "redirect", "status"] as const;
+
+async function secrets(target: Target, hostile: HostileUpstreams): Promise<Row> {
+  const gaveWay: string[] = [];
+  let looked = 0;
+  let cut = 0;
+  await Promise.all(
+    WRITTEN.flatMap((write) => REVISIONS.map((revision) => ({ write, revision }))).map(async ({ write, revision }) => {
+      const headers = { "X-Secret": "{{secret:ATTACKED}}", Authorization: "Bearer {{secret:ATTACKED}}" };
+      const up = { url: hostile.at(echoing(write)), era: eraOf(revision), headers };
+      const tenant = await tenantWith(target, hostile, up);
+      const look = ({ text }: Pick<Answer, "text">, what: string) => {
+        looked += 1;
+        if (text.includes("[redacted]")) cut += 1;
+        if (isTold(text)) gaveWay.push(`${what} (${write("+")}) tells the secret`);
+      };
+      for (const client of REVISIONS) {
+        const options = { revision: client };
+        for (const [method, params] of requests("up__"))
+          look(await target.call(tenant, method, params, options), method);
+        for (const [method, params] of requests(""))
+          look(await wrapped(target, tenant, method, params, { ...options, server: "up" }), `/gateway ${method}`);
+      }
+      for (const path of ["", "/test", "/refresh?wait=1", "/pending"]) {
+        const method = path.startsWith("/t") || path.startsWith("/r") ? "POST" : "GET";
+        look(await target.admin(method, `${pathOf(tenant, "up")}${path}`), `admin ${path}`);
+      }
+      for (const path of ["", "/document", "/upstreams", "/audit", "/secrets", "/export"])
+        look(await target.admin("GET", `/tenants/${tenant}${path}`), `admin ${path}`);
+    }),
+  );
+  if (cut === 0) gaveWay.push("nothing was cut out: nothing was tried");
+  return rowOf(
+    "an upstream that says what it was sent",
+    `${looked} answers to callers and operators, a secret in all its servers say, in ${WRITTEN.length} notations`,
+    gaveWay,
+    `in none; ${cut} say that something was cut out`,
+  );
+}
+
+function requests(prefix: string): (readonly [string, Json])[] {
+  return [
+    ...["tools", "prompts", "resources"].map((kind): readonly [string, Json] => [`${kind}/list`, {}]),
+    ...CALLS.map((as): readonly [string, Json] => [
+      "tools/call",
+      { name: `${prefix}go`, arguments: { as }, _meta: { "io.modelcontextprotocol/logLevel": "debug" } },
+    ]),
+    ["prompts/get", { name: `${prefix}p` }],
+    ["resources/read", { uri: "file:///a" }],
+    ["completion/complete", { ref: { type: "ref/prompt", name: `${prefix}p` }, argument: { name: "a", value: "" } }],
+  ];
+}
+
+/** Also where its characters are escaped. */
+function isTold(text: string): boolean {
+  const plain = text.replaceAll(/\\u([\da-f]{4})/gi, (_all, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+  const all = [text, plain, plain.replaceAll("\\/", "/"), decodeURIComponentOr(plain)];
+  return all.some((one) => one.includes(SECRET));
+}
+
+function decodeURIComponentOr(text: string): string {
+  return text.replaceAll(/(?:%[\da-f]{2})+/gi, (escaped) => Buffer.from(escaped.replaceAll("%", ""), "hex").toString());
+}

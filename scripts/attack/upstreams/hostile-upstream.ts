@@ -1,0 +1,145 @@
+// Owns the upstreams of the attacker: one web server with an MCP server at each path, which speaks both eras, answers as it
+// was told, and keeps what it heard. Refuses to know what a tenant makes of it.
+
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import type { Json, Revision } from "../target.ts";
+
+export interface Asked {
+  readonly verb: string;
+  readonly method: string;
+  readonly id: unknown;
+  readonly params: Json;
+  readonly headers: IncomingHttpHeaders;
+  readonly response: ServerResponse;
+}
+
+/** A result; a number is a status without a body; undefined: it has answered by itself, or never will. */
+export type Answer = (asked: Asked) => Json | number | undefined;
+
+/** By method; `*` is asked first, and leaves to the others what it says "go on" to. */
+export type Behaviour = Readonly<Record<string, Answer>>;
+
+export const GO = { name: "go", inputSchema: { type: "object" } } as const;
+export const OK = { name: "ok", inputSchema: { type: "object" } } as const;
+export const said = (words: string): Json => ({ content: [{ type: "text", text: words }] });
+
+const SERVER = { name: "hostile", version: "1" };
+const ABOUT = { capabilities: { tools: {}, prompts: {}, resources: {}, completions: {}, logging: {} } };
+const PLAIN: Behaviour = {
+  "server/discover": () => ({ supportedVersions: ["2026-07-28"], ...ABOUT, ttlMs: 3_600_000, cacheScope: "public" }),
+  initialize: () => ({ protocolVersion: "2025-11-25", serverInfo: SERVER, ...ABOUT }),
+  "tools/list": () => ({ tools: [GO] }),
+  "prompts/list": () => ({ prompts: [] }),
+  "resources/list": () => ({ resources: [] }),
+  "resources/templates/list": () => ({ resourceTemplates: [] }),
+  "tools/call": () => said("went"),
+  ping: () => ({}),
+};
+
+export class HostileUpstreams {
+  readonly #behaviours = new Map<string, Behaviour>();
+  readonly #heard: { readonly path: string; readonly method: string; readonly params: Json }[] = [];
+  readonly #server: Server;
+  #made = 0;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<HostileUpstreams> {
+    const server = createServer({ maxHeaderSize: 64 * 1024 });
+    const upstreams = new HostileUpstreams(server);
+    server.on("request", (request, response) => {
+      response.on("error", () => {});
+      void text(request)
+        .then((body) => {
+          const message = (body.startsWith("{") ? JSON.parse(body) : {}) as Json;
+          const { method = "", id, params = {} } = message as { method?: string; id?: unknown; params?: Json };
+          const asked = { verb: request.method ?? "", method, id, params, headers: request.headers, response };
+          upstreams.#answer((request.url ?? "").split("?")[0] ?? "", asked);
+        })
+        .catch(() => response.destroy());
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, "127.0.0.1", resolve);
+    });
+    return upstreams;
+  }
+
+  get origin(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The URL at which this one is. */
+  at(behaviour: Behaviour = {}): string {
+    this.#made += 1;
+    const path = `/up-${this.#made}`;
+    this.#behaviours.set(path, behaviour);
+    return `${this.origin}${path}`;
+  }
+
+  /** How often a method came to the upstream at this URL. */
+  heard(url: string, method = "tools/call"): number {
+    const { pathname } = new URL(url);
+    return this.#heard.filter((one) => one.path === pathname && one.method === method).length;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #answer(path: string, asked: Asked): void {
+    const behaviour = this.#behaviours.get(path);
+    if (!behaviour) return void asked.response.writeHead(404).end();
+    this.#heard.push({ path, method: asked.method, params: asked.params });
+    const everything = behaviour["*"];
+    if (everything) {
+      const found = everything(asked);
+      if (found !== GO_ON) return reply(asked, found);
+    }
+    if (asked.verb === "DELETE") return void asked.response.writeHead(204).end();
+    if (asked.verb !== "POST") return void asked.response.writeHead(405).end();
+    if (asked.id === undefined) return void asked.response.writeHead(202).end();
+    const answer = behaviour[asked.method] ?? PLAIN[asked.method];
+    reply(asked, answer ? answer(asked) : 404);
+  }
+}
+
+/** Of a `*`: what comes is for the others. */
+export const GO_ON: Json = {};
+
+function reply(asked: Asked, found: Json | number | undefined): void {
+  if (found === undefined) return;
+  if (typeof found === "number") return void asked.response.writeHead(found).end();
+  asked.response.setHeader("content-type", "application/json").end(messageOf(asked, found));
+}
+
+/** The message that answers, as text. `{ error }` is an error. */
+export function messageOf({ id, headers }: Asked, found: Json): string {
+  if ("error" in found) return JSON.stringify({ jsonrpc: "2.0", id, ...found });
+  const is2026 = headers["mcp-protocol-version"] === "2026-07-28";
+  const stamp = is2026 ? { resultType: "complete", ttlMs: 3_600_000, cacheScope: "public" } : {};
+  return JSON.stringify({ jsonrpc: "2.0", id, result: { ...stamp, ...found } });
+}
+
+export const eventOf = (data: string) => `data: ${data}\n\n`;
+
+/** Says this over and over, until nobody listens. */
+export function endlessly(response: ServerResponse, type: string, chunk: string, everyMs = 0): void {
+  response.writeHead(200, { "content-type": type });
+  if (everyMs > 0) {
+    const drops = setInterval(() => response.write(chunk), everyMs);
+    response.once("close", () => clearInterval(drops));
+    return;
+  }
+  const more = () => {
+    while (!response.destroyed && response.write(chunk));
+  };
+  response.on("drain", more);
+  more();
+}
+
+export const eraOf = (revision: Revision) => (revision === "2026-07-28" ? "2026" : "2025");
