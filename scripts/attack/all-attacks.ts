@@ -14,6 +14,9 @@ import type { Attack } from "./report.ts";
 import { recreated, takenAway } from "./taken-away.ts";
 import { timing } from "./timing.ts";
 import { hostileAnswers } from "./upstreams/hostile-answers.ts";
+import { pretence } from "./upstreams/pretence.ts";
+import { wrappedForm } from "./upstreams/wrapped-form.ts";
+import { upstreamMemory } from "./upstreams/upstream-memory.ts";
 import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
 import { wayOut } from "./way-out.ts";
 
@@ -28,6 +31,8 @@ export const ATTACKS: readonly Attack[] = [
   wayOut,
   upstreamWayOut,
   hostileAnswers,
+  pretence,
+  wrappedForm,
   headers,
   localStart,
   hostileServer,
@@ -35,4 +40,5 @@ export const ATTACKS: readonly Attack[] = [
   timing,
   heavyWork,
   memory,
+  upstreamMemory,
 ];

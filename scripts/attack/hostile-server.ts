@@ -26,8 +26,8 @@ const PATHS = [
   "CON",
   "a/b",
 ];
-const STEERING = "\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u2066evil\u0085\r\n\u001b[1A";
-const STEERS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
+export const STEERING = "\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\u2066evil\u0085\r\n\u001b[1A";
+export const STEERS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/;
 
 export const hostileServer: Attack = {
   name: "hostile server",
@@ -81,7 +81,7 @@ interface Ended {
   readonly said: string;
 }
 
-async function cli(target: Target, folder: string, args: readonly string[]): Promise<Ended> {
+export async function cli(target: Target, folder: string, args: readonly string[]): Promise<Ended> {
   const env = {
     PATH: process.env["PATH"] ?? "",
     HOME: folder,

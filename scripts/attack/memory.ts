@@ -135,7 +135,7 @@ function leave(open: readonly ClientRequest[]): void {
 }
 
 /** Of the largest workerd below this process, in bytes. */
-function residentOf(ancestor: number): number {
+export function residentOf(ancestor: number): number {
   const processes = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap(processOf);

@@ -7,7 +7,10 @@ export class Draw {
   #state: number;
 
   constructor(seed: number, name: string) {
-    this.#state = [...name].reduce((state, char) => Math.imul(state ^ (char.codePointAt(0) ?? 0), 0x01000193), seed);
+    this.#state = Array.from(name).reduce(
+      (state, char) => Math.imul(state ^ (char.codePointAt(0) ?? 0), 0x01000193),
+      seed,
+    );
   }
 
   /** A whole number below `end`. */

@@ -5,7 +5,7 @@ import { didIt, textOf, written, type Answer, type CallOptions, type Json, type 
 import { OK, said, type HostileUpstreams } from "./hostile-upstream.ts";
 
 /** What a caller of the neighbours may wait on a loud machine. */
-const MOST_MS = 5000;
+const MOST_MS = 10_000;
 
 /** What every tenant here knows under `{{secret:ATTACKED}}`; it never comes back to anybody. */
 export const SECRET = "hunter+zebra/7&lock";
@@ -54,29 +54,25 @@ export async function inWaves<T>(tries: readonly T[], attempt: (one: T) => Promi
   await Promise.all(lanes);
 }
 
+export type Message = readonly [method: string, params: Json];
+
 export interface Wrapped extends CallOptions {
   /** In place of a text, to see what is made of it; undefined: it is left out. */
   readonly server?: unknown;
 }
 
 /** The same at /gateway, where a message names its upstream. */
-export function wrapped(
-  target: Target,
-  tenant: string,
-  method: string,
-  params: Json = {},
-  options: Wrapped = {},
-): Promise<Answer> {
-  const { path, headers, body } = writtenWrapped(tenant, method, params, options);
+export function wrapped(target: Target, tenant: string, message: Message, options: Wrapped = {}): Promise<Answer> {
+  const { path, headers, body } = writtenWrapped(tenant, message, options);
   return target.send(path, { method: "POST", headers, body });
 }
 
-export function writtenWrapped(tenant: string, method: string, params: Json, options: Wrapped) {
+export function writtenWrapped(tenant: string, [method, params]: Message, options: Wrapped) {
   const { server, profile, ...others } = options;
   const { headers, body } = written(method, params, others);
-  const message = { ...(JSON.parse(body) as Json), ...(server === undefined ? {} : { server_id: server }) };
+  const whole = { ...(JSON.parse(body) as Json), ...(server === undefined ? {} : { server_id: server }) };
   const path = `/gateway/${tenant}${profile === undefined ? "" : `/${profile}`}`;
-  return { path, headers, body: JSON.stringify(message) };
+  return { path, headers, body: JSON.stringify(whole) };
 }
 
 /** The names that a list has, over all its pages. */

@@ -128,18 +128,19 @@ export function messageOf({ id, headers }: Asked, found: Json): string {
 export const eventOf = (data: string) => `data: ${data}\n\n`;
 
 /** Says this over and over, until nobody listens. */
-export function endlessly(response: ServerResponse, type: string, chunk: string, everyMs = 0): void {
+export function endlessly(response: ServerResponse, type: string, chunk: string, everyMs = 0): undefined {
   response.writeHead(200, { "content-type": type });
   if (everyMs > 0) {
     const drops = setInterval(() => response.write(chunk), everyMs);
     response.once("close", () => clearInterval(drops));
-    return;
+    return undefined;
   }
   const more = () => {
     while (!response.destroyed && response.write(chunk));
   };
   response.on("drain", more);
   more();
+  return undefined;
 }
 
 export const eraOf = (revision: Revision) => (revision === "2026-07-28" ? "2026" : "2025");
