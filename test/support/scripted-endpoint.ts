@@ -154,10 +154,10 @@ export class ScriptedEndpoint {
 }
 
 /** What a plain 2025 server does with the beginning of a session. */
-export function sessionScript(id: string, rest: (exchange: Exchange) => void = () => {}) {
+export function sessionScript(id: string, rest: (exchange: Exchange) => void = () => {}, capabilities: Json = {}) {
   return (exchange: Exchange): void => {
     const serverInfo = { name: "scripted", version: "1" };
-    const hello = { protocolVersion: "2025-11-25", capabilities: {}, serverInfo };
+    const hello = { protocolVersion: "2025-11-25", capabilities, serverInfo };
     if (exchange.name === "initialize") exchange.result(hello, { "mcp-session-id": id });
     else if (exchange.name === "notifications/initialized") exchange.refuse(202);
     else if (exchange.name === "DELETE") exchange.refuse(204);
