@@ -21,11 +21,13 @@ const said = (text: string): Json => ({ content: [{ type: "text", text }] });
 function createIssue({ arguments: given }: Json): Json {
   const { make } = (given ?? {}) as Json;
   if (make === "error") return { error: { code: -32001, message: "Tool error", data: { uri: "file:///x" } } };
-  if (typeof make === "number") return { error: { code: make, message: "As asked" } };
+  // The one code of which the revision says what its data is.
+  const data = make === -32_042 ? { data: { elicitations: [] } } : {};
+  if (typeof make === "number") return { error: { code: make, message: "As asked", ...data } };
   return said("created");
 }
 
-const LOOSE: Json = {
+export const LOOSE: Json = {
   content: [
     { type: "text", text: "Plain text content" },
     { type: "image", data: "base64...", mimeType: "image/png" },
@@ -33,7 +35,8 @@ const LOOSE: Json = {
   ],
 };
 
-export async function startFederation(origin: string, admin: FixtureAdmin): Promise<Federation> {
+/** `id`: of the tenant; each file has its own. */
+export async function startFederation(origin: string, admin: FixtureAdmin, id = FEDERATED): Promise<Federation> {
   const upstreams = {
     postgres: await startPlainUpstream({ query: () => ({ ...said("1"), extra: { kept: true } }) }),
     github: await startPlainUpstream({ create_issue: createIssue, loose: () => LOOSE }),
@@ -41,7 +44,7 @@ export async function startFederation(origin: string, admin: FixtureAdmin): Prom
     serverB: await startPlainUpstream({ tool_3: () => said("3") }),
     slow: await startPlainUpstream({ wait: () => "silence" }),
   };
-  const listed = Object.fromEntries(Object.entries(upstreams).map(([id, { url }]) => [id, { url }]));
+  const listed = Object.fromEntries(Object.entries(upstreams).map(([name, { url }]) => [name, { url }]));
   const document = {
     mode: "open",
     maxStalenessMs: 50,
@@ -53,13 +56,13 @@ export async function startFederation(origin: string, admin: FixtureAdmin): Prom
       dead: { url: `http://127.0.0.1:${await closedPort()}/mcp` },
     },
   };
-  await admin.ask("POST", "/tenants", { id: FEDERATED, document });
-  const client = await client2025(`${origin}/mcp/${FEDERATED}`);
+  await admin.ask("POST", "/tenants", { id, document });
+  const client = await client2025(`${origin}/mcp/${id}`);
   await vi.waitFor(
     async () => {
       const { result } = await client.request("tools/list");
       const read = new Set((result["tools"] as { name: string }[]).map(({ name }) => name.split("__")[0]));
-      const missing = Object.keys(upstreams).filter((id) => !read.has(id));
+      const missing = Object.keys(upstreams).filter((name) => !read.has(name));
       if (missing.length > 0) throw new Error(`not read yet: ${missing.join()}`);
     },
     { timeout: 20_000, interval: 100 },
@@ -68,7 +71,7 @@ export async function startFederation(origin: string, admin: FixtureAdmin): Prom
     upstreams,
     stop: async () => {
       for (const upstream of Object.values(upstreams)) upstream.close();
-      await admin.ask("DELETE", `/tenants/${FEDERATED}`);
+      await admin.ask("DELETE", `/tenants/${id}`);
     },
   };
 }

@@ -22,7 +22,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   federated: `${origin}/mcp/federated`,
 };
 const later: readonly { readonly vector: string; readonly reason: string; readonly issue: string }[] = awaitedEntries;
-const CAPABILITIES = ["gateway", "tenants"];
+const CAPABILITIES = ["bridging", "tenants"];
 
 let federation: Federation;
 
@@ -94,7 +94,7 @@ describe("later.json", () => {
 interface Row {
   readonly title: string;
   readonly rule: string;
-  /** `replay`, `later: gateway`, or a test: its file and its title. */
+  /** `replay`, `later: bridging`, or a test: its file and its title. */
   readonly shownBy: readonly string[];
 }
 
@@ -123,7 +123,7 @@ describe("docs/founding-documents.md", () => {
   test("says of every row by which rule, and what shows it", () => {
     for (const { title, rule, shownBy } of rows) {
       expect(rule, title).toMatch(/\w{2}/);
-      for (const shown of shownBy) expect(shown, title).toMatch(/^replay$|^later: (gateway|tenants)$|^`test\//);
+      for (const shown of shownBy) expect(shown, title).toMatch(/^replay$|^later: (bridging|tenants)$|^`test\//);
     }
   });
 
