@@ -25,6 +25,13 @@ export function parseCount(text: string): number {
   return Number(text);
 }
 
+/** A whole number from 0 to `most`. */
+export const parseMost = (most: number) => (text: string) => {
+  const times = /^\d{1,9}$/.test(text) ? Number(text) : Infinity;
+  if (times > most) throw new InvalidArgumentError(`a whole number from 0 to ${most}.`);
+  return times;
+};
+
 export function parsePriority(text: string): number {
   const priority = Number(text);
   if (text.trim() === "" || !(priority >= 0 && priority <= 1)) throw new InvalidArgumentError("a number from 0 to 1.");

@@ -1,25 +1,21 @@
 // Owns `tenantry upstream`: other MCP servers behind a tenant, added, looked at, tried, read again and removed. Refuses to
 // keep anything: an upstream is a member of the tenant's document.
 
-import { Option, type Command } from "commander";
-import type { Infer, Upstream, UpstreamRefreshed, UpstreamShape, UpstreamTested } from "../../../admin/contract.ts";
-import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
-import { CliError, EXIT, usageError } from "../exit.ts";
+import type { Command } from "commander";
+import type { Infer, UpstreamRefreshed, UpstreamShape, UpstreamTested } from "../../../admin/contract.ts";
+import { act, confirm, type CommandContext } from "../command-context.ts";
+import { CliError, EXIT } from "../exit.ts";
 import { whileSpinning } from "../terminal/spinner.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { parseSeconds } from "./option-values.ts";
 import type { TenantAnswer } from "./tenant.ts";
+import { addUpstreamOptions, membersSaid, type UpstreamOptions } from "./upstream-options.ts";
 import { listUpstreams, showUpstream, shownText, testedText } from "./upstream-text.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
 type Refreshed = Infer<typeof UpstreamRefreshed>;
 type Tested = Infer<typeof UpstreamTested>;
 
-interface AddOptions {
-  readonly era?: "auto" | "2025" | "2026";
-  readonly header?: readonly string[];
-  readonly timeout?: number;
-  readonly trust?: "auto" | "review";
+interface AddOptions extends UpstreamOptions {
   readonly replace?: boolean;
   readonly wait: boolean;
 }
@@ -37,14 +33,8 @@ export function addUpstreamCommands(program: Command, terminal: Terminal): void 
       .argument("<tenant>")
       .argument(...UPSTREAM);
 
-  const add = named("add", "Add a server, read what it lists, and return when every client can use it.")
-    .argument("<url>")
-    .addOption(new Option("--era <era>", "which era it speaks; auto finds out").choices(["auto", "2025", "2026"]))
-    .option("--header <header>", "sent with every request, as Name: value; several times", repeated)
-    .option("--timeout <duration>", "how long a call may take, such as 30s", parseSeconds)
-    .addOption(
-      new Option("--trust <trust>", "review: what it lists waits until you approve it").choices(["auto", "review"]),
-    )
+  const adding = named("add", "Add a server, read what it lists, and return when every client can use it.");
+  const add = addUpstreamOptions(adding.argument("[url]", "where it serves MCP; a service has --service instead"))
     .option("--replace", "write over an upstream of this id; of what it was only its trust stays")
     .option("--no-wait", "return when it is written, and do not wait until it was read")
     .addHelpText(
@@ -54,9 +44,9 @@ Examples:
   tenantry upstream add acme tracker https://mcp.example.com/mcp
   tenantry secret set acme TRACKER_TOKEN
   tenantry upstream add acme tracker https://mcp.example.com/mcp --header "Authorization: Bearer {{secret:TRACKER_TOKEN}}"
+  tenantry upstream add acme billing --service BILLING --retry 2
 
-Its tool search is listed as tracker__search. What its document may say besides, such as auth for OAuth client credentials, is
-in docs/gateway.md: tenantry apply writes it. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can
+Its tool search is listed as tracker__search. docs/gateway.md says of each flag what it does. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can
 be read by whoever reads the document, and here by other programs of this machine.`,
     );
   act(add, terminal, addUpstream);
@@ -95,11 +85,11 @@ const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "upstr
 
 async function addUpstream(
   context: CommandContext,
-  [tenant, name, url]: readonly [tenant: string, name: string, url: string],
+  [tenant, name, url]: readonly [tenant: string, name: string, url?: string],
   options: AddOptions,
 ): Promise<void> {
   const { api } = context;
-  const { trust, replace, wait } = options;
+  const { trust, replace } = options;
   const said = membersSaid(url, options);
   const there = await api.find<Shown>({ path: pathOf(tenant, name) });
   // Of a base document it is no other one: then this is the tenant's own instead.
@@ -113,18 +103,18 @@ async function addUpstream(
   await api.json({ method: "PUT", path: pathOf(tenant, name), json });
   if (gone.length > 0) context.note(`${name} had more, which is gone: ${gone.join(", ")}`);
   if (isReviewed) context.note(`What waits for approval: tenantry upstream pending ${tenant} ${name}`);
-  if (wait) return readNow(context, [tenant, name], { wait: true });
-  const shown = await api.json<Shown>({ path: pathOf(tenant, name) });
-  context.show(shown, () => `${name} of ${tenant} is added; it is read when somebody next asks ${tenant}`);
+  return showAdded(context, [tenant, name], options);
 }
 
-function membersSaid(url: string, { era, header, timeout }: AddOptions): Infer<typeof Upstream> {
-  return {
-    url,
-    ...(era !== undefined && { era }),
-    ...(header && { headers: headersIn(header) }),
-    ...(timeout !== undefined && { timeoutMs: timeout * 1000 }),
-  };
+async function showAdded(
+  context: CommandContext,
+  [tenant, name]: Named,
+  { wait, disabled = false }: AddOptions,
+): Promise<void> {
+  if (wait && !disabled) return readNow(context, [tenant, name], { wait });
+  const next = disabled ? "switched off" : `read when somebody next asks ${tenant}`;
+  const shown = await context.api.json<Shown>({ path: pathOf(tenant, name) });
+  context.show(shown, () => `${name} of ${tenant} is added; it is ${next}`);
 }
 
 /** What the tenant's own document says of it, and `json` does not. */
@@ -132,17 +122,6 @@ async function membersGone({ api }: CommandContext, [tenant, name]: Named, json:
   const { own } = await api.json<TenantAnswer>({ path: ["tenants", tenant] });
   return Object.keys(own.upstreams?.[name] ?? {}).filter(
     (member) => !Object.hasOwn(json, member) && member !== "trust",
-  );
-}
-
-/** `Name: value`, as curl takes them. */
-function headersIn(given: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    given.map((text) => {
-      const [, name = "", value = ""] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? [];
-      if (name === "") throw usageError("--header: write Name: value");
-      return [name, value] as const;
-    }),
   );
 }
 

@@ -1,6 +1,9 @@
 // `tenantry upstream`: what is sent, what a person sees, and how it ends where an upstream does not work.
 
 import { describe, expect, test } from "vitest";
+import { Upstream } from "../../../../src/admin/document-schema.ts";
+import { faultsOf } from "../../../../src/admin/inspect.ts";
+import { DOCUMENT_ONLY, MEMBER_OF_FLAG } from "../../../../src/clients/cli/commands/upstream-options.ts";
 import { commandLine } from "../../../support/command-line.ts";
 
 const URL = "https://mcp.example.com/mcp";
@@ -88,10 +91,93 @@ describe("add", () => {
     ["--header", ": x"],
     ["--era", "2024"],
     ["--timeout", "5"],
+    ["--retry", "6"],
+    ["--retry", "-1"],
+    ["--service", "BILLING"],
+    ["--auth-scope", "read"],
+    ["--auth-url", "https://id.example.com/token"],
   ])("refuses %s %s before anything is sent", async (option, value) => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
     expect((await cli.run(["upstream", "add", "acme", "tracker", URL, option, value])).exit).toBe(2);
+    expect(admin.requests).toEqual([]);
+  });
+});
+
+describe("the flags of add", () => {
+  const FLAGS: Readonly<Record<string, readonly string[]>> = {
+    "--service": ["BILLING"],
+    "--path": ["/other"],
+    "--era": ["2026"],
+    "--header": ["X-A: b"],
+    "--auth-url": ["https://id.example.com/token"],
+    "--auth-client": ["tenantry"],
+    "--auth-secret": ["{{secret:T}}"],
+    "--auth-method": ["client_secret_post"],
+    "--auth-scope": ["read"],
+    "--auth-resource": ["https://billing.example.com"],
+    "--timeout": ["5s"],
+    "--retry": ["2"],
+    "--uri": ["file:///t/"],
+    "--trust": ["review"],
+    "--disabled": [],
+  };
+  const WRITTEN = {
+    service: "BILLING",
+    path: "/other",
+    era: "2026",
+    headers: { "X-A": "b" },
+    auth: {
+      kind: "client_credentials",
+      tokenUrl: "https://id.example.com/token",
+      clientId: "tenantry",
+      clientSecret: "{{secret:T}}",
+      method: "client_secret_post",
+      scope: "read",
+      resource: "https://billing.example.com",
+    },
+    timeoutMs: 5000,
+    retry: 2,
+    uris: ["file:///t/"],
+    trust: "review",
+    enabled: false,
+  };
+
+  const said = (options: readonly string[]) => ["upstream", "add", "acme", "billing", ...options];
+  const allFlags = Object.entries(FLAGS).flatMap(([flag, values]) => [flag, ...values]);
+
+  test("are one for each member that a document may have, apart from those that are named", () => {
+    const isObject = (schema: object): schema is { properties: object } => "properties" in schema;
+    const membersOf = (schema: object, at = ""): string[] =>
+      isObject(schema)
+        ? Object.entries(schema.properties).flatMap(([name, inner]) => membersOf(inner as object, `${at}${name}.`))
+        : [at.slice(0, -1)];
+    const covered: string[] = [...Object.values(MEMBER_OF_FLAG), ...Object.keys(DOCUMENT_ONLY)];
+    expect(covered.toSorted()).toEqual(membersOf(Upstream).toSorted());
+  });
+
+  test("are flags that the command has, and write the member that they say", async () => {
+    expect(Object.keys(MEMBER_OF_FLAG)).toEqual(["url", ...Object.keys(FLAGS)]);
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    const { exit, stdout } = await cli.run(said(allFlags));
+    expect([exit, stdout]).toEqual([0, expect.stringContaining("billing of acme is added; it is switched off")]);
+    expect(admin.tenants.get("acme")?.own.upstreams).toEqual({ billing: WRITTEN });
+    // Nobody reads what is switched off.
+    expect(admin.requests.join()).not.toContain("refresh");
+  });
+
+  test("write what the schema of a document takes", () => {
+    expect(faultsOf(Upstream, WRITTEN)).toEqual([]);
+  });
+
+  test.each([
+    ["nothing to ask", []],
+    ["a secret that is none's name", [URL, "--auth-url", URL, "--auth-client", "a", "--auth-secret", "plain"]],
+  ])("refuse %s before anything is sent", async (_what, options) => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    expect((await cli.run(said(options))).exit).toBe(2);
     expect(admin.requests).toEqual([]);
   });
 });
