@@ -14,6 +14,7 @@ import { Context } from "./context.ts";
 import type { CallEnd, CallEvent, CallHost } from "./call-host.ts";
 import type { ClaimBook } from "./claims.ts";
 import { MissingCapability, ReplayInterview, type Interview } from "./interview.ts";
+import { ForeignCursor } from "./resource-store.ts";
 import { StreamInterview } from "./stream-interview.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
@@ -167,7 +168,7 @@ function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | P
  * A value that cannot be written as JSON, such as one that contains itself, is a fault of the handler like any other.
  */
 function finish<T>(handling: Handling<T>, value: T): Finished | Promise<Finished> {
-  const broken = (error: unknown): Finished => ({ broken: String(error) });
+  const broken = (error: unknown): Finished => ({ broken: error instanceof Error ? error.message : String(error) });
   try {
     const finishing = handling.finish(value);
     return finishing instanceof Promise ? finishing.catch(broken) : finishing;
@@ -187,7 +188,7 @@ function fault<T>(error: unknown, { handling, host, event }: Running<T>): CallOu
       requiredCapabilities: requiredCapabilities(error.capability),
     });
   }
-  host.hooks.onError?.(error, event);
+  if (!(error instanceof ForeignCursor)) host.hooks.onError?.(error, event);
   return error instanceof AppError ? error.toFailure() : handling.fail(error);
 }
 

@@ -1,6 +1,13 @@
 // Owns what `ctx.resources` is: the stored resources of a tenant, as far as a view sees them. Refuses to know where
 // they are kept.
 
+/** A mistake of whoever sent the cursor, and none of the handler that passed it on. */
+export class ForeignCursor extends TypeError {
+  constructor() {
+    super("the cursor is not one of this list");
+  }
+}
+
 export interface ResourceMeta {
   readonly uri: string;
   readonly name: string;

@@ -142,7 +142,7 @@ describe("resourceBytes", () => {
   it("is how large one may be, whoever writes it", async () => {
     const id = await newTenant({ limits: { resourceBytes: 4 } });
     expect(await write(id, "a:1", "üü")).toBe("a:1");
-    expect(await write(id, "a:1", "üüx")).toBe("TypeError: resource body: at most 4 bytes");
+    expect(await write(id, "a:1", "üüx")).toBe("Error: resource body: at most 4 bytes");
     expect((await put(id, "a:2", "four")).status).toBe(201);
     expect((await put(id, "a:2", "fives")).status).toBe(413);
   });

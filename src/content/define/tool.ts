@@ -4,13 +4,14 @@ import type { CallHost } from "../../calls/call-host.ts";
 import type { Context } from "../../calls/context.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { hasAtMost } from "../../calls/json-schema.ts";
+import { ForeignCursor } from "../../calls/resource-store.ts";
 import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
-import { toolError } from "../../protocol/methods/tools.ts";
+import { invalidArguments, toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
 import { checkListed } from "./check-listed.ts";
@@ -75,6 +76,13 @@ const TOO_MANY = {
   received: "more",
   message: `arguments: at most ${MAX_MEMBERS} values`,
 };
+/** `ctx.resources.list` was given what the client sent. */
+const CURSOR = {
+  path: "cursor",
+  expected: "a cursor of this list",
+  received: "another text",
+  message: "cursor: is not one of this list",
+};
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
 /** Throws a TypeError that names the tool, the member and the rule when the definition cannot be served. */
@@ -132,16 +140,20 @@ function callChecked(
       timeoutMs,
       work: (ctx) => handler(checked.value as never, ctx),
       finish: (returned) => toolResult(returned, output),
-      fail: (error) => toolError(errorText(error)),
+      fail: (error) =>
+        error instanceof ForeignCursor
+          ? invalidArguments({ violations: [CURSOR] }, call.dialect)
+          : toolError(errorText(error)),
     },
     call,
     host,
   );
 }
 
-/** What a model may read of an exception: its name and message, never where it was thrown. */
+/** What a model may read of an exception: its message, and neither its class nor where it was thrown. */
 function errorText(error: unknown): string {
-  return typeof error === "string" ? error : String(error);
+  if (!(error instanceof Error)) return String(error);
+  return error.message === "" ? "Error" : `Error: ${error.message}`;
 }
 
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {

@@ -8,7 +8,13 @@ import { parseUri } from "../../protocol/uri.ts";
 import { orClearUp } from "../../tenants/authority/incarnation.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
-import type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "../../calls/resource-store.ts";
+import {
+  ForeignCursor,
+  type NewResource,
+  type ResourceBody,
+  type ResourceMeta,
+  type ResourceStore,
+} from "../../calls/resource-store.ts";
 import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
 import { recallBody, rememberBody } from "./body-cache.ts";
 import type { Edit } from "./edit.ts";
@@ -97,7 +103,7 @@ async function list(
   only: readonly Patterns[] | undefined,
 ): Promise<{ items: ResourceMeta[]; cursor?: string }> {
   const after = options.cursor === undefined ? null : decodeCursor("stored", options.cursor);
-  if (after === undefined) throw new TypeError("the cursor is not one of this list");
+  if (after === undefined) throw new ForeignCursor();
   const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE)), MAX_PAGE);
   const query = { prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 };
   const rows = await (only === undefined ? content.list(query) : listSeen(content, query, only));

@@ -87,7 +87,7 @@ function adaptResult(outcome: CallOutcome & { kind: "complete" }, dialect: Diale
 }
 
 /** SEP-1303: from 2025-11-25 on the model sees what was wrong with its arguments and can mend them. */
-function invalidArguments({ violations }: InvalidArguments, dialect: Dialect): CallOutcome {
+export function invalidArguments({ violations }: Pick<InvalidArguments, "violations">, dialect: Dialect): CallOutcome {
   const text = violations.map((violation) => violation.message).join("; ");
   if (dialect.invalidArguments === "result") return toolError(`Invalid arguments: ${text}`);
   const [first] = violations;

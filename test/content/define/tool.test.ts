@@ -3,6 +3,8 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { defineTool } from "../../../src/content/define/tool.ts";
+import { callOf, hostOf } from "../../support/worker/calls.ts";
+import { freshTenant } from "../../support/worker/tenant.ts";
 
 const handler = () => "done";
 
@@ -87,5 +89,43 @@ describe("defineTool", () => {
     const tool = defineTool({ name: "eager", input: counting, handler });
     expect(tool.wire).toBe(tool.wire);
     expect(written).toBe(1);
+  });
+});
+
+describe("what a handler throws", () => {
+  const thrown = [Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError] as const;
+  class OrderError extends Error {
+    override readonly name = "OrderError";
+  }
+  const errors = [...thrown, OrderError].map((One) => [One.name, new One("no such city")] as const);
+
+  const textOf = async (work: () => never) => {
+    const tool = defineTool({ name: "throws", handler: work });
+    const outcome = await tool.call({}, callOf(), hostOf(freshTenant(), { hooks: { onError: () => {} } }));
+    return outcome.kind === "complete" ? outcome.result : outcome;
+  };
+
+  it.each([...errors, ["DOMException", new DOMException("no such city", "TimeoutError")] as const])(
+    "is shown by its message, and not as a %s",
+    async (_name, error) => {
+      const text = "Error: no such city";
+      expect(
+        await textOf(() => {
+          throw error;
+        }),
+      ).toEqual({ content: [{ type: "text", text }], isError: true });
+    },
+  );
+
+  it("is not named by its class where it says nothing, or where what was returned cannot be sent", async () => {
+    expect(
+      await textOf(() => {
+        throw new TypeError("");
+      }),
+    ).toMatchObject({ content: [{ text: "Error" }] });
+    expect(await textOf((() => ({ structuredContent: { n: 1n } })) as never)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.not.stringContaining("TypeError") }],
+    });
   });
 });
