@@ -4,6 +4,7 @@
 import { originAllowed, type OriginVars } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
+import { standingTables } from "../tenants/authority/standing-tables.ts";
 import { createAdmin } from "./create-admin.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv } from "./route.ts";
@@ -14,7 +15,7 @@ export function admin(): Feature<{ readonly PlatformObject: typeof PlatformObjec
     name: "admin",
     bindings: ["PLATFORM"],
     objects: { PlatformObject },
-    tables: [policyTables],
+    tables: [policyTables, standingTables],
     routes: { path: "/admin/*", open },
   };
 }

@@ -61,7 +61,13 @@ export const TenantShape = object({
   suspended: MaybeText,
 });
 
-export const TenantSummary = object({ id: STRING, created: MaybeTime, state: TenantState });
+/** `suspended`: what the directory was last told, moments ago; null: it is not told of a tenant in code. */
+export const TenantSummary = object({
+  id: STRING,
+  created: MaybeTime,
+  state: TenantState,
+  suspended: nullable(FLAG),
+});
 
 export const pageShapeOf = <const T extends object>(item: T) => object({ items: list(item) }, { cursor: STRING });
 

@@ -186,7 +186,7 @@ export class FakeAdmin {
       const ids = [...this.tenants.keys()].toSorted();
       return page(
         asked,
-        ids.map((id) => ({ id, created: CREATED, state: "active" })),
+        ids.map((id) => ({ id, created: CREATED, state: "active", suspended: isSuspended(this.tenants.get(id)) })),
       );
     }
     const { id, document = {}, ...birth } = await asked.json(contract.NewTenant);
@@ -411,6 +411,7 @@ async function keys({ method, path, json }: Asked, tenant: FakeTenant): Promise<
   return { json: { ...next, token: `tnt_${next.id}_secret` } };
 }
 
+const isSuspended = (tenant: FakeTenant | undefined) => tenant?.suspensions.has("tenant ") ?? false;
 async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
   if (method === "GET") return { json: { items: [...tenant.suspensions.values()] } };
   const acknowledged = { json: { revision: 2, changed: true, effectiveAt: CREATED } };

@@ -91,7 +91,12 @@ type Summary = Infer<typeof TenantSummary>;
 async function listTenants(desk: Desk, query: PageAsk) {
   const after = positionOf("tenants", query);
   const { caller, options, env } = desk;
-  const inCode = [...options.tenants.keys()].map((id): Summary => ({ id, created: null, state: "code" }));
+  const inCode = [...options.tenants.keys()].map((id): Summary => ({
+    id,
+    created: null,
+    state: "code",
+    suspended: null,
+  }));
   const directory = directoryOf(env);
   const made = caller.tenants
     ? (await Promise.all(caller.tenants.map((id) => directory.lookup(id)))).flatMap(({ entry }) => entry ?? [])
@@ -102,8 +107,8 @@ async function listTenants(desk: Desk, query: PageAsk) {
   return pageFrom("tenants", visible, query.limit, ({ id }) => id);
 }
 
-function summaryOf({ id, created, state }: DirectoryEntry): Summary {
-  return { id, created, state };
+function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary {
+  return { id, created, state, suspended: isSuspended };
 }
 
 async function showTenant(desk: Desk, id: string) {
@@ -188,7 +193,11 @@ async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   if (desk.options.tenants.has(id)) throw taken(id);
   const { entry } = await directoryOf(desk.env).lookup(id);
   if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
-  const managed = birthOf(desk, id, entry ?? { ...place, created: "", state: "active", isPrivate: true });
+  const managed = birthOf(
+    desk,
+    id,
+    entry ?? { ...place, created: "", state: "active", isPrivate: true, isSuspended: false },
+  );
   if (entry && (await anyOf(desk, id, entry).read(false))) throw taken(id);
   return managed;
 }

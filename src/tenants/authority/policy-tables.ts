@@ -116,16 +116,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
       return found && recordOf(host, found);
     },
     suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
-    resume: (kind, name, by) =>
-      host.transaction(() => {
-        const before = suspensionOf(sql, kind, name);
-        if (!before) return { state: "unchanged", revision: rows.find()?.revision ?? 0 };
-        if (before.by_operator === 1 && by.isTenantAdmin) return { state: "forbidden" };
-        sql.exec("DELETE FROM suspensions WHERE kind = ? AND name = ?", kind, name);
-        const { note, since } = before;
-        host.record(by, "resume", `${kind} ${name}`, { before: { kind, name, note, since }, after: null });
-        return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
-      }),
+    resume: (kind, name, by) => host.transaction(() => resume(host, { kind, name }, by)),
     audit: ({ before, limit }) => auditPage(host.sql, before, limit),
     inForceAt: () => host.effectiveAt(),
     staleUntil: () => staleUntil(host),
@@ -233,7 +224,24 @@ function suspend(
     by.isTenantAdmin ? 0 : 1,
   );
   host.record(by, "suspend", `${kind} ${name}`, { before, after: { note } });
+  // The alarm tells the directory: standing-tables.ts.
+  if (kind === "tenant") host.wakeAt(host.now());
   return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
+}
+
+function resume(
+  host: TenantHost,
+  { kind, name }: Pick<Suspension, "kind" | "name">,
+  by: Suspender,
+): ReturnType<PolicyMethods["resume"]> {
+  const before = suspensionOf(host.sql, kind, name);
+  if (!before) return { state: "unchanged", revision: host.revision() };
+  if (before.by_operator === 1 && by.isTenantAdmin) return { state: "forbidden" };
+  host.sql.exec("DELETE FROM suspensions WHERE kind = ? AND name = ?", kind, name);
+  const { note, since } = before;
+  host.record(by, "resume", `${kind} ${name}`, { before: { kind, name, note, since }, after: null });
+  if (kind === "tenant") host.wakeAt(host.now());
+  return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
 }
 
 /** Whose streams a suspension ends: a suspended tool ends nobody's. */

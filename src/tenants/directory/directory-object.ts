@@ -2,13 +2,15 @@
 // and go. Refuses everything else about a tenant: the tenant's own object has that.
 
 import { DurableObject } from "cloudflare:workers";
-import { newIncarnation, type Incarnation } from "../authority/incarnation.ts";
+import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 
 export interface DirectoryEntry {
   readonly id: string;
   readonly created: Incarnation;
   readonly state: "active" | "deleting";
   readonly isPrivate: boolean;
+  /** As the tenant's own object last said, some moments ago; for lists. */
+  readonly isSuspended: boolean;
   readonly jurisdiction: string | null;
   readonly region: string | null;
 }
@@ -34,6 +36,7 @@ interface Row {
   created: string;
   state: string;
   is_private: number;
+  suspended: number;
   jurisdiction: string | null;
   region: string | null;
 }
@@ -54,8 +57,15 @@ export class DirectoryObject extends DurableObject {
       "CREATE TABLE IF NOT EXISTS hostnames (hostname TEXT PRIMARY KEY, tenant TEXT NOT NULL) WITHOUT ROWID",
     );
     // Release 0.1.0 did not note which tenant of a name it was: whoever has the name may give the hostname up.
-    const columns = this.#sql.exec("SELECT 1 FROM pragma_table_info('hostnames') WHERE name = 'created'").toArray();
-    if (columns.length === 0) this.#sql.exec("ALTER TABLE hostnames ADD COLUMN created TEXT NOT NULL DEFAULT ''");
+    this.#addColumn("hostnames", "created", "TEXT NOT NULL DEFAULT ''");
+    // How often its object has said whether it is suspended, and what it said last.
+    this.#addColumn("tenants", "told", "INTEGER NOT NULL DEFAULT 0");
+    this.#addColumn("tenants", "suspended", "INTEGER NOT NULL DEFAULT 0");
+  }
+
+  #addColumn(table: string, name: string, type: string): void {
+    const known = this.#sql.exec("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, name).toArray();
+    if (known.length === 0) this.#sql.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${type}`);
   }
 
   async ready(): Promise<void> {}
@@ -88,6 +98,15 @@ export class DirectoryObject extends DurableObject {
       this.#sql.exec(`UPDATE tenants SET ${column} = ? WHERE id = ? AND created = ?`, value, id, created);
     if (change.isPrivate !== undefined) set("is_private", change.isPrivate ? 1 : 0);
     if (change.state !== undefined) set("state", change.state);
+  }
+
+  /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
+  async noteStanding({ id, created }: Named, about: { isSuspended: boolean; version: number }): Promise<void> {
+    const [row] = this.#sql.exec<Row>("SELECT * FROM tenants WHERE id = ?", id).toArray();
+    // Release 0.1.0 noted another time here than in the tenant's object.
+    if (row?.created !== created && (isEntered(row?.created ?? "") || isEntered(created ?? ""))) return;
+    const set = "UPDATE tenants SET suspended = ?, told = ? WHERE id = ? AND told < ?";
+    this.#sql.exec(set, about.isSuspended ? 1 : 0, about.version, id, about.version);
   }
 
   async remove({ id, created }: Named): Promise<void> {
@@ -127,6 +146,7 @@ function entryOf(row: Row): DirectoryEntry {
     created: row.created,
     state: row.state as DirectoryEntry["state"],
     isPrivate: row.is_private === 1,
+    isSuspended: row.suspended === 1,
     jurisdiction: row.jurisdiction,
     region: row.region,
   };

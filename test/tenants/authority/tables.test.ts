@@ -14,6 +14,7 @@ import { resultTables } from "../../../src/gateway/budget/result-tables.ts";
 import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
+import { standingTables } from "../../../src/tenants/authority/standing-tables.ts";
 import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
 import { failureOf, freshTenant, inside, rowsOf } from "../../support/worker/tenant.ts";
 
@@ -104,6 +105,7 @@ describe("migrate", () => {
       { name: "section-rows", version: sectionRows.migrations.length },
       { name: "sections", version: sectionTables.migrations.length },
       { name: "sessions", version: sessionRegister.migrations.length },
+      { name: "standing", version: standingTables.migrations.length },
     ];
     expect(await versions()).toEqual(expected);
     await remote(tenant.stub, authorityTables).markSeeded();

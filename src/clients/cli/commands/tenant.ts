@@ -101,7 +101,9 @@ async function listTenants(context: CommandContext, _args: readonly [], options:
   const tenants = await collectPages(context.api.pages<Summary>({ path: ["tenants"] }, options.limit));
   if (tenants.length === 0) context.note("No tenants yet: tenantry tenant create ID makes one.");
   context.show(tenants, () => {
-    const rows = tenants.map(({ id, created, state }) => [id, state, time(created)]);
+    const rows = tenants.map(({ id, created, state, suspended }) => {
+      return [id, suspended === true && state === "active" ? "suspended" : state, time(created)];
+    });
     return rows.length === 0 ? "" : table(["tenant", "state", "created"], rows, context.terminal.stdout);
   });
 }

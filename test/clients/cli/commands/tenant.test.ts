@@ -161,7 +161,10 @@ test.each([
   expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(/^suspended .*: Unpaid$/m);
   const state = key === "tenant " ? "suspended" : "active";
   expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(new RegExp(`^state +${state}$`, "m"));
+  const listed = async () => (await cli.run(["tenant", "list"])).stdout;
+  expect(await listed()).toMatch(new RegExp(`^acme +${state} `, "m"));
   expect((await cli.run(["resume", ...args])).stdout).toBe(`${says}: resumed\n`);
+  expect(await listed()).toMatch(/^acme +active /m);
   expect(tenant.suspensions.size).toBe(0);
   expect((await cli.run(["resume", ...args])).exit).toBe(3);
 });

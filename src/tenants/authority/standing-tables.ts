@@ -1,0 +1,55 @@
+// Owns telling the directory whether the tenant is suspended, for lists of tenants: what it was told is compared with what
+// is, and said again until it has arrived. Nobody is let in or refused by it, and no suspension waits for it.
+
+import { directoryOf, type DirectoryEnv } from "../directory/directory.ts";
+import type { TenantHost } from "./tenant-host.ts";
+import type { Tables } from "./tables.ts";
+
+interface Standing {
+  [column: string]: SqlStorageValue;
+  created: string;
+  told: number;
+  version: number;
+  suspended: number;
+}
+
+const STANDING = `SELECT created, told, version, EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant') AS suspended
+  FROM tenant, standing`;
+
+/** Whoever changes whether the tenant is suspended asks for the alarm in that transaction. */
+export const standingTables: Tables<object, TenantHost> = {
+  name: "standing",
+  migrations: [
+    "CREATE TABLE standing (one INTEGER PRIMARY KEY CHECK (one = 1), told INTEGER NOT NULL, version INTEGER NOT NULL)",
+    "INSERT INTO standing VALUES (1, 0, 0)",
+  ],
+  open: (host) => {
+    // One that was suspended under an earlier release.
+    if (untold(host)) host.wakeAt(host.now());
+    return {
+      methods: {},
+      alarm: async () => {
+        await tell(host);
+        return undefined;
+      },
+    };
+  },
+};
+
+function untold({ sql }: TenantHost): Standing | undefined {
+  const [standing] = sql.exec<Standing>(STANDING).toArray();
+  return standing && standing.told !== standing.suspended ? standing : undefined;
+}
+
+/** Each telling has a number, so that one that arrives late undoes no later one. */
+async function tell(host: TenantHost): Promise<void> {
+  const { sql, tenant, env } = host;
+  for (let standing = untold(host); standing; standing = untold(host)) {
+    const { created, suspended } = standing;
+    const version = standing.version + 1;
+    sql.exec("UPDATE standing SET version = ?", version);
+    const about = { isSuspended: suspended === 1, version };
+    await directoryOf(env as DirectoryEnv).noteStanding({ id: tenant, created }, about);
+    sql.exec("UPDATE standing SET told = ? WHERE version = ?", suspended, version);
+  }
+}

@@ -1,0 +1,96 @@
+// Whether a tenant is suspended, as the list of tenants says: its own object tells the directory, until it has arrived.
+
+import { evictDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { directoryOf } from "../../src/tenants/directory/directory.ts";
+import { newIncarnation } from "../../src/tenants/authority/incarnation.ts";
+import { standingTables } from "../../src/tenants/authority/standing-tables.ts";
+import { ask, newTenant } from "../support/worker/admin.ts";
+import { inside, MADE_BEFORE, onBench, tenantOf } from "../support/worker/tenant.ts";
+
+const directory = () => directoryOf(env);
+
+async function listed(id: string): Promise<unknown> {
+  const { body } = await ask("GET", `/tenants?limit=500`);
+  return (body as { items: { id: string; suspended: unknown }[] }).items.find((one) => one.id === id)?.suspended;
+}
+
+const suspensionOf = (sql: SqlStorage) =>
+  sql.exec("INSERT INTO suspensions (kind, name, note, since, by_operator) VALUES ('tenant', '', 'x', 'now', 1)");
+
+const AWAY = { DIRECTORY: { getByName: () => ({ noteStanding: () => Promise.reject(new Error("away")) }) } };
+
+describe("the list of tenants", () => {
+  it("says that a tenant is suspended, and that it is no more", async () => {
+    const id = await newTenant();
+    expect(await listed(id)).toBe(false);
+    await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tenant", note: "Unpaid" } });
+    await expect.poll(() => listed(id)).toBe(true);
+    await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "principal", name: "anonymous", note: "x" } });
+    await ask("DELETE", `/tenants/${id}/suspensions/tenant`);
+    await expect.poll(() => listed(id)).toBe(false);
+  });
+
+  it("does not know it of a tenant in code, and says so", async () => {
+    expect(await listed("demo")).toBeNull();
+  });
+
+  it("says it of one that an earlier release suspended, from when its object is next asked", async () => {
+    const id = await newTenant();
+    const { object } = tenantOf(id);
+    await inside(tenantOf(id), ({ storage }) => suspensionOf(storage.sql));
+    await evictDurableObject(object);
+    expect(await listed(id)).toBe(false);
+    await ask("GET", `/tenants/${id}`);
+    await expect.poll(() => listed(id)).toBe(true);
+  });
+});
+
+describe("a telling", () => {
+  it("that does not arrive is told again, and then no more", async () => {
+    const id = await newTenant();
+    const tenant = tenantOf(id);
+    await onBench(
+      standingTables,
+      async ({ open, sql }) => {
+        suspensionOf(sql);
+        await expect(open.alarm?.(0)).rejects.toThrow("away");
+      },
+      { tenant, env: AWAY },
+    );
+    expect(await listed(id)).toBe(false);
+    await onBench(
+      standingTables,
+      async ({ open, sql, wakes, clock }) => {
+        // The object that opens again asks for its alarm by itself.
+        expect(wakes).toEqual([clock.now]);
+        const numberOf = () => sql.exec("SELECT told, version FROM standing").one();
+        await open.alarm?.(0);
+        expect(numberOf()).toEqual({ told: 1, version: 2 });
+        await open.alarm?.(0);
+        expect(numberOf()).toEqual({ told: 1, version: 2 });
+      },
+      { tenant, env: { DIRECTORY: env.DIRECTORY } },
+    );
+    expect(await listed(id)).toBe(true);
+    await onBench(standingTables, ({ wakes }) => expect(wakes).toEqual([]), { tenant });
+  });
+
+  it("that comes late undoes no later one, and one of another tenant of the name says nothing", async () => {
+    const id = await newTenant();
+    const { entry } = await directory().lookup(id);
+    const created = entry?.created ?? "";
+    const told = async (isSuspended: boolean, version: number, of = created) => {
+      await directory().noteStanding({ id, created: of }, { isSuspended, version });
+      return listed(id);
+    };
+    expect(await told(true, 1)).toBe(true);
+    expect(await told(false, 3)).toBe(false);
+    expect(await told(true, 2)).toBe(false);
+    expect(await told(true, 3)).toBe(false);
+    expect(await told(true, 9, newIncarnation(Date.now()))).toBe(false);
+    expect(await told(true, 9, MADE_BEFORE)).toBe(false);
+    expect(await told(true, 4)).toBe(true);
+  });
+});
