@@ -178,12 +178,17 @@ function isDue(share: Share, now: number): boolean {
   return share.owed > 0 && now >= share.askedUntil;
 }
 
+/** Until nothing is owed or nothing is left: nobody may call after those that were served while an answer was awaited. */
 function askLater(held: readonly Held[], authority: DailyAuthority): void {
   const owing = held.filter(({ share }) => share.owed > 0);
   for (const { share } of owing) share.askedUntil = authority.now() + ASKING_MS;
   authority.later(async () => {
     try {
-      await ask(owing, authority);
+      let due: readonly Held[] = owing;
+      for (let asks = 0; due.length > 0 && asks < MOST_ASKS; asks += 1) {
+        await ask(due, authority);
+        due = due.filter(({ share }) => share.owed > 0 && share.emptyUntil === 0);
+      }
     } finally {
       for (const { share } of owing) share.askedUntil = 0;
     }

@@ -12,12 +12,14 @@ const DAY = "2026-11-22";
 /** An authority whose answers come when the test lets them. */
 function authorityWith(most: number) {
   let used = 0;
+  let wanted = 0;
   const waiting: (() => void)[] = [];
   const works: Promise<void>[] = [];
   const authority: DailyAuthority = {
     share: async (wants: readonly Want[]): Promise<Given> => {
       await new Promise<void>((resolve) => waiting.push(resolve));
       const counts = wants.map(({ count }) => {
+        wanted += count;
         const given = shareOf(most - used, count);
         used += given;
         return given;
@@ -38,7 +40,7 @@ function authorityWith(most: number) {
     await Promise.resolve();
     await Promise.all(works.splice(0, works.length - waiting.length).map((work) => Promise.race([work, tick()])));
   };
-  return { authority, answer };
+  return { authority, answer, wanted: () => wanted };
 }
 
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -61,6 +63,19 @@ describe("a daily limit that need not be exact", () => {
     await answer();
     for (let call = 0; call < 30; call += 1)
       expect(await take(), `call ${call} of 30 after the answer`).toBeUndefined();
+  });
+
+  test("is told to the authority to the last call, though nobody calls any more", async () => {
+    const { authority, answer, wanted } = authorityWith(100);
+    const shares = new DailyShares();
+    const take = async () => shares.take(callerOf(false), NOW, () => authority);
+    for (let call = 0; call < 500; call += 1) expect(await take()).toBeUndefined();
+    // The first ask was for what was served when it was sent; the others were served since.
+    await answer();
+    await answer();
+    // Two, for which five were given, and what was owed then, with one more each time.
+    expect(wanted()).toBe(2 + 500 - 5 + 1);
+    expect(await take()).toMatchObject({ name: "dailyToolCalls", most: 100 });
   });
 
   test("ends when the authority has fewer than were served", async () => {
