@@ -22,6 +22,7 @@ import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tena
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
+import { hearingOut } from "./hear-out.ts";
 import { createStoredRuns, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
@@ -89,20 +90,27 @@ export function createWorker<const Features extends readonly Feature[] = readonl
   const whole = new WeakSet<object>();
   /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
   let told: string | undefined;
+  let fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
+    const fault = whole.has(env) ? undefined : faultOf(deployment, env, ctx);
+    if (fault === undefined) {
+      whole.add(env);
+      return app.fetch(request, env, ctx);
+    }
+    if (told !== fault.message) deployment.hooks.onError?.(fault, undefined);
+    told = fault.message;
+    return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault.message);
+  };
+  try {
+    // wrangler writes the mode in its place, and what is deployed is without this. Elsewhere `process` may be absent.
+    if (process.env.NODE_ENV === "development") fetch = hearingOut(fetch);
+  } catch {}
   return {
-    fetch: (request, env, ctx) => {
-      const fault = whole.has(env) ? undefined : faultOf(deployment, env, ctx);
-      if (fault === undefined) {
-        whole.add(env);
-        return app.fetch(request, env, ctx);
-      }
-      if (told !== fault.message) deployment.hooks.onError?.(fault, undefined);
-      told = fault.message;
-      return respondFaulty(request, isDeployed() ? "Internal error: this deployment is not complete" : fault.message);
-    },
+    fetch,
     exports: exportsOf(deployment) as BaseObjects & ObjectsOf<Features>,
   };
 }
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** A mistake in a definition as it was thrown: its stack leads to the author's line. */
 function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): Error | undefined {
