@@ -8,7 +8,7 @@ type Serve<Env> = (request: Request, env: Env, ctx: ExecutionContext) => Respons
 
 /** What is read and dropped of one body; more than any client of the admin API or of MCP may send. */
 const MOST_BYTES = 64 * 1024 * 1024;
-const SILENCE_MS = 1000;
+const SILENCE_MS = 300;
 const MOST_MS = 10_000;
 
 /** Answers when the rest of the body has come, and was dropped piece by piece; or when it comes no more, or too long. */

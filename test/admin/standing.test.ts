@@ -82,7 +82,7 @@ describe("a telling", () => {
     const { entry } = await directory().lookup(id);
     const created = entry?.created ?? "";
     const told = async (isSuspended: boolean, version: number, of = created) => {
-      await directory().noteStanding({ id, created: of }, { isSuspended, version });
+      await directory().noteStanding({ id, created: of }, Number(isSuspended), version);
       return listed(id);
     };
     expect(await told(true, 1)).toBe(true);

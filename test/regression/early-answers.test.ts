@@ -47,20 +47,36 @@ function withHttp(url: string, headers: Headers, body: string): Promise<number> 
   });
 }
 
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? error.cause.message : error.message;
+}
+
 test.each([
-  ["a message that is too large", "/mcp/demo", mcp, 4 * MIB + 1, 413],
-  ["a message that is far too large", "/mcp/demo", mcp, 16 * MIB, 413],
-  ["an unknown tenant", "/mcp/nobody", mcp, 4 * MIB, 404],
-  ["an origin that is not allowed", "/mcp/demo", { ...mcp, origin: "https://evil.example" }, 4 * MIB, 403],
-  ["another type", "/mcp/demo", { ...mcp, "content-type": "text/plain" }, 4 * MIB, 415],
-  ["an operator without a token", "/admin/v1/tenants", JSON_TYPE, 4 * MIB, 401],
-])("%s: the client is told so", async (_what, path, headers, bytes, status) => {
+  { what: "a message that is too large", path: "/mcp/demo", headers: mcp, bytes: 4 * MIB + 1, status: 413 },
+  { what: "a message that is far too large", path: "/mcp/demo", headers: mcp, bytes: 16 * MIB, status: 413 },
+  { what: "an unknown tenant", path: "/mcp/nobody", headers: mcp, bytes: 4 * MIB, status: 404 },
+  {
+    what: "an origin that is not allowed",
+    path: "/mcp/demo",
+    headers: { ...mcp, origin: "https://evil.example" },
+    bytes: 4 * MIB,
+    status: 403,
+  },
+  {
+    what: "another type",
+    path: "/mcp/demo",
+    headers: { ...mcp, "content-type": "text/plain" },
+    bytes: 4 * MIB,
+    status: 415,
+  },
+  { what: "an operator without a token", path: "/admin/v1/tenants", headers: JSON_TYPE, bytes: 4 * MIB, status: 401 },
+])("$what: the client is told so", async ({ path, headers, bytes, status }) => {
   const url = `${application.origin}${path}`;
   const body = " ".repeat(bytes);
   for (const send of [withFetch, withHttp]) {
     const told: unknown[] = [];
     for (let sent = 0; sent < 5; sent += 1) {
-      told.push(await send(url, headers, body).catch((error: Error) => String(error.cause ?? error)));
+      told.push(await send(url, headers, body).catch(reasonOf));
     }
     expect(told, send.name).toEqual(Array(5).fill(status));
   }

@@ -79,8 +79,8 @@ const TOO_MANY = {
 /** `ctx.resources.list` was given what the client sent. */
 const CURSOR = {
   path: "cursor",
-  expected: "a cursor of this list",
-  received: "another text",
+  expected: "one of this list",
+  received: "another",
   message: "cursor: is not one of this list",
 };
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
@@ -153,7 +153,7 @@ function callChecked(
 /** What a model may read of an exception: its message, and neither its class nor where it was thrown. */
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return error.message === "" ? "Error" : `Error: ${error.message}`;
+  return error.message ? `Error: ${error.message}` : "Error";
 }
 
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {

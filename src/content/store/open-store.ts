@@ -103,7 +103,7 @@ async function list(
   only: readonly Patterns[] | undefined,
 ): Promise<{ items: ResourceMeta[]; cursor?: string }> {
   const after = options.cursor === undefined ? null : decodeCursor("stored", options.cursor);
-  if (after === undefined) throw new ForeignCursor();
+  if (after === undefined) throw new ForeignCursor("the cursor is not one of this list");
   const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? PAGE)), MAX_PAGE);
   const query = { prefix: options.prefix ?? "", tag: options.tag ?? null, after, limit: limit + 1 };
   const rows = await (only === undefined ? content.list(query) : listSeen(content, query, only));

@@ -5,16 +5,15 @@ import { directoryOf, type DirectoryEnv } from "../directory/directory.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Tables } from "./tables.ts";
 
-interface Standing {
+interface Untold {
   [column: string]: SqlStorageValue;
   created: string;
   told: number;
   version: number;
-  suspended: number;
 }
 
-const STANDING = `SELECT created, told, version, EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant') AS suspended
-  FROM tenant, standing`;
+const UNTOLD =
+  "SELECT created, told, version FROM tenant, standing WHERE told <> EXISTS (SELECT 1 FROM suspensions WHERE kind = 'tenant')";
 
 /** Whoever changes whether the tenant is suspended asks for the alarm in that transaction. */
 export const standingTables: Tables<object, TenantHost> = {
@@ -36,20 +35,19 @@ export const standingTables: Tables<object, TenantHost> = {
   },
 };
 
-function untold({ sql }: TenantHost): Standing | undefined {
-  const [standing] = sql.exec<Standing>(STANDING).toArray();
-  return standing && standing.told !== standing.suspended ? standing : undefined;
+function untold({ sql }: TenantHost): Untold | undefined {
+  return sql.exec<Untold>(UNTOLD).toArray()[0];
 }
 
 /** Each telling has a number, so that one that arrives late undoes no later one. */
 async function tell(host: TenantHost): Promise<void> {
   const { sql, tenant, env } = host;
-  for (let standing = untold(host); standing; standing = untold(host)) {
-    const { created, suspended } = standing;
-    const version = standing.version + 1;
+  for (let about = untold(host); about; about = untold(host)) {
+    const { created } = about;
+    const now = 1 - about.told;
+    const version = about.version + 1;
     sql.exec("UPDATE standing SET version = ?", version);
-    const about = { isSuspended: suspended === 1, version };
-    await directoryOf(env as DirectoryEnv).noteStanding({ id: tenant, created }, about);
-    sql.exec("UPDATE standing SET told = ? WHERE version = ?", suspended, version);
+    await directoryOf(env as DirectoryEnv).noteStanding({ id: tenant, created }, now, version);
+    sql.exec("UPDATE standing SET told = ? WHERE version = ?", now, version);
   }
 }

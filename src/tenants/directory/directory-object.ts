@@ -59,8 +59,7 @@ export class DirectoryObject extends DurableObject {
     // Release 0.1.0 did not note which tenant of a name it was: whoever has the name may give the hostname up.
     this.#addColumn("hostnames", "created", "TEXT NOT NULL DEFAULT ''");
     // How often its object has said whether it is suspended, and what it said last.
-    this.#addColumn("tenants", "told", "INTEGER NOT NULL DEFAULT 0");
-    this.#addColumn("tenants", "suspended", "INTEGER NOT NULL DEFAULT 0");
+    for (const name of ["told", "suspended"]) this.#addColumn("tenants", name, "INTEGER NOT NULL DEFAULT 0");
   }
 
   #addColumn(table: string, name: string, type: string): void {
@@ -101,12 +100,12 @@ export class DirectoryObject extends DurableObject {
   }
 
   /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
-  async noteStanding({ id, created }: Named, about: { isSuspended: boolean; version: number }): Promise<void> {
+  async noteStanding({ id, created }: Named, suspended: number, version: number): Promise<void> {
     const [row] = this.#sql.exec<Row>("SELECT * FROM tenants WHERE id = ?", id).toArray();
     // Release 0.1.0 noted another time here than in the tenant's object.
     if (row?.created !== created && (isEntered(row?.created ?? "") || isEntered(created ?? ""))) return;
     const set = "UPDATE tenants SET suspended = ?, told = ? WHERE id = ? AND told < ?";
-    this.#sql.exec(set, about.isSuspended ? 1 : 0, about.version, id, about.version);
+    this.#sql.exec(set, suspended, version, id, version);
   }
 
   async remove({ id, created }: Named): Promise<void> {
