@@ -85,21 +85,12 @@ export interface StartOptions {
   readonly flags?: readonly string[];
 }
 
-/** Of `gateway()`, which not every fixture has. */
-const GATEWAY: keyof typeof OBJECTS = "UPSTREAMS";
-
-function exportsIt(modules: readonly WorkerModule[], className: string): boolean {
-  return modules.some(({ contents }) => contents.includes(className));
-}
-
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
   { vars = {}, without = [], unmigrated = [], flags = [] }: StartOptions = {},
 ): Promise<OneWorker> {
-  const objects = Object.entries(OBJECTS).filter(
-    ([binding, className]) => !without.includes(binding) && (binding !== GATEWAY || exportsIt(modules, className)),
-  );
+  const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
   let said = "";
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
