@@ -2,6 +2,7 @@
 // a redirect, and where an upstream says itself that we should go on.
 
 import type { ServerResponse } from "node:http";
+import { startPeer, type Peer } from "../peer.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import type { Json, Target } from "../target.ts";
 import { INSIDE, notationsOf } from "../way-out.ts";
@@ -13,17 +14,25 @@ export const upstreamWayOut: Attack = {
   classes: ["a door to the inside", "trust in our own server"],
   run: async (target) => {
     const hostile = await HostileUpstreams.start();
+    // Of its own: what reaches the one that all share may be another attack's.
+    const peer = await startPeer();
     try {
       return [
-        await written(target),
-        ...(target.lab ? [await named(target.lab, hostile)] : []),
-        await sentOn(target, hostile),
+        await written(target, peer),
+        ...(target.lab ? [await named(target.lab, { hostile, peer })] : []),
+        await sentOn(target, { hostile, peer }),
       ];
     } finally {
       await hostile.stop();
+      await peer.stop();
     }
   },
 };
+
+interface Beside {
+  readonly hostile: HostileUpstreams;
+  readonly peer: Peer;
+}
 
 const AUTH = { kind: "client_credentials", clientId: "a", clientSecret: "{{secret:ATTACKED}}" };
 /** Where a document may name a place: the upstream itself, and where its token comes from. */
@@ -32,15 +41,15 @@ const MEMBERS: Readonly<Record<string, (url: string) => Json>> = {
   "auth.tokenUrl": (tokenUrl) => ({ url: "https://example.com/mcp", auth: { ...AUTH, tokenUrl } }),
 };
 
-async function written(target: Target): Promise<Row> {
+async function written(target: Target, peer: Peer): Promise<Row> {
   const gaveWay: string[] = [];
   const tenant = await target.tenant();
   await target.must("PUT", `/tenants/${tenant}/secrets/ATTACKED`, { value: SECRET });
-  target.peer.take();
-  const inside = [...INSIDE, ...target.peer.addresses];
+  peer.take();
+  const inside = [...INSIDE, ...peer.addresses];
   const urls = inside
     .flatMap((address) => notationsOf(address))
-    .flatMap((host) => ["https", "http"].map((scheme) => `${scheme}://${host}:${target.peer.port}/mcp`))
+    .flatMap((host) => ["https", "http"].map((scheme) => `${scheme}://${host}:${peer.port}/mcp`))
     .concat(
       ["[fe80::1]", "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[::]"].map((host) => `https://${host}/mcp`),
       ["metadata", "a.localhost", "printer.local", "metadata.google.internal"].map((host) => `https://${host}/mcp`),
@@ -56,11 +65,11 @@ async function written(target: Target): Promise<Row> {
     const outside = await target.admin("PUT", `${pathOf(tenant, "up")}?dryRun=1`, upstream("https://example.com/a"));
     if (outside.status !== 200) gaveWay.push(`${member} outside: ${outside.status}: nothing was shown`);
     // By the document itself, which is another route to the same place.
-    const document = { mode: "open", upstreams: { up: upstream(`https://169.254.169.254:${target.peer.port}/`) } };
+    const document = { mode: "open", upstreams: { up: upstream(`https://169.254.169.254:${peer.port}/`) } };
     const { status } = await target.admin("PUT", `/tenants/${tenant}/document`, document);
     if (status < 400) gaveWay.push(`${member} in a document: ${status}`);
   }
-  const hits = target.peer.take().length;
+  const hits = peer.take().length;
   if (hits > 0) gaveWay.push(`${hits} requests reached a private address of this machine`);
   return rowOf(
     "an upstream inside, as written",
@@ -78,12 +87,12 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
 /** The resolver of the lab says that these are inside. */
 const NAMES = ["metadata", "intranet", "shared", "anything"].map((name) => `${name}.attack.example.com`);
 
-async function named(lab: Target, hostile: HostileUpstreams): Promise<Row> {
+async function named(lab: Target, { hostile, peer }: Beside): Promise<Row> {
   const gaveWay: string[] = [];
-  lab.peer.take();
+  peer.take();
   const works = hostile.at();
   for (const host of NAMES) {
-    const url = `https://${host}:${lab.peer.port}/mcp`;
+    const url = `https://${host}:${peer.port}/mcp`;
     const ups = { url: { url }, "auth.tokenUrl": { url: works, auth: { ...AUTH, tokenUrl: url } } };
     for (const [member, up] of Object.entries(ups)) {
       const tenant = await tenantWith(lab, hostile, up);
@@ -92,7 +101,7 @@ async function named(lab: Target, hostile: HostileUpstreams): Promise<Row> {
     }
   }
   if (hostile.heard(works, "server/discover") > 0) gaveWay.push("an upstream was asked without its token");
-  const hits = lab.peer.take().length;
+  const hits = peer.take().length;
   if (hits > 0) gaveWay.push(`${hits} requests reached this machine by a name`);
   return rowOf(
     "an upstream inside, by name",
@@ -134,14 +143,14 @@ function steering(place: string, status: number): Readonly<Record<string, Parame
   };
 }
 
-async function sentOn(target: Target, hostile: HostileUpstreams): Promise<Row> {
+async function sentOn(target: Target, { hostile, peer }: Beside): Promise<Row> {
   const gaveWay: string[] = [];
-  target.peer.take();
+  peer.take();
   // What is beside us is allowed under npm start; that a redirect is not followed at all shows there.
   const places = [
-    `http://localhost:${target.peer.port}/inside`,
+    `http://localhost:${peer.port}/inside`,
     "http://169.254.169.254/latest/meta-data/",
-    ...target.peer.addresses.map((address) => `http://${address}:${target.peer.port}/inside`),
+    ...peer.addresses.map((address) => `http://${address}:${peer.port}/inside`),
   ];
   const ways = places.flatMap((place, at) =>
     (at === 0 ? STATUSES : [307]).flatMap((status) => Object.entries(steering(place, status))),
@@ -158,13 +167,13 @@ async function sentOn(target: Target, hostile: HostileUpstreams): Promise<Row> {
   const tokens = STATUSES.map((status) => `/to?status=${status}&at=${encodeURIComponent(places[0] ?? "")}`);
   await Promise.all(
     tokens.map(async (path) => {
-      const auth = { ...AUTH, tokenUrl: `${target.peer.origin}${path}` };
+      const auth = { ...AUTH, tokenUrl: `${peer.origin}${path}` };
       const tenant = await tenantWith(target, hostile, { url: hostile.at(), auth });
       const { works } = await target.must("POST", `${pathOf(tenant, "up")}/test`);
       if (works === true) gaveWay.push(`a token endpoint at ${path} gave a token`);
     }),
   );
-  const hits = target.peer.take().filter(({ url }) => url.startsWith("/inside"));
+  const hits = peer.take().filter(({ url }) => url.startsWith("/inside"));
   if (hits.length > 0) gaveWay.push(`${hits.length} requests went where an upstream sent them`);
   return rowOf(
     "an upstream that sends us inside",

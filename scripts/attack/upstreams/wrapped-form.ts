@@ -232,7 +232,7 @@ async function flood(target: Target, hostile: HostileUpstreams): Promise<Row> {
   for (const [name, limit] of Object.entries(limits)) {
     const isOpen = name === "concurrentCalls";
     const url = hostile.at({ "tools/call": isOpen ? () => undefined : () => said("reached") });
-    const tenant = await tenantWith(target, hostile, { url, timeoutMs: 2000 });
+    const tenant = await tenantWith(target, hostile, { url, timeoutMs: isOpen ? 5000 : 30_000 });
     const { json } = await target.admin("GET", `/tenants/${tenant}`);
     const { limits: _wide, ...own } = json.own as Json;
     await target.must("PUT", `/tenants/${tenant}/document?wait=1`, { ...own, limits: limit });
