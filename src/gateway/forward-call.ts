@@ -1,7 +1,9 @@
 // Owns one call on its way to an upstream and back: what is in its way, how often it is sent, and what is told of a call
 // that was not answered. Refuses to send again what may have run.
 
+import { ANONYMOUS } from "../auth/principal.ts";
 import type { CallHost } from "../calls/call-host.ts";
+import { addressOf } from "../limits/address.ts";
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -56,7 +58,7 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
   }
   const { ofClient } = named;
   const timeoutMs = timeoutOf(upstream.upstream);
-  const gate = new CallGate({ tenant, id, config, timeoutMs, ofClient, principal: host.principal.id });
+  const gate = new CallGate({ tenant, id, config, timeoutMs, ofClient, caller: callerOf(host) });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;
   let filled: TokenedHeaders | undefined;
@@ -79,6 +81,12 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
     if (again) return attempt(upstream, work, again);
     return going.failed(error, retryAfter);
   }
+}
+
+/** Who is kept from an upstream by how their own calls ended; those without a credential are told apart by address. */
+function callerOf(host: CallHost): string {
+  const { id } = host.principal;
+  return id === ANONYMOUS.id ? `${id} ${addressOf({ get: (name) => host.clientHeader(name) })}` : id;
 }
 
 /** Throws what is no fault of the upstream. */

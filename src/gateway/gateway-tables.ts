@@ -4,6 +4,7 @@
 import type { Actor } from "../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
+import { isNews, logState, stateRead, type ReadState } from "./operate/state-log.ts";
 import { forgetReviews } from "./review/review-tables.ts";
 
 /** How long whoever was told to read an upstream may take, before somebody else is told. */
@@ -44,6 +45,8 @@ export interface Settled {
   readonly config: string;
   /** Why it could not be read; null: it was. */
   readonly why: string | null;
+  /** What is missing of what it lists, as a list says it; null or absent: nothing. */
+  readonly lacks?: string | null;
   /** It is read again after so many milliseconds at the soonest; after failures `settle` makes it longer. */
   readonly afterMs: number;
   /** From 0 to 1: spreads what would come back at the same moment. */
@@ -101,6 +104,8 @@ interface UpstreamRow {
   read_at: number;
   failures: number;
   failing_since: number | null;
+  /** What the log was told last; null: nothing, of this configuration. */
+  said: ReadState | null;
 }
 
 export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
@@ -111,6 +116,8 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
        failing_since INTEGER) WITHOUT ROWID`,
     "CREATE TABLE upstream_uris (uri TEXT PRIMARY KEY, upstream TEXT NOT NULL) WITHOUT ROWID",
     "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
+    "ALTER TABLE upstreams ADD COLUMN said TEXT",
+    "UPDATE upstreams SET said = 'fresh' WHERE failing_since IS NULL AND read_at > 0",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -130,7 +137,11 @@ function methodsOf(host: TenantHost): GatewayMethods {
           claimedUntil: row.claimed_until,
           readAt: row.read_at,
         })),
-    settle: (settled) => host.transaction(() => settle(host, settled)),
+    settle: (settled) => {
+      const { since, said } = host.transaction(() => settle(host, settled));
+      said?.();
+      return since;
+    },
     failing: ({ id, config }) => {
       const since = `UPDATE upstreams SET failing_since = coalesce(failing_since, ?) WHERE id = ? AND config = ?
         RETURNING failing_since AS since`;
@@ -194,12 +205,13 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
     // Of one policy two deployments may say different things, each as long as both are served: they take turns.
     const at = row?.revision === revision ? Math.max(now, row.read_at + TURN_MS, row.claimed_until) : now;
     sql.exec(
-      "INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, ?, 0, NULL)",
+      "INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?)",
       id,
       config,
       revision,
       at,
       row?.read_at ?? 0,
+      saidAnew(row),
     );
   }
   if (current) {
@@ -208,6 +220,11 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
     forgetReviews(sql, new Set([...known, ...idle]));
   }
   return current;
+}
+
+/** Of another configuration; the log hears that it works again where it heard that it did not. */
+function saidAnew(row: UpstreamRow | undefined): ReadState | null {
+  return row && row.failing_since !== null ? "unread" : null;
 }
 
 /** A clock that was ahead and is right again left times that nobody lives to see. */
@@ -225,31 +242,43 @@ function forget(sql: SqlStorage, known: ReadonlySet<string>): void {
   }
 }
 
-function settle(host: TenantHost, { id, config, why, afterMs, chance }: Settled): number | null {
-  const { sql } = host;
+interface SettledRow {
+  readonly since: number | null;
+  /** Tells the log, where there is something to tell. */
+  readonly said?: () => void;
+}
+
+function settle(host: TenantHost, settled: Settled): SettledRow {
+  const { id, config, why } = settled;
+  const { sql, tenant } = host;
   const now = host.now();
   const row = rowOf(sql, id);
   if (row?.config !== config) {
     // Its configuration has changed meanwhile. Whoever reads what it is now may have written before this one did.
     if (why === null) sql.exec("UPDATE upstreams SET due_at = min(due_at, ?) WHERE id = ?", now, id);
-    return null;
+    return { since: null };
   }
   const failures = why === null ? 0 : row.failures + 1;
   const since = why === null ? null : (row.failing_since ?? now);
+  const { said: was } = row;
+  const state = stateRead(was, settled);
+  const update = `UPDATE upstreams SET due_at = ?, claimed_until = 0, read_at = ?, failures = ?, failing_since = ?,
+    said = ? WHERE id = ?`;
+  sql.exec(update, dueAfter(row, { ...settled, failures, now }), now, failures, since, state, id);
+  const change = { tenant, upstream: id, state, was, why: why ?? settled.lacks ?? null } as const;
+  if (!isNews(change)) return { since };
+  return { since, said: () => logState({ ...change, since: since ?? row.failing_since ?? now }) };
+}
+
+type Ended = Pick<Settled, "why" | "afterMs" | "chance"> & Pick<UpstreamRow, "failures"> & { readonly now: number };
+
+function dueAfter(row: UpstreamRow, { why, afterMs, chance, failures, now }: Ended): number {
   const backOff = Math.min(FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 10), LONGEST_RETRY_MS);
   const wait = why === null ? afterMs : Math.min(Math.max(afterMs, backOff), LONGEST_WISH_MS);
   const at = now + wait * (1 + chance / 5);
   // What it listed may have changed after it was read.
   const isWanted = why === null && row.due_at < row.claimed_until;
-  sql.exec(
-    "UPDATE upstreams SET due_at = ?, claimed_until = 0, read_at = ?, failures = ?, failing_since = ? WHERE id = ?",
-    Math.round(isWanted ? Math.min(at, now + PAUSE_MS) : at),
-    now,
-    failures,
-    since,
-    id,
-  );
-  return since;
+  return Math.round(isWanted ? Math.min(at, now + PAUSE_MS) : at);
 }
 
 function own({ sql }: TenantHost, { id, config, uris }: OwnAsk): (readonly [string, string])[] | null {

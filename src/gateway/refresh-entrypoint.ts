@@ -26,7 +26,7 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
 import { readCatalog } from "./read-catalog.ts";
-import { encodeCatalog, flagCatalog, type UpstreamCatalog } from "./upstream-catalog.ts";
+import { encodeCatalog, flagCatalog, lackOf, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { normalOf, prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
@@ -131,13 +131,17 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
   const stub = () => stubOf(env, { id: tenant, placement, incarnation });
   const write = (name: string, bytes: Uint8Array) =>
     writeSection(sectionPlace(keptUnder(tenant, incarnation), env.BODIES, stub), { name, bytes });
+  let lacks: string | null = null;
   const settle = (why: string | null, afterMs: number) =>
-    remote(stub(), gatewayTables).settle({ id, config, why, afterMs, chance: Math.random() });
+    remote(stub(), gatewayTables).settle({ id, config, why, lacks, afterMs, chance: Math.random() });
   try {
     const catalog = await withoutTaken(order, stub, await read(order, at));
     if (!catalog) return undefined;
-    const put = async (one: UpstreamCatalog) =>
-      (await write(catalogSection(id), encodeCatalog(flagCatalog(one)))).state;
+    const put = async (one: UpstreamCatalog) => {
+      const flagged = flagCatalog(one);
+      lacks = lackOf(flagged) ?? null;
+      return (await write(catalogSection(id), encodeCatalog(flagged))).state;
+    };
     const state =
       order.upstream.trust === "review" ? await putReviewed({ id, config, catalog, stub, put }) : await put(catalog);
     if (state === "full") throw new NotRead("the upstreams of this tenant list more than it may hold");

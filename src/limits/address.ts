@@ -3,7 +3,7 @@
 import { digest } from "../auth/seal.ts";
 
 /** "" where the platform names none. A network of IPv6 counts as one: whoever has one address of it has them all. */
-export function addressOf(headers: Headers): string {
+export function addressOf(headers: Pick<Headers, "get">): string {
   const address = headers.get("cf-connecting-ip") ?? "";
   return address.includes(":") ? networkOf(address) : address;
 }

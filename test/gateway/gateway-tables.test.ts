@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { CLAIM_MS, gatewayTables, type GatewayMethods, type Settled } from "../../src/gateway/gateway-tables.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
+import { loggedStates } from "../support/worker/logged.ts";
 import { freshTenant, MADE_BEFORE, onBench, type Bench } from "../support/worker/tenant.ts";
 
 interface Desk extends Bench<GatewayMethods> {
@@ -209,6 +210,49 @@ describe("an upstream", () => {
         expect(due({ a: "1" })).toEqual(["a"]);
       }));
   }
+});
+
+describe("the log", () => {
+  const AWAY = { why: "away", afterMs: 0 };
+  const HALF = { lacks: "1 definition is left out" };
+
+  it("hears once that an upstream cannot be read, once that it can again, and of nothing that stays as it was", () =>
+    atDesk(({ due, settle, clock }) => {
+      const lines = loggedStates();
+      const readAs = (about: Partial<Settled>) => {
+        while (due({ a: "1" }).length === 0) clock.now += 1000;
+        settle(about);
+      };
+      for (const about of [{}, {}]) readAs(about);
+      expect(lines).toEqual([]);
+      const failed = clock.now + 60_000;
+      for (const about of [AWAY, { ...AWAY, why: "still away" }, {}, {}, HALF, HALF, AWAY, {}]) readAs(about);
+      const said = lines.map(({ level, was, state, why }) => [level, was, state, why]);
+      expect(said).toEqual([
+        ["warn", "fresh", "lastGood", "away"],
+        ["info", "lastGood", "fresh", null],
+        ["warn", "fresh", "degraded", "1 definition is left out"],
+        ["warn", "degraded", "lastGood", "away"],
+        ["info", "lastGood", "fresh", null],
+      ]);
+      const since = new Date(failed).toISOString();
+      expect(lines.slice(0, 2)).toMatchObject([{ since }, { since }]);
+      expect(lines[0]).toMatchObject({ event: "upstream.state", upstream: "a", tenant: expect.any(String) as string });
+    }));
+
+  it("hears of one that never could be read, and that another configuration has mended it", () =>
+    atDesk(({ due, settle }) => {
+      const lines = loggedStates();
+      due({ a: "1" });
+      settle(AWAY);
+      due({ a: "2" }, 2);
+      settle({ ...AWAY, config: "1" });
+      settle({ config: "2" });
+      expect(lines.map(({ was, state }) => [was, state])).toEqual([
+        [null, "unread"],
+        ["unread", "fresh"],
+      ]);
+    }));
 });
 
 describe("a URI", () => {

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
 import { decodeCatalog } from "../../src/gateway/upstream-catalog.ts";
-import { configOf } from "../../src/gateway/upstream-config.ts";
+import { configOf, type FilledHeaders } from "../../src/gateway/upstream-config.ts";
 import { sectionPlace } from "../../src/deployment/leased-sections.ts";
 import { createWorker, defineResource, defineTool } from "../../src/tenantry.ts";
 import { keptUnder, type Keeper } from "../../src/tenants/authority/incarnation.ts";
@@ -17,6 +17,7 @@ import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
 import { loadSection } from "../../src/tenants/isolate/sections.ts";
 import { servedTenant } from "../support/worker/deployed.ts";
 import { rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
+import { loggedStates } from "../support/worker/logged.ts";
 import { upstreamAt, workerAt } from "../support/worker/upstreams.ts";
 
 const working = createWorker({
@@ -59,7 +60,9 @@ interface Scene {
   readonly refresh: (fault?: Fault) => Promise<readonly string[]>;
 }
 
-async function sceneOf(url: string, trust: "auto" | "review"): Promise<Scene> {
+const NOTHING_SENT: Pick<FilledHeaders, "headers" | "secrets"> = { headers: {}, secrets: [] };
+
+async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SENT): Promise<Scene> {
   const upstream = { url, trust };
   const config = configOf(upstream);
   const tenant = await servedTenant({ mode: "open", upstreams: { a: upstream } });
@@ -71,7 +74,7 @@ async function sceneOf(url: string, trust: "auto" | "review"): Promise<Scene> {
     id: "a",
     config,
     upstream,
-    filled: { headers: {}, ofClient: {}, trace: {}, secrets: [] },
+    filled: { ...sent, ofClient: {}, trace: {} },
     clientInfo: { name: "test", version: "1" },
     prefixes: [],
   };
@@ -157,4 +160,25 @@ it("is listed where KV takes nothing at all, and an upstream that cannot be read
   const dead = await sceneOf(upstreamAt(away), "auto");
   await dead.refresh(kvIsAway);
   expect(await stateOf(dead)).toMatchObject({ isClaimed: false, isFailing: true, hasNote: true });
+});
+
+it("is one line in the log when it cannot be read, with no secret in it, and one when it is read again", async () => {
+  const lines = loggedStates();
+  let isAwayNow = true;
+  const secret = "s3cret-of-acme-0001";
+  const url = upstreamAt((request) =>
+    isAwayNow
+      ? Response.json({ said: request.headers.get("x-key") }, { status: 401 })
+      : working.fetch(request, env, createExecutionContext()),
+  );
+  const scene = await sceneOf(url, "auto", { headers: { "x-key": secret }, secrets: [secret] });
+  for (let time = 0; time < 2; time += 1) await scene.refresh();
+  isAwayNow = false;
+  for (let time = 0; time < 2; time += 1) await scene.refresh();
+  const at = { event: "upstream.state", tenant: scene.tenant.id, upstream: "a" };
+  expect(lines).toMatchObject([
+    { level: "warn", ...at, state: "unread", why: "the server answered 401 (application/json)" },
+    { level: "info", ...at, was: "unread", state: "fresh", why: null },
+  ]);
+  expect(JSON.stringify(lines)).not.toContain(secret);
 });

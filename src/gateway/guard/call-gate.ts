@@ -2,9 +2,10 @@
 // while the upstream is left alone, and says when it is tried again.
 
 import { canonicalJson } from "../../auth/seal.ts";
-import { httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
+import { describeFault, httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
 import type { OutboundRule } from "../../outbound/outbound-error.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
+import { logState } from "../operate/state-log.ts";
 import { circuits } from "./upstream-circuit.ts";
 
 export interface Gated {
@@ -13,8 +14,8 @@ export interface Gated {
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
-  /** The id of who calls. */
-  readonly principal: string;
+  /** Who calls. */
+  readonly caller: string;
   /** What is sent of the client's own headers; empty where nothing is. */
   readonly ofClient: Readonly<Record<string, string>>;
 }
@@ -28,21 +29,21 @@ export class CallGate {
   readonly #ownKey: string;
 
   constructor(gated: Gated) {
-    const { tenant, id, config, ofClient, principal } = gated;
+    const { tenant, id, config, ofClient, caller } = gated;
     this.#gated = gated;
     this.#key = `${tenant} ${id} ${config}`;
     this.#callerKey = Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${canonicalJson(ofClient)}`;
-    this.#ownKey = `${this.#callerKey} by ${principal}`;
+    this.#ownKey = `${this.#callerKey} by ${caller}`;
   }
 
   /** undefined: go, and say how it ended. */
   refusal(now: number): Failure | undefined {
     const { timeoutMs, id } = this.#gated;
-    const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, timeoutMs);
-    const own = wished ?? circuits.enter(this.#ownKey, now, timeoutMs);
-    const shut = own ?? circuits.enter(this.#key, now, timeoutMs);
+    const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, timeoutMs, this);
+    const own = wished ?? circuits.enter(this.#ownKey, now, timeoutMs, this);
+    const shut = own ?? circuits.enter(this.#key, now, timeoutMs, this);
     if (!shut) return undefined;
-    if (!own) circuits.left(this.#ownKey);
+    if (!own) circuits.left(this.#ownKey, this);
     const retryAfter = secondsOf(shut.until - now);
     const again = `it is tried again in ${retryAfter} s`;
     const data = { server: id, fault: shut.why === "wish" ? "status" : "unreachable", retryAfter };
@@ -51,14 +52,21 @@ export class CallGate {
   }
 
   answered(now: number): void {
-    circuits.answered(this.#key, now);
+    const since = circuits.answered(this.#key, now);
+    if (since !== null) this.#log("closed", since, null);
     circuits.answered(this.#ownKey, now);
   }
 
   /** Something broke on our side, so nobody knows. */
   left(): void {
-    circuits.left(this.#key);
-    circuits.left(this.#ownKey);
+    circuits.left(this.#key, this);
+    circuits.left(this.#ownKey, this);
+  }
+
+  /** What one caller met is nobody's news: only what holds for all is told. */
+  #log(state: "open" | "closed", since: number, why: string | null): void {
+    const { tenant, id } = this.#gated;
+    logState({ tenant, upstream: id, state, was: state === "open" ? "closed" : "open", why, since });
   }
 
   /** `heard`: the upstream has said something meanwhile. Gives the seconds for which it wants to be left alone. */
@@ -66,11 +74,11 @@ export class CallGate {
     if (fault.kind === "cancelled" || isOurs(fault)) this.left();
     else if (!isSilence(fault) || heard) this.answered(now);
     else if (fault.kind === "unreachable") {
-      circuits.failed(this.#key, now);
-      circuits.left(this.#ownKey);
+      if (circuits.failed(this.#key, now, this)) this.#log("open", now, describeFault(fault));
+      circuits.left(this.#ownKey, this);
     } else {
-      circuits.failed(this.#ownKey, now);
-      circuits.failedAgain(this.#key, now);
+      circuits.failed(this.#ownKey, now, this);
+      circuits.failedAgain(this.#key, now, this);
     }
     const status = httpStatusOf(fault);
     const afterMs = status === 429 || status === 503 ? retryAfterMs(fault, now) : undefined;

@@ -22,8 +22,20 @@ interface Circuit {
   pausedUntil: number;
   /** One call is under way to see whether it works again; should nobody hear of its end, another one may at this time. */
   probedUntil: number;
+  /** Which call that is: no other one's end says that it is over. */
+  probe: object | undefined;
   wishedUntil: number;
+  /** Since when it is left alone; null: it is not. */
+  openedAt: number | null;
 }
+
+const CLOSED: Omit<Circuit, "wishedUntil"> = {
+  failures: 0,
+  pausedUntil: 0,
+  probedUntil: 0,
+  probe: undefined,
+  openedAt: null,
+};
 
 export class UpstreamCircuits {
   readonly #most: number;
@@ -38,8 +50,11 @@ export class UpstreamCircuits {
     return this.#known.size;
   }
 
-  /** undefined: the call may go; it must then report how it ended. `probeMs`: how long a call may take. */
-  enter(key: string, now: number, probeMs: number): Shut | undefined {
+  /**
+   * undefined: the call may go; it must then report how it ended. `probeMs`: how long a call may take. `call`: which one it
+   * is, the same object here and when it ends.
+   */
+  enter(key: string, now: number, probeMs: number, call?: object): Shut | undefined {
     const circuit = this.#known.get(key);
     if (!circuit) return undefined;
     if (now < circuit.wishedUntil) return { why: "wish", until: circuit.wishedUntil };
@@ -47,33 +62,39 @@ export class UpstreamCircuits {
     if (now < circuit.pausedUntil) return { why: "failing", until: circuit.pausedUntil };
     if (now < circuit.probedUntil) return { why: "failing", until: Math.min(circuit.probedUntil, now + 1000) };
     circuit.probedUntil = now + probeMs;
+    circuit.probe = call;
     return undefined;
   }
 
   /**
    * The upstream answered, a result or an error. A pause that it has asked for goes on: the call may be older than that wish.
+   * Gives since when it was left alone until now; null: it was not.
    */
-  answered(key: string, now: number): void {
+  answered(key: string, now: number): number | null {
     const circuit = this.#known.get(key);
-    if (!circuit) return;
+    if (!circuit) return null;
+    const { openedAt } = circuit;
     if (now >= circuit.wishedUntil) this.#known.delete(key);
-    else Object.assign(circuit, { failures: 0, pausedUntil: 0, probedUntil: 0 });
+    else Object.assign(circuit, CLOSED);
+    return openedAt;
   }
 
-  /** There was no connection, or no answer in time. */
-  failed(key: string, now: number): void {
+  /** There was no connection, or no answer in time. true: it is left alone from now on, and was not before. */
+  failed(key: string, now: number, call?: object): boolean {
     const circuit = this.#touched(key);
+    if (circuit.probe === call) circuit.probedUntil = 0;
     // Those that were under way together fail together, and count once.
-    if (now < circuit.pausedUntil) return;
+    if (now < circuit.pausedUntil) return false;
     circuit.failures += 1;
-    circuit.probedUntil = 0;
     const more = circuit.failures - FAILURES_IN_A_ROW;
     if (more >= 0) circuit.pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), LONGEST_PAUSE_MS);
+    if (more === 0) circuit.openedAt = now;
+    return more === 0;
   }
 
   /** Likewise, where that says no more than that it does not work again. */
-  failedAgain(key: string, now: number): void {
-    if ((this.#known.get(key)?.failures ?? 0) >= FAILURES_IN_A_ROW) this.failed(key, now);
+  failedAgain(key: string, now: number, call?: object): void {
+    if ((this.#known.get(key)?.failures ?? 0) >= FAILURES_IN_A_ROW) this.failed(key, now, call);
   }
 
   /** It answered that it wants to be asked again after this time. */
@@ -83,13 +104,13 @@ export class UpstreamCircuits {
   }
 
   /** Nobody knows how it is: the caller went away before there was an answer. */
-  left(key: string): void {
+  left(key: string, call?: object): void {
     const circuit = this.#known.get(key);
-    if (circuit) circuit.probedUntil = 0;
+    if (circuit && circuit.probe === call) circuit.probedUntil = 0;
   }
 
   #touched(key: string): Circuit {
-    const circuit = this.#known.get(key) ?? { failures: 0, pausedUntil: 0, probedUntil: 0, wishedUntil: 0 };
+    const circuit = this.#known.get(key) ?? { ...CLOSED, wishedUntil: 0 };
     this.#known.delete(key);
     this.#known.set(key, circuit);
     for (const oldest of this.#known.keys()) {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { CallGate } from "../../../src/gateway/guard/call-gate.ts";
 import { FAILURES_IN_A_ROW } from "../../../src/gateway/guard/upstream-circuit.ts";
 import type { Fault } from "../../../src/mcp-client/fault.ts";
+import { loggedStates } from "../../support/worker/logged.ts";
 
 const LATE: Fault = { kind: "timeout", stage: "total", afterMs: 1000, sent: "perhaps" };
 const LOST: Fault = { kind: "lost", stage: "headers", code: undefined, sent: "perhaps" };
@@ -11,8 +12,7 @@ const AWAY: Fault = { kind: "unreachable", code: "ECONNREFUSED", sent: "no" };
 
 function callers() {
   const tenant = crypto.randomUUID();
-  return (principal: string) =>
-    new CallGate({ tenant, id: "up", config: "c1", timeoutMs: 1000, principal, ofClient: {} });
+  return (caller: string) => new CallGate({ tenant, id: "up", config: "c1", timeoutMs: 1000, caller, ofClient: {} });
 }
 
 function failing(gate: CallGate, fault: Fault, at = 0) {
@@ -49,5 +49,35 @@ describe("calls that fail", () => {
     // Her own pause is over, and that of all is not.
     expect(by("ann").refusal(5000)).toBeDefined();
     expect(by("ann").refusal(9000)).toBeUndefined();
+  });
+
+  it("and are no probe leave the one that is under way alone", () => {
+    const by = callers();
+    const older = by("carol");
+    expect(older.refusal(0)).toBeUndefined();
+    failing(by("ann"), AWAY);
+    const probe = by("ann");
+    expect(probe.refusal(5000)).toBeUndefined();
+    older.left();
+    expect(by("bob").refusal(5001)).toBeDefined();
+    probe.left();
+    expect(by("bob").refusal(5002)).toBeUndefined();
+  });
+
+  it("are told to the log once when the upstream is left alone, and once when it answers again", () => {
+    const lines = loggedStates();
+    const by = callers();
+    failing(by("mallory"), LATE);
+    expect(lines).toEqual([]);
+    for (let now = 0; now < 100_000; now += 5000) failing(by("ann"), AWAY, now);
+    by("bob").answered(100_000);
+    by("bob").answered(100_001);
+    const at = { event: "upstream.circuit", tenant: expect.any(String) as string, upstream: "up" };
+    const since = "1970-01-01T00:00:00.000Z";
+    const why = "the server cannot be reached (ECONNREFUSED)";
+    expect(lines).toEqual([
+      { level: "warn", ...at, state: "open", was: "closed", why, since },
+      { level: "info", ...at, state: "closed", was: "open", why: null, since },
+    ]);
   });
 });

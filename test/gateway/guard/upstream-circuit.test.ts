@@ -1,6 +1,8 @@
 // When an upstream is left alone, when it is tried again, and that nothing is remembered without end.
 
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { SEED } from "../../support/seed.ts";
 import { FAILURES_IN_A_ROW, UpstreamCircuits } from "../../../src/gateway/guard/upstream-circuit.ts";
 
 const PROBE_MS = 1000;
@@ -81,4 +83,38 @@ describe("the circuit of an upstream", () => {
     expect(circuits.size).toBe(10);
     expect(circuits.enter("up", 0, PROBE_MS)).toBeUndefined();
   });
+});
+
+/** What may happen next to one of the calls; `wait` is time that passes. */
+const STEPS = ["enter", "answered", "failed", "failedAgain", "left", "wait"] as const;
+const stepOf = fc.record({ step: fc.constantFrom(...STEPS), call: fc.nat(5), ms: fc.nat(7000) });
+
+it("lets one call at a time try whether an upstream works again, in whichever order calls come and end", () => {
+  fc.assert(
+    fc.property(fc.array(stepOf, { maxLength: 60 }), (steps) => {
+      const circuits = failing();
+      let now = 0;
+      // Each stands for calls one after the other, each an object of its own; null: none is under way.
+      const under: ({ readonly isProbe: boolean } | null)[] = Array.from({ length: 6 }, () => ({ isProbe: false }));
+      let isShut = true;
+      for (const { step, call: at, ms } of steps) {
+        const call = under[at] ?? undefined;
+        if (step === "wait") now += ms;
+        else if (step === "enter") {
+          const next = { isProbe: isShut };
+          // Long enough that none is given up for lost.
+          if (circuits.enter("up", now, 1e9, next) !== undefined) continue;
+          if (isShut) expect(under.filter((one) => one?.isProbe)).toEqual([]);
+          under[at] = next;
+        } else if (call) {
+          circuits[step]("up", now, call);
+          under[at] = null;
+          if (step !== "answered") continue;
+          isShut = false;
+          break;
+        }
+      }
+    }),
+    { ...SEED, numRuns: 2000 },
+  );
 });
