@@ -182,3 +182,41 @@ it("is one line in the log when it cannot be read, with no secret in it, and one
   ]);
   expect(JSON.stringify(lines)).not.toContain(secret);
 });
+
+describe("what is written to KV", () => {
+  const putsOf = (steps: readonly string[]) => steps.filter((step) => step.startsWith("KV put")).length;
+
+  it.each(["auto", "review"] as const)(
+    "is a catalog that changed, under %s, and none that is as it was",
+    async (trust) => {
+      const more = createWorker({
+        tenants: { acme: {} },
+        tools: [defineTool({ name: "more", handler: () => "more" })],
+      });
+      let now = working;
+      const scene = await sceneOf(
+        upstreamAt((request) => now.fetch(request, env, createExecutionContext())),
+        trust,
+      );
+      const puts: number[] = [];
+      for (const worker of [working, working, working, more, more]) {
+        now = worker;
+        puts.push(putsOf(await scene.refresh()));
+      }
+      // Under review the catalog changes by what waits: one definition instead of two.
+      expect(puts).toEqual([1, 0, 0, 1, 0]);
+    },
+  );
+
+  it("is once why an upstream cannot be read, however often that is found", async () => {
+    const scene = await sceneOf(upstreamAt(away), "auto");
+    expect([putsOf(await scene.refresh()), putsOf(await scene.refresh())]).toEqual([1, 0]);
+  });
+
+  it("is a catalog that KV did not take the last time, though it is as it was", async () => {
+    const scene = await sceneOf(workerAt(working), "auto");
+    const puts = [putsOf(await scene.refresh((step) => (step.startsWith("KV put") ? "before" : undefined)))];
+    for (let time = 0; time < 2; time += 1) puts.push(putsOf(await scene.refresh()));
+    expect(puts).toEqual([1, 1, 0]);
+  });
+});

@@ -34,9 +34,13 @@ export interface SectionBody {
   readonly body: ArrayBuffer;
   /** `collected` of the last answer "resend", now that the body was uploaded again; null before. */
   readonly resent: number | null;
+  /** KV did not take the body: it is to be written again, though it be the same. */
+  readonly unstored?: boolean;
 }
 
 export interface SectionMethods {
+  /** Whether the section has this body, and KV does: then there is nothing to write. */
+  has(name: string, hash: string): boolean;
   /** The body is in KV already. One that is refused is deleted there, unless another section has it. */
   put(section: SectionBody): SectionPut;
   remove(name: string): SectionWrite;
@@ -58,6 +62,7 @@ export const sectionTables: Tables<SectionMethods, TenantHost> = {
     "CREATE TABLE section_parts (hash TEXT NOT NULL, at INTEGER NOT NULL, part BLOB NOT NULL, PRIMARY KEY (hash, at)) WITHOUT ROWID",
     "CREATE TABLE section_garbage (hash TEXT PRIMARY KEY, collect_at INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE section_collected (hash TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE section_unstored (hash TEXT PRIMARY KEY) WITHOUT ROWID",
   ],
   open: (host) => {
     // The alarm may have rung in a deployment without the feature whose sections these are, and nobody came for them.
@@ -71,7 +76,13 @@ function methodsOf(host: TenantHost): SectionMethods {
   const { sql } = host;
   const written = (): SectionWrite => ({ state: "written", effectiveAt: host.effectiveAt() });
   return {
-    put: (section) => host.transaction(() => put(host, section)),
+    has: (name, hash) => sectionHash(sql, name) === hash && !isUnstored(sql, hash),
+    put: (section) =>
+      host.transaction(() => {
+        const done = put(host, section);
+        if (done.state === "written" || done.state === "unchanged") noteStored(sql, section);
+        return done;
+      }),
     remove: (name) =>
       host.transaction(() => {
         const before = sectionHash(sql, name);
@@ -81,6 +92,15 @@ function methodsOf(host: TenantHost): SectionMethods {
       }),
     body: (hash) => bodyOf(sql, hash),
   };
+}
+
+function isUnstored(sql: SqlStorage, hash: string): boolean {
+  return sql.exec("SELECT 1 FROM section_unstored WHERE hash = ?", hash).toArray().length > 0;
+}
+
+function noteStored(sql: SqlStorage, { hash, unstored = false }: SectionBody): void {
+  if (unstored) sql.exec("INSERT OR IGNORE INTO section_unstored VALUES (?)", hash);
+  else sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
 }
 
 function put(host: TenantHost, section: SectionBody): SectionPut {
@@ -144,6 +164,7 @@ function discard(host: TenantHost, hash: string | null): void {
   const { sql } = host;
   if (hash === null || sql.exec("SELECT 1 FROM sections WHERE hash = ?", hash).toArray().length > 0) return;
   sql.exec("DELETE FROM section_parts WHERE hash = ?", hash);
+  sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
   const at = host.now() + GRACE_MS;
   sql.exec("INSERT OR REPLACE INTO section_garbage (hash, collect_at) VALUES (?, ?)", hash, at);
   host.wakeAt(at);

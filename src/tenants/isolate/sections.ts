@@ -83,21 +83,28 @@ export interface NewSection extends Pick<SectionBody, "name"> {
 }
 
 /**
- * Writes to KV before it tells the authority, so that whoever learns the hash finds the body; again while an older copy
- * of it is being deleted, some times, and then throws `busy`; `unknownTenant` where the tenant is gone. What KV does not
- * take, because it is away or had the same body within a second, isolates get from the authority.
+ * Writes nothing where the section is as it was, else to KV before it tells the authority, so that whoever learns the hash
+ * finds the body; again while an older copy of it is being deleted, some times, and then throws `busy`; `unknownTenant` where
+ * the tenant is gone. What KV does not take, because it is away or had the same body within a second, isolates get from the
+ * authority until it is written the next time.
  */
 export async function writeSection(place: SectionPlace, { name, bytes: body }: NewSection): Promise<SectionWrite> {
   if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   const key = sectionKey(place.kept, hash);
+  // Most readings find what the one before found: neither a write of KV nor a body on its way is paid for then.
+  const isThere = place.sections().has(name, hash);
+  if (await isThere.catch(() => false)) return { state: "unchanged" };
   const section = { name, hash, body: new Uint8Array(body).buffer };
   let resent: number | null = null;
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    await inTime(place.bodies.put(key, body)).catch(() => undefined);
-    const done: SectionPut = await orClearUp(place.sections().put({ ...section, resent }), () =>
+    const unstored = await inTime(place.bodies.put(key, body)).then(
+      () => false,
+      () => true,
+    );
+    const done: SectionPut = await orClearUp(place.sections().put({ ...section, resent, unstored }), () =>
       place.bodies.delete(key),
     );
     if (done.state !== "resend") return done;

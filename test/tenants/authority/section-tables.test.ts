@@ -192,7 +192,8 @@ it("one that comes back while its body is being deleted is in KV afterwards", as
         puts += 1;
         return methods.put(section);
       };
-      const sections = () => ({ put }) as Remote<SectionMethods>;
+      const has = async (name: string, hash: string) => methods.has(name, hash);
+      const sections = () => ({ has, put }) as Remote<SectionMethods>;
       const place = { kept: tenant.id, bodies: bodies as unknown as KVNamespace, sections };
       const again = (fill: number) => writeSection(place, { name: "s", bytes: bytes(1, fill) });
       await again(1);
