@@ -215,11 +215,22 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
     );
   }
   if (current) {
+    tryAnew(host, now);
     const known = upstreams.map(({ id }) => id);
     forget(sql, new Set(known));
     forgetReviews(sql, new Set([...known, ...idle]));
   }
   return current;
+}
+
+/**
+ * What could not be read may be since a secret was set: it is due, and where that was not it, or whoever reads it has the
+ * old one, soon again. Only for who knows the policy with that secret.
+ */
+function tryAnew(host: TenantHost, now: number): void {
+  const mended = `UPDATE upstreams SET failures = 0, due_at = min(due_at, max(?, read_at + ${PAUSE_MS}))
+    WHERE failing_since IS NOT NULL AND read_at <= ?`;
+  host.sql.exec(mended, now, host.secretsSetAt());
 }
 
 /** Of another configuration; the log hears that it works again where it heard that it did not. */

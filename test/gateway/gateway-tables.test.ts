@@ -94,6 +94,31 @@ describe("an upstream", () => {
       expect(settle()).toBeNull();
     }));
 
+  it("that cannot be read is tried at once after a secret was set, by who knows of it, and soon again if that one failed", () =>
+    atDesk(({ due, settle, clock, sql }) => {
+      const failAt = () => {
+        while (due({ a: "1" }).length === 0) clock.now += 1000;
+        settle({ why: "401", afterMs: 0 });
+      };
+      for (let failures = 0; failures < 12; failures += 1) failAt();
+      clock.now += 6000;
+      expect(due({ a: "1" })).toEqual([]);
+      const setAt = new Date(clock.now).toISOString();
+      sql.exec("INSERT INTO secrets (name, sealed, updated) VALUES ('KEY', '', ?)", setAt);
+      sql.exec("UPDATE tenant SET revision = 2");
+      expect(due({ a: "1" }, 1)).toEqual([]);
+      expect(due({ a: "1" }, 2)).toEqual(["a"]);
+      clock.now += 100;
+      // It was read with the old one.
+      settle({ why: "401", afterMs: 0 });
+      expect(due({ a: "1" }, 2)).toEqual([]);
+      clock.now += 5000;
+      expect(due({ a: "1" }, 2)).toEqual(["a"]);
+      settle();
+      clock.now += 6000;
+      expect(due({ a: "1" }, 2)).toEqual([]);
+    }));
+
   it("that asks to be left alone for years is read again within an hour", () =>
     atDesk(({ due, settle, clock }) => {
       due({ a: "1" });

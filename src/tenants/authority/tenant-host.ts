@@ -15,6 +15,8 @@ export interface TenantHost extends TableHost {
   effectiveAt(): number;
   /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
+  /** When a secret was set last, milliseconds since the epoch; 0: there is none. */
+  secretsSetAt(): number;
   /** When the tenant was made, which tells it from others of its name; undefined where there is none. */
   created(): Incarnation | undefined;
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
@@ -47,6 +49,10 @@ export function createTenantHost(base: TableHost): TenantHost {
     kept: () => keptUnder(base.tenant, created() ?? base.closure.incarnation() ?? ""),
     effectiveAt,
     revision,
+    secretsSetAt: () => {
+      const { at } = sql.exec<{ at: string | null }>("SELECT max(updated) AS at FROM secrets").one();
+      return at === null ? 0 : Date.parse(at);
+    },
     created,
     bump,
     record: (actor, action, target, change) => {

@@ -1,0 +1,43 @@
+// An upstream that refuses an old secret is read as soon as there is a new one, however late its turn would have been.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { toBase64Url } from "../../src/auth/seal.ts";
+import { secretsRing } from "../../src/auth/secrets-key.ts";
+import { createWorker, defineTool, gateway, type Env } from "../../src/tenantry.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
+import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { inside } from "../support/worker/tenant.ts";
+import { upstreamAt } from "../support/worker/upstreams.ts";
+
+const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(1));
+const worker = createWorker({ tenants: {}, features: [gateway()] });
+const upstream = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "add", handler: () => "added" })] });
+
+it("is listed within ten seconds of a new secret", async () => {
+  const url = upstreamAt((request) =>
+    request.headers.get("x-key") === "new-secret-0002"
+      ? upstream.fetch(request, env, createExecutionContext())
+      : new Response(null, { status: 401 }),
+  );
+  const upstreams = { sums: { url, headers: { "X-Key": "{{secret:KEY}}" } } };
+  const { id, stub, ...tenant } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
+  const ring = await secretsRing({ SECRETS_KEY });
+  if (typeof ring === "string") throw new Error(`the key for secrets is ${ring}`);
+  const setSecret = async (value: string) =>
+    remote(stub, policyTables).setSecret("KEY", await sealSecret(ring, id, "KEY", value), { name: "ann" });
+  const listed = async () => {
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+    return (await sendTo(worker, id, { message, at: { ...env, SECRETS_KEY } as unknown as Env })).text();
+  };
+  await setSecret("old-secret-0001");
+  await expect.poll(listed).toContain("answered 401");
+  const late = "UPDATE upstreams SET failures = 10, due_at = due_at + 600000";
+  await inside({ id, stub, ...tenant }, ({ storage }) => void storage.sql.exec(late));
+  await listed();
+  await setSecret("new-secret-0002");
+  await expect.poll(listed, { timeout: 10_000 }).toContain("sums__add");
+});
