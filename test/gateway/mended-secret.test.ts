@@ -5,7 +5,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { toBase64Url } from "../../src/auth/seal.ts";
 import { secretsRing } from "../../src/auth/secrets-key.ts";
-import { createWorker, defineTool, gateway, type Env } from "../../src/tenantry.ts";
+import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
@@ -31,7 +31,7 @@ it("is listed within ten seconds of a new secret", async () => {
     remote(stub, policyTables).setSecret("KEY", await sealSecret(ring, id, "KEY", value), { name: "ann" });
   const listed = async () => {
     const message = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
-    return (await sendTo(worker, id, { message, at: { ...env, SECRETS_KEY } as unknown as Env })).text();
+    return (await sendTo(worker, id, { message, at: { ...env, SECRETS_KEY } })).text();
   };
   await setSecret("old-secret-0001");
   await expect.poll(listed).toContain("answered 401");
