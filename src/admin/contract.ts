@@ -188,17 +188,23 @@ export const UpstreamSummary = object({
   content: nullable(object({ way: Way, revision: STRING, counts: Counts, quarantined: COUNT })),
 });
 
-const UpstreamRead = object({
-  way: Way,
-  revision: STRING,
-  counts: Counts,
-  /** Definitions that are not listed, each with its reason. */
-  quarantined: list(object({ kind: oneOf(...ListedKinds, "instructions"), name: STRING, why: STRING })),
-  /** How many more are not listed. */
-  unnamed: COUNT,
-  /** What was not read, because it was too much. */
-  capped: MaybeText,
-});
+const UpstreamRead = object(
+  {
+    way: Way,
+    revision: STRING,
+    counts: Counts,
+    /** Definitions that are not listed, each with its reason. */
+    quarantined: list(object({ kind: oneOf(...ListedKinds, "instructions"), name: STRING, why: STRING })),
+    /** How many more are not listed. */
+    unnamed: COUNT,
+    /** What was not read, because it was too much. */
+    capped: MaybeText,
+  },
+  {
+    /** Definitions that are listed and deserve a second look, the first hundred; servers of earlier releases do not say. */
+    flagged: list(object({ kind: oneOf(...ListedKinds), name: STRING, flags: list(STRING) })),
+  },
+);
 
 export const UpstreamShape = object({ ...aboutUpstream, content: nullable(UpstreamRead) });
 

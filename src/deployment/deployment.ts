@@ -138,6 +138,8 @@ export interface UpstreamContent {
   }[];
   /** How many more are left out. */
   readonly unnamed: number;
+  /** What is listed and deserves a second look, the first hundred. */
+  readonly flagged: readonly { readonly kind: ListedKind; readonly name: string; readonly flags: readonly string[] }[];
   /** What was not read, because it was too much; null: everything was. */
   readonly capped: string | null;
 }

@@ -16,6 +16,7 @@ import { KEY_OF } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream } from "./sent-call.ts";
 import { listedName } from "./listed-name.ts";
+import { flaggedText, flagsIn, flagsOf } from "./review/definition-flags.ts";
 import { listedUi, ownUi, renameUi } from "./uris/ui-uris.ts";
 import type { UpstreamCatalog } from "./upstream-catalog.ts";
 import type { UpstreamSource } from "./upstream-source.ts";
@@ -115,14 +116,18 @@ function pass({ called, call, visit: { host } }: At): Promise<CallOutcome> {
   return forwardCall(called, { method: call.method, params: call.params, repeatable: true }, call, host);
 }
 
-/** Under `trust: review` the upstream's instructions to the model wait for approval like its definitions. */
+/**
+ * Under `trust: review` the upstream's instructions to the model wait for approval like its definitions; else those that deserve
+ * a second look are left out, as on `/mcp`.
+ */
 async function discover(at: At): Promise<CallOutcome> {
   const outcome = await pass(at);
-  const reviewed = reviewedIn(at);
-  if (outcome.kind !== "complete" || !reviewed) return outcome;
+  if (outcome.kind !== "complete") return outcome;
   const said = outcome.result instanceof Encoded ? (JSON.parse(outcome.result.json) as JsonObject) : outcome.result;
-  const { instructions: _, ...rest } = said;
-  const { instructions } = reviewed;
+  const { instructions: own, ...rest } = said;
+  const reviewed = reviewedIn(at);
+  if (!reviewed && flagsOf(own).length === 0) return outcome;
+  const { instructions } = reviewed ?? {};
   return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
 }
 
@@ -131,28 +136,33 @@ function reviewedIn({ source: { catalog } }: At): UpstreamCatalog | undefined {
   return catalog?.waiting === undefined ? undefined : catalog;
 }
 
+/** As the upstream lists it now, and what deserves a second look says so, as on `/mcp`. */
 async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
   const reviewed = reviewedIn(at);
-  if (reviewed) return listReviewed(at, kind, reviewed);
+  const said = saidOf(at, kind);
+  // What was approved is listed without asking the upstream: what it lists by now may differ.
+  if (reviewed) {
+    const json = `{"${kind}":[${reviewed.texts[kind].flatMap(said).join()}]}`;
+    return { kind: "complete", result: JSON.parse(json) as JsonObject, cache: at.visit.view.cache };
+  }
   const outcome = await pass(at);
   if (outcome.kind !== "complete") return outcome;
-  const shown = shownOf(at, kind);
-  const isShown = (item: unknown) => isObject(item) && shown.has(keyOf(item, kind, at.called.id));
   const { result } = outcome;
-  if (result instanceof Encoded)
-    return { ...outcome, result: new Encoded(onlyShown(result.json, kind, isShown), true) };
-  const items = result[kind];
-  return { ...outcome, result: { ...result, [kind]: Array.isArray(items) ? items.filter(isShown) : [] } };
+  const isStamped = result instanceof Encoded;
+  const json = listedText(isStamped ? result.json : JSON.stringify(result), kind, said);
+  return { ...outcome, result: isStamped ? new Encoded(json, true) : (JSON.parse(json) as JsonObject) };
 }
 
-/** Lists from the catalog what was approved, and does not ask the upstream: what it lists by now may differ. */
-function listReviewed(at: At, kind: ListedKind, { texts }: UpstreamCatalog): CallOutcome {
+/** What is listed of a definition: nothing, where the view hides it. */
+function saidOf(at: At, kind: ListedKind): (item: string) => string[] {
   const shown = shownOf(at, kind);
-  const items = texts[kind].map((text) => JSON.parse(text) as JsonObject);
-  return {
-    kind: "complete",
-    result: { [kind]: items.filter((item) => shown.has(keyOf(item, kind, at.called.id))) },
-    cache: at.visit.view.cache,
+  const { catalog } = at.source;
+  const flagsAt = flagsIn(catalog?.texts[kind] ?? [], catalog?.flagged?.[kind]);
+  return (item) => {
+    const wire: unknown = JSON.parse(item);
+    if (!isObject(wire) || !shown.has(keyOf(wire, kind, at.called.id))) return [];
+    const flags = flagsAt(item);
+    return [flags.length === 0 ? item : flaggedText(item, flags)];
   };
 }
 
@@ -167,15 +177,15 @@ function keyOf(item: JsonObject, kind: ListedKind, id: string): string {
 
 const MOST = 100_000;
 
-/** The same text, without the items that are not shown. */
-function onlyShown(json: string, kind: ListedKind, isShown: (item: unknown) => boolean): string {
+/** The same text, with what is said of each item in its place. */
+function listedText(json: string, kind: ListedKind, said: (item: string) => string[]): string {
   const members = objectMembers(json, MOST) ?? [];
   let isWhole = members.length > 0;
   const kept = members.map(({ name, text }) => {
     if (name !== kind) return `${JSON.stringify(name)}:${text}`;
     const all = arrayElements(text, MOST) ?? [];
-    const items = all.filter((item) => isShown(JSON.parse(item)));
-    isWhole &&= items.length === all.length && all.length > 0;
+    const items = all.flatMap(said);
+    isWhole &&= all.length > 0 && items.length === all.length && items.every((item, place) => item === all[place]);
     return `${JSON.stringify(name)}:[${items.join()}]`;
   });
   return isWhole ? json : `{${kept.join()}}`;

@@ -18,6 +18,7 @@ const CONTENT: NonNullable<Shown["content"]> = {
   counts: { tools: 12, prompts: 1, resources: 2, resourceTemplates: 0 },
   quarantined: [{ kind: "tools", name: "bad", why: "inputSchema is no schema" }],
   unnamed: 3,
+  flagged: [{ kind: "tools", name: "telling", flags: ["instruction"] }],
   capped: null,
 };
 

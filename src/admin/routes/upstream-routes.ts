@@ -204,8 +204,12 @@ function shown(
   };
 }
 
-function contentShown(content: UpstreamContent): NonNullable<Shown["content"]> {
-  return { ...content, quarantined: content.quarantined.map((one) => ({ ...one })) };
+function contentShown({ flagged, ...content }: UpstreamContent): NonNullable<Shown["content"]> {
+  return {
+    ...content,
+    quarantined: content.quarantined.map((one) => ({ ...one })),
+    ...(flagged.length > 0 && { flagged: flagged.map(({ flags, ...one }) => ({ ...one, flags: [...flags] })) }),
+  };
 }
 
 function setBy(id: string, { own, effective }: TenantRecord): Shown["setBy"] {

@@ -3,12 +3,14 @@
 
 import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
 import { leasedSections } from "../../deployment/leased-sections.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import type { Section } from "../../tenants/isolate/sections.ts";
 import { gatewayTables, type ReadingState } from "../gateway-tables.ts";
 import { catalogSection, failingSection } from "../refresh-entrypoint.ts";
-import { decodeCatalog, type UpstreamCatalog } from "../upstream-catalog.ts";
+import { KEY_OF } from "../check-definition.ts";
+import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
 import { configOf } from "../upstream-config.ts";
 import { noteIn, upstreamState } from "../upstream-source.ts";
 
@@ -60,12 +62,25 @@ function readingOf(reading: ReadingState | undefined): Pick<UpstreamReport, "nex
   return { nextRead: reading.dueAt, reading: reading.claimedUntil > Date.now() };
 }
 
-export function contentOf({ way, revision, texts, quarantined, unnamed, capped }: UpstreamCatalog): UpstreamContent {
+export function contentOf(catalog: UpstreamCatalog): UpstreamContent {
+  const { way, revision, texts, quarantined, unnamed, capped } = catalog;
   const counts = {
     tools: texts.tools.length,
     prompts: texts.prompts.length,
     resources: texts.resources.length,
     resourceTemplates: texts.resourceTemplates.length,
   };
-  return { way, revision, counts, quarantined, unnamed, capped: capped ?? null };
+  return { way, revision, counts, quarantined, unnamed, flagged: flaggedOf(catalog), capped: capped ?? null };
+}
+
+const MOST_FLAGGED = 100;
+
+function flaggedOf({ texts, flagged = {} }: UpstreamCatalog): UpstreamContent["flagged"] {
+  const all = LISTED_KINDS.flatMap((kind) =>
+    Object.entries(flagged[kind] ?? {}).map(([at, flags]) => ({ kind, text: texts[kind][Number(at)] ?? "{}", flags })),
+  );
+  return all.slice(0, MOST_FLAGGED).map(({ kind, text, flags }) => {
+    const name = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]).slice(0, 128);
+    return { kind, name, flags };
+  });
 }

@@ -10,6 +10,7 @@ import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
 import { NotRead, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
+import { flagCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
 import { contentOf } from "./report-upstreams.ts";
@@ -58,7 +59,8 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   try {
     const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
     const catalog = await readCatalog(asked, { id, of: configOf(upstream) }).catch(failed);
-    return redaction.value({ content: contentOf(catalog), server: aboutServer(link.server) });
+    const content = contentOf({ ...catalog, flagged: flagCatalog(catalog).flagged ?? {} });
+    return redaction.value({ content, server: aboutServer(link.server) });
   } finally {
     await link.close();
   }

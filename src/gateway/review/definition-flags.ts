@@ -1,6 +1,7 @@
 // Owns what in the texts of a definition deserves a second look: characters that nobody sees, and sentences that speak to the
 // model as an instruction does. Pure. A flag accuses nobody and hides nothing: it is shown where the definition is.
 
+import { objectMembers } from "../../mcp-client/json-text.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 
 export type DefinitionFlag = "hidden-characters" | "instruction";
@@ -79,4 +80,31 @@ export function flaggedIn(definitions: readonly string[]): FlaggedAt | undefined
 export function withFlags(wire: JsonObject, flags: readonly DefinitionFlag[] | undefined): JsonObject {
   if (!flags) return wire;
   return { ...wire, _meta: { ...(isObject(wire._meta) ? wire._meta : {}), [FLAGS_KEY]: flags } };
+}
+
+const MOST_MEMBERS = 10_000;
+
+/** The same for the text of a definition: what is not said here stays as it was written. */
+export function flaggedText(text: string, flags: readonly DefinitionFlag[]): string {
+  const members = objectMembers(text, MOST_MEMBERS) ?? [];
+  const meta = members.find(({ name }) => name === "_meta")?.text ?? "{}";
+  const own = objectMembers(meta, MOST_MEMBERS) ?? [];
+  const said = joined([...without(own, FLAGS_KEY), { name: FLAGS_KEY, text: JSON.stringify(flags) }]);
+  return joined([...without(members, "_meta"), { name: "_meta", text: said }]);
+}
+
+type Member = NonNullable<ReturnType<typeof objectMembers>>[number];
+
+function without(members: readonly Member[], left: string): Member[] {
+  return members.filter(({ name }) => name !== left);
+}
+
+function joined(members: readonly Pick<Member, "name" | "text">[]): string {
+  return `{${members.map(({ name, text }) => `${JSON.stringify(name)}:${text}`).join()}}`;
+}
+
+/** Finds the flags of a definition by its text: what is as it was read was looked through then. */
+export function flagsIn(texts: readonly string[], at: FlaggedAt = {}): (text: string) => readonly DefinitionFlag[] {
+  const known = new Map(texts.map((text, place) => [text, at[place] ?? []]));
+  return (text) => known.get(text) ?? flagsOf(JSON.parse(text));
 }

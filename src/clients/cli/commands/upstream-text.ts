@@ -128,9 +128,12 @@ function contentFacts(content: Content | null): (readonly [string, string | null
 }
 
 function leftOut(content: Content | null, screen: Screen): string[] {
-  if (!content || content.quarantined.length === 0) return [];
-  const { quarantined, unnamed } = content;
+  const { quarantined = [], unnamed = 0, flagged = [] } = content ?? {};
   const rows = quarantined.map(({ kind, name, why }) => [name, kind, why]);
   const more = unnamed === 0 ? [] : [`and ${unnamed} more`];
-  return [[table(["left out", "of", "why"], rows, screen), ...more].join("\n")];
+  const marked = flagged.map(({ kind, name, flags }) => [name, kind, flags.join(", ")]);
+  return [
+    ...(rows.length === 0 ? [] : [[table(["left out", "of", "why"], rows, screen), ...more].join("\n")]),
+    ...(marked.length === 0 ? [] : [table(["flagged", "of", "for"], marked, screen)]),
+  ];
 }

@@ -224,6 +224,7 @@ describe("list and show", () => {
     expect(stdout).toMatch(/^since +2026-11-21T10:00:00Z$/m);
     expect(stdout).toMatch(/^bad +tools +inputSchema is no schema$/m);
     expect(stdout).toContain("and 3 more");
+    expect(stdout).toMatch(/^telling +tools +instruction$/m);
   });
 });
 
