@@ -161,6 +161,15 @@ export const ResourceAbout = object(about, perhaps);
 const ListedKinds = ["tools", "prompts", "resources", "resourceTemplates"] as const;
 const Counts = object({ tools: COUNT, prompts: COUNT, resources: COUNT, resourceTemplates: COUNT });
 const Way = oneOf("2025", "2026", "http-sse");
+/** For people: the same words wherever one of these states is shown. */
+export const STATE_WORDS = {
+  fresh: "fresh",
+  lastGood: "last good",
+  degraded: "degraded",
+  unread: "not read",
+  disabled: "switched off",
+} as const;
+
 const aboutUpstream = {
   id: STRING,
   url: STRING,
@@ -171,7 +180,10 @@ const aboutUpstream = {
   setBy: oneOf("tenant", "base", "code"),
   /** review: what it lists waits until it is approved. */
   trust: oneOf("auto", "review"),
-  /** lastGood: it cannot be read, and what it listed last stays. degraded: something is missing. */
+  /**
+   * lastGood: it cannot be read, and what it listed last stays. degraded: something is missing. unread: it never was read as it is
+   * configured, or could not be.
+   */
   state: oneOf("fresh", "lastGood", "degraded", "unread", "disabled"),
   why: MaybeText,
   /** Since when it cannot be read. */

@@ -155,7 +155,7 @@ function shelfOf(upstream: CalledUpstream, reads: (uri: string) => boolean): She
 }
 
 export function upstreamState(catalog: UpstreamCatalog | undefined, note: FailingNote | undefined): SourceState {
-  if (!catalog) return { kind: "degraded", why: note?.why ?? "it has not been read yet" };
+  if (!catalog) return { kind: "unread", why: note?.why ?? "it has not been read yet" };
   if (note) return { kind: "lastGood", since: note.since, why: note.why };
   const why = lackOf(catalog);
   return why === undefined ? { kind: "fresh" } : { kind: "degraded", why };

@@ -13,7 +13,9 @@ export type SourceState =
   /** It could not look again, and offers what it knew at `since` (milliseconds since the epoch). */
   | { readonly kind: "lastGood"; readonly since: number; readonly why: string }
   /** Something that it should offer is missing. */
-  | { readonly kind: "degraded"; readonly why: string };
+  | { readonly kind: "degraded"; readonly why: string }
+  /** It offers nothing, because nobody knows yet what it has. */
+  | { readonly kind: "unread"; readonly why: string };
 
 export interface ServedTool<Host> extends ToolDefinition {
   /** As its source calls it; a view may list it under another name. */

@@ -25,7 +25,7 @@ export function sourceContract<Host>(name: string, given: () => Promise<SourceFi
 
     it("has an id, a state and a digest, which are the same as long as it offers the same", () => {
       expect(source.id).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
-      expect(["fresh", "lastGood", "degraded"]).toContain(source.state.kind);
+      expect(["fresh", "lastGood", "degraded", "unread"]).toContain(source.state.kind);
       expect([fixture.make().id, fixture.make().digest]).toEqual([source.id, source.digest]);
     });
 

@@ -10,7 +10,7 @@ import { parseUri } from "../../protocol/uri.ts";
 import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { judge, type Eyes } from "../../tenants/document/visibility.ts";
-import { Explained, type Infer } from "../contract.ts";
+import { Explained, STATE_WORDS, type Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
 import { object, oneOf, textUpTo } from "../shapes.ts";
@@ -68,31 +68,44 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
       ...barred,
       ...found.reasons,
       ...reasons,
-      ...sourceReasons(view, ask, found),
+      ...sourceReasons(view, document, { ask, found }),
       ...(await limitsMet(desk, managed)),
     ],
   };
 }
 
 /** What a source leaves out, and what it may lack because it could not be read. */
-function sourceReasons({ sources }: View, { kind, name }: Ask, { target, listedAs }: Found): string[] {
+function sourceReasons(
+  { sources }: View,
+  document: TenantDocument,
+  { ask: { kind, name }, found: { target, listedAs } }: { readonly ask: Ask; readonly found: Found },
+): string[] {
+  const off = disabledReasons(document, target);
   const isOf = (id: string) => target.startsWith(`${id}__`);
   // What is nowhere, and has no source's name before it, may be of each that could not be read.
-  const mayBeAnyones = listedAs === null && !sources.some(({ id }) => isOf(id));
-  return sources.flatMap(({ id, state, withheld }) => {
+  const mayBeAnyones = listedAs === null && off.length === 0 && !sources.some(({ id }) => isOf(id));
+  const said = sources.flatMap(({ id, state, withheld }) => {
     const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
     return [
       ...left.map(({ why }) => `source ${id}: leaves it out: ${why}`),
       ...((isOf(id) || mayBeAnyones) && left.length === 0 ? stateReasons(id, state, listedAs !== null) : []),
     ];
   });
+  return [...said, ...off];
+}
+
+/** What is switched off is no source, so nothing else says why its definitions are nowhere. */
+function disabledReasons({ upstreams = {} }: TenantDocument, target: string): string[] {
+  return Object.entries(upstreams)
+    .filter(([id, { enabled }]) => enabled === false && target.startsWith(`${id}__`))
+    .map(([id]) => `source ${id}: ${STATE_WORDS.disabled}`);
 }
 
 function stateReasons(id: string, state: SourceState, isListed: boolean): string[] {
   if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
   const since =
     state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
-  return [`source ${id}: ${state.why}${since}`];
+  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${state.why}${since}`];
 }
 
 /** Which limits refused somebody lately: what is visible may have been refused for that. */

@@ -47,11 +47,11 @@ function reportOf(
     return { ...known, state: "disabled", why: null, since: null, nextRead: null, reading: false };
   }
   const note = noteIn(sections.get(failingSection(id)), config);
-  const { kind, ...more } = upstreamState(catalog, note);
+  const { kind: state, ...more } = upstreamState(catalog, note);
   return {
     ...known,
     ...readingOf(reading),
-    state: catalog || note ? kind : "unread",
+    state,
     why: "why" in more ? more.why : null,
     since: note?.since ?? null,
   };

@@ -3,7 +3,7 @@
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import type { Explained, Infer } from "../../../src/admin/contract.ts";
+import { STATE_WORDS, type Explained, type Infer } from "../../../src/admin/contract.ts";
 import { admin, createWorker, gateway } from "../../../src/tenantry.ts";
 import type { JsonObject } from "../../../src/protocol/jsonrpc.ts";
 import { adminEnv, ORIGIN, ROOT } from "../../support/worker/admin.ts";
@@ -101,13 +101,36 @@ describe("explain", () => {
     });
     await toolsOf(id);
     const of = (name: string) => expect.poll(() => sourcesIn(id, name), { timeout: 10_000 });
-    await of("page__x").toEqual(["source page: the server answered 200 (text/html), not MCP"]);
-    await of("denied__x").toEqual(["source denied: this tenant has no secret TOKEN"]);
+    await of("page__x").toEqual(["source page: not read: the server answered 200 (text/html), not MCP"]);
+    await of("denied__x").toEqual(["source denied: not read: this tenant has no secret TOKEN"]);
     await of("sums__add").toEqual([]);
     // Nobody is named by it: whoever is not whole may have it.
     expect((await sourcesIn(id, "add")).map((reason) => reason.split(":")[0])).toEqual([
       "source page",
       "source denied",
+    ]);
+  });
+
+  it("has the word for an upstream's state that the upstream itself is shown with", { timeout: 30_000 }, async () => {
+    const id = await tenantWith({
+      away: { url: upstreamAt(() => new Response(null, { status: 500 })) },
+      half: { url: upstream([{ name: "bad", inputSchema: { type: "string" } }]) },
+      off: { url: upstream([{ name: "add", inputSchema: OBJECT }]), enabled: false },
+    });
+    const words = async () => {
+      await toolsOf(id);
+      const of = ["away", "half", "off"].map(async (name) => {
+        const path = `/admin/v1/tenants/${id}/upstreams/${name}`;
+        const { state } = await (await send(path, { method: "GET" })).json<{ state: keyof typeof STATE_WORDS }>();
+        const [said = ""] = await sourcesIn(id, `${name}__x`);
+        return [STATE_WORDS[state], said.split(": ")[1]];
+      });
+      return Promise.all(of);
+    };
+    await expect.poll(words, { timeout: 10_000 }).toEqual([
+      ["not read", "not read"],
+      ["degraded", "degraded"],
+      ["switched off", "switched off"],
     ]);
   });
 
@@ -128,7 +151,7 @@ describe("explain", () => {
       .poll(read, { timeout: 20_000, interval: 500 })
       .toEqual([
         expect.stringMatching(
-          /^source sums: the server answered 502 \(text\/plain\) since 20\S+Z, what it had then stays$/,
+          /^source sums: last good: the server answered 502 \(text\/plain\) since 20\S+Z, what it had then stays$/,
         ),
       ]);
     expect(await explain(id, "sums__add")).toMatchObject({ visible: true, callable: true });

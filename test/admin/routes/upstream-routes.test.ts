@@ -414,7 +414,9 @@ describe("explain", () => {
   it("says why a definition of an upstream is left out", async () => {
     const id = await newTenant(SOON);
     await write(id, "up", { url: listing(() => BROKEN) });
-    expect((await explain(id, "kind=tools&name=up__bad")).reasons).toContain("source up: it has not been read yet");
+    expect((await explain(id, "kind=tools&name=up__bad")).reasons).toContain(
+      "source up: not read: it has not been read yet",
+    );
     const { upstream } = await refresh(id, "up");
     const why = "inputSchema is no schema of type object";
     expect(upstream).toMatchObject({

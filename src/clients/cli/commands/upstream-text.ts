@@ -1,7 +1,13 @@
 // Owns how upstreams look to a person: `tenantry upstream list` and `show`, and what the other commands print of one. Refuses
 // to write anything.
 
-import type { Infer, UpstreamShape, UpstreamSummary, UpstreamTested } from "../../../admin/contract.ts";
+import {
+  STATE_WORDS,
+  type Infer,
+  type UpstreamShape,
+  type UpstreamSummary,
+  type UpstreamTested,
+} from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Screen } from "../terminal/output.ts";
@@ -12,18 +18,6 @@ type Shown = Infer<typeof UpstreamShape>;
 type Listed = Infer<typeof UpstreamSummary>;
 type Tested = Infer<typeof UpstreamTested>;
 type Content = NonNullable<Shown["content"]>;
-
-const STATES: Readonly<Record<Shown["state"], string>> = {
-  fresh: "fresh",
-  lastGood: "last good",
-  degraded: "degraded",
-  unread: "not read yet",
-  disabled: "switched off",
-};
-/** One of which nothing was ever read has nothing to offer, and is not merely short of something. */
-function stateText(state: Shown["state"], content: object | null): string {
-  return state === "degraded" && !content ? "cannot be read" : (STATES[state] ?? state);
-}
 
 const WAYS: Readonly<Record<Content["way"], string>> = {
   "2025": "2025",
@@ -50,7 +44,7 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
     ];
     const rows = upstreams.map(({ id, state, content, lastRead, url, why }) => [
       id,
-      stateText(state, content),
+      STATE_WORDS[state] ?? state,
       content && (WAYS[content.way] ?? content.way),
       content?.counts.tools,
       content?.counts.prompts,
@@ -80,7 +74,7 @@ export function shownText(tenant: string, upstream: Shown, screen: Screen): stri
     ["headers", headers.join(", ")],
     ["set by", setBy],
     ["trust", trust === "auto" ? null : trust],
-    ["state", stateText(state, content)],
+    ["state", STATE_WORDS[state] ?? state],
     ["why", why],
     ["what helps", why && whatHelps(why, { tenant, upstream: id })],
     ["since", time(since)],
