@@ -6,8 +6,9 @@ import { NO_STORE } from "./respond.ts";
 const CORS = {
   "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
   "access-control-allow-headers":
-    "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
-  "access-control-expose-headers": "mcp-session-id, www-authenticate, retry-after, ratelimit, ratelimit-policy",
+    "content-type, accept, authorization, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name, traceparent, tracestate, baggage",
+  "access-control-expose-headers":
+    "mcp-session-id, www-authenticate, retry-after, ratelimit, ratelimit-policy, warning",
   "access-control-max-age": "86400",
   ...NO_STORE,
 };
