@@ -31,7 +31,7 @@ export const viewMigrations: readonly string[] = [
   "CREATE TABLE placed_views (one INTEGER PRIMARY KEY CHECK (one = 1), newest INTEGER NOT NULL, views TEXT NOT NULL)",
   "INSERT INTO placed_views VALUES (1, 0, '[]')",
   "CREATE TABLE view_uris (view INTEGER NOT NULL, uri TEXT NOT NULL, PRIMARY KEY (view, uri)) WITHOUT ROWID",
-  "INSERT INTO view_uris VALUES (9007199254740991, x'FF')",
+  "INSERT INTO view_uris VALUES (1e15, x'FF')",
 ];
 
 export function loadViews(sql: SqlStorage): readonly PlacedView[] {
@@ -50,7 +50,7 @@ export function changeView(sql: SqlStorage, id: number, members: Partial<PlacedV
   );
 }
 
-const today = ({ now }: Pick<TableHost, "now">) => Math.floor(now() / DAY_MS);
+const today = (host: TableHost) => Math.floor(host.now() / DAY_MS);
 
 /** Undefined: it needs no number, has none yet, or there is no room for it. */
 export function placedView(host: TableHost, only: readonly Patterns[]): PlacedView | undefined {

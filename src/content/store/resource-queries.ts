@@ -70,8 +70,7 @@ function read(sql: SqlStorage, { tag, view }: Order, [from, to]: UriRange, limit
   return key === null
     ? sql.exec<StoredRow>("SELECT * FROM resources WHERE uri >= ? AND uri < ? ORDER BY uri LIMIT ?", from, to, limit)
     : sql.exec<StoredRow>(
-        `SELECT resources.* FROM ${table} AS seen CROSS JOIN resources ON resources.uri = seen.uri
-          WHERE seen.${column} = ? AND seen.uri >= ? AND seen.uri < ? ORDER BY seen.uri LIMIT ?`,
+        `SELECT resources.* FROM ${table} CROSS JOIN resources USING (uri) WHERE ${column} = ? AND uri >= ? AND uri < ? ORDER BY ${table}.uri LIMIT ?`,
         key,
         from,
         to,

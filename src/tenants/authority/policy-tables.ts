@@ -117,7 +117,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
     },
     suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
     resume: (kind, name, by) => host.transaction(() => resume(host, { kind, name }, by)),
-    audit: ({ before, limit }) => auditPage(host.sql, before, limit),
+    audit: ({ before, limit }) => auditPage(sql, before, limit),
     inForceAt: () => host.effectiveAt(),
     staleUntil: () => staleUntil(host),
     close: (incarnation) => {
