@@ -249,7 +249,12 @@ export function whyOf(error: unknown, withinMs = READ_WITHIN_MS): string {
   if (!(error instanceof McpFault)) return "it could not be read";
   const { fault, cause } = error;
   if (cause instanceof OutboundError) return cause.message;
-  if (fault.kind === "refused") return `the server refused to list (${rpcErrorOf(fault.error)?.code ?? 0})`;
+  if (fault.kind === "refused") {
+    const { status } = fault.http;
+    const code = rpcErrorOf(fault.error)?.code ?? 0;
+    // A status says more than the code: 401 with an error in it is no other 401.
+    return status < 400 ? `the server refused to list (${code})` : `the server answered ${status} (${code})`;
+  }
   if (fault.kind === "cancelled") return `it was not read within ${withinMs} ms`;
   return describeFault(fault);
 }
