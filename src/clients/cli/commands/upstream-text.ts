@@ -54,7 +54,8 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
       url,
       why,
     ]);
-    return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
+    // Why is what one looks for: it is not cut to the line.
+    return rows.length === 0 ? "" : table(titles, rows, { isTTY: false, columns: undefined });
   });
 }
 

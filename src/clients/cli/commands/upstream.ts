@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import type { Infer, UpstreamRefreshed, UpstreamShape, UpstreamTested } from "../../../admin/contract.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
 import { CliError, EXIT } from "../exit.ts";
+import { ServerRefused } from "../terminal/problem.ts";
 import { whileSpinning } from "../terminal/spinner.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { TenantAnswer } from "./tenant.ts";
@@ -75,7 +76,7 @@ be read by whoever reads the document, and here by other programs of this machin
     .addHelpText("after", "\nExamples:\n  tenantry upstream refresh acme tracker --wait");
   act(refresh, terminal, refreshUpstream);
 
-  const remove = named("remove", "Take an upstream away. When this returns, nobody can use it.")
+  const remove = named("remove", "Take a tenant's own upstream away. When this returns, nobody can use it.")
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry upstream remove acme tracker --yes");
   act(remove, terminal, removeUpstream);
@@ -160,6 +161,21 @@ async function removeUpstream(
   { yes }: { yes?: boolean },
 ): Promise<void> {
   await confirm(context, `Remove the upstream ${name} of ${tenant}`, yes);
-  const done = await context.api.remove({ path: pathOf(tenant, name) });
+  const path = pathOf(tenant, name);
+  // Under the tenant's own there may be one of a base document or of the code, which serves on.
+  const under = async () => {
+    const there = await context.api.find<Shown>({ path });
+    const from = there?.setBy === "code" ? "the code of the Worker" : "a base document";
+    return (
+      there &&
+      `${name} of ${tenant} is there by ${from}, at ${there.url}: enabled: false in the tenant's own switches it off`
+    );
+  };
+  const done = await context.api.remove({ path }).catch(async (error: unknown) => {
+    const said = error instanceof ServerRefused && error.status === 404 ? await under() : undefined;
+    throw said === undefined ? error : new CliError(EXIT.conflict, said, { cause: error });
+  });
   context.show(done ?? null, () => `${name} of ${tenant} is removed`);
+  const left = await under();
+  if (left !== undefined) context.note(left);
 }

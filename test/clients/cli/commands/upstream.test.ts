@@ -194,6 +194,14 @@ describe("list and show", () => {
     expect(await cli.json("upstream", "list", "acme")).toMatchObject([{ id: "tracker", content: { quarantined: 4 } }]);
   });
 
+  test("cut no reason short, however narrow the terminal is", async () => {
+    const { admin, cli } = await commandLine();
+    const url = "https://away.example.com/mcp";
+    admin.addTenant("acme", { upstreams: { tracker: { url } } });
+    const { stdout } = await cli.run(["upstream", "list", "acme"], { tty: true, columns: 40 });
+    expect(stdout).toContain("the connection was lost");
+  });
+
   test("tell one that was never read from one that lacks something", async () => {
     const { admin, cli } = await withTracker();
     admin.addTenant("globex", { upstreams: { a: { url: "https://never.example.com/mcp" }, b: { url: URL } } });
@@ -256,6 +264,47 @@ describe("refresh and remove", () => {
     const { stdout } = await cli.run(["upstream", "remove", "acme", "tracker", "--yes"]);
     expect(stdout).toContain("tracker of acme is removed");
     expect(admin.tenants.get("acme")?.own.upstreams).toEqual({});
+  });
+});
+
+describe("remove", () => {
+  const at = "/admin/v1/tenants/acme/upstreams/tracker";
+  const args = ["upstream", "remove", "acme", "tracker", "--yes"];
+
+  async function withBase(status: number) {
+    const all = await withTracker();
+    const ofBase = { id: "tracker", setBy: "base", url: "https://base.example.com/mcp" };
+    const gone = { title: "Not found", detail: "There is no upstream tracker in the tenant's own document" };
+    all.admin.intercept = ({ method, url }) => {
+      if (url !== at) return undefined;
+      if (method === "GET") return { json: ofBase };
+      return status === 404 ? { status, json: gone } : { json: { changed: true } };
+    };
+    return all;
+  }
+
+  test("says of one that is a base's that it stays, and what switches it off", async () => {
+    const { cli } = await withBase(404);
+    const { exit, stderr } = await cli.run(args);
+    expect([exit, stderr]).toEqual([
+      5,
+      expect.stringContaining(
+        "tracker of acme is there by a base document, at https://base.example.com/mcp: enabled: false",
+      ),
+    ]);
+  });
+
+  test("says that a base's serves in the place of the tenant's own", async () => {
+    const { cli } = await withBase(200);
+    const { exit, stdout, stderr } = await cli.run(args);
+    expect([exit, stdout]).toEqual([0, "tracker of acme is removed\n"]);
+    expect(stderr).toContain("tracker of acme is there by a base document");
+  });
+
+  test("says of one that is nowhere that it is not there", async () => {
+    const { admin, cli } = await commandLine();
+    admin.addTenant("acme");
+    expect((await cli.run(args)).exit).toBe(3);
   });
 });
 
