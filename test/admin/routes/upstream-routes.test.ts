@@ -394,25 +394,6 @@ describe("a test of an upstream", () => {
   });
 });
 
-describe("a server that refuses with an error in its answer", () => {
-  it.each([
-    [401, "the server answered 401 (-32003)"],
-    [403, "the server answered 403 (-32003)"],
-    [500, "the server answered 500 (-32003)"],
-    [200, "the server refused to list (-32003)"],
-  ])("is said to have answered %i, and its words stay out", async (status, said) => {
-    const id = await newTenant();
-    const url = upstreamAt(async (request) => {
-      const { id: of } = await request.json<Message>();
-      const error = { code: -32003, message: "words of the server" };
-      return Response.json({ jsonrpc: "2.0", id: of, error }, { status });
-    });
-    await write(id, "tracker", { url, era: "2025" });
-    expect(await test(id, "tracker")).toMatchObject({ works: false, fault: said });
-    expect(await refresh(id, "tracker")).toMatchObject({ read: false, upstream: { why: said } });
-  });
-});
-
 describe("a test of a server that says nothing", () => {
   it("ends when a call would", async () => {
     const id = await newTenant(SOON);

@@ -1,0 +1,25 @@
+// What is said of an upstream that refuses to be read: its HTTP status, whether or not its answer has an error of JSON-RPC in it.
+
+import { describe, expect, it } from "vitest";
+import { ask, newTenant } from "../../support/worker/admin.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+describe("a server that refuses with an error in its answer", () => {
+  it.each([
+    [401, "the server answered 401 (-32003)"],
+    [403, "the server answered 403 (-32003)"],
+    [500, "the server answered 500 (-32003)"],
+    [200, "the server refused to list (-32003)"],
+  ])("is said to have answered %i, and its words stay out", async (status, said) => {
+    const id = await newTenant();
+    const url = upstreamAt(async (request) => {
+      const { id: of } = await request.json<{ id: number }>();
+      const error = { code: -32003, message: "words of the server" };
+      return Response.json({ jsonrpc: "2.0", id: of, error }, { status });
+    });
+    const path = `/tenants/${id}/upstreams/tracker`;
+    await ask("PUT", path, { json: { url, era: "2025" } });
+    expect((await ask("POST", `${path}/test`)).body).toMatchObject({ works: false, fault: said });
+    expect((await ask("POST", `${path}/refresh`)).body).toMatchObject({ read: false, upstream: { why: said } });
+  });
+});
