@@ -73,10 +73,13 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
 export function whatHelps(why: string, at: AtUpstream): string | undefined {
   // What a catalog lacks is several reasons in one line.
   const helps = why.split("; ").flatMap((reason) => {
-    const found = HELP.find(([pattern]) => pattern.test(reason));
-    if (!found) return [];
-    const [pattern, help] = found;
-    return [typeof help === "string" ? help : help(at, pattern.exec(reason)?.[1] ?? "")];
+    // Where a state stands before it, as in `last good: the connection was lost`, the rest is the reason.
+    const [said = ""] = [reason, reason.replace(/^[a-z ]+: /, "")].filter((text) =>
+      HELP.some(([one]) => one.test(text)),
+    );
+    const [pattern, help = ""] = HELP.find(([one]) => one.test(said)) ?? [];
+    if (!pattern) return [];
+    return [typeof help === "string" ? help : help(at, pattern.exec(said)?.[1] ?? "")];
   });
   return helps.length === 0 ? undefined : [...new Set(helps)].join(". ");
 }

@@ -75,6 +75,11 @@ it("each of several reasons is helped", () => {
   );
 });
 
+it("a reason is known with a state before it", () => {
+  const why = "the server answered 404 (text/plain)";
+  expect(whatHelps(`last good: ${why}`, AT)).toBe(whatHelps(why, AT));
+});
+
 it("nothing is made up for a reason that nobody knows", () => {
   expect(whatHelps("the moon is full", AT)).toBeUndefined();
 });
