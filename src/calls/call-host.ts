@@ -3,7 +3,7 @@
 import type { KeyRing } from "../auth/seal.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { LimitsInForce } from "../limits/limit-table.ts";
-import type { Patterns, ResultBudget } from "../tenants/document/tenant-document.ts";
+import type { Patterns, ResultBudget, TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Meant } from "../tenants/directory/placement.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Call } from "../protocol/call.ts";
@@ -50,6 +50,8 @@ export interface Sight {
 export interface BudgetedTool {
   /** As it is listed. */
   readonly wire: JsonObject;
+  /** The name that its source gives it: another tool may be listed under the same name later. */
+  readonly name: string;
   readonly budget: ResultBudget;
 }
 
@@ -63,8 +65,8 @@ export interface ResultKeeper {
   ): Promise<CallOutcome | InvalidArguments>;
   /** Whether a URI is one of what was left out. */
   isRest(uri: string): boolean;
-  /** What was left out. `tool`: what the caller sees under a name. */
-  read(asked: AskedUri, call: Call, host: CallHost, tool: (name: string) => unknown): Promise<CallOutcome>;
+  /** What was left out. `listed`: the name under which the caller sees a tool of its source's name. */
+  read(asked: AskedUri, call: Call, host: CallHost, listed: (name: string) => string | undefined): Promise<CallOutcome>;
 }
 
 export interface CallHost {
@@ -92,9 +94,12 @@ export interface CallHost {
   secret(name: string): Promise<string | undefined>;
   /**
    * Whether what the call is for may still be had; asked again just before a handler runs, because hooks and validation may
-   * take as long as a lease. undefined: it may.
+   * take as long as a lease. undefined: it may. `served`: what else the tenant's document must still say, if it has changed.
    */
-  recheck(call: Call): Failure | undefined | Promise<Failure | undefined>;
+  recheck(
+    call: Call,
+    served?: (document: TenantDocument) => Failure | undefined,
+  ): Failure | undefined | Promise<Failure | undefined>;
   /** A stub of the tenant's authority. Each request makes its own, because a stub belongs to one request. */
   stub(): TenantStub;
   /** The same for the object that keeps the tenant's content. */

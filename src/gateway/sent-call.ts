@@ -16,19 +16,20 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isLogLevel, reaches, type LogLevel } from "../protocol/meta.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { answerThrough } from "./forward-question.ts";
 import { callLimits, type Deadline } from "./call-deadline.ts";
 import type { AnswerRoom } from "./guard/answer-room.ts";
 import type { Redaction } from "./guard/redaction.ts";
-import { serviceOf, type Services } from "./guard/service-binding.ts";
+import { asPrivate } from "./guard/cache-scope.ts";
+import { serviceOf, ungranted, type Services } from "./guard/service-binding.ts";
 import { exactArguments } from "./guard/exact-arguments.ts";
 import { waitToRetry } from "./guard/retry.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
-import { endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
+import { configOf, enabledUpstreams, endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
 import { askForLogs, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { SessionShare } from "./sessions/session-share.ts";
@@ -157,9 +158,19 @@ export class SentCall {
   /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
   async #askChecked(lent: Lent): Promise<CallOutcome> {
     const { call, host } = this.#work;
-    const checked = isChecked(call) ? host.recheck(call) : undefined;
+    const checked = host.recheck(call, (document) => this.#gone(document));
     const withdrawn = checked instanceof Promise ? await checked : checked;
     return withdrawn ?? this.#outcome(await this.#ask(lent));
+  }
+
+  /** Whoever removes, moves or switches off an upstream may have done so because it must not hear anything any more. */
+  #gone(document: TenantDocument): Failure | undefined {
+    const { id, config, upstream } = this.#upstream;
+    const now = enabledUpstreams(document).find((one) => one.id === id)?.upstream;
+    if (now && configOf(now) === config && ungranted(document, upstream) === undefined) return undefined;
+    return failure("unreachableServer", "Failed to connect to server: it is not what it was when this call began", {
+      server: id,
+    });
   }
 
   /** Whether it may be sent once more, and why; waits until then. */
@@ -246,8 +257,9 @@ export class SentCall {
   /** The result as the upstream wrote it, where the client speaks the same era and knows all that may be in it. */
   #outcome({ result: own }: ResultMessage): CallOutcome {
     const { dialect } = this.#work.call;
-    const { forwarded, redaction } = this.#work;
-    const result = redaction.json(forwarded.named?.(own) ?? own);
+    const { forwarded, host, redaction } = this.#work;
+    const said = redaction.json(forwarded.named?.(own) ?? own);
+    const result = host.sight.cacheScope === "public" ? said : asPrivate(said);
     const isSame = dialect.era === this.#era && (dialect.era === "2026" || this.#upstream.revision <= dialect.revision);
     if (isSame) return { kind: "complete", result: new Encoded(result, true) };
     const value = JSON.parse(result) as JsonObject;
@@ -265,9 +277,4 @@ export class SentCall {
     const marked = remote(host.stub(), gatewayTables).soon(this.#upstream.id);
     host.waitUntil(marked.then(host.tendBy, () => undefined));
   }
-}
-
-/** Whether the call asks for one thing, which may be taken away while a session begins. Lists cannot: the policy names none. */
-function isChecked({ method }: Call): boolean {
-  return method === "tools/call" || method === "prompts/get" || method === "resources/read";
 }

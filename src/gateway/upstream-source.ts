@@ -27,7 +27,7 @@ import { withFlags } from "./review/definition-flags.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream, Forwarded } from "./sent-call.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
-import { listedName } from "./listed-name.ts";
+import { listedName, splitName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
 import { isForApps, isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
 import { isAnothers, normalOf, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
@@ -233,7 +233,8 @@ function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool, forApps
     texts,
     paramHeaders,
     repeatable,
-    ...(forApps && isForApps(wire) && { ownName: own }),
+    // A name of the form `ID__name` is one of the upstream with that id, also where that one is away or hidden.
+    ...(forApps && isForApps(wire) && !splitName(own) && { ownName: own }),
     call: async (_args, call, host) => {
       const params = { ...call.params, name: own };
       return asked(upstream, { method: "tools/call", params, mirrored: paramHeaders, repeatable }, call, {

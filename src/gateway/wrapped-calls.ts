@@ -253,14 +253,16 @@ async function readListed({ source, called, call, visit: { view, host } }: At): 
   if (!view.sees(uri)) return notFound;
   const refused = await beforeCall(uri, call, host);
   if (refused !== undefined) return failure("refused", refused);
-  const withdrawn = await host.recheck(call);
+  // As the view knows it: whether it may still be had is looked up by that.
+  const viewed = { ...call, params: { ...call.params, uri } };
+  const withdrawn = await host.recheck(viewed);
   if (withdrawn) return withdrawn;
   const held = source.resources.find((one) => one.uri === uri);
-  if (held) return held.read({ uri, asked }, call, host);
-  const further = await source.shelf?.read({ uri, asked }, call, host);
+  if (held) return held.read({ uri, asked }, viewed, host);
+  const further = await source.shelf?.read({ uri, asked }, viewed, host);
   if (further) return further;
   for (const template of source.templates.filter((one) => view.templates.includes(one))) {
-    const outcome = await template.read({ uri, asked }, call, host);
+    const outcome = await template.read({ uri, asked }, viewed, host);
     if (outcome) return outcome;
   }
   return notFound;

@@ -113,11 +113,11 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
   const view = views.get(key);
   const { tendBy } = derived;
-  if (view) return new Entered({ visit, snapshot, principal, view, tendBy, enter });
+  if (view) return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
   const show = (offer: Offer) => {
     const made = viewOf(offer, { profile, scopes });
     views.set(key, made);
-    return new Entered({ visit, snapshot, principal, view: made, tendBy, enter });
+    return new Entered({ visit, snapshot, principal, view: made, document, tendBy, enter });
   };
   const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
   return offer instanceof Promise ? offer.then(show) : show(offer);

@@ -20,6 +20,7 @@ import { createDoors, type Doors } from "../sessions/doors.ts";
 import type { SessionCaller } from "../sessions/session-caller.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import type { Visit } from "./visit.ts";
 
@@ -31,6 +32,7 @@ export interface Admission {
   readonly snapshot: Snapshot;
   readonly principal: Principal;
   readonly view: View;
+  readonly document: TenantDocument;
   readonly tendBy: CallHost["tendBy"];
   /** Lets the same visit in anew. */
   readonly enter: (visit: Visit) => Entered | Failure | Promise<Entered | Failure>;
@@ -42,17 +44,19 @@ export class Entered implements CallHost, SessionCaller {
   readonly snapshot: Snapshot;
   readonly principal: Principal;
   readonly view: View;
+  readonly document: TenantDocument;
   readonly tendBy: CallHost["tendBy"];
   #backend: Backend | undefined;
   #doors: Doors | undefined;
 
   readonly #enter: Admission["enter"];
 
-  constructor({ visit, snapshot, principal, view, tendBy, enter }: Admission) {
+  constructor({ visit, snapshot, principal, view, document, tendBy, enter }: Admission) {
     this.visit = visit;
     this.snapshot = snapshot;
     this.principal = principal;
     this.view = view;
+    this.document = document;
     visit.limits = view.limits;
     this.tendBy = tendBy;
     this.#enter = enter;
@@ -67,20 +71,15 @@ export class Entered implements CallHost, SessionCaller {
    * Looked at where something was waited for just before a handler runs: a hook, a validation. Costs one comparison while
    * the lease holds. A failure: what the call is for was withdrawn meanwhile.
    */
-  recheck(call: Call): Failure | undefined | Promise<Failure | undefined> {
-    return this.holds ? undefined : this.#lookAgain(call);
+  recheck(call: Call, served?: Served): Failure | undefined | Promise<Failure | undefined> {
+    return this.holds ? undefined : this.#lookAgain(call, served);
   }
 
-  async #lookAgain({ method, params }: Call): Promise<Failure | undefined> {
+  async #lookAgain(call: Call, served?: Served): Promise<Failure | undefined> {
     const again = await this.#enter(this.visit);
     if (isFailure(again)) return again;
-    const { snapshot, backend, view } = again;
-    if (snapshot.version === this.snapshot.version) return undefined;
-    if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
-    const name = String(params.name);
-    const found = method === "prompts/get" ? backend.prompt(name) : backend.tool(name);
-    if (found === undefined) return failure("invalidParams", `Unknown ${method.split("/")[0]?.slice(0, -1)}: ${name}`);
-    return isFailure(found) ? found : undefined;
+    if (again.snapshot.version === this.snapshot.version) return undefined;
+    return lackOf(call, again) ?? served?.(again.document);
   }
 
   get backend(): Backend {
@@ -175,6 +174,19 @@ export class Entered implements CallHost, SessionCaller {
   onError(error: unknown): void {
     this.visit.onError(error);
   }
+}
+
+type Served = Parameters<CallHost["recheck"]>[1];
+
+/** Why a call cannot be had that names one thing. Lists and completions are of the whole view. */
+function lackOf({ method, params }: Call, { backend, view }: Entered): Failure | undefined {
+  if (method === "resources/read") return view.sees(uriOf(params)) ? undefined : failure("resourceNotFound");
+  const [what, verb] = method.split("/");
+  if (verb !== "call" && verb !== "get") return undefined;
+  const name = String(params.name);
+  const found = verb === "get" ? backend.prompt(name) : backend.tool(name);
+  if (found === undefined) return failure("invalidParams", `Unknown ${what?.slice(0, -1)}: ${name}`);
+  return isFailure(found) ? found : undefined;
 }
 
 /** As the view has it; what is no URI is under no pattern. */

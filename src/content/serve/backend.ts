@@ -10,11 +10,10 @@ import { failure, type Failure } from "../../protocol/errors.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
-import type { ToolDefinition } from "../../protocol/definition.ts";
 import type { AskedUri, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { listChain } from "./resource-chain.ts";
-import type { View, ViewedShelf } from "./view.ts";
+import type { ListedTool, View, ViewedShelf } from "./view.ts";
 
 export class ViewBackend implements Backend {
   readonly definitions: View;
@@ -32,7 +31,7 @@ export class ViewBackend implements Backend {
     return {
       definition,
       call: (args, call) => {
-        const run = () => this.#within(definition.wire, target.call(args, call, this.#host));
+        const run = () => this.#within(definition, target.call(args, call, this.#host));
         const asked = this.#allow(target.name, call);
         if (asked === undefined) return run();
         return Promise.resolve(asked).then((stop) => (typeof stop === "string" ? toolError(stop) : (stop ?? run())));
@@ -56,12 +55,13 @@ export class ViewBackend implements Backend {
   }
 
   /** What the profile's budget leaves of what a tool answers; all of it where there is none. */
-  #within(wire: ToolDefinition["wire"], answering: ReturnType<FoundTool["call"]>): ReturnType<FoundTool["call"]> {
+  #within({ wire, target }: ListedTool, answering: ReturnType<FoundTool["call"]>): ReturnType<FoundTool["call"]> {
     const { resultBudget: budget } = this.definitions;
     // Who keeps results is looked for only where a profile says so: most calls have no budget.
     const results = budget && this.#host.results;
     if (!budget || !results) return answering;
-    return answering.then((outcome) => results.within(outcome, { wire, budget }, this.#host));
+    const { name } = target;
+    return answering.then((outcome) => results.within(outcome, { wire, name, budget }, this.#host));
   }
 
   /**
@@ -98,7 +98,8 @@ export class ViewBackend implements Backend {
   async #readRest(results: ResultKeeper, asked: AskedUri, call: Call): Promise<CallOutcome> {
     const refused = await beforeCall(asked.uri, call, this.#host);
     if (refused !== undefined) return failure("refused", refused);
-    return results.read(asked, call, this.#host, (name) => this.definitions.tool(name, Date.now()));
+    const { tools } = this.definitions;
+    return results.read(asked, call, this.#host, (name) => tools.find(({ target }) => target.name === name)?.wire.name);
   }
 
   /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */

@@ -3,43 +3,48 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import type { BudgetedTool, CallHost, ResultKeeper } from "../../calls/call-host.ts";
+import { AppError } from "../../protocol/app-error.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure } from "../../protocol/errors.ts";
-import { isFailure } from "../../protocol/methods/params.ts";
 import { Encoded, type CallOutcome, type InvalidArguments } from "../../protocol/outcome.ts";
 import type { AskedUri } from "../../protocol/source.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { bytesOf, cutResult, REST_URI } from "./result-budget.ts";
-import { resultTables, type KeptResult } from "./result-tables.ts";
+import { HELD, ROOM_AFTER_S } from "../../tenants/isolate/held-bytes.ts";
+import { bodyOfRest, bytesOf, cutResult, REST_URI } from "./result-budget.ts";
+import { MOST_OF_OWNER, resultTables, type KeptResult } from "./result-tables.ts";
 
 type Ended = CallOutcome | InvalidArguments;
 
 export const resultKeeper: ResultKeeper = { within, isRest, read };
 
-async function within(outcome: Ended, { wire, budget }: BudgetedTool, host: CallHost): Promise<Ended> {
+async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host: CallHost): Promise<Ended> {
   if (outcome.kind !== "complete" || isAnonymous(host)) return outcome;
   const { result } = outcome;
   const json = result instanceof Encoded ? result.json : JSON.stringify(result);
   const cut = cutResult(json, bytesOf(budget), wire.outputSchema !== undefined);
   if (!cut) return outcome;
-  const tool = String(wire.name);
   const id = crypto.randomUUID();
   const uri = REST_URI + id;
-  const body = new TextEncoder().encode(JSON.stringify({ contents: cut.rest(uri) }));
-  const until = await keptUntil({ id, owner: ownerOf(host), tool, body }, host);
+  const body = bodyOfRest(cut, uri, MOST_OF_OWNER.bytes);
+  const until = body ? await keptUntil({ id, ...ownerOf(host), tool: name, body }, host) : null;
   const at = until === null ? "could not be kept" : `is at ${uri} until ${new Date(until).toISOString()}`;
   const text = `The result is longer than this profile allows: ${cut.said}. The rest ${at}.`;
-  const link = { type: "resource_link", uri, name: `${tool}: the rest`, size: body.byteLength };
+  const link = { type: "resource_link", uri, name: `${String(wire.name)}: the rest`, size: body?.byteLength };
   const content = [...cut.items, { type: "text", text }, ...(until === null ? [] : [link])];
   return { kind: "complete", result: { ...cut.result, content } };
 }
 
+/** null: there is no room for it, here while it waits for the authority, or there. */
 async function keptUntil(kept: KeptResult, host: CallHost): Promise<number | null> {
+  const share = HELD.open(`tenant ${host.tenant}`);
+  if (!share.resize(kept.body.byteLength)) return null;
   try {
     return await remote(host.stub(), resultTables).keep(kept);
   } catch (error) {
     host.hooks.onError?.(error, undefined);
     return null;
+  } finally {
+    share.release();
   }
 }
 
@@ -51,20 +56,33 @@ async function read(
   { uri, asked }: AskedUri,
   call: Call,
   host: CallHost,
-  tool: (name: string) => unknown,
+  listed: (name: string) => string | undefined,
 ): Promise<CallOutcome> {
+  const none = failure("resourceNotFound", undefined, { uri: asked });
+  if (isAnonymous(host)) return none;
+  const id = uri.slice(REST_URI.length);
+  const { owner } = ownerOf(host);
   const results = remote(host.stub(), resultTables);
-  const kept = isAnonymous(host) ? undefined : await results.take(uri.slice(REST_URI.length), ownerOf(host));
-  const seen = kept && tool(kept.tool);
-  if (!kept || !seen || isFailure(seen)) return failure("resourceNotFound", undefined, { uri: asked });
-  const withdrawn = await host.recheck({ ...call, method: "tools/call", params: { name: kept.tool } });
-  return withdrawn ?? { kind: "complete", result: new Encoded(new TextDecoder().decode(kept.body)) };
+  const about = await results.look(id, owner);
+  const name = about && listed(about.tool);
+  if (!about || name === undefined) return none;
+  const withdrawn = await host.recheck({ ...call, method: "tools/call", params: { name } });
+  if (withdrawn) return withdrawn;
+  // It is in memory as bytes and as a text.
+  const share = HELD.open(`tenant ${host.tenant}`);
+  if (!share.resize(2 * about.bytes)) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
+  try {
+    const kept = await results.take(id, owner);
+    return kept ? { kind: "complete", result: new Encoded(new TextDecoder().decode(kept.body)) } : none;
+  } finally {
+    share.release();
+  }
 }
 
 function isAnonymous({ principal }: CallHost): boolean {
   return principal.id === ANONYMOUS.id;
 }
 
-function ownerOf({ principal, profile }: CallHost): string {
-  return JSON.stringify([principal.id, profile]);
+function ownerOf({ principal, profile }: CallHost): Pick<KeptResult, "owner" | "principal"> {
+  return { owner: JSON.stringify([principal.id, profile]), principal: principal.id };
 }

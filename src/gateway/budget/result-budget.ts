@@ -16,6 +16,8 @@ export interface CutResult {
   readonly items: readonly unknown[];
   /** How many items of how many are in it. */
   readonly said: string;
+  /** How many are not. */
+  readonly left: number;
   /** The others, as the contents of a resource with this URI. */
   readonly rest: (uri: string) => readonly JsonObject[];
 }
@@ -55,8 +57,19 @@ export function cutResult(json: string, most: number, hasSchema: boolean): CutRe
     result: isWhole ? { ...others, isError: true } : others,
     items: content.slice(0, fitting),
     said: `${fitting} of ${items.length} items are here`,
+    left: items.length - fitting,
     rest: (uri) => items.slice(fitting).map((item, at) => restOf(item, uri, fitting + at >= content.length)),
   };
+}
+
+/**
+ * The rest as it is kept; undefined: it is longer than `most`. An item of one character becomes a content with a URI, so what
+ * was a MiB may be fifty: that is known by the number of items, before any is made.
+ */
+export function bodyOfRest({ left, rest }: CutResult, uri: string, most: number): Uint8Array | undefined {
+  if (left * uri.length > most) return undefined;
+  const body = encoder.encode(JSON.stringify({ contents: rest(uri) }));
+  return body.byteLength > most ? undefined : body;
 }
 
 const encoder = new TextEncoder();

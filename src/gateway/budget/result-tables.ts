@@ -6,8 +6,8 @@ import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 
 export const RESULT_LIFETIME_MS = 15 * 60_000;
 const MIB = 1024 * 1024;
-/** Of one owner, and of all: how many, and how many bytes. */
-const MOST_OF_OWNER = { count: 20, bytes: 4 * MIB };
+/** Of one principal, in all profiles, and of all: how many, and how many bytes. */
+export const MOST_OF_OWNER = { count: 20, bytes: 4 * MIB };
 const MOST_OF_ALL = { count: 1000, bytes: 64 * MIB };
 /** A row has at most 2 MB. */
 const PIECE = MIB;
@@ -17,7 +17,8 @@ export interface KeptResult {
   readonly id: string;
   /** The principal and the profile. */
   readonly owner: string;
-  /** The tool whose result it is, by its name in that profile. */
+  readonly principal: string;
+  /** The tool whose result it is, by the name that its source gives it. */
   readonly tool: string;
   readonly body: Uint8Array;
 }
@@ -25,7 +26,8 @@ export interface KeptResult {
 export interface ResultMethods {
   /** Until when it can be read, milliseconds since the epoch; null: there is no room for it. */
   keep(result: KeptResult): number | null;
-  /** undefined: there is none, or none any more, or it is somebody else's. */
+  /** How long it is; undefined: there is none, or none any more, or it is somebody else's. */
+  look(id: string, owner: string): { readonly tool: string; readonly bytes: number } | undefined;
   take(id: string, owner: string): { readonly tool: string; readonly body: Uint8Array } | undefined;
 }
 
@@ -35,10 +37,15 @@ export const resultTables: Tables<ResultMethods> = {
     `CREATE TABLE results (id TEXT NOT NULL, part INTEGER NOT NULL, owner TEXT NOT NULL, tool TEXT NOT NULL,
        bytes INTEGER NOT NULL, until INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (id, part))`,
     "CREATE INDEX results_by_end ON results (until)",
+    // Those from before are ended by their time.
+    "ALTER TABLE results ADD COLUMN principal TEXT NOT NULL DEFAULT ''",
+    // Has all that is counted: in the rows, what stands behind a body is a megabyte away.
+    "CREATE INDEX results_by_principal ON results (principal, id, bytes)",
   ],
   open: (host) => ({
     methods: {
       keep: (result) => host.transaction(() => keep(host, result)),
+      look: (id, owner) => look(host, id, owner),
       take: (id, owner) => take(host, id, owner),
     },
     alarm: async (now) => {
@@ -49,17 +56,17 @@ export const resultTables: Tables<ResultMethods> = {
   }),
 };
 
-function keep(host: TableHost, { id, owner, tool, body }: KeptResult): number | null {
+function keep(host: TableHost, { id, owner, principal, tool, body }: KeptResult): number | null {
   const { sql } = host;
   const { byteLength } = body;
   if (byteLength > MOST_OF_OWNER.bytes || !host.hasRoom()) return null;
-  makeRoom(sql, byteLength, { where: "owner = ?", bound: [owner], most: MOST_OF_OWNER });
+  makeRoom(sql, byteLength, { where: "principal = ?", bound: [principal], most: MOST_OF_OWNER });
   makeRoom(sql, byteLength, { where: "true", bound: [], most: MOST_OF_ALL });
   const until = onTheMinute(host.now() + RESULT_LIFETIME_MS);
   for (let from = 0; from < byteLength; from += PIECE) {
     const piece = body.slice(from, from + PIECE).buffer;
-    const row = [id, from, owner, tool, piece.byteLength, until, piece];
-    sql.exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?)", ...row);
+    const row = [id, from, owner, tool, piece.byteLength, until, piece, principal];
+    sql.exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ...row);
   }
   host.wakeAt(until);
   return until;
@@ -80,6 +87,11 @@ function makeRoom(sql: SqlStorage, needed: number, { where, bound, most }: Room)
     sum -= bytes;
     sql.exec("DELETE FROM results WHERE id = ?", id);
   });
+}
+
+function look(host: TableHost, id: string, owner: string): ReturnType<ResultMethods["look"]> {
+  const query = "SELECT tool, sum(bytes) AS bytes FROM results WHERE id = ? AND owner = ? AND until > ? GROUP BY id";
+  return host.sql.exec<{ tool: string; bytes: number }>(query, id, owner, host.now()).toArray()[0];
 }
 
 function take(host: TableHost, id: string, owner: string): ReturnType<ResultMethods["take"]> {

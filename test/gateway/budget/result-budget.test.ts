@@ -2,7 +2,7 @@
 
 import * as fc from "fast-check";
 import { describe, expect, inject, it } from "vitest";
-import { brokenBudgets, bytesOf, cutResult } from "../../../src/gateway/budget/result-budget.ts";
+import { bodyOfRest, brokenBudgets, bytesOf, cutResult } from "../../../src/gateway/budget/result-budget.ts";
 
 type Json = Record<string, unknown>;
 
@@ -66,6 +66,25 @@ describe("a result", () => {
       { uri: URI, mimeType: "application/json", text: '"no item at all"' },
     ]);
   });
+
+  it.each(["0", '""', "{}", "[]", '{"type":"text","text":""}', '{"type":"resource","resource":{}}'])(
+    "of a MiB of %s has no rest that is many times as long",
+    (item) => {
+      const most = 256 * 1024;
+      const many = Array.from({ length: (4 * most) / (item.length + 1) }, () => item);
+      const found = cutResult(`{"content":[${many.join()}]}`, 1000, false);
+      if (!found) throw new Error("it was not cut");
+      let made = 0;
+      const rest = (uri: string) => {
+        const contents = found.rest(uri);
+        made += contents.length;
+        return contents;
+      };
+      expect(bodyOfRest({ ...found, rest }, URI, most)).toBeUndefined();
+      expect(made * URI.length).toBeLessThan(most);
+      expect(bodyOfRest({ ...found, rest: () => [] }, URI, Infinity)).toBeDefined();
+    },
+  );
 
   it("loses nothing and is never longer than it may be, whatever its items are", () => {
     const item = fc.record({ type: fc.constant("text"), text: fc.string({ unit: "grapheme", maxLength: 400 }) });

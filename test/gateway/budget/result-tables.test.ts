@@ -10,7 +10,13 @@ const bodyOf = (bytes: number, first = 1) => {
   body[0] = first;
   return body;
 };
-const resultOf = (id: string, body = bodyOf(10), owner = "ann") => ({ id, owner, tool: "go", body });
+const resultOf = (id: string, body = bodyOf(10), owner = "ann", principal = owner) => ({
+  id,
+  owner,
+  principal,
+  tool: "go",
+  body,
+});
 
 describe("a result that is kept", () => {
   it("is its owner's alone, piece by piece as it was", () =>
@@ -50,6 +56,28 @@ describe("a result that is kept", () => {
       for (const id of ["x", "y", "z"]) methods.keep(resultOf(id, bodyOf(1.5 * MIB)));
       expect(held([...many, "x", "y", "z"])).toEqual(["y", "z"]);
       expect(methods.take("other", "bob")).toBeDefined();
+    }));
+
+  it("makes room: what a principal has in all its profiles counts together", () =>
+    onBench(resultTables, ({ methods, sql }) => {
+      methods.keep(resultOf("first", bodyOf(4 * MIB), "bob"));
+      for (let at = 0; at < 20; at += 1) methods.keep(resultOf(`r${at}`, bodyOf(4 * MIB), `ann in ${at}`, "ann"));
+      expect(sql.exec("SELECT DISTINCT id FROM results ORDER BY id").toArray()).toEqual([
+        { id: "first" },
+        { id: "r19" },
+      ]);
+      for (let at = 0; at < 60; at += 1) methods.keep(resultOf(`s${at}`, bodyOf(10), `ann in ${at % 7}`, "ann"));
+      expect(sql.exec("SELECT count(*) AS count FROM results WHERE principal = 'ann'").one()).toEqual({ count: 20 });
+      expect(methods.take("first", "bob")).toBeDefined();
+    }));
+
+  it("tells its length to its owner alone, and counts without reading what is kept", () =>
+    onBench(resultTables, ({ methods, sql }) => {
+      methods.keep(resultOf("a", bodyOf(2.5 * MIB)));
+      expect(methods.look("a", "ann")).toEqual({ tool: "go", bytes: 2.5 * MIB });
+      expect([methods.look("a", "bob"), methods.look("b", "ann")]).toEqual([undefined, undefined]);
+      const plan = "EXPLAIN QUERY PLAN SELECT id, sum(bytes) FROM results WHERE principal = 'ann' GROUP BY id";
+      expect(JSON.stringify(sql.exec(plan).toArray())).toContain("COVERING INDEX results_by_principal");
     }));
 
   it("is refused where it is longer than all that its owner may have", () =>

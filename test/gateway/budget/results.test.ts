@@ -1,15 +1,16 @@
 // Results that are longer than a profile allows, of tools in code and of upstreams: what the client gets, and who can read
 // the rest.
 
-import { createExecutionContext, runDurableObjectAlarm } from "cloudflare:test";
+import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { refusedByFeatures } from "../../../src/deployment/check-deployment.ts";
 import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { HELD, MAX_HELD_BYTES } from "../../../src/tenants/isolate/held-bytes.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
 import { inside, rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
@@ -32,6 +33,7 @@ const TABLE = { rows: Array.from({ length: 300 }, (_, at) => `row ${at}`) };
 const tools = [
   defineTool({ name: "long", handler: () => LONG }),
   defineTool({ name: "short", handler: () => "short" }),
+  defineTool({ name: "wide", handler: () => text(200_000, "a") }),
   defineTool({
     name: "table",
     output: { type: "object", properties: { rows: { type: "array" } } },
@@ -172,6 +174,31 @@ describe("what is short enough", () => {
   });
 });
 
+async function write(profiles: TenantDocument["profiles"] = {}): Promise<void> {
+  const policy = remote(tenant.stub, policyTables);
+  const ifRevision = (await policy.read(false))?.revision ?? 0;
+  const document: TenantDocument = { mode: "open", maxStalenessMs: 50, profiles };
+  const about = { retired: [], ifRevision, actor: { name: "ann" }, action: "apply" };
+  await policy.write({ own: document, effective: document, ...about });
+}
+
+/** How often something is kept of results, from now on. */
+async function keptCalls({ object }: FreshTenant): Promise<() => number> {
+  let kept = 0;
+  await runInDurableObject(object, (instance: object) => {
+    const shared = Object.getPrototypeOf(instance) as { run: (...call: unknown[]) => unknown };
+    const { run } = shared;
+    shared.run = function (this: object, ...said) {
+      if (this === instance && said[1] === "keep") kept += 1;
+      return run.apply(this, said);
+    };
+    onTestFinished(() => {
+      shared.run = run;
+    });
+  });
+  return () => kept;
+}
+
 describe("the rest of a result", () => {
   let uri = "";
   const begun = async (tool = "long") => {
@@ -219,22 +246,37 @@ describe("the rest of a result", () => {
 
   it("is not read any more when the tool was taken away", async () => {
     await begun();
-    const policy = remote(tenant.stub, policyTables);
-    const ifRevision = (await policy.read(false))?.revision ?? 0;
-    const document: TenantDocument = {
-      mode: "open",
-      maxStalenessMs: 50,
-      profiles: { brief: { ...BUDGET, tools: { deny: ["long"] } } },
-    };
-    await policy.write({
-      own: document,
-      effective: document,
-      retired: [],
-      ifRevision,
-      actor: { name: "ann" },
-      action: "apply",
-    });
+    await write({ brief: { ...BUDGET, tools: { deny: ["long"] } } });
     await expect.poll(async () => (await read(brief(), uri)).error).toMatchObject(refused);
+  });
+
+  it("is not read by way of another tool that is listed under its tool's name now", async () => {
+    await begun();
+    await write({ brief: { ...BUDGET, tools: { deny: ["long"], rename: { short: { name: "long" } } } } });
+    const listed = async () => JSON.stringify((await ask(brief(), "tools/list")).result);
+    await expect.poll(listed).not.toContain('"name":"short"');
+    expect((await call(brief(), "long")).result?.content).toEqual([{ type: "text", text: "short" }]);
+    expect((await read(brief(), uri)).error).toMatchObject(refused);
+  });
+
+  it("is read on when its tool has another name", async () => {
+    await begun();
+    await write({ brief: { ...BUDGET, tools: { rename: { long: { name: "longer" } } } } });
+    await expect.poll(async () => JSON.stringify((await ask(brief(), "tools/list")).result)).toContain("longer");
+    expect((await read(brief(), uri)).result?.contents).toHaveLength(1);
+  });
+
+  it("is neither kept nor read while the isolate has no room for it", async () => {
+    await begun("wide");
+    const share = HELD.open();
+    share.resize(MAX_HELD_BYTES + 15 * 1024 * 1024, true);
+    expect((await read(brief(), uri)).error).toMatchObject({
+      code: -32603,
+      message: "Temporarily unavailable, try again",
+    });
+    expect((await call(brief(), "wide")).result?.content?.at(-1)?.text).toMatch(/The rest could not be kept\.$/);
+    share.release();
+    expect((await read(brief(), uri)).result?.contents).toHaveLength(1);
   });
 
   it("ends with its time: an alarm takes it away", async () => {
@@ -252,6 +294,7 @@ describe("the rest of a result", () => {
     const huge = defineTool({ name: "huge", handler: () => [text(10, "a"), text(5 * 1024 * 1024, "h")] });
     const other = createWorker({ tenants: {}, tools: [huge], features: [gateway()] });
     const { id, ...served } = await servedTenant({ mode: "open", profiles: { brief: BUDGET } });
+    const kept = await keptCalls({ id, ...served });
     const authorization = `Bearer ${await keyOf({ id, ...served })}`;
     const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "huge", arguments: {} } };
     const { result } = await (
@@ -264,6 +307,7 @@ describe("the rest of a result", () => {
         text: "The result is longer than this profile allows: 1 of 2 items are here. The rest could not be kept.",
       },
     ]);
+    expect(kept()).toBe(0);
   });
 });
 

@@ -32,12 +32,21 @@ function upstreamWith(name: string, tools: Readonly<Record<string, Json>>): stri
 const PANEL = { ui: { resourceUri: "ui://panel" } };
 const forWhom = (...visibility: string[]) => ({ ui: { resourceUri: "ui://panel", visibility } });
 
-async function tenantWith(upstreams: Readonly<Record<string, string>>, profiles: TenantDocument["profiles"] = {}) {
+/** `more`: upstreams at which nobody is. */
+async function tenantWith(
+  upstreams: Readonly<Record<string, string>>,
+  profiles: TenantDocument["profiles"] = {},
+  more: Readonly<Record<string, Json>> = {},
+) {
+  const nowhere = { url: "https://nowhere.example.com/mcp" };
   const { id } = await servedTenant({
     mode: "open",
     maxStalenessMs: 50,
     profiles,
-    upstreams: Object.fromEntries(Object.entries(upstreams).map(([up, url]) => [up, { url, era: "2026" as const }])),
+    upstreams: {
+      ...Object.fromEntries(Object.entries(upstreams).map(([up, url]) => [up, { url, era: "2026" as const }])),
+      ...Object.fromEntries(Object.entries(more).map(([up, one]) => [up, { ...nowhere, ...one }])),
+    },
   });
   const ask = async (method: string, params: Json = {}, path = id) => {
     const response = await sendTo(worker, path, { message: { jsonrpc: "2.0", id: 1, method, params } });
@@ -94,6 +103,23 @@ describe("a tool of an upstream with user interfaces", { timeout: 30_000 }, () =
     const { call } = await tenantWith({ a: upstreamWith("a", { own: PANEL }) });
     expect(await call("own")).toBe("from the tenant");
     expect(await call("a__own")).toBe("own of a");
+  });
+
+  it.each([
+    ["of one that is hidden", "b__show", "p"],
+    ["of one that is switched off", "off__pay", undefined],
+    ["of one that cannot be read", "away__pay", undefined],
+    ["of one that is none", "was__pay", undefined],
+    ["of one in capital letters", "B__show", undefined],
+  ])("cannot, where that is the form of another upstream's: %s", async (_whose, name, profile) => {
+    const { call, names } = await tenantWith(
+      { a: upstreamWith("a", { [name]: PANEL, show: PANEL }), b: upstreamWith("b", { show: PANEL }) },
+      { p: { tools: { deny: ["b__*"] } } },
+      { off: { enabled: false }, away: {} },
+    );
+    expect(await names()).toContain(`a__${name}`);
+    expect(await call(name, profile)).toBe(`Unknown tool: ${name}`);
+    expect(await call(`a__${name}`, profile)).toBe(`${name} of a`);
   });
 
   it("cannot where it is hidden, and what is hidden has no say in whose the name is", async () => {

@@ -1,0 +1,109 @@
+// What an upstream says that anybody may be shown: anybody who may ask the upstream. Whoever asks here has the upstream's
+// answer through a view, so what stands between them must not keep it for others.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createKey } from "../../src/auth/api-key.ts";
+import { asPrivate } from "../../src/gateway/guard/cache-scope.ts";
+import { createWorker, gateway } from "../../src/tenantry.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
+import { servedTenant } from "../support/worker/deployed.ts";
+import { upstreamAt } from "../support/worker/upstreams.ts";
+
+type Json = Record<string, unknown>;
+
+const worker = createWorker({ tenants: {}, features: [gateway()] });
+const REVISION = "2026-07-28";
+const META = {
+  "io.modelcontextprotocol/protocolVersion": REVISION,
+  "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+const STAMPS = { resultType: "complete", ttlMs: 60_000, cacheScope: "public" };
+const RESULTS: Json = {
+  "server/discover": { supportedVersions: [REVISION], capabilities: { tools: {}, prompts: {}, resources: {} } },
+  "tools/list": { tools: [{ name: "go", inputSchema: { type: "object" } }] },
+  "prompts/list": { prompts: [{ name: "say" }] },
+  "resources/list": { resources: [{ uri: "up://a", name: "a" }] },
+  "resources/templates/list": { resourceTemplates: [{ uriTemplate: "up://of/{what}", name: "of" }] },
+  "resources/read": { contents: [{ uri: "up://a", text: '"cacheScope":"public"' }] },
+};
+const ASKED: readonly (readonly [where: "mcp" | "gateway", method: string, params: Json])[] = [
+  ...Object.keys(RESULTS).map(
+    (method) => ["gateway", method, method === "resources/read" ? { uri: "up://a" } : {}] as const,
+  ),
+  ["mcp", "resources/read", { uri: "up://a" }],
+  ["mcp", "resources/read", { uri: "up://of/a" }],
+];
+
+async function serve(mode: "open" | "key") {
+  const url = upstreamAt(async (request) => {
+    const { id, method = "" } = await request.json<{ readonly id: number; readonly method?: string }>();
+    return Response.json({ jsonrpc: "2.0", id, result: { ...STAMPS, ...(RESULTS[method] as Json) } });
+  });
+  const document: TenantDocument = {
+    mode,
+    maxStalenessMs: 50,
+    upstreams: { up: { url, era: "2026" } },
+    scopes: { some: { tools: ["*"], prompts: ["*"], resources: ["*"] } },
+  };
+  const { id, stub } = await servedTenant(document);
+  const keyOf = async (scopes: readonly string[] | null) => {
+    const { token, ...key } = await createKey();
+    await remote(stub, policyTables).addKey(
+      { ...key, name: "k", scopes, profile: null, expires: null },
+      { name: "ann" },
+    );
+    return token;
+  };
+  const keys = { whole: await keyOf(null), scoped: await keyOf(["some"]) };
+  const ask = async (token: string | undefined, where: "mcp" | "gateway", method: string, params: Json) => {
+    const message = { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: META } };
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": REVISION,
+      "mcp-method": method,
+      ...(typeof params["uri"] === "string" && { "mcp-name": params["uri"] }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    };
+    const body = JSON.stringify(where === "gateway" ? { ...message, server_id: "up" } : message);
+    const request = new Request(`https://mcp.example.com/${where}/${id}`, { method: "POST", headers, body });
+    const text = await (await worker.fetch(request, env, createExecutionContext())).text();
+    return JSON.parse(/^data: (.*)$/m.exec(text)?.[1] ?? text) as { readonly result?: Json };
+  };
+  await expect.poll(async () => JSON.stringify(await ask(keys.whole, "mcp", "tools/list", {}))).toContain("up__go");
+  return { ask, keys };
+}
+
+describe("what an upstream answers that anybody may be shown", () => {
+  it.each([
+    ["every key, where only keys are let in", "key", "whole", "private"],
+    ["a key with scopes, where others see more", "open", "scoped", "private"],
+    ["a key that sees what everybody sees", "open", "whole", "public"],
+    ["everybody", "open", undefined, "public"],
+  ] as const)("is so for %s, whatever is asked and in whichever way", async (_whom, mode, key, cacheScope) => {
+    const { ask, keys } = await serve(mode);
+    for (const [where, method, params] of ASKED) {
+      const { result } = await ask(key && keys[key], where, method, params);
+      expect(result, `${where} ${method}`).toEqual({ ...STAMPS, ...(RESULTS[method] as Json), cacheScope });
+    }
+  });
+});
+
+describe("a text that says for whom it is", () => {
+  it.each([
+    ['{"cacheScope":"public"}', '{"cacheScope":"private"}'],
+    ['{ "cacheScope" : "public" , "a": [1.0] }', '{ "cacheScope" : "private" , "a": [1.0] }'],
+    ['{"cache\\u0053cope":"publi\\u0063"}', '{"cache\\u0053cope":"private"}'],
+    ['{"cacheScope":"public","cacheScope":"public"}', '{"cacheScope":"private","cacheScope":"private"}'],
+    ['{"cacheScope":{"a":1},"b":"cacheScope"}', '{"cacheScope":"private","b":"cacheScope"}'],
+    ['{"a":{"cacheScope":"public"},"b":"\\"cacheScope\\":\\"public\\""}', undefined],
+    ['{"contents":[]}', undefined],
+  ])("%s", (json, expected = json) => {
+    expect(asPrivate(json)).toBe(expected);
+  });
+});
