@@ -9,7 +9,8 @@ import { failure } from "../../protocol/errors.ts";
 import { Encoded, type CallOutcome, type InvalidArguments } from "../../protocol/outcome.ts";
 import type { AskedUri } from "../../protocol/source.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { HELD, ROOM_AFTER_S } from "../../tenants/isolate/held-bytes.ts";
+import { HELD, ROOM_AFTER_S, type HeldShare } from "../../tenants/isolate/held-bytes.ts";
+import { isInPace } from "./pace.ts";
 import { bodyOfRest, bytesOf, cutResult, REST_URI } from "./result-budget.ts";
 import { MOST_OF_OWNER, resultTables, type KeptResult } from "./result-tables.ts";
 
@@ -34,10 +35,10 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   return { kind: "complete", result: { ...cut.result, content } };
 }
 
-/** null: there is no room for it, here while it waits for the authority, or there. */
+/** null: there is no room for it, here while it waits for the authority, or there; or it is too much at once. */
 async function keptUntil(kept: KeptResult, host: CallHost): Promise<number | null> {
-  const share = HELD.open(`tenant ${host.tenant}`);
-  if (!share.resize(kept.body.byteLength)) return null;
+  const share = roomFor(kept.body.byteLength, kept.body.byteLength, host);
+  if (!share) return null;
   try {
     return await remote(host.stub(), resultTables).keep(kept);
   } catch (error) {
@@ -69,14 +70,22 @@ async function read(
   const withdrawn = await host.recheck({ ...call, method: "tools/call", params: { name } });
   if (withdrawn) return withdrawn;
   // It is in memory as bytes and as a text.
-  const share = HELD.open(`tenant ${host.tenant}`);
-  if (!share.resize(2 * about.bytes)) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
+  const share = roomFor(2 * about.bytes, about.bytes, host);
+  if (!share) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
   try {
     const kept = await results.take(id, owner);
     return kept ? { kind: "complete", result: new Encoded(new TextDecoder().decode(kept.body)) } : none;
   } finally {
     share.release();
   }
+}
+
+/** `moved`: what the authority writes or reads. undefined: not now. */
+function roomFor(held: number, moved: number, { tenant, principal }: CallHost): HeldShare | undefined {
+  const share = HELD.open(`tenant ${tenant}`);
+  if (share.resize(held) && isInPace(`${tenant} ${principal.id}`, moved, Date.now())) return share;
+  share.release();
+  return undefined;
 }
 
 function isAnonymous({ principal }: CallHost): boolean {

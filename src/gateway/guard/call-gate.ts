@@ -20,6 +20,9 @@ export interface Gated {
   readonly ofClient: Readonly<Record<string, string>>;
 }
 
+/** The call that tries an upstream may be one that takes minutes, of whoever likes: others do not wait for its end. */
+const LONGEST_PROBE_MS = 10_000;
+
 export class CallGate {
   readonly #gated: Gated;
   readonly #key: string;
@@ -39,9 +42,10 @@ export class CallGate {
   /** undefined: go, and say how it ended. */
   refusal(now: number): Failure | undefined {
     const { timeoutMs, id } = this.#gated;
-    const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, timeoutMs, this);
-    const own = wished ?? circuits.enter(this.#ownKey, now, timeoutMs, this);
-    const shut = own ?? circuits.enter(this.#key, now, timeoutMs, this);
+    const probeMs = Math.min(timeoutMs, LONGEST_PROBE_MS);
+    const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, probeMs, this);
+    const own = wished ?? circuits.enter(this.#ownKey, now, probeMs, this);
+    const shut = own ?? circuits.enter(this.#key, now, probeMs, this);
     if (!shut) return undefined;
     if (!own) circuits.left(this.#ownKey, this);
     const retryAfter = secondsOf(shut.until - now);

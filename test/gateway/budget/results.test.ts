@@ -279,6 +279,29 @@ describe("the rest of a result", () => {
     expect((await read(brief(), uri)).result?.contents).toHaveLength(1);
   });
 
+  it("is not written and read faster than the authority has time for, and nobody else's waits", async () => {
+    const whole = defineTool({ name: "whole", handler: () => text(4_000_000, "a") });
+    const other = createWorker({ tenants: {}, tools: [whole], features: [gateway()] });
+    const served = await servedTenant({ mode: "open", profiles: { brief: BUDGET } });
+    const kept = await keptCalls(served);
+    const by = async (holder: string, method: string, params: Json) => {
+      const message = { jsonrpc: "2.0", id: 1, method, params };
+      const headers = { authorization: `Bearer ${holder}` };
+      return (await sendTo(other, `${served.id}/brief`, { message, headers })).json<Answer>();
+    };
+    const [ann, mallory] = [await keyOf(served), await keyOf(served)];
+    const answers = [];
+    for (let at = 0; at < 14; at += 1) answers.push(await by(mallory, "tools/call", { name: "whole", arguments: {} }));
+    expect(kept()).toBeGreaterThan(6);
+    expect(kept()).toBeLessThan(13);
+    expect(answers[0]?.result?.content).toHaveLength(2);
+    expect(answers.at(-1)?.result?.content?.at(-1)?.text).toMatch(/The rest could not be kept\.$/);
+    const last = linkIn(answers[kept() - 1] ?? {});
+    expect((await by(mallory, "resources/read", { uri: last })).error).toMatchObject({ code: -32603 });
+    const hers = await by(ann, "tools/call", { name: "whole", arguments: {} });
+    expect((await by(ann, "resources/read", { uri: linkIn(hers) })).result?.contents).toHaveLength(1);
+  });
+
   it("ends with its time: an alarm takes it away", async () => {
     await begun();
     await inside(tenant, ({ storage }) => {

@@ -10,9 +10,9 @@ const LATE: Fault = { kind: "timeout", stage: "total", afterMs: 1000, sent: "per
 const LOST: Fault = { kind: "lost", stage: "headers", code: undefined, sent: "perhaps" };
 const AWAY: Fault = { kind: "unreachable", code: "ECONNREFUSED", sent: "no" };
 
-function callers() {
+function callers(timeoutMs = 1000) {
   const tenant = crypto.randomUUID();
-  return (caller: string) => new CallGate({ tenant, id: "up", config: "c1", timeoutMs: 1000, caller, ofClient: {} });
+  return (caller: string) => new CallGate({ tenant, id: "up", config: "c1", timeoutMs, caller, ofClient: {} });
 }
 
 function failing(gate: CallGate, fault: Fault, at = 0) {
@@ -40,6 +40,14 @@ describe("calls that fail", () => {
     expect(by("ann").refusal(5100 + 10_000)).toBeUndefined();
     by("ann").answered(15_200);
     expect(by("bob").refusal(15_200)).toBeUndefined();
+  });
+
+  it("keep nobody waiting for the one that tries it, however long that may take", () => {
+    const by = callers(300_000);
+    failing(by("ann"), AWAY);
+    expect(by("mallory").refusal(5000)).toBeUndefined();
+    expect(by("ann").refusal(14_999)).toMatchObject({ error: "unreachableServer" });
+    expect(by("ann").refusal(15_000)).toBeUndefined();
   });
 
   it("and are refused leave no probe of one's own behind", () => {
