@@ -11,6 +11,7 @@ export const SMALL_BYTES = 64 * 1024;
 const LITTLE_BYTES = 1024 * 1024;
 /** Invocations whose client left end without releasing: what was not touched for so long no longer counts. */
 export const SILENT_MS = 60_000;
+const TOUCH_MS = SILENT_MS / 4;
 /** In seconds: most of what is held is gone by then, or was ended for being slow. */
 export const ROOM_AFTER_S = 2;
 
@@ -70,6 +71,7 @@ export class HeldShare {
   readonly holder: string;
   bytes = 0;
   touched = 0;
+  #touching: ReturnType<typeof setInterval> | undefined;
 
   constructor(of: HeldBytes, holder: string) {
     this.#of = of;
@@ -87,7 +89,19 @@ export class HeldShare {
     if (more === 0) return true;
     this.bytes = bytes;
     this.#of.count(this, more);
+    if (bytes > SMALL_BYTES) this.#stay();
     return true;
+  }
+
+  /** A call may take minutes, and hold all that while what it came with. A timer ends with its invocation. */
+  #stay(): void {
+    if (this.#touching !== undefined) return;
+    const timer = setInterval(() => {
+      this.touched = Date.now();
+      // It may have been released in another invocation, which has no say in the timers of this one.
+      if (this.bytes === 0) clearInterval(timer);
+    }, TOUCH_MS);
+    this.#touching = timer;
   }
 
   release(): void {
@@ -95,6 +109,8 @@ export class HeldShare {
     if (bytes === 0) return;
     this.bytes = 0;
     this.#of.count(this, -bytes);
+    clearInterval(this.#touching ?? null);
+    this.#touching = undefined;
   }
 }
 

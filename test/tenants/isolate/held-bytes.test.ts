@@ -1,0 +1,75 @@
+// What counts as held, for how long: until it is released, and where nobody is left to do that, for a while.
+
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { AnswerRoom } from "../../../src/gateway/guard/answer-room.ts";
+import { MESSAGE_PACE, RequestBody } from "../../../src/streams/request-body.ts";
+import { HELD, HeldBytes, MAX_HELD_BYTES, SILENT_MS } from "../../../src/tenants/isolate/held-bytes.ts";
+
+const MIB = 1024 * 1024;
+/** As long as a call may take at an upstream, and longer than a person thinks. */
+const LONG_MS = 3_600_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Who holds something for as long as a call takes, and what ends that. */
+const HOLDERS: Readonly<Record<string, () => Promise<() => void>>> = {
+  "the body of a request that is worked on": async () => {
+    const request = new Request("https://mcp.example.com/mcp/a", { method: "POST", body: new Uint8Array(2 * MIB) });
+    const body = new RequestBody(request, MESSAGE_PACE);
+    expect(await body.read(4 * MIB)).toBe("whole");
+    return () => body.release();
+  },
+  "what an upstream has said of an answer": async () => {
+    const room = new AnswerRoom("acme");
+    room.held(2 * MIB);
+    return () => room.release();
+  },
+};
+
+it.each(Object.entries(HOLDERS))("%s counts for however long that takes", async (_what, hold) => {
+  const before = HELD.total;
+  const release = await hold();
+  await vi.advanceTimersByTimeAsync(LONG_MS);
+  expect(HELD.fits(MAX_HELD_BYTES - before)).toBe(false);
+  expect(HELD.total).toBeGreaterThanOrEqual(before + 2 * MIB);
+  release();
+  expect(HELD.total).toBe(before);
+});
+
+it("what was held by an invocation that is gone counts no more after a while", async () => {
+  const all = new HeldBytes();
+  const [gone, here] = [all.open(), all.open()];
+  gone.resize(40 * MIB);
+  // The platform takes its timers with it.
+  vi.clearAllTimers();
+  here.resize(10 * MIB);
+  await vi.advanceTimersByTimeAsync(SILENT_MS / 2);
+  expect(all.fits(20 * MIB)).toBe(false);
+  await vi.advanceTimersByTimeAsync(SILENT_MS);
+  expect(all.fits(20 * MIB)).toBe(true);
+  expect(all.total).toBe(10 * MIB);
+  here.release();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("what is small has no timer", () => {
+  const share = new HeldBytes().open();
+  share.resize(60_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("a timer ends by itself where what it is for was released elsewhere", async () => {
+  const share = new HeldBytes().open();
+  share.resize(MIB);
+  const { clearInterval: clear } = globalThis;
+  globalThis.clearInterval = () => {};
+  share.release();
+  globalThis.clearInterval = clear;
+  await vi.advanceTimersByTimeAsync(SILENT_MS);
+  expect(vi.getTimerCount()).toBe(0);
+});
