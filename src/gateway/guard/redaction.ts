@@ -1,6 +1,7 @@
 // Owns that a credential which was sent to an upstream does not come back from there: it is cut out of whatever the
 // upstream says. Refuses to look for very short ones, which stand in every text by chance.
 
+import { repeatsMembers } from "../../mcp-client/json-text.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
 
 const SHORTEST = 8;
@@ -27,8 +28,9 @@ export class Redaction {
   /** The same text where there is nothing to cut out. */
   json(text: string): string {
     if (this.#written.length === 0) return text;
+    if (!this.#mayBeIn(text)) return text;
     const plain = plainly(text);
-    if (!this.#written.some((secret) => plain.includes(secret))) return text;
+    if (!this.#isIn(plain)) return text;
     const cut = cutOut(plain, this.#written);
     // What was found may be a number, or begin with the letter of an escape: then the text is taken apart.
     return isJson(cut) ? cut : JSON.stringify(JSON.parse(text, (_name, value: unknown) => this.#cutValue(value)));
@@ -40,6 +42,18 @@ export class Redaction {
     const text = JSON.stringify(value);
     const cut = this.json(text);
     return cut === text ? value : (JSON.parse(cut) as T);
+  }
+
+  /** Some servers escape every slash: to undo that one by one takes a hundred times as long as to read it as JSON. */
+  #mayBeIn(text: string): boolean {
+    if (this.#isIn(text)) return true;
+    if (!hasEscapes(text)) return false;
+    const known = JSON.stringify(JSON.parse(text));
+    return this.#isIn(known) || repeatsMembers(text, known);
+  }
+
+  #isIn(text: string): boolean {
+    return this.#written.some((secret) => text.includes(secret));
   }
 
   #cutValue(value: unknown): unknown {
@@ -54,9 +68,14 @@ export class Redaction {
 /** An escape, or what follows a backslash and is none by that. */
 const ESCAPES = /\\(?:u([\da-fA-F]{4})|(.))/g;
 
+/** Those that JSON.stringify would not write. */
+function hasEscapes(text: string): boolean {
+  return text.includes("\\u") || text.includes("\\/");
+}
+
 /** The same JSON as JSON.stringify writes its strings: many servers escape what needs no escape, such as "+" or "/". */
 function plainly(text: string): string {
-  if (!text.includes("\\u") && !text.includes("\\/")) return text;
+  if (!hasEscapes(text)) return text;
   return text.replaceAll(ESCAPES, (whole, hex: string | undefined, char: string) => {
     if (hex === undefined) return char === "/" ? char : whole;
     const said = String.fromCharCode(Number.parseInt(hex, 16));

@@ -49,6 +49,27 @@ describe("a text of an upstream", () => {
     expect(new Redaction(["s3cret-token"]).json(text)).toBe(text);
   });
 
+  it.each(["\\/", "\\u0061", "\\ud83d", "\\\\", "\\u002f\\/"])(
+    "takes little longer than to be read where no credential is in it: many times %s",
+    (escape) => {
+      const text = `{"content":[{"type":"text","text":"${escape.repeat((4 * 1024 * 1024) / escape.length)}"}]}`;
+      const took = (work: () => unknown) => {
+        const began = performance.now();
+        work();
+        return performance.now() - began;
+      };
+      const redaction = Redaction.of(["a credential of the tenant", "another one"]);
+      const read = took(() => JSON.stringify(JSON.parse(text)));
+      expect(redaction.json(text)).toBe(text);
+      expect(Math.min(...[1, 2, 3].map(() => took(() => redaction.json(text))))).toBeLessThan(10 * read + 50);
+    },
+  );
+
+  it("has none in what another reader of it may read, where a member stands twice", () => {
+    const escaped = '{"a":"\\u0073uper-secret-value","a":"x"}';
+    expect(Redaction.of(["super-secret-value"]).json(escaped)).toBe('{"a":"[redacted]","a":"x"}');
+  });
+
   it("loses the longer one of two whole", () => {
     expect(new Redaction(["abcdefgh", "abcdefghijk"]).json('"abcdefghijk"')).toBe('"[redacted]"');
   });
