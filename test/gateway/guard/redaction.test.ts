@@ -66,8 +66,8 @@ describe("a text of an upstream", () => {
   );
 
   it("has none in what another reader of it may read, where a member stands twice", () => {
-    const escaped = '{"a":"\\u0073uper-secret-value","a":"x"}';
-    expect(Redaction.of(["super-secret-value"]).json(escaped)).toBe('{"a":"[redacted]","a":"x"}');
+    const twice = '{"a":"\\u0073uper-secret-value","a":"x"}';
+    expect(Redaction.of(["super-secret-value"]).json(twice)).toBe('{"a":"[redacted]","a":"x"}');
   });
 
   it("loses the longer one of two whole", () => {
