@@ -109,7 +109,7 @@ export class HeldShare {
     if (bytes === 0) return;
     this.bytes = 0;
     this.#of.count(this, -bytes);
-    clearInterval(this.#touching ?? null);
+    if (this.#touching !== undefined) clearInterval(this.#touching);
     this.#touching = undefined;
   }
 }
