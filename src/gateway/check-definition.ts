@@ -19,6 +19,16 @@ export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">
   resourceTemplates: "uriTemplate",
 };
 
+/** Whether it has what serving it takes, of what was checked in full when it was read. */
+export function isDefinition(kind: ListedKind, wire: unknown): wire is JsonObject {
+  return (
+    isObject(wire) &&
+    isText(wire.name) &&
+    isText(wire[KEY_OF[kind]]) &&
+    (kind !== "tools" || isObject(wire.inputSchema))
+  );
+}
+
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === "string";

@@ -2,9 +2,12 @@
 // upstream wrote them. Pure. Refuses a section of another configuration: it may be another server's.
 
 import type { ListedKind } from "../protocol/definition.ts";
-import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
+import { arrayElements, membersNamed, objectMembers } from "../mcp-client/json-text.ts";
+import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import { flaggedIn, flagsOf, type FlaggedAt } from "./review/definition-flags.ts";
+import type { Section } from "../tenants/isolate/sections.ts";
+import { isDefinition } from "./check-definition.ts";
+import { flaggedIn, flagsOf, withFlags, type FlaggedAt } from "./review/definition-flags.ts";
 
 /** How an upstream is spoken to. */
 export type Way = "2025" | "2026" | "http-sse";
@@ -74,15 +77,90 @@ export function encodeCatalog({ texts, ...facts }: UpstreamCatalog): Uint8Array 
   return new TextEncoder().encode(`{"${FACTS}":${JSON.stringify(facts)},${lists.join()}}`);
 }
 
-/** undefined: it is no catalog, or one of another configuration. `of` undefined: whichever it is of. */
-export function decodeCatalog(bytes: Uint8Array, of?: string): UpstreamCatalog | undefined {
+/**
+ * undefined: it is of another configuration; absent `of`: whichever it is of. `broken`: it is nothing that this release
+ * can read. A release that writes catalogs another way says so in `configOf`, so that none meets another's.
+ */
+export function decodeCatalog(bytes: Uint8Array, of?: string): UpstreamCatalog | "broken" | undefined {
   const members = objectMembers(new TextDecoder().decode(bytes), LISTED_KINDS.length + 1);
   const found = new Map(members?.map(({ name, text }) => [name, text]));
-  const facts = JSON.parse(found.get(FACTS) ?? "{}") as UpstreamFacts;
+  const facts: unknown = JSON.parse(found.get(FACTS) ?? "null");
+  if (!areFacts(facts)) return "broken";
   if (of !== undefined && facts.of !== of) return undefined;
-  const textsOf = (kind: ListedKind) => arrayElements(found.get(kind) ?? "[]", MAX_LISTED) ?? [];
-  const [tools = [], prompts = [], resources = [], resourceTemplates = []] = LISTED_KINDS.map(textsOf);
+  const texts = LISTED_KINDS.map((kind) => arrayElements(found.get(kind) ?? "", MAX_LISTED));
+  const [tools, prompts, resources, resourceTemplates] = texts;
+  if (!tools || !prompts || !resources || !resourceTemplates) return "broken";
   return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
+}
+
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === "string";
+const isAbsentOr =
+  (check: Check): Check =>
+  (value) =>
+    value === undefined || check(value);
+const isLeft: Check = (value) => isObject(value) && [value.kind, value.name, value.why].every(isText);
+
+/** Those of which more is asked than whether they are there. */
+const FACTS_ARE: Readonly<Partial<Record<keyof UpstreamFacts, Check>>> = {
+  of: isText,
+  way: isText,
+  revision: isText,
+  quarantined: (value) => Array.isArray(value) && value.every(isLeft),
+  unnamed: Number.isSafeInteger,
+  waiting: isAbsentOr(Number.isSafeInteger),
+  instructions: isAbsentOr(isText),
+  capped: isAbsentOr(isText),
+  flagged: isAbsentOr(isObject),
+  cache: isAbsentOr((value) => isObject(value) && Number.isSafeInteger(value.ttlMs) && isText(value.cacheScope)),
+};
+
+function areFacts(facts: unknown): facts is UpstreamFacts {
+  return isObject(facts) && Object.entries(FACTS_ARE).every(([name, isRight]) => isRight(facts[name]));
+}
+
+export interface ReadTool {
+  readonly wire: JsonObject;
+  readonly texts: ReadonlyMap<string, string> | undefined;
+}
+
+export interface ReadSection {
+  readonly catalog: UpstreamCatalog;
+  readonly wires: {
+    readonly tools: readonly ReadTool[];
+    readonly prompts: readonly JsonObject[];
+    readonly resources: readonly JsonObject[];
+    readonly resourceTemplates: readonly JsonObject[];
+  };
+}
+
+/** A section is kept by this isolate, and so is what was read in it: other parts of a policy change more often. */
+const readBefore = new WeakMap<Section, ReadSection>();
+const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
+
+/** undefined and `broken`: as `decodeCatalog`. */
+export function readSection(section: Section, config: string): ReadSection | "broken" | undefined {
+  const known = readBefore.get(section);
+  if (known?.catalog.of === config) return known;
+  const catalog = decodeCatalog(section.bytes, config);
+  if (!catalog || catalog === "broken") return catalog;
+  const { texts, flagged } = catalog;
+  const parsed = (kind: ListedKind) =>
+    texts[kind].map((text, at) => {
+      const wire: unknown = JSON.parse(text);
+      return isDefinition(kind, wire) ? withFlags(wire, flagged?.[kind]?.[at]) : undefined;
+    });
+  const [tools, prompts, resources, resourceTemplates] = LISTED_KINDS.map(parsed).map(wholly);
+  if (!tools || !prompts || !resources || !resourceTemplates) return "broken";
+  const texted = tools.map((wire, at) => ({ wire, texts: membersNamed(SCHEMAS, texts.tools[at] ?? "") }));
+  const wires = { tools: texted, prompts, resources, resourceTemplates };
+  const read = { catalog, wires };
+  readBefore.set(section, read);
+  return read;
+}
+
+function wholly<T>(all: readonly (T | undefined)[]): readonly T[] | undefined {
+  return all.every((one) => one !== undefined) ? all : undefined;
 }
 
 type Lacking = Pick<UpstreamFacts, "capped" | "quarantined" | "unnamed" | "waiting">;

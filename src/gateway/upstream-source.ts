@@ -21,9 +21,7 @@ import type {
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import type { ListedKind } from "../protocol/definition.ts";
 import { KEY_OF } from "./check-definition.ts";
-import { withFlags } from "./review/definition-flags.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream, Forwarded } from "./sent-call.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
@@ -31,7 +29,14 @@ import { listedName, splitName } from "./listed-name.ts";
 import { catalogSection, failingSection, type FailingNote } from "./refresh-entrypoint.ts";
 import { isForApps, isUi, listedUi, ownUi, renameUi, withUi } from "./uris/ui-uris.ts";
 import { isAnothers, normalOf, prefixOf, uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
-import { decodeCatalog, lackOf, type Quarantined, type UpstreamCatalog } from "./upstream-catalog.ts";
+import {
+  lackOf,
+  readSection,
+  type Quarantined,
+  type ReadSection,
+  type ReadTool,
+  type UpstreamCatalog,
+} from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, type NamedUpstream } from "./upstream-config.ts";
 
 /** The key in `_meta` of a tool or prompt whose name was shortened; its value is the name that its upstream gives it. */
@@ -50,6 +55,9 @@ export function upstreamSources(ground: SourceGround, services: Services = {}): 
   return enabledUpstreams(ground.document).map((one) => upstreamSource(one, ground, services));
 }
 
+/** What stands for its catalog is none: of one upstream, so the tenant's others are served. */
+const BROKEN = "what was read of it cannot be used, until it is read again";
+
 function upstreamSource(
   named: NamedUpstream,
   { sections, server, document }: SourceGround,
@@ -58,12 +66,11 @@ function upstreamSource(
   const { id, upstream } = named;
   const prefixes = uriPrefixes(document);
   const config = configOf(upstream);
-  const { section, note } = heldOf(named, { sections, document, config });
-  const read = section && readOnce(section, config);
+  const { hash, read, note } = heldOf(named, { sections, document, config });
   const mine = read && notTaken(read.wires, { id, prefixes });
   const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
-  const digest = `${config} ${section?.hash ?? ""} ${JSON.stringify([state, prefixes])}`;
+  const digest = `${config} ${hash ?? ""} ${JSON.stringify([state, prefixes])}`;
   const about = { id, state, prefix: `${id}__`, digest, upstream: named };
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
@@ -90,10 +97,17 @@ function upstreamSource(
 function heldOf(
   { id, upstream }: NamedUpstream,
   { sections, document, config }: Pick<SourceGround, "sections" | "document"> & { readonly config: string },
-): { readonly section?: Section | undefined; readonly note: FailingNote | undefined } {
+): {
+  readonly hash?: string | undefined;
+  readonly read?: ReadSection | undefined;
+  readonly note: FailingNote | undefined;
+} {
   const why = ungranted(document, upstream);
   if (why !== undefined) return { note: { of: config, since: 0, why } };
-  return { section: sections.get(catalogSection(id)), note: noteIn(sections.get(failingSection(id)), config) };
+  const section = sections.get(catalogSection(id));
+  const read = section && readSection(section, config);
+  if (read === "broken") return { hash: section?.hash, note: { of: config, since: 0, why: BROKEN } };
+  return { hash: section?.hash, read, note: noteIn(sections.get(failingSection(id)), config) };
 }
 
 /** What is said of a catalog to who may not see all that it has. */
@@ -161,47 +175,13 @@ export function upstreamState(catalog: UpstreamCatalog | undefined, note: Failin
   return why === undefined ? { kind: "fresh" } : { kind: "degraded", why };
 }
 
+const NOTE: ReadonlySet<string> = new Set<keyof FailingNote>(["of", "since", "why"]);
+
 export function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
-  const note = section && (JSON.parse(new TextDecoder().decode(section.bytes)) as FailingNote);
-  return note?.of === config ? note : undefined;
-}
-
-interface ReadTool {
-  readonly wire: JsonObject;
-  readonly texts: ReadonlyMap<string, string> | undefined;
-}
-
-interface ReadSection {
-  readonly catalog: UpstreamCatalog;
-  readonly wires: {
-    readonly tools: readonly ReadTool[];
-    readonly prompts: readonly JsonObject[];
-    readonly resources: readonly JsonObject[];
-    readonly resourceTemplates: readonly JsonObject[];
-  };
-}
-
-/** A section is kept by this isolate, and so is what was read in it: other parts of a policy change more often. */
-const readBefore = new WeakMap<Section, ReadSection>();
-const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
-
-function readOnce(section: Section, config: string): ReadSection | undefined {
-  const known = readBefore.get(section);
-  if (known?.catalog.of === config) return known;
-  const catalog = decodeCatalog(section.bytes, config);
-  if (!catalog) return undefined;
-  const { texts, flagged } = catalog;
-  const parsed = (kind: ListedKind) =>
-    texts[kind].map((text, at) => withFlags(JSON.parse(text) as JsonObject, flagged?.[kind]?.[at]));
-  const wires = {
-    tools: parsed("tools").map((wire, at) => ({ wire, texts: membersNamed(SCHEMAS, texts.tools[at] ?? "") })),
-    prompts: parsed("prompts"),
-    resources: parsed("resources"),
-    resourceTemplates: parsed("resourceTemplates"),
-  };
-  const read = { catalog, wires };
-  readBefore.set(section, read);
-  return read;
+  if (!section) return undefined;
+  const found = membersNamed(NOTE, new TextDecoder().decode(section.bytes));
+  const [of, since, why] = [...NOTE].map((name) => JSON.parse(found?.get(name) ?? "null") as unknown);
+  return of === config && typeof since === "number" && typeof why === "string" ? { of, since, why } : undefined;
 }
 
 /** A definition that is left out, under the name by which callers would ask for it. */

@@ -40,7 +40,8 @@ function reportOf(
 ): UpstreamReport {
   const config = configOf(upstream);
   const section = sections.get(catalogSection(id));
-  const catalog = section && decodeCatalog(section.bytes, config);
+  const read = section && decodeCatalog(section.bytes, config);
+  const catalog = read === "broken" ? undefined : read;
   const known = { content: catalog ? contentOf(catalog) : null, lastRead: reading?.readAt || null };
   // Nobody reads it, so the rest is what was once.
   if (upstream.enabled === false) {

@@ -42,7 +42,7 @@ export async function listDecided(
   return untilUndisturbed(id, at.stub, async (inForce) => {
     const section = inForce.section === null ? undefined : await loadSection(place, inForce.section);
     const catalog = section && decodeCatalog(section.bytes);
-    if (catalog?.waiting === undefined) return undefined;
+    if (!catalog || catalog === "broken" || catalog.waiting === undefined) return undefined;
     const bytes = encodeCatalog(flagCatalog(approvedOf(catalog, inForce)));
     return writeSection(place, { name: `upstream:${id}`, bytes });
   });

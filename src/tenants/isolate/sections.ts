@@ -58,8 +58,9 @@ export async function loadSection(place: SectionPlace, hash: string): Promise<Se
   const stored = await inTime(place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS })).catch(
     () => null,
   );
-  // KV may take a minute to show it everywhere; until then the authority has it.
-  const body = stored ?? (await inTime(place.sections().body(hash)));
+  // KV may take a minute to show it everywhere, and what it shows may be another body: the authority has the one.
+  const isIt = stored !== null && (await hashOf(stored)) === hash;
+  const body = isIt ? stored : await inTime(place.sections().body(hash));
   if (!body) return undefined;
   const section = { hash, bytes: new Uint8Array(body) };
   keep(key, section);
@@ -90,8 +91,7 @@ export interface NewSection extends Pick<SectionBody, "name"> {
  */
 export async function writeSection(place: SectionPlace, { name, bytes: body }: NewSection): Promise<SectionWrite> {
   if (body.byteLength > MAX_SECTION_BYTES) return { state: "full" };
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
-  const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hash = await hashOf(body);
   const key = sectionKey(place.kept, hash);
   // Most readings find what the one before found: neither a write of KV nor a body on its way is paid for then.
   const isThere = place.sections().has(name, hash);
@@ -111,6 +111,11 @@ export async function writeSection(place: SectionPlace, { name, bytes: body }: N
     resent = done.collected;
   }
   throw new AppError("busy", { retryAfter: 5 });
+}
+
+async function hashOf(body: BufferSource): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function keep(key: string, section: Section): void {
