@@ -19,7 +19,7 @@ import { parseUri } from "../protocol/uri.ts";
 import { createDoors, type Doors } from "../sessions/doors.ts";
 import type { SessionCaller } from "../sessions/session-caller.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
-import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import { isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import type { Visit } from "./visit.ts";
@@ -64,7 +64,7 @@ export class Entered implements CallHost, SessionCaller {
 
   /** Whether the lease lasts: until it ends, nothing that was withdrawn since it began is acknowledged to anybody. */
   get holds(): boolean {
-    return Date.now() < this.snapshot.validUntil;
+    return isLeased(this.snapshot);
   }
 
   /**

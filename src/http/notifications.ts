@@ -14,6 +14,7 @@ import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } fro
 import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
+import { lasts } from "../tenants/isolate/lasting.ts";
 import type { Changes } from "../tenants/authority/changes.ts";
 import { validSnapshot } from "../tenants/isolate/snapshot.ts";
 import { eventIdOf } from "./event-ids.ts";
@@ -220,7 +221,7 @@ async function lookAgain(visit: Visit, revision: number): Promise<Entered | Fail
   const { tenant } = visit;
   const holds = () => (validSnapshot(tenant)?.version ?? -1) >= revision;
   if (revision === Infinity || holds()) return enter(visit, { revision });
-  while (!holds() && (asked.get(tenant) ?? 0) > Date.now()) {
+  while (!holds() && lasts(asked.get(tenant) ?? 0, ASKED_FOR_MS, Date.now())) {
     await scheduler.wait(LOOK_AGAIN_MS * (0.5 + Math.random()));
   }
   if (holds()) return enter(visit, { revision });

@@ -39,12 +39,10 @@ export class Bucket {
     this.unreported = Math.max(0, this.unreported - 1);
   }
 
-  /** A clock that goes backwards takes nothing away. */
+  /** A clock that goes backwards takes nothing away, and goes on from there. */
   flow(perMinute: number, now: number): void {
-    if (now > this.at) {
-      this.level += ((now - this.at) * perMinute) / MINUTE_MS;
-      this.at = now;
-    }
+    this.level += (Math.max(0, now - this.at) * perMinute) / MINUTE_MS;
+    this.at = now;
     if (this.level > perMinute) this.level = perMinute;
   }
 

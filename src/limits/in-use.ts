@@ -18,7 +18,7 @@ export class InUse {
   }
 
   end(ticket: number): void {
-    if (ticket > this.#window - WINDOWS) this.#add(ticket, -1);
+    if (ticket > this.#window - WINDOWS && ticket <= this.#window) this.#add(ticket, -1);
   }
 
   #add(window: number, count: number): void {
@@ -31,8 +31,10 @@ export class InUse {
   }
 
   #roll(window: number): void {
-    if (window <= this.#window) return;
-    if (window - this.#window >= WINDOWS) this.#counts.fill(0);
+    // Where the clock was set back by little, what runs counts on until it is there again.
+    const ahead = window - this.#window;
+    if (ahead <= 0 && ahead > -WINDOWS) return;
+    if (Math.abs(ahead) >= WINDOWS) this.#counts.fill(0);
     else for (let next = this.#window + 1; next <= window; next += 1) this.#counts[next % WINDOWS] = 0;
     this.#window = window;
   }

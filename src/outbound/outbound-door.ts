@@ -110,7 +110,7 @@ export class OutboundDoor {
     const open = openOf.get(tenant) ?? new Map<object, number>();
     const began = now();
     for (const [one, since] of open) {
-      if (open.size < MOST_OF_TENANT || began - since < FORGOTTEN_AFTER_MS) break;
+      if (open.size < MOST_OF_TENANT || Math.abs(began - since) < FORGOTTEN_AFTER_MS) break;
       open.delete(one);
     }
     if (this.#open.size >= MOST_OF_CALL || open.size >= MOST_OF_TENANT) throw new OutboundError("connections");

@@ -13,6 +13,7 @@ import {
   WWWAuthenticateChallengeError,
 } from "oauth4webapi";
 import { canonicalJson } from "../../auth/seal.ts";
+import { lasts } from "../../tenants/isolate/lasting.ts";
 
 /** What a token is asked for with. */
 export interface ClientGrant {
@@ -65,6 +66,8 @@ type Held =
   | { readonly kind: "refused"; readonly why: string; readonly until: number }
   | { readonly kind: "asking"; readonly work: Promise<string>; readonly until: number };
 
+const LASTS_MS = { token: LONGEST_LIFE_MS, refused: REFUSED_FOR_MS, asking: PATIENCE_MS } as const;
+
 /** By grant, its secret included; the longest there goes first. */
 const held = new Map<string, Held>();
 
@@ -72,7 +75,7 @@ const held = new Map<string, Held>();
 export async function accessToken(grant: ClientGrant, how: TokenHow): Promise<string> {
   const key = canonicalJson(grant);
   const known = held.get(key);
-  if (known && how.now() < known.until) {
+  if (known && lasts(known.until, LASTS_MS[known.kind], how.now())) {
     if (known.kind === "token") return known.token;
     if (known.kind === "refused") throw new TokenRefusal(known.why);
     const token = await within(known.work, known.until - how.now());

@@ -1,6 +1,8 @@
 // Owns what this isolate knows of upstreams that are better left alone for a while: those that cannot be reached, and
 // those that said when they want to be asked again. Bounded. Refuses to judge an answer: whoever called does.
 
+import { lasts } from "../../tenants/isolate/lasting.ts";
+
 /** After so many failures in a row an upstream is left alone for a while; then one call is let through to try it. */
 export const FAILURES_IN_A_ROW = 5;
 const FIRST_PAUSE_MS = 5_000;
@@ -57,10 +59,11 @@ export class UpstreamCircuits {
   enter(key: string, now: number, probeMs: number, call?: object): Shut | undefined {
     const circuit = this.#known.get(key);
     if (!circuit) return undefined;
-    if (now < circuit.wishedUntil) return { why: "wish", until: circuit.wishedUntil };
+    if (lasts(circuit.wishedUntil, LONGEST_WISH_MS, now)) return { why: "wish", until: circuit.wishedUntil };
     if (circuit.failures < FAILURES_IN_A_ROW) return undefined;
-    if (now < circuit.pausedUntil) return { why: "failing", until: circuit.pausedUntil };
-    if (now < circuit.probedUntil) return { why: "failing", until: Math.min(circuit.probedUntil, now + 1000) };
+    if (lasts(circuit.pausedUntil, LONGEST_PAUSE_MS, now)) return { why: "failing", until: circuit.pausedUntil };
+    if (lasts(circuit.probedUntil, probeMs, now))
+      return { why: "failing", until: Math.min(circuit.probedUntil, now + 1000) };
     circuit.probedUntil = now + probeMs;
     circuit.probe = call;
     return undefined;
@@ -74,7 +77,7 @@ export class UpstreamCircuits {
     const circuit = this.#known.get(key);
     if (!circuit) return null;
     const { openedAt } = circuit;
-    if (now >= circuit.wishedUntil) this.#known.delete(key);
+    if (!lasts(circuit.wishedUntil, LONGEST_WISH_MS, now)) this.#known.delete(key);
     else Object.assign(circuit, CLOSED);
     return openedAt;
   }
@@ -84,7 +87,7 @@ export class UpstreamCircuits {
     const circuit = this.#touched(key);
     if (circuit.probe === call) circuit.probedUntil = 0;
     // Those that were under way together fail together, and count once.
-    if (now < circuit.pausedUntil) return false;
+    if (lasts(circuit.pausedUntil, LONGEST_PAUSE_MS, now)) return false;
     circuit.failures += 1;
     const more = circuit.failures - FAILURES_IN_A_ROW;
     if (more >= 0) circuit.pausedUntil = now + Math.min(FIRST_PAUSE_MS * 2 ** Math.min(more, 10), LONGEST_PAUSE_MS);
@@ -100,7 +103,8 @@ export class UpstreamCircuits {
   /** It answered that it wants to be asked again after this time. */
   wished(key: string, now: number, afterMs: number): void {
     const circuit = this.#touched(key);
-    circuit.wishedUntil = Math.max(circuit.wishedUntil, now + Math.min(afterMs, LONGEST_WISH_MS));
+    const before = lasts(circuit.wishedUntil, LONGEST_WISH_MS, now) ? circuit.wishedUntil : 0;
+    circuit.wishedUntil = Math.max(before, now + Math.min(afterMs, LONGEST_WISH_MS));
   }
 
   /** Nobody knows how it is: the caller went away before there was an answer. */

@@ -2,6 +2,7 @@
 // remembered for a moment. Refuses to wake a tenant. Nobody need ask about names in code, and about tenants that this
 // isolate holds.
 
+import { lasts } from "../isolate/lasting.ts";
 import type { DirectoryObject, Lookup } from "./directory-object.ts";
 
 export interface DirectoryEnv {
@@ -31,7 +32,8 @@ export interface NameLookup extends Lookup {
 
 export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup> {
   const known = unknown.get(id);
-  if (known && Date.now() < known.until) return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
+  if (known && lasts(known.until, UNKNOWN_FOR_MS, Date.now()))
+    return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
   const asked = known ? "again" : "first";
   const found = await directoryOf(env).lookup(id);
   if (found.entry?.state === "active") return { ...found, asked };
@@ -45,7 +47,7 @@ const hostnames = new Map<string, { readonly until: number; readonly tenant: str
 /** The id of the tenant that a custom hostname belongs to, or null; either is remembered for a moment. */
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const known = hostnames.get(hostname);
-  if (known && Date.now() < known.until) return known.tenant;
+  if (known && lasts(known.until, HOSTNAME_FOR_MS, Date.now())) return known.tenant;
   const tenant = await directoryOf(env).hostname(hostname);
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
   hostnames.set(hostname, { until: Date.now() + HOSTNAME_FOR_MS, tenant });

@@ -5,7 +5,8 @@
 
 import { outageMsOf, type TenantDocument } from "../document/tenant-document.ts";
 import { EndedSessions } from "./ended-sessions.ts";
-import { lastSnapshot, type Snapshot } from "./snapshot.ts";
+import { lasts } from "./lasting.ts";
+import { isLeased, lastSnapshot, type Snapshot } from "./snapshot.ts";
 import { keptUnder, type Incarnation } from "../authority/incarnation.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -113,7 +114,7 @@ export function isStale(snapshot: Snapshot): boolean {
 /** What was served a moment ago because the authority was away. */
 export function repeatedSnapshot(tenant: string): Snapshot | undefined {
   const snapshot = repeated.get(tenant);
-  return snapshot && Date.now() < snapshot.validUntil ? snapshot : undefined;
+  return snapshot && isLeased(snapshot) ? snapshot : undefined;
 }
 
 /** The authority answered: what was served without it is over. */
@@ -128,7 +129,7 @@ export async function staleSnapshot(
   bodies: KVNamespace,
 ): Promise<Snapshot | undefined> {
   const last = lastSnapshot(tenant);
-  if (last) return aged(last, last.validUntil + staleMsOf(last));
+  if (last) return aged(last, last.validUntil + staleMsOf(last), last.leaseMs + staleMsOf(last));
   const copy = await bodies.get<Omit<Copy, "until" | "created"> & Partial<Copy>>(outageKey(tenant, entered), "json");
   if (copy?.created === undefined) return undefined;
   const snapshot: Snapshot = {
@@ -140,6 +141,7 @@ export async function staleSnapshot(
     ring: [],
     seeded: true,
     validUntil: 0,
+    leaseMs: 0,
     keys: new Map(),
     derived: new Map(),
     ended: new EndedSessions(),
@@ -151,11 +153,13 @@ export async function staleSnapshot(
   return aged(snapshot, copy.until);
 }
 
-/** `until`: milliseconds since the epoch. A copy of release 0.1.0 says no time, and is not served. */
-function aged(snapshot: Snapshot, until = 0): Snapshot | undefined {
-  if (Date.now() >= until || staleMsOf(snapshot) === 0) return undefined;
+/** `until` and `mostMs` as `lasts` has them. A copy of release 0.1.0 says no time, and is not served. */
+function aged(snapshot: Snapshot, until = 0, mostMs = Infinity): Snapshot | undefined {
+  const now = Date.now();
+  if (!lasts(until, mostMs, now) || staleMsOf(snapshot) === 0) return undefined;
   // Without the keys that it knew: they may have been revoked since.
-  const copy = { ...snapshot, keys: new Map<string, null>(), validUntil: Math.min(until, Date.now() + STALE_FOR_MS) };
+  const validUntil = Math.min(until, now + STALE_FOR_MS);
+  const copy = { ...snapshot, keys: new Map<string, null>(), validUntil, leaseMs: STALE_FOR_MS };
   stale.add(copy);
   if (repeated.size >= MAX_REPEATED) repeated.clear();
   repeated.set(snapshot.tenant, copy);

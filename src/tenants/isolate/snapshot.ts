@@ -2,6 +2,7 @@
 // memory. No request awaits another's promise: two that find a lease ended both ask, and the later answer is held.
 
 import type { KeyRing } from "../../auth/seal.ts";
+import { lasts } from "./lasting.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "../authority/policy-records.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
@@ -33,6 +34,8 @@ export interface Snapshot {
    * when it answered, which is later, so it never takes a lease for ended that is still served from.
    */
   readonly validUntil: number;
+  /** How long that was when it was asked for. */
+  readonly leaseMs: number;
   /** What the authority said of keys, by `memoOf` the credential; null: no such key. Begins anew with each version. */
   readonly keys: Map<string, KeyGrant | null>;
   /** Whatever is computed from this version of the policy, under a key that whoever computes it chooses. */
@@ -66,7 +69,12 @@ export function lastSnapshot(tenant: string): Snapshot | undefined {
 /** The snapshot while its lease lasts. */
 export function validSnapshot(tenant: string): Snapshot | undefined {
   const snapshot = held.get(tenant);
-  return snapshot !== undefined && Date.now() < snapshot.validUntil ? snapshot : undefined;
+  return snapshot !== undefined && isLeased(snapshot) ? snapshot : undefined;
+}
+
+/** Whether its lease lasts. */
+export function isLeased({ validUntil, leaseMs }: Pick<Snapshot, "validUntil" | "leaseMs">): boolean {
+  return lasts(validUntil, leaseMs, Date.now());
 }
 
 /** Takes a new lease. undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
@@ -103,7 +111,8 @@ function renewed(
   const kept = answer.policy === null ? before : (sameAs(answer, tenant) ?? fresh(answer, answer.policy, ended));
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const { policy, sections, keys, derived, bytes } = kept;
-  const validUntil = asked + (policy.document.maxStalenessMs ?? ask.maxStalenessMs);
+  const leaseMs = policy.document.maxStalenessMs ?? ask.maxStalenessMs;
+  const validUntil = asked + leaseMs;
   const { placement, inCode } = ask;
   return {
     tenant,
@@ -114,6 +123,7 @@ function renewed(
     ring,
     seeded,
     validUntil,
+    leaseMs,
     keys,
     derived,
     ended,

@@ -5,7 +5,7 @@ import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
 import { isStale } from "./outage.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { isLeased, type Snapshot } from "./snapshot.ts";
 import { remote } from "../authority/tables.ts";
 import type { TenantStub } from "../authority/incarnation.ts";
 
@@ -52,7 +52,7 @@ export async function openSecret(
 async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Promise<string | null> {
   const { derived } = snapshot;
   const key = `secret ${name}`;
-  const known = isLeased(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
+  const known = isInForce(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
   if (known !== undefined) return known;
   const sealed = await remote(stub(), leaseTables).sealedSecret(name);
   if (derived.size < MAX_DERIVED) derived.set(key, sealed);
@@ -60,6 +60,6 @@ async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Pro
 }
 
 /** A handler may outlive the lease under which it began, and the copy that is served in an outage grants nothing. */
-function isLeased(snapshot: Snapshot): boolean {
-  return Date.now() < snapshot.validUntil && !isStale(snapshot);
+function isInForce(snapshot: Snapshot): boolean {
+  return isLeased(snapshot) && !isStale(snapshot);
 }

@@ -1,0 +1,181 @@
+// The clock of a machine that was an hour ahead, and is set right. What an isolate has kept "until" some time by then would
+// be kept for an hour more: access that was withdrawn, names that have another owner, somebody who is told to wait.
+
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { accessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
+import { FAILURES_IN_A_ROW, UpstreamCircuits } from "../../../src/gateway/guard/upstream-circuit.ts";
+import { Bucket } from "../../../src/limits/bucket.ts";
+import { InUse } from "../../../src/limits/in-use.ts";
+import { OutboundDoor } from "../../../src/outbound/outbound-door.ts";
+import { createWorker, defineTool } from "../../../src/tenantry.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { directoryOf, lookUp, tenantOfHostname } from "../../../src/tenants/directory/directory.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+
+const HOUR_MS = 3_600_000;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+type Has = () => unknown;
+
+const worker = createWorker({ tenants: {}, tools: [defineTool({ name: "own", handler: () => "done" })] });
+
+function grantOf(): ClientGrant {
+  const tokenUrl = "https://tokens.example.com/token";
+  return { tenant: crypto.randomUUID(), tokenUrl, clientId: "c", clientSecret: "s", method: "client_secret_basic" };
+}
+
+const tokenFrom = (grant: ClientGrant, answer: () => Promise<Response>) =>
+  accessToken(grant, { fetch: answer, now: Date.now, waitUntil: () => {} });
+const given = async () => Response.json({ access_token: "token", token_type: "bearer", expires_in: 600 });
+const outcome = (work: Promise<unknown>) =>
+  Promise.race([work.then(String, String), scheduler.wait(3000).then(() => "still waiting")]);
+
+/** Each remembers something while the clock is ahead. What it gives is asked when the clock is right again, some time later. */
+const MEMORIES: Readonly<
+  Record<string, { readonly forMs: number; readonly remember: () => Promise<Has>; readonly is: unknown }>
+> = {
+  "a lease under which a tenant is served, which was suspended meanwhile": {
+    forMs: 5000,
+    is: 403,
+    remember: async () => {
+      const { id, stub } = await servedTenant();
+      const call = async () => {
+        const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "own", arguments: {} } };
+        return (await sendTo(worker, id, { message })).status;
+      };
+      expect(await call()).toBe(200);
+      const suspension = { kind: "tenant", name: id, note: "", since: "", byOperator: true };
+      return async () => {
+        await remote(stub, policyTables).suspend(suspension as never, { name: "ann" });
+        return call();
+      };
+    },
+  },
+  "that a name is nobody's": {
+    forMs: 5000,
+    is: true,
+    remember: async () => {
+      const id = `late-${crypto.randomUUID()}`;
+      await lookUp(env, id);
+      return async () => {
+        await directoryOf(env).add(id, { jurisdiction: null, region: null });
+        return (await lookUp(env, id)).entry !== null;
+      };
+    },
+  },
+  "whose a hostname is": {
+    forMs: 2000,
+    is: null,
+    remember: async () => {
+      const id = `host-${crypto.randomUUID()}`;
+      const hostname = `${id}.example`;
+      const named = await directoryOf(env).add(id, { jurisdiction: null, region: null });
+      await directoryOf(env).claimHostname(hostname, named);
+      expect(await tenantOfHostname(env, hostname)).toBe(id);
+      return async () => {
+        await directoryOf(env).releaseHostname(hostname, named);
+        return tenantOfHostname(env, hostname);
+      };
+    },
+  },
+  "that somebody who is gone asks for an access token": {
+    forMs: 5000,
+    is: "token",
+    remember: async () => {
+      const grant = grantOf();
+      void tokenFrom(grant, () => new Promise(() => {}));
+      return () => outcome(tokenFrom(grant, given));
+    },
+  },
+  "that an access token was refused": {
+    forMs: 5000,
+    is: "token",
+    remember: async () => {
+      const grant = grantOf();
+      await outcome(tokenFrom(grant, () => Promise.reject(new TypeError("Network connection lost."))));
+      return () => outcome(tokenFrom(grant, given));
+    },
+  },
+  "that an upstream is left alone": {
+    forMs: 60_000,
+    is: undefined,
+    remember: async () => {
+      const circuits = new UpstreamCircuits();
+      for (let time = 0; time < FAILURES_IN_A_ROW; time += 1) circuits.failed("up", Date.now());
+      return () => circuits.enter("up", Date.now(), 1000);
+    },
+  },
+  "that somebody tries an upstream that is left alone": {
+    forMs: 60_000,
+    is: undefined,
+    remember: async () => {
+      const circuits = new UpstreamCircuits();
+      for (let time = 0; time < FAILURES_IN_A_ROW; time += 1) circuits.failed("up", Date.now() - 60_000);
+      circuits.enter("up", Date.now(), 1000);
+      return () => circuits.enter("up", Date.now(), 1000);
+    },
+  },
+  "that an upstream wants to be left alone": {
+    forMs: 300_000,
+    is: undefined,
+    remember: async () => {
+      const circuits = new UpstreamCircuits();
+      circuits.wished("up", Date.now(), 30_000);
+      return () => circuits.enter("up", Date.now(), 1000);
+    },
+  },
+  "that a caller has no messages left": {
+    forMs: 60_000,
+    is: true,
+    remember: async () => {
+      const bucket = new Bucket(10, Date.now());
+      while (bucket.take(10, Date.now()));
+      bucket.flow(10, Date.now() - HOUR_MS);
+      return () => bucket.take(10, Date.now());
+    },
+  },
+  "calls that never said that they ended": {
+    forMs: 180_000,
+    is: true,
+    remember: async () => {
+      const running = new InUse();
+      while (running.begin(5, Date.now()) !== undefined);
+      running.begin(5, Date.now() - HOUR_MS);
+      return () => running.begin(5, Date.now()) !== undefined;
+    },
+  },
+  "requests of a tenant that never ended": {
+    forMs: 180_000,
+    is: "answered",
+    remember: async () => {
+      const tenant = crypto.randomUUID();
+      const never = new AbortController().signal;
+      const door = (fetch: () => Promise<Response>) =>
+        new OutboundDoor({ tenant, hops: 0, signal: () => never, allow: "*", resolve: undefined, fetch });
+      for (let one = 0; one < 128; one += 1) {
+        void door(() => new Promise(() => {})).fetch("https://example.com/", { onEnd: () => {} });
+      }
+      return () =>
+        door(async () => new Response("answered"))
+          .fetch("https://example.com/")
+          .then((response) => response.text(), String);
+    },
+  },
+};
+
+it.each(Object.keys(MEMORIES))("does not make an isolate remember for an hour %s", async (what) => {
+  const memory = MEMORIES[what];
+  const now = Date.now();
+  vi.setSystemTime(now + HOUR_MS);
+  const has = await memory?.remember();
+  vi.setSystemTime(now + (memory?.forMs ?? 0));
+  expect(await has?.()).toEqual(memory?.is);
+});
