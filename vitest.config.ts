@@ -47,7 +47,7 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
   return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
 }
 
-const DEADLINES = ["test/gateway/{slow-upstream,guard/retry}.test.ts"];
+const DEADLINES = ["test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts"];
 
 /** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
 const ALONE = [

@@ -11,6 +11,7 @@ import {
   type Snapshot,
   type SnapshotAsk,
 } from "../tenants/isolate/snapshot.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -50,10 +51,13 @@ async function takeSnapshot(visit: Visit, tenant: Tenant<NewResource>): Promise<
   return askSnapshot(id, visit.stub(), ask);
 }
 
+/** An authority that takes longer is one that cannot be reached: clients do not wait for a minute. */
+const LEASED_WITHIN_MS = 10_000;
+
 async function askOrStale(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
   const { tenant, env } = visit;
   try {
-    const snapshot = await askSnapshot(tenant, visit.stub(), ask);
+    const snapshot = await inTime(askSnapshot(tenant, visit.stub(), ask), LEASED_WITHIN_MS);
     endOutage(tenant);
     const copying = snapshot && keepCopy(snapshot, env.BODIES);
     if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));

@@ -10,6 +10,7 @@ import { Encoded, type CallOutcome, type InvalidArguments } from "../../protocol
 import type { AskedUri } from "../../protocol/source.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { HELD, ROOM_AFTER_S, type HeldShare } from "../../tenants/isolate/held-bytes.ts";
+import { inTime, reached } from "../../tenants/isolate/in-time.ts";
 import { isInPace } from "./pace.ts";
 import { bodyOfRest, bytesOf, cutResult, REST_URI } from "./result-budget.ts";
 import { MOST_OF_OWNER, resultTables, type KeptResult } from "./result-tables.ts";
@@ -40,7 +41,7 @@ async function keptUntil(kept: KeptResult, host: CallHost): Promise<number | nul
   const share = roomFor(kept.body.byteLength, kept.body.byteLength, host);
   if (!share) return null;
   try {
-    return await remote(host.stub(), resultTables).keep(kept);
+    return await inTime(remote(host.stub(), resultTables).keep(kept));
   } catch (error) {
     host.hooks.onError?.(error, undefined);
     return null;
@@ -64,7 +65,7 @@ async function read(
   const id = uri.slice(REST_URI.length);
   const { owner } = ownerOf(host);
   const results = remote(host.stub(), resultTables);
-  const about = await results.look(id, owner);
+  const about = await reached(results.look(id, owner));
   const name = about && listed(about.tool);
   if (!about || name === undefined) return none;
   const withdrawn = await host.recheck({ ...call, method: "tools/call", params: { name } });
@@ -73,7 +74,7 @@ async function read(
   const share = roomFor(2 * about.bytes, about.bytes, host);
   if (!share) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
   try {
-    const kept = await results.take(id, owner);
+    const kept = await reached(results.take(id, owner));
     return kept ? { kind: "complete", result: new Encoded(new TextDecoder().decode(kept.body)) } : none;
   } finally {
     share.release();

@@ -12,6 +12,7 @@ import {
   type SectionPut,
   type SectionWrite,
 } from "../authority/section-tables.ts";
+import { inTime } from "./in-time.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const KV_CACHE_SECONDS = 86_400;
@@ -55,28 +56,17 @@ export async function loadSection(place: SectionPlace, hash: string): Promise<Se
   const known = recallSection(place.kept, hash);
   if (known) return known;
   const key = sectionKey(place.kept, hash);
-  const stored = await inTime(place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS })).catch(
-    () => null,
-  );
+  const stored = await inTime(
+    place.bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }),
+    PATIENCE_MS,
+  ).catch(() => null);
   // KV may take a minute to show it everywhere, and what it shows may be another body: the authority has the one.
   const isIt = stored !== null && (await hashOf(stored)) === hash;
-  const body = isIt ? stored : await inTime(place.sections().body(hash));
+  const body = isIt ? stored : await inTime(place.sections().body(hash), PATIENCE_MS);
   if (!body) return undefined;
   const section = { hash, bytes: new Uint8Array(body) };
   keep(key, section);
   return section;
-}
-
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: number | null = null;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 export interface NewSection extends Pick<SectionBody, "name"> {
@@ -100,7 +90,7 @@ export async function writeSection(place: SectionPlace, { name, bytes: body }: N
   let resent: number | null = null;
   for (const wait of RESEND_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    const unstored = await inTime(place.bodies.put(key, body)).then(
+    const unstored = await inTime(place.bodies.put(key, body), PATIENCE_MS).then(
       () => false,
       () => true,
     );

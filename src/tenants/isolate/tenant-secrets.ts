@@ -3,6 +3,7 @@
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import { secretsRing, type SecretsKeyEnv } from "../../auth/secrets-key.ts";
+import { reached } from "./in-time.ts";
 import { isStale } from "./outage.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
 import { isLeased, type Snapshot } from "./snapshot.ts";
@@ -54,7 +55,7 @@ async function sealedSecret({ snapshot, stub }: SecretSource, name: string): Pro
   const key = `secret ${name}`;
   const known = isInForce(snapshot) ? (derived.get(key) as string | null | undefined) : undefined;
   if (known !== undefined) return known;
-  const sealed = await remote(stub(), leaseTables).sealedSecret(name);
+  const sealed = await reached(remote(stub(), leaseTables).sealedSecret(name));
   if (derived.size < MAX_DERIVED) derived.set(key, sealed);
   return sealed;
 }

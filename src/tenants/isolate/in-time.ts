@@ -1,0 +1,29 @@
+// Owns how long an object or KV is waited for. The platform may take a call and answer it never, or half a minute later,
+// when whoever asked has gone. Refuses to take the call back: it may have been done, or be done yet.
+
+import { AppError } from "../../protocol/app-error.ts";
+
+const PATIENCE_MS = 5000;
+const RETRY_AFTER_S = 2;
+
+/** Rejects when there is no answer by then. */
+export async function inTime<T>(work: Promise<T>, milliseconds = PATIENCE_MS): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer ?? null);
+  }
+}
+
+/** The same for what may be asked for again: whatever fails there is `busy`, which says so. */
+export async function reached<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await inTime(work);
+  } catch (error) {
+    throw error instanceof AppError ? error : new AppError("busy", { retryAfter: RETRY_AFTER_S, cause: error });
+  }
+}

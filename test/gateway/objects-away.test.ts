@@ -1,0 +1,129 @@
+// Calls while the tenant's authority does not answer as it should: for every call that is made to it on the way, and every
+// way in which that fails. What the caller is told comes in time, and says no more went wrong than did.
+
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createKey } from "../../src/auth/api-key.ts";
+import { secretsRing } from "../../src/auth/secrets-key.ts";
+import { toBase64Url } from "../../src/auth/seal.ts";
+import { createWorker, defineTool, gateway, type Env } from "../../src/tenantry.ts";
+import type { Keeper } from "../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
+import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { workerAt } from "../support/worker/upstreams.ts";
+
+const LONG = ["a", "b", "c"].map((letter) => ({ type: "text" as const, text: letter.repeat(600) }));
+const tools = [defineTool({ name: "long", handler: () => LONG })];
+const upstream = createWorker({ tenants: { acme: {} }, tools });
+const worker = createWorker({ tenants: {}, tools, features: [gateway()] });
+const ANN = { name: "ann" };
+const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(7));
+const working: Env = { ...env, SECRETS_KEY };
+
+const FAULTS = ["is lost on the way there", "is lost on the way back", "is refused as too many", "hangs"] as const;
+type Fault = (typeof FAULTS)[number];
+
+const OVERLOADED = { overloaded: true, retryable: true };
+
+async function failing<T>(fault: Fault, work: () => Promise<T>): Promise<T> {
+  if (fault === "hangs") return new Promise(() => {});
+  if (fault === "is refused as too many") throw Object.assign(new Error("Durable Object is overloaded."), OVERLOADED);
+  if (fault === "is lost on the way back") await work();
+  throw new Error("Network connection lost.");
+}
+
+/** `steps` gets the names of all calls to the authority; `at`: the one that fails. */
+function faulty(steps: string[], at?: string, fault: Fault = "hangs"): Env {
+  const getByName = (name: string) => {
+    const keeper = env.TENANTS.getByName(name) as unknown as Keeper;
+    const run: Keeper["run"] = async (tables, method, args, meant) => {
+      const step = `${tables}.${method}`;
+      steps.push(step);
+      const work = async () => keeper.run(tables, method, args, meant);
+      return step === at ? failing(fault, work) : work();
+    };
+    return { run };
+  };
+  return { ...working, TENANTS: { getByName } };
+}
+
+interface Asked {
+  readonly method: string;
+  readonly params: object;
+}
+
+/** A tenant that holds nothing of what its next request needs, and what is asked of it. */
+async function scene(what: "call" | "read", name: string) {
+  const headers = { "x-key": "{{secret:KEY}}" };
+  const { id, stub } = await servedTenant({
+    mode: "open",
+    maxStalenessMs: 300,
+    upstreams: { up: { url: workerAt(upstream), headers } },
+    profiles: { brief: { resultBudget: { bytes: 1500 } } },
+  });
+  const policy = remote(stub, policyTables);
+  const ring = await secretsRing({ SECRETS_KEY });
+  if (typeof ring === "string") throw new TypeError(ring);
+  const setSecret = async () => policy.setSecret("KEY", await sealSecret(ring, id, "KEY", "value-of-the-key"), ANN);
+  await setSecret();
+  const key = await createKey();
+  await policy.addKey({ id: key.id, hash: key.hash, name: "k", scopes: null, profile: null, expires: null }, ANN);
+  const ask = async (at: Env, { method, params }: Asked) => {
+    const sent = { jsonrpc: "2.0", id: 5, method, params };
+    const authorization = `Bearer ${key.token}`;
+    const response = await sendTo(worker, `${id}/brief`, { message: sent, headers: { authorization }, at });
+    return { status: response.status, text: await response.text() };
+  };
+  const list = async () => (await ask(working, { method: "tools/list", params: {} })).text;
+  await expect.poll(list, { timeout: 15_000 }).toContain("up__long");
+  const call = { method: "tools/call", params: { name, arguments: {} } };
+  const { text } = await ask(working, call);
+  const uri = /tenantry:\/\/results\/[0-9a-f-]+/.exec(text)?.[0];
+  // A new version of the policy, so that the secret is asked for again.
+  await setSecret();
+  await scheduler.wait(400);
+  const asked = what === "call" ? call : { method: "resources/read", params: { uri } };
+  return async (at: Env) => ask(at, asked);
+}
+
+/** What nobody waits for says nothing to the caller. */
+const BESIDE = new Set(["gateway.due"]);
+const PATIENT = { timeout: 90_000 };
+
+const CASES = [
+  ["call", "up__long", "aaa"],
+  ["call", "long", "aaa"],
+  ["read", "up__long", "ccc"],
+] as const;
+
+it.each(CASES)("a %s of %s is answered in time, and for what it is", PATIENT, async (what, name, wanted) => {
+  const steps: string[] = [];
+  expect((await (await scene(what, name))(faulty(steps))).text).toContain(wanted);
+  expect(steps).toContain("policy.lease");
+  expect(steps).toContain(what === "call" ? "results.keep" : "results.take");
+  if (name === "up__long" && what === "call") expect(steps).toContain("policy.sealedSecret");
+  const cases = [...new Set(steps)].flatMap((step) => FAULTS.map((fault) => ({ step, fault })));
+  const told = await Promise.all(
+    cases.map(async ({ step, fault }) => {
+      const ask = await scene(what, name);
+      const answering = ask(faulty([], step, fault));
+      const { status, text } = await Promise.race([
+        answering,
+        scheduler.wait(20_000).then(() => ({ status: 0, text: "nothing in 20 s" })),
+      ]);
+      const kind = text.includes(wanted)
+        ? "the answer"
+        : /Service unavailable|Temporarily unavailable|^nothing/.exec(text)?.[0];
+      return { step, fault, status, said: kind ?? text.slice(0, 200) };
+    }),
+  );
+  const expected = cases.map(({ step, fault }) => {
+    if (step === "policy.lease") return { step, fault, status: 503, said: "Service unavailable" };
+    // The tool has run: what it said is worth more than that not all of it could be kept.
+    const isBeside = BESIDE.has(step) || step === "results.keep" || (what === "read" && step === "policy.sealedSecret");
+    return { step, fault, status: 200, said: isBeside ? "the answer" : "Temporarily unavailable" };
+  });
+  expect(told).toEqual(expected);
+});
