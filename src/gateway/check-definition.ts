@@ -31,18 +31,18 @@ export function isDefinition(kind: ListedKind, wire: unknown): wire is JsonObjec
 
 type Check = (value: unknown) => boolean;
 
-const isText: Check = (value) => typeof value === "string";
+export const isText: Check = (value) => typeof value === "string";
 const isFlag: Check = (value) => typeof value === "boolean";
 const oneOf =
   (...words: readonly string[]): Check =>
   (value) =>
     words.includes(value as string);
-const listOf =
+export const listOf =
   (check: Check): Check =>
   (value) =>
     Array.isArray(value) && value.every(check);
 /** An object in which these members, where they are there, are what they must be. */
-const shaped =
+export const shaped =
   (members: Readonly<Record<string, Check>>, needed?: string): Check =>
   (value) =>
     isObject(value) &&

@@ -3,10 +3,10 @@
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { arrayElements, membersNamed, objectMembers } from "../mcp-client/json-text.ts";
-import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import { isDefinition } from "./check-definition.ts";
+import { isDefinition, isText, listOf, shaped } from "./check-definition.ts";
 import { flaggedIn, flagsOf, withFlags, type FlaggedAt } from "./review/definition-flags.ts";
 
 /** How an upstream is spoken to. */
@@ -93,31 +93,16 @@ export function decodeCatalog(bytes: Uint8Array, of?: string): UpstreamCatalog |
   return { ...facts, texts: { tools, prompts, resources, resourceTemplates } };
 }
 
-type Check = (value: unknown) => boolean;
-const isText: Check = (value) => typeof value === "string";
-const isAbsentOr =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-const isLeft: Check = (value) => isObject(value) && [value.kind, value.name, value.why].every(isText);
-
-/** Those of which more is asked than whether they are there. */
-const FACTS_ARE: Readonly<Partial<Record<keyof UpstreamFacts, Check>>> = {
-  of: isText,
-  way: isText,
-  revision: isText,
-  quarantined: (value) => Array.isArray(value) && value.every(isLeft),
-  unnamed: Number.isSafeInteger,
-  waiting: isAbsentOr(Number.isSafeInteger),
-  instructions: isAbsentOr(isText),
-  capped: isAbsentOr(isText),
-  flagged: isAbsentOr(isObject),
-  cache: isAbsentOr((value) => isObject(value) && Number.isSafeInteger(value.ttlMs) && isText(value.cacheScope)),
-};
-
-function areFacts(facts: unknown): facts is UpstreamFacts {
-  return isObject(facts) && Object.entries(FACTS_ARE).every(([name, isRight]) => isRight(facts[name]));
-}
+/** What nothing is made of may be whatever it is. */
+const areFacts = shaped(
+  {
+    of: isText,
+    instructions: isText,
+    quarantined: listOf(shaped({ kind: isText, name: isText }, "name")),
+    cache: shaped({ ttlMs: Number.isSafeInteger }, "ttlMs"),
+  },
+  "quarantined",
+) as (facts: unknown) => facts is UpstreamFacts;
 
 export interface ReadTool {
   readonly wire: JsonObject;

@@ -21,7 +21,7 @@ import type {
 } from "../protocol/source.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
-import { KEY_OF } from "./check-definition.ts";
+import { isText, KEY_OF, shaped } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
 import type { CalledUpstream, Forwarded } from "./sent-call.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
@@ -56,7 +56,7 @@ export function upstreamSources(ground: SourceGround, services: Services = {}): 
 }
 
 /** What stands for its catalog is none: of one upstream, so the tenant's others are served. */
-const BROKEN = "what was read of it cannot be used, until it is read again";
+const BROKEN = "what was read of it cannot be used";
 
 function upstreamSource(
   named: NamedUpstream,
@@ -175,13 +175,15 @@ export function upstreamState(catalog: UpstreamCatalog | undefined, note: Failin
   return why === undefined ? { kind: "fresh" } : { kind: "degraded", why };
 }
 
-const NOTE: ReadonlySet<string> = new Set<keyof FailingNote>(["of", "since", "why"]);
+const isNote = shaped({ since: Number.isFinite, why: isText }, "since");
 
 export function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
-  if (!section) return undefined;
-  const found = membersNamed(NOTE, new TextDecoder().decode(section.bytes));
-  const [of, since, why] = [...NOTE].map((name) => JSON.parse(found?.get(name) ?? "null") as unknown);
-  return of === config && typeof since === "number" && typeof why === "string" ? { of, since, why } : undefined;
+  try {
+    const note = JSON.parse(new TextDecoder().decode(section?.bytes)) as FailingNote;
+    return isNote(note) && note.of === config && isText(note.why) ? note : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A definition that is left out, under the name by which callers would ask for it. */

@@ -13,6 +13,7 @@ import {
   WWWAuthenticateChallengeError,
 } from "oauth4webapi";
 import { canonicalJson } from "../../auth/seal.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
 
 /** What a token is asked for with. */
@@ -78,8 +79,11 @@ export async function accessToken(grant: ClientGrant, how: TokenHow): Promise<st
   if (known && lasts(known.until, LASTS_MS[known.kind], how.now())) {
     if (known.kind === "token") return known.token;
     if (known.kind === "refused") throw new TokenRefusal(known.why);
-    const token = await within(known.work, known.until - how.now());
-    return token ?? accessToken(grant, how);
+    // The platform may drop who is asking, without a word.
+    return inTime(known.work, known.until - how.now()).catch((error: unknown) => {
+      if (error instanceof TokenRefusal) throw error;
+      return accessToken(grant, how);
+    });
   }
   const work = ask(grant, how, known?.kind === "token" ? known : undefined);
   keep(key, { kind: "asking", work, until: how.now() + PATIENCE_MS });
@@ -159,13 +163,4 @@ function whyOf(error: unknown): string {
   if (error instanceof WWWAuthenticateChallengeError) return `the token endpoint answered ${error.status}`;
   if (error instanceof Error && error.name === "OperationProcessingError") return "the token endpoint gave none";
   return "the token endpoint cannot be reached";
-}
-
-/** undefined: nothing is known after this time. The platform may drop who is asking, without a word. */
-async function within(work: Promise<string>, ms: number): Promise<string | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer ?? null));
 }

@@ -38,6 +38,9 @@ const CLOSED: Omit<Circuit, "wishedUntil"> = {
   probe: undefined,
   openedAt: null,
 };
+function isWished({ wishedUntil }: Circuit, now: number): boolean {
+  return lasts(wishedUntil, LONGEST_WISH_MS, now);
+}
 
 export class UpstreamCircuits {
   readonly #most: number;
@@ -59,7 +62,7 @@ export class UpstreamCircuits {
   enter(key: string, now: number, probeMs: number, call?: object): Shut | undefined {
     const circuit = this.#known.get(key);
     if (!circuit) return undefined;
-    if (lasts(circuit.wishedUntil, LONGEST_WISH_MS, now)) return { why: "wish", until: circuit.wishedUntil };
+    if (isWished(circuit, now)) return { why: "wish", until: circuit.wishedUntil };
     if (circuit.failures < FAILURES_IN_A_ROW) return undefined;
     if (lasts(circuit.pausedUntil, LONGEST_PAUSE_MS, now)) return { why: "failing", until: circuit.pausedUntil };
     if (lasts(circuit.probedUntil, probeMs, now))
@@ -77,7 +80,7 @@ export class UpstreamCircuits {
     const circuit = this.#known.get(key);
     if (!circuit) return null;
     const { openedAt } = circuit;
-    if (!lasts(circuit.wishedUntil, LONGEST_WISH_MS, now)) this.#known.delete(key);
+    if (!isWished(circuit, now)) this.#known.delete(key);
     else Object.assign(circuit, CLOSED);
     return openedAt;
   }
@@ -103,8 +106,8 @@ export class UpstreamCircuits {
   /** It answered that it wants to be asked again after this time. */
   wished(key: string, now: number, afterMs: number): void {
     const circuit = this.#touched(key);
-    const before = lasts(circuit.wishedUntil, LONGEST_WISH_MS, now) ? circuit.wishedUntil : 0;
-    circuit.wishedUntil = Math.max(before, now + Math.min(afterMs, LONGEST_WISH_MS));
+    if (!isWished(circuit, now)) circuit.wishedUntil = 0;
+    circuit.wishedUntil = Math.max(circuit.wishedUntil, now + Math.min(afterMs, LONGEST_WISH_MS));
   }
 
   /** Nobody knows how it is: the caller went away before there was an answer. */

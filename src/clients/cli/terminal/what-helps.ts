@@ -13,6 +13,7 @@ const refresh = ({ tenant, upstream }: AtUpstream) => `tenantry upstream refresh
 /** The first that a reason begins with says what helps. */
 const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
   [/^it has not been read yet/, (at) => `${refresh(at)}, or ask the tenant for something`],
+  [/^what was read of it cannot be used/, (at) => `another release has written it: ${refresh(at)}`],
   [/^this tenant has no secret (\S+)/, (at, name) => `tenantry secret set ${at.tenant} ${name}, then ${refresh(at)}`],
   [
     /^it has no access token/,
