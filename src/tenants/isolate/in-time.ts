@@ -10,7 +10,7 @@ const RETRY_AFTER_S = 2;
 export async function inTime<T>(work: Promise<T>, milliseconds = PATIENCE_MS): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${milliseconds} ms`)), milliseconds);
+    timer = setTimeout(() => reject(new Error("it was late")), milliseconds);
   });
   try {
     return await Promise.race([work, late]);

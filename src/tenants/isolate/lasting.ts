@@ -1,7 +1,10 @@
 // Owns whether what an isolate remembers until some time still holds. The machine's clock may have been ahead when that
 // was written down, and be right again. Refuses to let anything last longer than it was meant to.
 
+/** The clock of a request stands while it waits for nothing, so another one's may be ahead of it. */
+const AHEAD_MS = 1000;
+
 /** `until`: milliseconds since the epoch, `mostMs` from when it was written down at most. */
 export function lasts(until: number, mostMs: number, now: number): boolean {
-  return now < until && until - now <= mostMs;
+  return now < until && until - now <= mostMs + AHEAD_MS;
 }
