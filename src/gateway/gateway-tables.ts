@@ -2,6 +2,7 @@
 // of two that list the same URI has it. Refuses to speak to any upstream: isolates do.
 
 import type { Actor } from "../tenants/authority/policy-records.ts";
+import { secretsSetAt } from "../tenants/authority/secret-tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
 import { isNews, logState, stateRead, type ReadState } from "./operate/state-log.ts";
@@ -230,7 +231,7 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
 function tryAnew(host: TenantHost, now: number): void {
   const mended = `UPDATE upstreams SET failures = 0, due_at = min(due_at, max(?, read_at + ${PAUSE_MS}))
     WHERE failing_since IS NOT NULL AND read_at <= ?`;
-  host.sql.exec(mended, now, host.secretsSetAt());
+  host.sql.exec(mended, now, secretsSetAt(host.sql));
 }
 
 /** Of another configuration; the log hears that it works again where it heard that it did not. */

@@ -14,7 +14,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   if (value.startsWith(PREFIX) && value.endsWith(SUFFIX) && value.length >= PREFIX.length + SUFFIX.length) {
     const encoded = value.slice(PREFIX.length, -SUFFIX.length);
     if (!BASE64.test(encoded)) return undefined;
-    return decodeUtf8(encoded);
+    return decodeUtf8(atob(encoded));
   }
   return /^[\t\x20-\x7e]*$/.test(value) ? value : undefined;
 }
@@ -23,54 +23,27 @@ export function decodeHeaderValue(value: string): string | undefined {
 export function encodeHeaderValue(value: string): string {
   const isSafe = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/.test(value);
   if (isSafe && !(value.startsWith(PREFIX) && value.endsWith(SUFFIX))) return value;
-  return PREFIX + encodeBase64(encodeUtf8(value)) + SUFFIX;
+  return PREFIX + btoa(encodeUtf8(value)) + SUFFIX;
 }
 
-/** Half of a surrogate pair cannot be written in UTF-8 and becomes U+FFFD, as it does when the body is sent. */
-function encodeUtf8(text: string): number[] {
+/** Of every platform, in whose types this folder is not: a character stands for a byte. */
+declare function atob(base64: string): string;
+declare function btoa(bytes: string): string;
+
+/** Half of a surrogate pair becomes U+FFFD. */
+function encodeUtf8(text: string): string {
   const escaped = encodeURIComponent(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
-  return Array.from(escaped.matchAll(/%(..)|./g), ([char, hex]) =>
-    hex === undefined ? char.charCodeAt(0) : Number.parseInt(hex, 16),
-  );
+  return escaped.replaceAll(/%(..)/g, (_escape, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-function decodeUtf8(base64: string): string | undefined {
-  const escaped = Array.from(decodeBase64(base64), (byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+function decodeUtf8(bytes: string): string | undefined {
   try {
-    return decodeURIComponent(escaped);
+    return decodeURIComponent(
+      bytes.replaceAll(/[^]/g, (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, "0")}`),
+    );
   } catch {
     return undefined;
   }
-}
-
-/** Base64 is written out here, because this folder knows no platform and so has no `atob`. */
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-function decodeBase64(text: string): number[] {
-  const bytes: number[] = [];
-  let bits = 0;
-  let held = 0;
-  for (const char of text) {
-    if (char === "=") break;
-    held = ((held << 6) | ALPHABET.indexOf(char)) & 0xffff;
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes.push((held >> bits) & 0xff);
-  }
-  return bytes;
-}
-
-function encodeBase64(bytes: readonly number[]): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += 3) {
-    const [first = 0, second, third] = bytes.slice(at, at + 3);
-    const held = (first << 16) | ((second ?? 0) << 8) | (third ?? 0);
-    text += ALPHABET.charAt(held >> 18) + ALPHABET.charAt((held >> 12) & 63);
-    text += second === undefined ? "=" : ALPHABET.charAt((held >> 6) & 63);
-    text += third === undefined ? "=" : ALPHABET.charAt(held & 63);
-  }
-  return text;
 }
 
 /** Methods whose `Mcp-Name` mirrors a member of params. */

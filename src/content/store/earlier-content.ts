@@ -1,9 +1,8 @@
 // Owns the content that releases up to 0.1.0 kept in a tenant's authority: handing it over to the object that keeps it
 // now, page by page, and deleting it when it has arrived. Beside it, the audit entries which that object sends.
 
-import { recordAudit } from "../../tenants/authority/audit-log.ts";
 import { changeFact, newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
-import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import type { EditEntry } from "./edit.ts";
 import { purgeKnown } from "./garbage.ts";
@@ -109,14 +108,14 @@ function dropChanges(sql: SqlStorage): boolean {
   return true;
 }
 
-function recordAll(host: TableHost, entries: readonly EditEntry[]): void {
+function recordAll(host: TenantHost, entries: readonly EditEntry[]): void {
   const { sql } = host;
   const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
   const recorded = known?.sequence ?? 0;
   for (const { sequence, at, actor, action, target, before, after } of entries) {
     if (sequence <= recorded) continue;
-    const then = { sql, env: host.env, now: () => Date.parse(at), wakeAt: (time: number) => host.wakeAt(time) };
-    recordAudit(then, { name: actor }, [action, target], { before: JSON.parse(before), after: JSON.parse(after) });
+    const change = { before: JSON.parse(before) as unknown, after: JSON.parse(after) as unknown };
+    host.record({ name: actor }, action, target, change, Date.parse(at));
   }
   const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
   sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);

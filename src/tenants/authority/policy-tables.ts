@@ -2,7 +2,7 @@
 // write is one transaction with its audit entry, and says when it is in force everywhere. Has the name of
 // lease-tables.ts and is opened in its place.
 
-import { auditPage, pruneAudit } from "./audit-log.ts";
+import { auditPage, pruneAudit, recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
@@ -75,6 +75,7 @@ export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
   ending: ["read", "close", "erase"],
+  record: recordAudit,
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
 

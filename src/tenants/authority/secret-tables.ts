@@ -25,6 +25,12 @@ interface SecretRow {
   updated: string;
 }
 
+/** When one was set last, milliseconds since the epoch; 0: there is none. */
+export function secretsSetAt(sql: SqlStorage): number {
+  const { at } = sql.exec<{ at: string | null }>("SELECT max(updated) AS at FROM secrets").one();
+  return at === null ? 0 : Date.parse(at);
+}
+
 export function createSecretMethods(host: TenantHost): SecretMethods {
   const { sql } = host;
   const all = () => sql.exec<SecretRow>("SELECT name, updated FROM secrets ORDER BY name").toArray();

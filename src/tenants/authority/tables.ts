@@ -4,6 +4,7 @@
 import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
 import type { TenantStub } from "./incarnation.ts";
+import type { Actor } from "./policy-records.ts";
 
 export interface TableHost {
   readonly sql: SqlStorage;
@@ -34,12 +35,22 @@ export interface OpenTables<Methods> {
   alarm?(now: number): Promise<number | undefined>;
 }
 
+/** Writes an entry of an audit log. */
+export type WriteAudit = (
+  host: Pick<TableHost, "sql" | "now" | "env" | "wakeAt">,
+  actor: Actor,
+  what: readonly [action: string, target: string],
+  change: { readonly before: unknown; readonly after: unknown },
+) => void;
+
 export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
   /** SQL statements, each applied once and in order. One that was released is never edited. */
   readonly migrations: readonly string[];
   /** Methods with which a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
   readonly ending?: readonly string[];
+  /** Of those by whose methods the audit log is read. Where none are, nobody could, and nothing is recorded. */
+  readonly record?: WriteAudit;
   open(host: Host): OpenTables<Methods>;
 }
 

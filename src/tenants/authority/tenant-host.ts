@@ -1,13 +1,12 @@
 // Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, and the
 // audit log. So no domain reaches into another's tables.
 
-import { recordAudit } from "./audit-log.ts";
 import type { Withdrawn } from "./changes.ts";
 import { trackLeases, type Leases } from "./lease-times.ts";
 import { keptUnder, type Incarnation } from "./incarnation.ts";
 import type { Actor } from "./policy-records.ts";
 import { setSection } from "./section-rows.ts";
-import type { TableHost } from "./tables.ts";
+import type { TableHost, WriteAudit } from "./tables.ts";
 
 export interface TenantHost extends TableHost {
   readonly leases: Leases;
@@ -15,13 +14,12 @@ export interface TenantHost extends TableHost {
   effectiveAt(): number;
   /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
-  /** When a secret was set last, milliseconds since the epoch; 0: there is none. */
-  secretsSetAt(): number;
   /** When the tenant was made, which tells it from others of its name; undefined where there is none. */
   created(): Incarnation | undefined;
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
-  record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }): void;
+  /** In the audit log, where somebody reads it. `at`: when it was, milliseconds since the epoch; absent: now. */
+  record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }, at?: number): void;
   /**
    * The section has a body with this hash now; null: there is no such section any more. Streams are told when that is
    * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
@@ -29,7 +27,8 @@ export interface TenantHost extends TableHost {
   definitionsChanged(section: string, hash: string | null): boolean;
 }
 
-export function createTenantHost(base: TableHost): TenantHost {
+/** `write`: what writes the audit log; absent: nobody reads it, so nothing is recorded. */
+export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHost {
   const { sql } = base;
   const leases = trackLeases(base);
   const effectiveAt = () => leases.effectiveAt();
@@ -49,14 +48,10 @@ export function createTenantHost(base: TableHost): TenantHost {
     kept: () => keptUnder(base.tenant, created() ?? base.closure.incarnation() ?? ""),
     effectiveAt,
     revision,
-    secretsSetAt: () => {
-      const { at } = sql.exec<{ at: string | null }>("SELECT max(updated) AS at FROM secrets").one();
-      return at === null ? 0 : Date.parse(at);
-    },
     created,
     bump,
-    record: (actor, action, target, change) => {
-      recordAudit(base, actor, [action, target], change);
+    record: (actor, action, target, change, at) => {
+      write?.(at === undefined ? base : { ...base, now: () => at }, actor, [action, target], change);
     },
     definitionsChanged: (section, hash) => {
       if (!setSection(sql, section, hash)) return false;

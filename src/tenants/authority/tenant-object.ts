@@ -24,7 +24,9 @@ const own: readonly Tables<object, TenantHost>[] = [
  */
 export function createTenantObject<Env>(tables: readonly Tables<object, TenantHost>[]): TablesObjectClass<Env> {
   const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
-  return createTablesObject<Env, TenantHost>([...byName.values()], { hostOf: createTenantHost, isMeant });
+  const all = [...byName.values()];
+  const write = all.find(({ record }) => record)?.record;
+  return createTablesObject<Env, TenantHost>(all, { hostOf: (base) => createTenantHost(base, write), isMeant });
 }
 
 /**

@@ -156,7 +156,7 @@ export function onBench<Methods, R>(
       hasRoom: () => true,
     };
     migrate(storage.sql, [tables]);
-    const open = tables.open(createTenantHost(host));
+    const open = tables.open(createTenantHost(host, policyTables.record));
     const { rowsFor, writtenFor } = counter;
     return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock, rowsFor, writtenFor });
   });

@@ -56,7 +56,10 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
       hasRoom: () => true,
     };
     const tables = [changes.tables, policyTables, sectionRows, sectionTables, ownTables];
-    return work(openTables<TenantHost>(tables, base, createTenantHost), told);
+    return work(
+      openTables<TenantHost>(tables, base, (own) => createTenantHost(own, policyTables.record)),
+      told,
+    );
   });
 }
 
