@@ -8,6 +8,8 @@ import { describeFault, McpFault, retryAfterMs, type Fault } from "../mcp-client
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
+import { contentStubOf } from "../content/store/content-door.ts";
+import { contentTables } from "../content/store/content-tables.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
@@ -59,6 +61,7 @@ export interface RefreshBinding {
 interface RefreshEnv extends OutboundVars {
   readonly TENANTS: DurableObjectNamespace;
   readonly BODIES: KVNamespace;
+  readonly CONTENT: DurableObjectNamespace;
 }
 
 /**
@@ -135,7 +138,8 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
   const settle = (why: string | null, afterMs: number) =>
     remote(stub(), gatewayTables).settle({ id, config, why, lacks, afterMs, chance: Math.random() });
   try {
-    const catalog = await withoutTaken(order, stub, await read(order, at));
+    const content = () => contentStubOf(env, { id: tenant, placement, incarnation });
+    const catalog = await withoutTaken(order, { stub, content }, await read(order, at));
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => {
       const flagged = flagCatalog(one);
@@ -213,26 +217,29 @@ async function readWith(
 
 const WITH_URIS: readonly ListedKind[] = ["resources", "resourceTemplates"];
 
-/** Leaves out what another upstream has listed before. undefined: nobody wants it any more. */
+/** Leaves out what the tenant stores, and what another upstream has listed before. undefined: nobody wants it any more. */
 async function withoutTaken(
   { id, config, prefixes }: RefreshOrder,
-  stub: () => TenantStub,
+  { stub, content }: { readonly stub: () => TenantStub; readonly content: () => TenantStub },
   catalog: UpstreamCatalog,
 ): Promise<UpstreamCatalog | undefined> {
   const keys = WITH_URIS.flatMap((kind) => catalog.texts[kind].map((text) => uriKey(kind, text)));
   const uris = keys.filter((key) => !isUi(key) && prefixOf(prefixes, key) === undefined);
-  const owned = await remote(stub(), gatewayTables).own({ id, config, uris });
+  const stored = new Set(uris.length === 0 ? [] : await remote(content(), contentTables).stored(uris));
+  const left = uris.filter((uri) => !stored.has(uri));
+  const owned = await remote(stub(), gatewayTables).own({ id, config, uris: left });
   if (owned === null) return undefined;
-  const taken = new Map(owned);
+  const whyTaken = [...stored].map((uri) => [uri, "the tenant stores it"] as const);
+  const taken = new Map([...owned.map(([uri, owner]) => [uri, `${owner} listed it first`] as const), ...whyTaken]);
   if (taken.size === 0) return catalog;
   const texts = { ...catalog.texts };
   const quarantined = [...catalog.quarantined];
   for (const kind of WITH_URIS) {
     texts[kind] = catalog.texts[kind].filter((text) => {
-      const owner = taken.get(uriKey(kind, text));
-      if (owner === undefined) return true;
+      const why = taken.get(uriKey(kind, text));
+      if (why === undefined) return true;
       const name = String((JSON.parse(text) as JsonObject)[KEY_OF[kind]]).slice(0, 128);
-      quarantined.push({ kind, name, why: `${owner} listed it first` });
+      quarantined.push({ kind, name, why });
       return false;
     });
   }

@@ -118,6 +118,7 @@ async function uris(target: Target, hostile: HostileUpstreams): Promise<Row> {
     const text = await read(uri);
     if (text.includes('"text":"hostile"')) gaveWay.push(`${uri} is read from it`);
   }
+  if (!(await read(stored)).includes("stored")) gaveWay.push("a note that is stored is read from it");
   const listed = await namesOf(target, tenant, "resources");
   if (new Set(listed).size < listed.length) gaveWay.push("a URI is listed twice");
   return rowOf(

@@ -114,8 +114,8 @@ function recordAll(host: TenantHost, entries: readonly EditEntry[]): void {
   const recorded = known?.sequence ?? 0;
   for (const { sequence, at, actor, action, target, before, after } of entries) {
     if (sequence <= recorded) continue;
-    const change = { before: JSON.parse(before) as unknown, after: JSON.parse(after) as unknown };
-    host.record({ name: actor }, action, target, change, Date.parse(at));
+    const [was, is] = [before, after].map((text) => JSON.parse(text) as unknown);
+    host.record({ name: actor }, action, target, { before: was, after: is, at: Date.parse(at) });
   }
   const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
   sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);

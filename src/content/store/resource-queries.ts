@@ -30,6 +30,8 @@ export interface QueryMethods {
   search(query: SearchQuery): readonly Found[];
   tags(prefix: string, only?: readonly Patterns[]): readonly { tag: string; count: number }[];
   uris(prefix: string, limit: number): readonly string[];
+  /** Those of them that are stored. */
+  stored(uris: readonly string[]): readonly string[];
 }
 
 export function createQueryMethods(host: TableHost): QueryMethods {
@@ -46,6 +48,14 @@ export function createQueryMethods(host: TableHost): QueryMethods {
           prefix,
           afterPrefix(prefix),
           limit,
+        )
+        .toArray()
+        .map((row) => row.uri),
+    stored: (uris) =>
+      sql
+        .exec<{ uri: string }>(
+          "SELECT uri FROM resources WHERE uri IN (SELECT value FROM json_each(?))",
+          JSON.stringify(uris),
         )
         .toArray()
         .map((row) => row.uri),

@@ -8,6 +8,13 @@ import type { Actor } from "./policy-records.ts";
 import { setSection } from "./section-rows.ts";
 import type { TableHost, WriteAudit } from "./tables.ts";
 
+interface Recorded {
+  readonly before: unknown;
+  readonly after: unknown;
+  /** When it was, milliseconds since the epoch; absent: now. */
+  readonly at?: number;
+}
+
 export interface TenantHost extends TableHost {
   readonly leases: Leases;
   /** When no lease that was given before now is valid any more; milliseconds since the epoch. */
@@ -18,8 +25,8 @@ export interface TenantHost extends TableHost {
   created(): Incarnation | undefined;
   /** Raises the policy's revision, so that leases learn of a change; gives it. `close`: whose streams end now. */
   bump(close?: Withdrawn): number;
-  /** In the audit log, where somebody reads it. `at`: when it was, milliseconds since the epoch; absent: now. */
-  record(actor: Actor, action: string, target: string, change: { before: unknown; after: unknown }, at?: number): void;
+  /** In the audit log, where somebody reads it. */
+  record(actor: Actor, action: string, target: string, change: Recorded): void;
   /**
    * The section has a body with this hash now; null: there is no such section any more. Streams are told when that is
    * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
@@ -50,7 +57,7 @@ export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHos
     revision,
     created,
     bump,
-    record: (actor, action, target, change, at) => {
+    record: (actor, action, target, { at, ...change }) => {
       write?.(at === undefined ? base : { ...base, now: () => at }, actor, [action, target], change);
     },
     definitionsChanged: (section, hash) => {

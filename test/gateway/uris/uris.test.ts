@@ -4,16 +4,31 @@
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createWorker, gateway } from "../../../src/tenantry.ts";
+import { createWorker, defineTool, gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
+const store = defineTool({
+  name: "store",
+  description: "Stores a text.",
+  input: { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] },
+  handler: async ({ uri }, ctx) => {
+    await ctx.resources.write({ uri, name: "stored", text: "from the tenant" });
+    return "stored";
+  },
+});
 const worker = createWorker({ tenants: {}, features: [gateway()] });
+const storing = createWorker({ tools: [store], tenants: {}, features: [gateway()] });
 type Json = Record<string, unknown>;
 
 /** Of era 2026. `heard` gets the URIs that it was asked for; what has braces is a template. */
-function upstreamWith(name: string, all: readonly string[], heard: string[] = []): string {
+function upstreamWith(
+  name: string,
+  all: readonly string[],
+  heard: string[] = [],
+  until: Promise<unknown> = Promise.resolve(),
+): string {
   const uris = all.filter((uri) => !uri.includes("{"));
   const templates = all.filter((uri) => uri.includes("{"));
   const tool = { name: "show", inputSchema: { type: "object" }, _meta: { ui: { resourceUri: "ui://panel" } } };
@@ -39,6 +54,7 @@ function upstreamWith(name: string, all: readonly string[], heard: string[] = []
   };
   return upstreamAt(async (request) => {
     const { id, method, params = {} } = await request.json<{ id: number; method: string; params?: Json }>();
+    await until;
     const answered = { jsonrpc: "2.0", id, result: result(method, params) };
     return Response.json(answered);
   });
@@ -49,10 +65,13 @@ interface Listed {
   readonly why: readonly unknown[] | undefined;
 }
 
-async function tenantWith(upstreams: NonNullable<TenantDocument["upstreams"]>) {
+async function tenantWith(
+  upstreams: NonNullable<TenantDocument["upstreams"]>,
+  by: Pick<typeof worker, "fetch"> = worker,
+) {
   const { id } = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
   const ask = async (method: string, params: Json = {}) => {
-    const response = await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method, params } });
+    const response = await sendTo(by, id, { message: { jsonrpc: "2.0", id: 1, method, params } });
     return response.json<{ result?: Json; error?: { code: number } }>();
   };
   const listed = async (): Promise<Listed> => {
@@ -78,6 +97,38 @@ async function tenantWith(upstreams: NonNullable<TenantDocument["upstreams"]>) {
 }
 
 const SOON = { timeout: 20_000 };
+
+describe("what the tenant stores", { timeout: 40_000 }, () => {
+  it("is read and listed as such, whatever an upstream lists, unless a prefix says otherwise", async () => {
+    const stored = ["note://mine/1", "NOTE://mine/%32", "note://theirs/1"];
+    const heard: string[] = [];
+    const { promise: isStored, resolve } = Promise.withResolvers<undefined>();
+    const { ask, listed, read } = await tenantWith(
+      {
+        taking: {
+          url: upstreamWith("taking", [...stored, "note://free", "{+uri}"], heard, isStored),
+          uris: ["note://theirs/"],
+        },
+      },
+      storing,
+    );
+    for (const uri of stored) {
+      const { result } = await ask("tools/call", { name: "store", arguments: { uri } });
+      expect(result?.["isError"]).toBeUndefined();
+    }
+    resolve(undefined);
+    await expect.poll(listed, SOON).toMatchObject({
+      why: [["taking", expect.stringContaining("2 definitions are left out: note://mine/1: the tenant stores it")]],
+    });
+    const { names } = await listed();
+    expect(names).toHaveLength(new Set(names).size);
+    expect(names).toEqual(expect.arrayContaining(["note://mine/1", "note://mine/2", "note://theirs/1", "note://free"]));
+    expect(await read("note://mine/1")).toMatchObject({ text: "from the tenant" });
+    expect(await read("note://mine/2")).toMatchObject({ text: "from the tenant" });
+    expect(heard).toEqual([]);
+    expect(await read("note://theirs/1")).toMatchObject({ text: "from taking" });
+  });
+});
 
 describe("a prefix in the document", { timeout: 40_000 }, () => {
   it("says whose a URI is, whoever listed it first, and the other's is left out with the reason", async () => {

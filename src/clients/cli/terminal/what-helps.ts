@@ -61,6 +61,10 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
   ],
   [/^\d+ definitions? (is|are) left out: .* listed it first/, "two upstreams have this URI: uris says whose it is"],
   [
+    /^\d+ definitions? (is|are) left out: .* the tenant stores it/,
+    "what the tenant stores is read; uris gives it to the upstream",
+  ],
+  [
     /^\d+ definitions? (is|are) left out: .* has what begins with/,
     "uris of the two upstreams: what begins so is the other's",
   ],
