@@ -3,10 +3,10 @@
 
 import { Bucket } from "../../limits/bucket.ts";
 import { RecentMap } from "../../limits/recent-map.ts";
-import { MOST_OF_OWNER } from "./result-tables.ts";
+import { MOST_RESULTS_OF_OWNER } from "./result-tables.ts";
 
 /** In a minute: all that one may have, eight times. */
-export const BYTES_A_MINUTE = 8 * MOST_OF_OWNER.bytes;
+export const BYTES_A_MINUTE = 8 * MOST_RESULTS_OF_OWNER.bytes;
 const MOST_KNOWN = 4000;
 
 /** Of this isolate. */

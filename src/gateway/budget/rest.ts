@@ -13,7 +13,7 @@ import { HELD, ROOM_AFTER_S, type HeldShare } from "../../tenants/isolate/held-b
 import { inTime, reached } from "../../tenants/isolate/in-time.ts";
 import { isInPace } from "./pace.ts";
 import { bodyOfRest, bytesOf, cutResult, REST_URI } from "./result-budget.ts";
-import { MOST_OF_OWNER, resultTables, type KeptResult } from "./result-tables.ts";
+import { MOST_RESULTS_OF_OWNER, resultTables, type KeptResult } from "./result-tables.ts";
 
 type Ended = CallOutcome | InvalidArguments;
 
@@ -27,7 +27,7 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   if (!cut) return outcome;
   const id = crypto.randomUUID();
   const uri = REST_URI + id;
-  const body = bodyOfRest(cut, uri, MOST_OF_OWNER.bytes);
+  const body = bodyOfRest(cut, uri, MOST_RESULTS_OF_OWNER.bytes);
   const until = body ? await keptUntil({ id, ...ownerOf(host), tool: name, body }, host) : null;
   const at = until === null ? "could not be kept" : `is at ${uri} until ${new Date(until).toISOString()}`;
   const text = `The result is longer than this profile allows: ${cut.said}. The rest ${at}.`;

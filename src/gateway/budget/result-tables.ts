@@ -7,7 +7,7 @@ import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 export const RESULT_LIFETIME_MS = 15 * 60_000;
 const MIB = 1024 * 1024;
 /** Of one principal, in all profiles, and of all: how many, and how many bytes. */
-export const MOST_OF_OWNER = { count: 20, bytes: 4 * MIB };
+export const MOST_RESULTS_OF_OWNER = { count: 20, bytes: 4 * MIB };
 const MOST_OF_ALL = { count: 1000, bytes: 64 * MIB };
 /** A row has at most 2 MB. */
 const PIECE = MIB;
@@ -59,8 +59,8 @@ export const resultTables: Tables<ResultMethods> = {
 function keep(host: TableHost, { id, owner, principal, tool, body }: KeptResult): number | null {
   const { sql } = host;
   const { byteLength } = body;
-  if (byteLength > MOST_OF_OWNER.bytes || !host.hasRoom()) return null;
-  makeRoom(sql, byteLength, { where: "principal = ?", bound: [principal], most: MOST_OF_OWNER });
+  if (byteLength > MOST_RESULTS_OF_OWNER.bytes || !host.hasRoom()) return null;
+  makeRoom(sql, byteLength, { where: "principal = ?", bound: [principal], most: MOST_RESULTS_OF_OWNER });
   makeRoom(sql, byteLength, { where: "true", bound: [], most: MOST_OF_ALL });
   const until = onTheMinute(host.now() + RESULT_LIFETIME_MS);
   for (let from = 0; from < byteLength; from += PIECE) {
