@@ -163,13 +163,14 @@ function rowOf(sql: SqlStorage, id: string): UpstreamRow | undefined {
 
 function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
   const { sql } = host;
+  // One time for all of it: what is entered here is due here.
   const now = host.now();
-  const current = takeOver(host, ask);
+  const current = takeOver(host, ask, now);
   const claimed: string[] = [];
   for (const { id, config } of ask.upstreams) {
     if (claimed.length >= (ask.most ?? Infinity)) break;
     const row = rowOf(sql, id);
-    if (row && row.due_at <= now && claimRow(host, row, config)) claimed.push(id);
+    if (row && row.due_at <= now && claimRow(host, row, { config, now })) claimed.push(id);
   }
   // What is being read is asked for again when its reader must be done, and not before.
   const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
@@ -178,16 +179,20 @@ function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
 }
 
 function claim(host: TenantHost, ask: RefreshAsk, by: { readonly id: string; readonly actor: Actor }): boolean {
-  takeOver(host, ask);
+  const now = host.now();
+  takeOver(host, ask, now);
   const row = rowOf(host.sql, by.id);
   const config = ask.upstreams.find(({ id }) => id === by.id)?.config;
-  if (!row || config === undefined || !claimRow(host, row, config)) return false;
+  if (!row || config === undefined || !claimRow(host, row, { config, now })) return false;
   host.record(by.actor, "upstream.refresh", `upstream ${by.id}`, { before: null, after: null });
   return true;
 }
 
-function claimRow(host: TenantHost, row: UpstreamRow, config: string): boolean {
-  const now = host.now();
+function claimRow(
+  host: TenantHost,
+  row: UpstreamRow,
+  { config, now }: { readonly config: string; readonly now: number },
+): boolean {
   if (row.config !== config || row.claimed_until > now) return false;
   // It is due when its reader must be done. An earlier time there says that somebody wants it read after this.
   host.sql.exec("UPDATE upstreams SET due_at = ?1, claimed_until = ?1 WHERE id = ?2", now + CLAIM_MS, row.id);
@@ -195,9 +200,8 @@ function claimRow(host: TenantHost, row: UpstreamRow, config: string): boolean {
 }
 
 /** The rows become what the ask says; whether that is of the current policy. */
-function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshAsk): boolean {
+function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshAsk, now: number): boolean {
   const { sql } = host;
-  const now = host.now();
   const current = revision >= host.revision();
   mendTimes(sql, now);
   for (const { id, config } of upstreams) {

@@ -44,6 +44,13 @@ describe("an upstream", () => {
       expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
     }));
 
+  it("is read by the first who asks, however fast time goes meanwhile", () =>
+    atDesk(({ due, clock }) => {
+      let { now } = clock;
+      Object.defineProperty(clock, "now", { get: () => (now += 1) });
+      expect(due({ a: "1", b: "1" })).toEqual(["a", "b"]);
+    }));
+
   it("is read again when its time has come", () =>
     atDesk(({ due, settle, clock, methods }) => {
       due({ a: "1" });

@@ -43,7 +43,7 @@ function fakeUpstream(
     reading: false,
     content: CONTENT,
   };
-  return url.includes(NEVER) ? { ...shown, state: "degraded", why: "the server answered 404", content: null } : shown;
+  return url.includes(NEVER) ? { ...shown, state: "unread", why: "the server answered 404", content: null } : shown;
 }
 
 function fakeSummary({ content, ...about }: Shown): Infer<typeof UpstreamSummary> {

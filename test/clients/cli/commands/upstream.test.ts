@@ -206,9 +206,9 @@ describe("list and show", () => {
     const { admin, cli } = await withTracker();
     admin.addTenant("globex", { upstreams: { a: { url: "https://never.example.com/mcp" }, b: { url: URL } } });
     const { stdout } = await cli.run(["upstream", "list", "globex"]);
-    expect(stdout).toMatch(/^a +cannot be read +- /m);
-    expect((await cli.run(["upstream", "show", "globex", "a"])).stdout).toMatch(/^state +cannot be read$/m);
-    expect(await cli.json("upstream", "show", "globex", "a")).toMatchObject({ state: "degraded", content: null });
+    expect(stdout).toMatch(/^a +not read +- /m);
+    expect((await cli.run(["upstream", "show", "globex", "a"])).stdout).toMatch(/^state +not read$/m);
+    expect(await cli.json("upstream", "show", "globex", "a")).toMatchObject({ state: "unread", content: null });
   });
 
   test("say so where there are none", async () => {
