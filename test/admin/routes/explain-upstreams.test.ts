@@ -2,6 +2,7 @@
 // other upstreams stands beside it.
 
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { STATE_WORDS, type Explained, type Infer } from "../../../src/admin/contract.ts";
 import { admin, createWorker, gateway } from "../../../src/tenantry.ts";
@@ -15,7 +16,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
   const ctx = createExecutionContext();
   const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
   const request = new Request(`${ORIGIN}${path}`, { headers, ...init });
-  const response = await worker.fetch(request, adminEnv, ctx);
+  const response = await worker.fetch(request, { ...env, ...adminEnv }, ctx);
   const whole = new Response(await response.text(), response);
   await waitOnExecutionContext(ctx);
   return whole;
