@@ -139,15 +139,15 @@ export class SentCall {
       // Waited for: what is called next is not to be lent it again.
       if (isGone) await lent.gone?.();
       if (!isGone || !forwarded.repeatable || !lent.held) throw error;
-      return await this.#askAnew();
+      return await this.#askAnew(lent.held.shared?.tag);
     } finally {
       if (lent.over) host.waitUntil(lent.over());
     }
   }
 
   /** Once, in a session of its own: the one before was lost, and what is asked may be asked twice. */
-  async #askAnew(): Promise<CallOutcome> {
-    const lent = await this.#lend();
+  async #askAnew(dead: string | undefined): Promise<CallOutcome> {
+    const lent = await this.#lend(dead);
     try {
       return await this.#askChecked(lent);
     } finally {
@@ -188,7 +188,7 @@ export class SentCall {
     return this.#work.redaction.value(failureOfFault(fault, ground));
   }
 
-  async #lend(): Promise<Lent> {
+  async #lend(dead?: string): Promise<Lent> {
     // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
     const level = this.#upstream.logging ? await this.#logLevel() : undefined;
     const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
@@ -202,7 +202,8 @@ export class SentCall {
       const key = this.#sessionKey(level);
       const { id, upstream } = this.#upstream;
       const share = () => new SessionShare({ host, id, upstream, key, filled: this.#filled });
-      return lendLink({ key, owner, how, level, isAnonymous, signal, later, callMs: timeoutOf(upstream), share });
+      const callMs = timeoutOf(upstream);
+      return lendLink({ key, owner, how, level, isAnonymous, signal, later, callMs, share, dead });
     }
     const link = await openLink(how, { signal });
     if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });

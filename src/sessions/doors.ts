@@ -14,6 +14,7 @@ import { sessionRegister, type SessionOwnership } from "../tenants/authority/ses
 import { objectsIn } from "../tenants/directory/placement.ts";
 import { remote, type Remote } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
 import type { Session } from "./session-id.ts";
 
 export interface StreamEnv extends SessionEnv {
@@ -86,7 +87,7 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
     remembered,
     sessionPort: (session) => ({
       unofficial: session.unofficial,
-      logLevel: () => persistently(async () => sessionObject(session).logLevel()),
+      logLevel: () => inTime(persistently(async () => sessionObject(session).logLevel())),
       setLogLevel: (level) => persistently(async () => (await remembered(session)).setLogLevel(level, session.expires)),
       subscribe: (uri, asked) =>
         persistently(async () => {

@@ -5,8 +5,9 @@ import { digest, toBase64Url, type KeyRing } from "../../auth/seal.ts";
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Session2025 } from "../../mcp-client/session-2025.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
 import { openKept, sealKept, sessionRing, sessionsName, type KeptSession } from "./kept-session.ts";
-import type { UpstreamObject } from "./upstream-object.ts";
+import type { SessionClaimed, UpstreamObject } from "./upstream-object.ts";
 
 export interface UpstreamEnv {
   readonly UPSTREAMS: DurableObjectNamespace<UpstreamObject>;
@@ -25,6 +26,9 @@ export interface ShareGround extends Omit<KeptSession, "session"> {
   readonly key: string;
 }
 
+/** A call has a session of its own rather than wait for longer: no deadline of it ends what an object does not answer. */
+const PATIENCE_MS = 2000;
+
 interface Place {
   readonly ring: KeyRing;
   readonly key: string;
@@ -42,15 +46,21 @@ export class SessionShare {
     this.#name = sessionsName(ground.host.meant, ground.id);
   }
 
-  /** `callMs`: how long a call in it may take. */
-  async claim(callMs: number): Promise<SharedClaim> {
+  /**
+   * `callMs`: how long a call in it may take. `dead`: one that the upstream does not know, of which the object may not have
+   * heard.
+   */
+  async claim(callMs: number, dead?: string): Promise<SharedClaim> {
     const { meant } = this.#ground.host;
     const { ring, key, owner } = await this.#at();
     for (let tries = 0; tries < 2; tries += 1) {
-      const claimed = await this.#stub().claim({ key, owner, callMs, meant, name: this.#name });
+      const claimed = await inTime<SessionClaimed>(
+        this.#stub().claim({ key, owner, callMs, meant, name: this.#name }),
+        PATIENCE_MS,
+      );
       if (claimed.state !== "lent") return claimed;
       const { tag, sealed, times } = claimed;
-      const kept = await openKept(ring, this.#name, { key, tag, sealed });
+      const kept = tag === dead ? undefined : await openKept(ring, this.#name, { key, tag, sealed });
       if (kept) return { state: "lent", tag, session: kept.session, times };
       await this.gone(tag);
     }
@@ -61,7 +71,7 @@ export class SessionShare {
   async keep(tag: string, session: Session2025, callMs: number): Promise<boolean> {
     const { ring, key } = await this.#at();
     const sealed = await sealKept(ring, this.#name, { key, tag }, { ...this.#ground, session });
-    if (sealed !== undefined) return this.#stub().keep({ key, tag }, sealed, callMs);
+    if (sealed !== undefined) return inTime(this.#stub().keep({ key, tag }, sealed, callMs), PATIENCE_MS);
     await this.gone(tag);
     return false;
   }
@@ -69,12 +79,12 @@ export class SessionShare {
   /** false: it is not to be used any more. */
   async used(tag: string, callMs: number): Promise<boolean> {
     const { key } = await this.#at();
-    return this.#stub().used({ key, tag }, callMs);
+    return inTime(this.#stub().used({ key, tag }, callMs), PATIENCE_MS);
   }
 
   async gone(tag: string): Promise<void> {
     const { key } = await this.#at();
-    await this.#stub().gone({ key, tag });
+    await inTime(this.#stub().gone({ key, tag }), PATIENCE_MS);
   }
 
   #at(): Promise<Place> {

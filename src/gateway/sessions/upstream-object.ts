@@ -6,6 +6,7 @@ import { DurableObject } from "cloudflare:workers";
 import { migrate } from "../../tenants/authority/tables.ts";
 import { createWake, type Wake } from "../../tenants/authority/wake.ts";
 import type { Meant } from "../../tenants/directory/placement.ts";
+import { lasts } from "../../tenants/isolate/lasting.ts";
 
 /** Which session is meant. */
 export interface SessionPlace {
@@ -58,6 +59,10 @@ export const REPORTED_MS = 120_000;
 const SPARE_MS = 30_000;
 /** Whoever was told to make a session and has not kept it by then is taken for dead. */
 const MADE_WITHIN_MS = 30_000;
+/** While a person answers, the time of a call stands still. */
+export const ASKED_MS = 3_600_000;
+/** No session is kept for longer than this after it was used, whatever the clock was then. */
+const LONGEST_MS = TRUSTED_MS + ASKED_MS + SPARE_MS;
 export const MOST_OF_OWNER = 500;
 export const MOST_OF_ALL = 5000;
 /** An upstream that cannot be told that a session is over is told so often. */
@@ -108,8 +113,9 @@ export class UpstreamObject extends DurableObject {
     if (!this.#about) this.#open({ meant, name });
     return this.#wake.transaction((): SessionClaimed => {
       const now = Date.now();
+      this.#mendTimes(now);
       const row = this.#live(key);
-      if (row && row.until > now) {
+      if (row && lasts(row.until, row.sealed === null ? MADE_WITHIN_MS : LONGEST_MS, now)) {
         if (row.sealed === null) return { state: "wait" };
         this.#use(row.tag, callMs);
         this.#sql.exec("UPDATE held_sessions SET times = times + 1 WHERE tag = ?", row.tag);
@@ -197,6 +203,12 @@ export class UpstreamObject extends DurableObject {
   #live(key: string): Row | undefined {
     if (!this.#about) return undefined;
     return this.#sql.exec<Row>("SELECT * FROM held_sessions WHERE key = ? AND tries = 0", key).toArray()[0];
+  }
+
+  /** A clock that was ahead and is right again left ends that nobody lives to see. */
+  #mendTimes(now: number): void {
+    const latest = now + LONGEST_MS;
+    this.#sql.exec("UPDATE held_sessions SET until = ?1 WHERE until > ?1", latest);
   }
 
   #use(tag: string, callMs: number): void {

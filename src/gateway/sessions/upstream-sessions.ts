@@ -10,7 +10,7 @@ import type { LogLevel } from "../../protocol/meta.ts";
 import type { StopSignal } from "../../protocol/plain-signal.ts";
 import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "../upstream-link.ts";
 import type { SessionShare, SharedClaim } from "./session-share.ts";
-import { REPORTED_MS, TRUSTED_MS } from "./upstream-object.ts";
+import { ASKED_MS, REPORTED_MS, TRUSTED_MS } from "./upstream-object.ts";
 
 /** For whom a session is. */
 export interface LinkOwner {
@@ -49,8 +49,6 @@ const MAX_IDLE_MS = 240_000;
 const GOODBYE_MS = 2000;
 /** While another isolate makes the session. After these a call has a session of its own. */
 const WAITS_MS = [50, 100, 200, 400, 800] as const;
-/** While a person answers, the time of a call stands still. */
-const ASKED_MS = 3_600_000;
 /** Each isolate has ids of its own in a session, of those that fit into 31 bits. */
 const IDS_EACH = 2 ** 20;
 const IDS_IN_ALL = 2 ** 31;
@@ -85,6 +83,8 @@ export interface Lending {
   readonly callMs?: number;
   /** How it is shared with other isolates; absent: it is not. */
   readonly share?: () => SessionShare;
+  /** The tag of one that the upstream does not know any more. */
+  readonly dead?: string | undefined;
 }
 
 /** A link in a session that is there, or in a new one. */
@@ -136,9 +136,9 @@ async function claimSession(
   lending: Lending,
   share: SessionShare,
 ): Promise<SharedClaim | { readonly state: "away" } | { readonly held: HeldSession }> {
-  const { signal, how, callMs = 0 } = lending;
+  const { signal, how, callMs = 0, dead } = lending;
   for (const waitMs of [...WAITS_MS, 0]) {
-    const claimed = await share.claim(callMs).catch(() => ({ state: "away" }) as const);
+    const claimed = await share.claim(callMs, dead).catch(() => ({ state: "away" }) as const);
     if (claimed.state !== "wait" || waitMs === 0) return claimed;
     if (!(await pause(how.endpoint.clock, waitMs, signal))) break;
     const known = lendSession(lending);
@@ -193,11 +193,10 @@ async function keepShared(session: HeldSession, { callMs = 0 }: Lending, share: 
   const { shared, opened } = session;
   if (!shared) return;
   const { tag } = shared;
-  // It may have arrived although nothing says so: what another isolate may use is not ended under it.
-  const lost = () => share.gone(tag).then(() => false);
-  const isKept = await share
-    .keep(tag, opened.session, callMs)
-    .catch(lost)
+  // It may have arrived although nothing says so, and other isolates use it: it is said again, and not ended under them.
+  const keep = () => share.keep(tag, opened.session, callMs);
+  const isKept = await keep()
+    .catch(keep)
     .catch(() => true);
   if (isKept) return;
   session.shared = undefined;

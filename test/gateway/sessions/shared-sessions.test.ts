@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ANONYMOUS } from "../../../src/auth/principal.ts";
 import { sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
 import { SessionShare } from "../../../src/gateway/sessions/session-share.ts";
-import { REPORTED_MS, TRUSTED_MS } from "../../../src/gateway/sessions/upstream-object.ts";
+import { REPORTED_MS, TRUSTED_MS, type UpstreamObject } from "../../../src/gateway/sessions/upstream-object.ts";
 import { lendLink, type Lending } from "../../../src/gateway/sessions/upstream-sessions.ts";
 import { SYSTEM_CLOCK } from "../../../src/mcp-client/clock.ts";
 import type { Fetch } from "../../../src/mcp-client/remote-endpoint.ts";
@@ -15,8 +15,16 @@ import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 
 const CALL_MS = 1000;
 
+type UpstreamStub = Pick<UpstreamObject, "claim" | "keep" | "used" | "gone">;
+
+interface CallerOptions {
+  readonly instructions?: string;
+  /** What becomes of the calls to the object. */
+  readonly through?: (object: UpstreamStub) => UpstreamStub;
+}
+
 /** A server, and a caller of it in this isolate. */
-function caller({ instructions = "" } = {}) {
+function caller({ instructions = "", through = (object: UpstreamStub) => object }: CallerOptions = {}) {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const ended: string[] = [];
@@ -35,11 +43,12 @@ function caller({ instructions = "" } = {}) {
   const principal = { ...ANONYMOUS, id: "key:ann" };
   const upstream = { url: "https://up.example.com/mcp" };
   const object = env.UPSTREAMS.getByName(sessionsName(meant, "up"));
+  const at = { UPSTREAMS: { getByName: (name: string) => through(env.UPSTREAMS.getByName(name)) } };
   const under: Promise<unknown>[] = [];
   const lend = async (about: Partial<Lending> = {}) => {
     const key = meant.id;
     const share = () =>
-      new SessionShare({ host: { env, meant, ring, principal }, id: "up", key, upstream, filled: { headers: {} } });
+      new SessionShare({ host: { env: at, meant, ring, principal }, id: "up", key, upstream, filled: { headers: {} } });
     const { signal } = new AbortController();
     const endpoint = { url: upstream.url, headers: {}, fetch, clock: SYSTEM_CLOCK };
     const how = { endpoint, about: { clientInfo: {}, capabilities: {} }, way: "2025" } as const;
@@ -60,7 +69,7 @@ function caller({ instructions = "" } = {}) {
       sql.exec<{ until: number; times: number }>("SELECT until, times FROM held_sessions").toArray(),
     );
   const after = (ms: number) => vi.setSystemTime(Date.now() + ms);
-  return { call, lend, rows, after, ended, object, under };
+  return { call, lend, rows, after, ended, object, under, meant };
 }
 
 describe("a session that an object keeps", () => {
@@ -138,6 +147,32 @@ describe("a session that an object keeps", () => {
     await large.call();
     expect(large.ended).toEqual(["s1"]);
     expect(await large.rows()).toEqual([]);
+  });
+
+  it("is not ended under another isolate that has it, though nobody said that it is kept", async () => {
+    const lentTo: string[] = [];
+    const isLost = (object: UpstreamStub): UpstreamStub => ({
+      claim: async (claimed) => object.claim(claimed),
+      keep: async (place, sealed, callMs) => {
+        await object.keep(place, sealed, callMs);
+        const other = await object.claim({
+          key: place.key,
+          owner: "o",
+          callMs,
+          meant,
+          name: sessionsName(meant, "up"),
+        });
+        lentTo.push(other.state);
+        throw new Error("Network connection lost.");
+      },
+      used: async (place, callMs) => object.used(place, callMs),
+      gone: async (place) => object.gone(place),
+    });
+    const { call, meant, ended, rows } = caller({ through: isLost });
+    expect(await call()).toBe("s1");
+    expect(lentTo).toContain("lent");
+    expect(ended).toEqual([]);
+    expect(await rows()).toHaveLength(1);
   });
 
   it("is made by the next where the first could not begin it", async () => {

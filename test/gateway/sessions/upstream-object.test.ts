@@ -101,6 +101,28 @@ describe("a session that several isolates want", () => {
     expect(await claim()).toMatchObject({ state: "lent", tag, sealed: "sealed" });
   });
 
+  it("is neither waited for nor kept for longer than ever, though the clock was ahead when it was begun", async () => {
+    const { object, claim, make } = await freshUpstream();
+    const aYearAhead = () =>
+      runInDurableObject(object, async (_instance, { storage }) => {
+        storage.sql.exec("UPDATE held_sessions SET until = until + 31536000000");
+        await storage.setAlarm(Date.now() + 31_536_000_000);
+      });
+    await make();
+    await aYearAhead();
+    const tag = await make();
+    await object.keep({ key: "k", tag }, "sealed", CALL_MS);
+    await aYearAhead();
+    await evictDurableObject(object);
+    expect(await claim()).toMatchObject({ state: "lent", tag });
+    const { until, alarm } = await runInDurableObject(object, async (_instance, { storage }) => ({
+      ...storage.sql.exec<{ until: number }>("SELECT until FROM held_sessions").one(),
+      alarm: await storage.getAlarm(),
+    }));
+    expect(until).toBeLessThan(Date.now() + 4_000_000);
+    expect(alarm).toBeLessThan(Date.now() + 4_000_000);
+  });
+
   it("is made anew once the upstream has forgotten it, and a late isolate does not take the new one away", async () => {
     const { object, claim, make } = await freshUpstream();
     const old = await make();

@@ -1,0 +1,140 @@
+// Calls in a session at an upstream while an object that they ask on the way does not answer as it should: for every call
+// that is made to one, and every way in which that fails. The caller is answered in time, and the upstream hears it once.
+
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { createKey } from "../../../src/auth/api-key.ts";
+import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+const worker = createWorker({ tenants: {}, features: [gateway()] });
+
+const FAULTS = ["is lost on the way there", "is lost on the way back", "is refused as too many", "hangs"] as const;
+type Fault = (typeof FAULTS)[number];
+
+const OVERLOADED = { overloaded: true, retryable: true };
+
+async function failing<T>(fault: Fault, work: () => Promise<T>): Promise<T> {
+  if (fault === "hangs") return new Promise(() => {});
+  if (fault === "is refused as too many") throw Object.assign(new Error("Durable Object is overloaded."), OVERLOADED);
+  if (fault === "is lost on the way back") await work();
+  throw new Error("Network connection lost.");
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>;
+const BINDINGS = ["UPSTREAMS", "SESSIONS"] as const;
+
+/** `steps` gets the names of all calls to the objects; `at`: those that fail. */
+function faulty(steps: string[], at?: string, fault: Fault = "hangs"): Env {
+  const wrapped = BINDINGS.map((binding) => {
+    const getByName = (name: string) =>
+      new Proxy(env[binding].getByName(name) as object, {
+        get:
+          (stub, method: string) =>
+          async (...args: unknown[]) => {
+            const step = `${binding}.${method}`;
+            steps.push(step);
+            const work = async () => (stub as Record<string, Method>)[method]?.(...args);
+            return step === at ? failing(fault, work) : work();
+          },
+      });
+    return [binding, { getByName }] as const;
+  });
+  return { ...env, ...Object.fromEntries(wrapped) };
+}
+
+/** A server of era 2025 with sessions. */
+function sessionServer() {
+  const known = new Set<string>();
+  const called: string[] = [];
+  const ended: string[] = [];
+  const url = upstreamAt(async (request) => {
+    const session = request.headers.get("mcp-session-id") ?? "";
+    if (request.method === "DELETE") {
+      known.delete(session);
+      ended.push(session);
+      return new Response(null, { status: 204 });
+    }
+    const { id, method } = await request.json<{ readonly id?: number; readonly method: string }>();
+    if (method !== "initialize" && !known.has(session)) return new Response(null, { status: 404 });
+    if (id === undefined) return new Response(null, { status: 202 });
+    const begun = method === "initialize" ? crypto.randomUUID() : undefined;
+    if (begun !== undefined) known.add(begun);
+    if (method === "tools/call") called.push(session);
+    const results: Record<string, object> = {
+      initialize: {
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {}, logging: {} },
+        serverInfo: { name: "s", version: "1" },
+      },
+      "tools/list": { tools: [{ name: "go", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }] },
+      "tools/call": { content: [{ type: "text", text: "gone there" }] },
+    };
+    const headers = begun === undefined ? {} : { "mcp-session-id": begun };
+    return Response.json({ jsonrpc: "2.0", id, result: results[method] ?? {} }, { headers });
+  });
+  return { url, known, called, ended };
+}
+
+const CALLED = { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "up__go", arguments: {} } };
+
+async function scene(what: "first" | "forgotten") {
+  const server = sessionServer();
+  const { id, stub } = await servedTenant({
+    mode: "open",
+    maxStalenessMs: 300,
+    upstreams: { up: { url: server.url, era: "2025", timeoutMs: 6000 } },
+  });
+  const key = await createKey();
+  await remote(stub, policyTables).addKey(
+    { id: key.id, hash: key.hash, name: "k", scopes: null, profile: null, expires: null },
+    { name: "ann" },
+  );
+  const authorization = `Bearer ${key.token}`;
+  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+  const hello = { jsonrpc: "2.0", id: 0, method: "initialize", params };
+  const begun = await sendTo(worker, id, { message: hello, headers: { authorization } });
+  await begun.text();
+  const headers = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "", authorization };
+  const ask = async (message: object, at?: Env) => {
+    const response = await sendTo(worker, id, { message, headers, ...(at && { at }) });
+    return response.text();
+  };
+  await expect
+    .poll(() => ask({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }), { timeout: 15_000 })
+    .toContain("up__go");
+  await ask({ jsonrpc: "2.0", id: 2, method: "logging/setLevel", params: { level: "info" } });
+  if (what === "forgotten") {
+    await ask(CALLED);
+    server.known.clear();
+    server.called.length = 0;
+  }
+  return { server, call: (at: Env) => ask(CALLED, at) };
+}
+
+const SCENES = [
+  ["that nobody has begun", "first", ["SESSIONS.logLevel", "UPSTREAMS.claim", "UPSTREAMS.keep"]],
+  ["that the upstream has forgotten", "forgotten", ["UPSTREAMS.gone", "UPSTREAMS.claim", "UPSTREAMS.keep"]],
+] as const;
+const PATIENT = { timeout: 90_000 };
+
+it.each(SCENES)("a call in a session %s is answered in time, and sent once", PATIENT, async (_title, what, wanted) => {
+  const steps: string[] = [];
+  const { call } = await scene(what);
+  expect(await call(faulty(steps))).toContain("gone there");
+  expect(steps).toEqual(expect.arrayContaining([...wanted]));
+  const cases = [...new Set(steps)].flatMap((step) => FAULTS.map((fault) => ({ step, fault })));
+  const told = await Promise.all(
+    cases.map(async ({ step, fault }) => {
+      const { call: ask, server } = await scene(what);
+      const late = scheduler.wait(20_000).then(() => "nothing in 20 s");
+      const text = await Promise.race([ask(faulty([], step, fault)), late]);
+      const said = text.includes("gone there") ? "the answer" : text.slice(0, 200);
+      return { step, fault, said, sent: server.called.length };
+    }),
+  );
+  expect(told).toEqual(cases.map((one) => ({ ...one, said: "the answer", sent: 1 })));
+});
