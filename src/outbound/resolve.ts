@@ -13,7 +13,10 @@ const MOST_MS = 300_000;
 
 interface Kept {
   readonly addresses: readonly string[];
-  readonly until: number;
+  /** When the resolver was asked, milliseconds since the epoch. */
+  readonly at: number;
+  /** So many milliseconds it is not asked again. */
+  readonly lasts: number;
 }
 
 /** By resolver and name, for the whole isolate; the least recently asked goes first. */
@@ -25,9 +28,11 @@ export function resolverAt(resolver = PUBLIC_RESOLVER): Resolve | undefined {
   return async (name) => {
     const key = `${resolver} ${name}`;
     const now = Date.now();
-    const found = kept.get(key);
+    let known = kept.get(key);
+    if (!isWithin(known, now, known?.lasts)) {
+      known = await ask(resolver, name, now).catch(() => whileAway(kept.get(key), now));
+    }
     kept.delete(key);
-    const known = found && now < found.until ? found : await ask(resolver, name, now);
     kept.set(key, known);
     for (const [oldest] of kept) {
       if (kept.size <= MOST_KEPT) break;
@@ -37,16 +42,23 @@ export function resolverAt(resolver = PUBLIC_RESOLVER): Resolve | undefined {
   };
 }
 
-async function ask(resolver: string, name: string, now: number): Promise<Kept> {
-  try {
-    const answers = (await Promise.all(["A", "AAAA"].map((type) => answersOf(resolver, name, type)))).flat();
-    const least = Math.min(...answers.map(({ TTL }) => TTL * 1000));
-    const lasts = answers.length === 0 ? LEAST_MS : Math.min(Math.max(least, LEAST_MS), MOST_MS);
-    return { addresses: answers.map(({ data }) => data), until: now + lasts };
-  } catch {
-    // Not kept: it says nothing about the name.
-    return { addresses: [], until: now };
-  }
+/** A clock that was set back says nothing of how old it is. */
+function isWithin(known: Kept | undefined, now: number, milliseconds = MOST_MS): known is Kept {
+  return known !== undefined && now >= known.at && now - known.at < milliseconds;
+}
+
+/** That nobody could be asked says nothing about the name: what was known serves as long as any answer is kept. */
+function whileAway(known: Kept | undefined, now: number): Kept {
+  return isWithin(known, now)
+    ? { ...known, lasts: Math.min(now - known.at + LEAST_MS, MOST_MS) }
+    : { addresses: [], at: now, lasts: 0 };
+}
+
+async function ask(resolver: string, name: string, at: number): Promise<Kept> {
+  const answers = (await Promise.all(["A", "AAAA"].map((type) => answersOf(resolver, name, type)))).flat();
+  const least = Math.min(...answers.map(({ TTL }) => TTL * 1000));
+  const lasts = answers.length === 0 ? LEAST_MS : Math.min(Math.max(least, LEAST_MS), MOST_MS);
+  return { addresses: answers.map(({ data }) => data), at, lasts };
 }
 
 interface Answer {
