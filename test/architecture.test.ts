@@ -223,6 +223,24 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       says: ["Place: src/http/app.ts, src/auth/key.ts"],
     },
   ],
+  "a row is written by the names of its columns": [
+    {
+      what: "values, or a query, without them",
+      tree: {
+        "src/streams/hub-object.ts": code(
+          'sql.exec("INSERT INTO kept VALUES (1, 2)");',
+          'sql.exec("INSERT OR REPLACE INTO kept VALUES (?, ?)", 1, 2);',
+          "sql.exec(`INSERT INTO other",
+          "  SELECT ?, 2`, 1);",
+          'sql.exec("INSERT INTO named (one) VALUES (?)", 1);',
+        ),
+      },
+      says: [
+        "src/streams/hub-object.ts: writes rows of kept by place",
+        "src/streams/hub-object.ts: writes rows of other by place",
+      ],
+    },
+  ],
   "every file of src opens with what it owns": [
     {
       what: "no comment",

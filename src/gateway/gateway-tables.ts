@@ -210,7 +210,8 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
     // Of one policy two deployments may say different things, each as long as both are served: they take turns.
     const at = row?.revision === revision ? Math.max(now, row.read_at + TURN_MS, row.claimed_until) : now;
     sql.exec(
-      "INSERT OR REPLACE INTO upstreams VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?)",
+      `INSERT OR REPLACE INTO upstreams (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, said)
+         VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?)`,
       id,
       config,
       revision,

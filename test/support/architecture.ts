@@ -76,6 +76,7 @@ export const RULES = {
   "a keeper of a tenant's state is called for one tenant of its name": callsOfNobody,
   "files and folders have kebab-case names that say something": badNames,
   "a name that src exports means one thing": namesTwice,
+  "a row is written by the names of its columns": rowsByPlace,
   "every file of src opens with what it owns": missingOpenings,
   "the size limits stand in .oxlintrc.json for all of src": loosenedLimits,
   "src switches no rule off": switchedOff,
@@ -232,6 +233,14 @@ function callsOfNobody(tree: Tree): string[] {
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+}
+
+/** A migration meets the table as it is then; a release that was rolled back to meets columns of the one after it. */
+function rowsByPlace(tree: Tree): string[] {
+  const byPlace = /INSERT(?: OR \w+)? INTO (\w+)\s+(?:VALUES|SELECT)[^"`]*\?/g;
+  return sources(tree).flatMap(([file, text]) =>
+    [...text.matchAll(byPlace)].map(([, table]) => `${file}: writes rows of ${table} by place`),
+  );
 }
 
 /** The command line shows the version of its own package, wherever it is built from. */

@@ -110,7 +110,7 @@ export function showInViews(sql: SqlStorage, uri: string): void {
 }
 
 export function showInView(sql: SqlStorage, view: number, uri: string): void {
-  sql.exec("INSERT OR IGNORE INTO view_uris VALUES (?, ?)", view, uri);
+  sql.exec("INSERT OR IGNORE INTO view_uris (view, uri) VALUES (?, ?)", view, uri);
 }
 
 /** For a resource that goes. */

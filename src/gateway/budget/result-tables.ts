@@ -66,7 +66,8 @@ function keep(host: TableHost, { id, owner, principal, tool, body }: KeptResult)
   for (let from = 0; from < byteLength; from += PIECE) {
     const piece = body.slice(from, from + PIECE).buffer;
     const row = [id, from, owner, tool, piece.byteLength, until, piece, principal];
-    sql.exec("INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?)", ...row);
+    const columns = "id, part, owner, tool, bytes, until, body, principal";
+    sql.exec(`INSERT INTO results (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, ...row);
   }
   host.wakeAt(until);
   return until;

@@ -130,7 +130,7 @@ function generationOf(sql: SqlStorage, id: string): number {
 /** Never one that was there before, though the upstream be forgotten meanwhile. */
 function nextGeneration(host: TenantHost, id: string): void {
   const next = Math.max(host.now(), generationOf(host.sql, id) + 1);
-  host.sql.exec("INSERT OR REPLACE INTO upstream_review_generations VALUES (?, ?)", id, next);
+  host.sql.exec("INSERT OR REPLACE INTO upstream_review_generations (upstream, generation) VALUES (?, ?)", id, next);
 }
 
 function seen(host: TenantHost, { id, config, definitions }: SeenAll): "kept" | "stale" | "full" {

@@ -15,7 +15,7 @@ export function noteOutage(host: TenantHost): void {
     .toArray();
   const forMs = served ? outageMsOf(JSON.parse(served.effective) as TenantDocument) : 0;
   const until = Math.max(staleUntil(host) ?? 0, host.effectiveAt() + forMs);
-  if (forMs > 0) sql.exec("INSERT OR REPLACE INTO outages VALUES (1, ?)", until);
+  if (forMs > 0) sql.exec("INSERT OR REPLACE INTO outages (one, until) VALUES (1, ?)", until);
 }
 
 /** What was before the last change that withdrew; milliseconds since the epoch, null: nobody serves it. */

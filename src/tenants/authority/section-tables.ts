@@ -99,7 +99,7 @@ function isUnstored(sql: SqlStorage, hash: string): boolean {
 }
 
 function noteStored(sql: SqlStorage, { hash, unstored = false }: SectionBody): void {
-  if (unstored) sql.exec("INSERT OR IGNORE INTO section_unstored VALUES (?)", hash);
+  if (unstored) sql.exec("INSERT OR IGNORE INTO section_unstored (hash) VALUES (?)", hash);
   else sql.exec("DELETE FROM section_unstored WHERE hash = ?", hash);
 }
 
