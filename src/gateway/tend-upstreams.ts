@@ -18,6 +18,9 @@ const OURS = /^upstream(-failing)?:/;
 const LANES = 4;
 /** After this none is begun that waits: what runs beside a request ends half a minute after it, and a reader a little later. */
 const BEGIN_WITHIN_MS = 10_000;
+/** Where this machine's clock is ahead of the authority's, it is not asked by each request meanwhile. */
+const LEAST_PAUSE_MS = 1000;
+const CLEAR_AGAIN_MS = 30_000;
 
 export async function tendUpstreams(ground: TendGround): Promise<number> {
   const upstreams = enabledUpstreams(ground.document);
@@ -28,8 +31,11 @@ export async function tendUpstreams(ground: TendGround): Promise<number> {
   const asked = refreshAsk(ground);
   const due = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most });
   const { claimed, next, current } = await due(LANES);
-  if (current) await Promise.all(stray.map((name) => remote(stub(), sectionTables).remove(name)));
-  if (claimed.length === 0) return next;
+  // What was claimed is read whatever becomes of these.
+  const cleared = current ? stray.map(async (name) => clear(name, ground)) : [];
+  if (claimed.length === 0) {
+    return Math.max(Math.min(next, ...(await Promise.all(cleared))), Date.now() + LEAST_PAUSE_MS);
+  }
   const queue = [...claimed];
   const end = Date.now() + BEGIN_WITHIN_MS;
   const lane = async () => {
@@ -39,9 +45,20 @@ export async function tendUpstreams(ground: TendGround): Promise<number> {
       await Promise.all(upstreams.filter((one) => one.id === id).map((one) => refresh(one, ground)));
     }
   };
-  await Promise.all(Array.from({ length: LANES }, lane));
+  await Promise.all([...cleared, ...Array.from({ length: LANES }, lane)]);
   // Only now is it known when those are due again.
   return Date.now();
+}
+
+/** Gives when to try again, milliseconds since the epoch. */
+async function clear(name: string, ground: TendGround): Promise<number> {
+  try {
+    await remote(ground.stub(), sectionTables).remove(name);
+    return Infinity;
+  } catch (error) {
+    ground.onError(error);
+    return Date.now() + CLEAR_AGAIN_MS;
+  }
 }
 
 async function refresh(one: NamedUpstream, ground: TendGround): Promise<void> {

@@ -1,0 +1,73 @@
+// When an isolate asks which upstreams are due: no more often than it must, whatever the authority's clock says, and what
+// it was told to read it reads, whatever else goes wrong.
+
+import { expect, it } from "vitest";
+import type { TendGround } from "../../src/deployment/deployment.ts";
+import { tendUpstreams } from "../../src/gateway/tend-upstreams.ts";
+import type { TenantStub } from "../../src/tenants/authority/incarnation.ts";
+import { ANYWHERE } from "../../src/tenants/directory/placement.ts";
+
+const headers = { "x-key": "{{secret:KEY}}" };
+
+/** A tenant with one upstream, and a section of one that it has no more. */
+function scene(run: TenantStub["run"]) {
+  const told: unknown[] = [];
+  const read: string[] = [];
+  const ground: TendGround = {
+    tenant: "t",
+    placement: ANYWHERE,
+    created: "",
+    revision: 1,
+    document: { upstreams: { up: { url: "https://up.example.com/mcp", headers } } },
+    leased: new Map([["upstream:gone", "hash"]]),
+    server: { name: "test", version: "1" },
+    env: {},
+    stub: () => ({ run }),
+    // Reading begins with the secret that it needs.
+    secret: async (name) => {
+      read.push(name);
+      throw new Error("the secret is elsewhere");
+    },
+    onError: (error) => void told.push(error),
+  };
+  return { ground, told, read };
+}
+
+it.each([-3_600_000, -5000, 0])("asks again a second later at the soonest, where it is told %i ms", async (ms) => {
+  const { ground } = scene(async (_tables, method) =>
+    method === "due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
+  );
+  const now = Date.now();
+  expect(await tendUpstreams(ground)).toBeGreaterThanOrEqual(now + 1000);
+});
+
+it("reads what it claimed though nothing can be cleared up", async () => {
+  let asked = 0;
+  const { ground, read, told } = scene(async (_tables, method) => {
+    if (method === "remove") throw new Error("Network connection lost.");
+    asked += 1;
+    return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
+  });
+  await tendUpstreams(ground);
+  expect(read).toEqual(["KEY"]);
+  expect(told.map(String)).toContain("Error: Network connection lost.");
+});
+
+it("clears up again soon where that failed, though nothing is due", async () => {
+  const { ground } = scene(async (_tables, method) => {
+    if (method === "remove") throw new Error("Network connection lost.");
+    return { claimed: [], next: Infinity, current: true };
+  });
+  expect(await tendUpstreams(ground)).toBeLessThan(Date.now() + 60_000);
+});
+
+it("reads what it claimed while clearing up is not answered", async () => {
+  let asked = 0;
+  const { ground, read } = scene(async (_tables, method) => {
+    if (method === "remove") return new Promise(() => {});
+    asked += 1;
+    return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
+  });
+  void tendUpstreams(ground);
+  await expect.poll(() => read).toEqual(["KEY"]);
+});
