@@ -139,7 +139,11 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
     remote(stub(), gatewayTables).settle({ id, config, why, lacks, afterMs, chance: Math.random() });
   try {
     const content = () => contentStubOf(env, { id: tenant, placement, incarnation });
-    const catalog = await withoutTaken(order, { stub, content }, await read(order, at));
+    const catalog = await withoutTaken(
+      order,
+      { stub, content },
+      await read(order, at, AbortSignal.timeout(READ_WITHIN_MS)),
+    );
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => {
       const flagged = flagCatalog(one);
@@ -174,7 +178,13 @@ function ofOurs(id: string, error: unknown): string | undefined {
   return error instanceof NotRead || error instanceof TokenRefusal ? undefined : `upstream ${id}: ${String(error)}`;
 }
 
-async function read(order: RefreshOrder, at: RefreshedAt, mayRepeat = true): Promise<UpstreamCatalog> {
+/** `signal`: of all that it takes, with the access token, and with another one where that was refused. */
+async function read(
+  order: RefreshOrder,
+  at: RefreshedAt,
+  signal: AbortSignal,
+  mayRepeat = true,
+): Promise<UpstreamCatalog> {
   const { env, services, waitUntil } = at;
   if (typeof order.filled === "string") throw new NotRead(order.filled);
   const leaving = { tenant: order.tenant, env, hops: 0 };
@@ -184,11 +194,11 @@ async function read(order: RefreshOrder, at: RefreshedAt, mayRepeat = true): Pro
   try {
     const leave = outboundFetch(leaving, serviceOf(order.upstream, services, env));
     const endpoint = endpointOf(order.upstream, filled.headers, leave);
-    return await readWith(order, { ...endpoint, held: room.held }, redaction);
+    return await readWith(order, { ...endpoint, held: room.held }, { redaction, signal });
   } catch (error) {
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
-    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, false);
+    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, signal, false);
     throw new NotRead(redaction.value(whyOf(error)), error.fault);
   } finally {
     room.release();
@@ -198,10 +208,9 @@ async function read(order: RefreshOrder, at: RefreshedAt, mayRepeat = true): Pro
 async function readWith(
   { upstream: { era = "auto" }, clientInfo, id, config }: RefreshOrder,
   endpoint: RemoteEndpoint,
-  redaction: Redaction,
+  { redaction, signal }: { readonly redaction: Redaction; readonly signal: AbortSignal },
 ): Promise<UpstreamCatalog> {
   const how = { endpoint, about: { clientInfo, capabilities: {} } };
-  const signal = AbortSignal.timeout(READ_WITHIN_MS);
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
   try {
     const ask: typeof link.ask = async (asked) => {

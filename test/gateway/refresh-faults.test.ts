@@ -3,7 +3,7 @@
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { UpstreamRefreshes } from "../../src/gateway/refresh-entrypoint.ts";
 import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
 import { decodeCatalog } from "../../src/gateway/upstream-catalog.ts";
@@ -60,7 +60,7 @@ interface Scene {
   readonly refresh: (fault?: Fault) => Promise<readonly string[]>;
 }
 
-const NOTHING_SENT: Pick<FilledHeaders, "headers" | "secrets"> = { headers: {}, secrets: [] };
+const NOTHING_SENT: Pick<FilledHeaders, "headers" | "secrets" | "grant"> = { headers: {}, secrets: [] };
 
 async function sceneOf(url: string, trust: "auto" | "review", sent = NOTHING_SENT): Promise<Scene> {
   const upstream = { url, trust };
@@ -181,6 +181,39 @@ it("is one line in the log when it cannot be read, with no secret in it, and one
     { level: "info", ...at, was: "unread", state: "fresh", why: null },
   ]);
   expect(JSON.stringify(lines)).not.toContain(secret);
+});
+
+it("takes no more time where its access token is refused late, and says that it was not read", async () => {
+  const over = new AbortController();
+  const times = [over.signal];
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    const own = ms === 40_000 ? times.shift() : undefined;
+    return own ?? new AbortController().signal;
+  });
+  onTestFinished(() => timeout.mockRestore());
+  let asked = 0;
+  const url = upstreamAt(() => {
+    asked += 1;
+    return new Response(null, { status: 401 });
+  });
+  let tokens = 0;
+  const tokenUrl = upstreamAt(() => {
+    tokens += 1;
+    // All of the time is gone by now.
+    if (tokens === 2) over.abort();
+    return Response.json({ access_token: `t${tokens}`, token_type: "bearer", expires_in: 3600 });
+  });
+  const grant = {
+    tenant: "t",
+    tokenUrl,
+    clientId: "c",
+    clientSecret: "s3cret-of-acme",
+    method: "client_secret_basic",
+  } as const;
+  const scene = await sceneOf(url, "auto", { ...NOTHING_SENT, grant });
+  await scene.refresh();
+  expect([tokens, asked]).toEqual([2, 1]);
+  expect(await stateOf(scene)).toMatchObject({ ...FRESH, isFailing: true, hasNote: true });
 });
 
 describe("what is written to KV", () => {
