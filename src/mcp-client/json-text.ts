@@ -69,41 +69,75 @@ export function arrayElements(text: string, most: number): string[] | undefined 
   return scanner.list(OPEN_ARRAY, CLOSE_ARRAY, element) && scanner.isAtEnd() ? elements : undefined;
 }
 
-const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/g;
-
 /**
  * Whether an object in a text has two members of one name, of which JSON.parse keeps the last and others the first.
  * `known`: the same as JSON.stringify writes it.
  */
 export function repeatsMembers(text: string, known: string): boolean {
-  const countIn = (json: string) => json.replaceAll(STRING, "").split(":").length;
-  return countIn(text) !== countIn(known);
+  return colonsIn(text) !== colonsIn(known);
+}
+
+/** Those outside of strings. A loop: a pattern keeps a way back for each escape, and has no room for millions. */
+function colonsIn(json: string): number {
+  let colons = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const code = json.charCodeAt(at);
+    if (code === COLON) colons += 1;
+    else if (code === QUOTE) at = closingQuote(json, at);
+  }
+  return colons;
+}
+
+function closingQuote(json: string, opening: number): number {
+  let at = opening + 1;
+  for (let code = json.charCodeAt(at); code !== QUOTE && at < json.length; code = json.charCodeAt(at)) {
+    at += code === BACKSLASH ? 2 : 1;
+  }
+  return at;
 }
 
 export interface JsonPlace {
-  /** Of a member; absent for an element. */
-  readonly name?: string;
+  /** Of a member; undefined for an element. */
+  readonly name: string | undefined;
   /** Where its value begins in the text, and where it has ended. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Where the values of the object or array stand that begins here; undefined where none does. */
-export function jsonPlaces(text: string, start: number): JsonPlace[] | undefined {
+/**
+ * Shows where each value of the object or array stands that begins here; of none, and of what is neither, nothing. One at a
+ * time: a text of some megabytes may have millions.
+ */
+export function eachJsonPlace(text: string, start: number, see: (place: JsonPlace) => void): void {
   const scanner = new Scanner(text, start);
-  const places: JsonPlace[] = [];
   const isArray = scanner.isAt(OPEN_ARRAY);
   const item = (): boolean => {
     const name = isArray ? undefined : scanner.name();
     if (!isArray && name === undefined) return false;
-    const value = scanner.slice();
-    if (value === undefined) return false;
-    const to = scanner.at;
-    places.push({ ...(name !== undefined && { name }), from: to - value.length, to });
+    const from = scanner.skip();
+    if (from === undefined) return false;
+    see({ name, from, to: scanner.at });
     return true;
   };
   const [open, close] = isArray ? [OPEN_ARRAY, CLOSE_ARRAY] : [OPEN_OBJECT, CLOSE_OBJECT];
-  return scanner.list(open, close, item) ? places : undefined;
+  scanner.list(open, close, item);
+}
+
+export interface JsonEdit {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+}
+
+/** The same text with other values in some places, which are in their order. In one pass: there may be as many as there is text. */
+export function edited(json: string, edits: readonly JsonEdit[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { from, to, text } of edits) {
+    parts.push(json.slice(at, from), text);
+    at = to;
+  }
+  return parts.length === 0 ? json : parts.join("") + json.slice(at);
 }
 
 class Scanner {
@@ -150,11 +184,17 @@ class Scanner {
     return quoted.includes("\\") ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   }
 
-  /** The text of one value. */
-  slice(): string | undefined {
+  /** Goes behind one value, and says where it began. */
+  skip(): number | undefined {
     this.#next();
     const from = this.#at;
-    return this.#value() ? this.#text.slice(from, this.#at) : undefined;
+    return this.#value() ? from : undefined;
+  }
+
+  /** The text of one value. */
+  slice(): string | undefined {
+    const from = this.skip();
+    return from === undefined ? undefined : this.#text.slice(from, this.#at);
   }
 
   /** Without recursion: the depth is the other side's choice. */

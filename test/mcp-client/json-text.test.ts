@@ -3,7 +3,14 @@
 
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { arrayElements, membersNamed, objectMembers } from "../../src/mcp-client/json-text.ts";
+import {
+  arrayElements,
+  eachJsonPlace,
+  edited,
+  membersNamed,
+  objectMembers,
+  repeatsMembers,
+} from "../../src/mcp-client/json-text.ts";
 
 const SEED = { seed: 20260728, numRuns: 500 };
 
@@ -113,5 +120,55 @@ describe("the elements of an array", () => {
 
   test.each(["{}", "[1,]", "[1 2]", "[", "1", ""])("are none in %j", (text) => {
     expect(arrayElements(text, 10)).toBeUndefined();
+  });
+});
+
+describe("a member that stands in a text twice", () => {
+  const repeats = (text: string) => repeatsMembers(text, JSON.stringify(JSON.parse(text)));
+
+  test.each([
+    ['{"a":1,"a":2}', true],
+    ['{"a":{"b":1,"\\u0062":2}}', true],
+    ['[{"a":1},{"a":2}]', false],
+    ['{"a":":\\":{\\\\","b":"\\\\"}', false],
+    ['":"', false],
+  ])("%s: %s", (text, expected) => {
+    expect(repeats(text)).toBe(expected);
+  });
+
+  test("is found among millions of escapes", () => {
+    const long = "\\/".repeat(4_000_000);
+    expect(repeats(`{"a":"${long}"}`)).toBe(false);
+    expect(repeats(`{"a":"${long}","b":1,"b":2}`)).toBe(true);
+  });
+});
+
+describe("the places of values", () => {
+  test("are shown in their order, and others can be written there", () => {
+    const text = ' { "a" : 1 , "b":[2, {"c":3}] }';
+    const seen: unknown[] = [];
+    eachJsonPlace(text, 0, ({ name, from, to }) => seen.push([name, text.slice(from, to)]));
+    expect(seen).toEqual([
+      ["a", "1"],
+      ["b", '[2, {"c":3}]'],
+    ]);
+    const elements: unknown[] = [];
+    eachJsonPlace("[1,[2]]", 0, ({ name, from }) => elements.push([name, from]));
+    expect(elements).toEqual([
+      [undefined, 1],
+      [undefined, 3],
+    ]);
+    const edits = [
+      { from: 9, to: 10, text: "one" },
+      { from: 17, to: 29, text: "two" },
+    ];
+    expect(edited(text, edits)).toBe(' { "a" : one , "b":two }');
+    expect(edited(text, [])).toBe(text);
+  });
+
+  test.each(["1", '"a"', "", "{"])("are none in %j", (text) => {
+    eachJsonPlace(text, 0, () => {
+      throw new Error("seen");
+    });
   });
 });

@@ -2,7 +2,7 @@
 // of them are one, and here some see less. Refuses to make anything more public.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
 
-import { jsonPlaces } from "../../mcp-client/json-text.ts";
+import { eachJsonPlace, edited, type JsonEdit } from "../../mcp-client/json-text.ts";
 
 /** The member, in escapes too. */
 const MAY_SAY = /cacheScope|\\u/;
@@ -10,6 +10,9 @@ const MAY_SAY = /cacheScope|\\u/;
 /** The same JSON text, private where it says something else. */
 export function asPrivate(json: string): string {
   if (!MAY_SAY.test(json)) return json;
-  const said = (jsonPlaces(json, 0) ?? []).filter(({ name }) => name === "cacheScope");
-  return said.reduceRight((text, { from, to }) => `${text.slice(0, from)}"private"${text.slice(to)}`, json);
+  const said: JsonEdit[] = [];
+  eachJsonPlace(json, 0, ({ name, from, to }) => {
+    if (name === "cacheScope") said.push({ from, to, text: '"private"' });
+  });
+  return edited(json, said);
 }

@@ -2,7 +2,7 @@
 // upstreams may call theirs alike. Pure. Rewrites a result where it names one, and leaves every other character of it.
 // https://github.com/modelcontextprotocol/ext-apps
 
-import { jsonPlaces } from "../../mcp-client/json-text.ts";
+import { eachJsonPlace, edited, type JsonEdit } from "../../mcp-client/json-text.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 
 const UI = /^ui:\/\//i;
@@ -57,42 +57,35 @@ const PLACES: readonly (readonly string[])[] = [
 /** What may be the scheme, in escapes too. */
 const MAY_HAVE_UI = /ui:|\\u00(?:[57]5|[46]9|3a)/i;
 
-interface Edit {
-  readonly from: number;
-  readonly to: number;
-  readonly text: string;
-}
-
 /** The same JSON text, with each `ui://` in the places of a result renamed. */
 export function renameUi(json: string, rename: Rename): string {
   if (!MAY_HAVE_UI.test(json)) return json;
-  const edits: Edit[] = [];
+  const edits: JsonEdit[] = [];
   collect({ json, rename, edits }, 0, PLACES);
-  let done = "";
-  let at = 0;
-  for (const { from, to, text } of edits) {
-    done += json.slice(at, from) + text;
-    at = to;
-  }
-  return done + json.slice(at);
+  return edited(json, edits);
 }
 
 interface Renaming {
   readonly json: string;
   readonly rename: Rename;
-  readonly edits: Edit[];
+  readonly edits: JsonEdit[];
 }
 
-function collect(renaming: Renaming, start: number, paths: readonly (readonly string[])[]): void {
+type Paths = readonly (readonly string[])[];
+
+function collect(renaming: Renaming, start: number, paths: Paths): void {
   const { json, rename, edits } = renaming;
-  for (const { name = "*", from, to } of jsonPlaces(json, start) ?? []) {
-    const further = paths.filter(([step]) => step === name).map((path) => path.slice(1));
-    if (further.length === 0) continue;
-    if (json[from] !== '"') collect(renaming, from, further);
-    else if (further.some((path) => path.length === 0)) {
+  const behind = (name: string): Paths => paths.filter(([step]) => step === name).map((path) => path.slice(1));
+  const ofElements = behind("*");
+  eachJsonPlace(json, start, ({ name, from, to }) => {
+    const further = name === undefined ? ofElements : behind(name);
+    if (further.length === 0) return;
+    const begin = json[from];
+    if (begin === "{" || begin === "[") collect(renaming, from, further);
+    else if (begin === '"' && further.some((path) => path.length === 0)) {
       const uri = JSON.parse(json.slice(from, to)) as string;
       const renamed = isUi(uri) ? rename(uri) : uri;
       if (renamed !== uri) edits.push({ from, to, text: JSON.stringify(renamed) });
     }
-  }
+  });
 }
