@@ -31,6 +31,8 @@ const MAX_NAMED = 100;
 const MAX_INSTRUCTIONS = 20_000;
 /** What is left out takes time, too: so much is looked at, and no more. */
 const MOST_LOOKED_AT = 8;
+/** All of them are remembered while a list is read. */
+const LONGEST_CURSOR = 16_384;
 /** A page may have more than fit; what a message may have in all is limited where it is received. */
 const MAX_ON_PAGE = 100_000;
 
@@ -77,13 +79,15 @@ class Reading {
     if (fault !== undefined) return this.quarantine(kind, wire, fault);
     const key = keyIn(kind, wire as JsonObject, this.#id);
     if (this.#keys.has(key)) return this.quarantine(kind, wire, "is listed twice");
-    const { byteLength } = new TextEncoder().encode(text);
+    const encoded = new TextEncoder().encode(text);
+    const { byteLength } = encoded;
     if (this.#count + 1 > definitions) return this.#cap(`more than ${definitions} definitions`);
     if (this.#bytes + byteLength + 1 > bytes) return this.#cap(`more than ${bytes} bytes`);
     this.#keys.add(key);
     this.#count += 1;
     this.#bytes += byteLength + 1;
-    this.texts[kind].push(text);
+    // A piece of a page keeps all of that page in memory.
+    this.texts[kind].push(new TextDecoder().decode(encoded));
     return true;
   }
 
@@ -166,6 +170,10 @@ async function readList(
       return;
     }
     cursor = read.next;
+    if (cursor.length > LONGEST_CURSOR) {
+      reading.capped = `its list of ${kind} names a page with more than ${LONGEST_CURSOR} characters`;
+      return;
+    }
     seen.add(cursor);
   }
   reading.capped = `its list of ${kind} has more than ${pages} pages`;

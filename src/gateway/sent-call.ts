@@ -219,7 +219,7 @@ export class SentCall {
   }
 
   #ask({ link, asked }: Lent): Promise<ResultMessage> {
-    const { call, host, forwarded, deadline, redaction } = this.#work;
+    const { call, host, forwarded, deadline } = this.#work;
     const { method, mirrored } = forwarded;
     const params = this.#era === "2025" ? withoutOwnMeta(forwarded.params) : forwarded.params;
     const asking: Asking = {
@@ -227,7 +227,7 @@ export class SentCall {
       notified: (message) => this.#notified(message),
       ...(this.#asks &&
         this.#era === "2025" &&
-        call.questions && { answer: answerThrough(call.questions, deadline, redaction, asked) }),
+        call.questions && { answer: answerThrough(call.questions, this.#work, asked) }),
     };
     const progress = call.progressToken !== undefined;
     // What headers repeat is a number of ours, and must be the same in the body.

@@ -116,6 +116,11 @@ describe("the catalog of an upstream", () => {
 
   it.each<[string, Answer, RegExp]>([
     ["repeats itself", () => ({ tools: [], nextCursor: "again" }), /comes back to a page/],
+    [
+      "names a page at length",
+      () => ({ tools: [], nextCursor: "x".repeat(20_000) }),
+      /a page with more than 16384 char/,
+    ],
     ["never ends", ({ cursor }) => ({ tools: [], nextCursor: `${String(cursor)}x` }), /more than 200 pages/],
   ])("ends where a cursor %s, and says so", async (_how, answer, why) => {
     const { link, asked } = upstream({ "tools/list": answer });

@@ -8,7 +8,7 @@ import type { Fetch } from "../../src/mcp-client/remote-endpoint.ts";
 /** More than an isolate holds. */
 const MANY = 300;
 
-function upstream() {
+function upstream({ instructions = "", capabilities = {} } = {}) {
   const ended: string[] = [];
   let begun = 0;
   const fetch: Fetch = async (_url, { method, body, headers }) => {
@@ -16,7 +16,8 @@ function upstream() {
     const { id, method: asked } = JSON.parse(body ?? "{}") as { id?: number; method?: string };
     if (asked !== "initialize") return new Response(null, { status: 202 });
     begun += 1;
-    const result = { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "up", version: "1" } };
+    const serverInfo = { name: "up", version: "1" };
+    const result = { protocolVersion: "2025-11-25", capabilities, instructions, serverInfo };
     const headersOf = { "mcp-session-id": `s${begun}` };
     return Response.json({ jsonrpc: "2.0", id, result }, { headers: headersOf });
   };
@@ -30,10 +31,28 @@ function upstream() {
     await over?.();
     return held?.opened.session.id;
   };
-  return { lend, ended };
+  /** All that an isolate has of a session, as text. */
+  const heldOf = async () => {
+    const { signal } = new AbortController();
+    const endpoint = { url: "https://up.example.com/mcp", headers: {}, fetch, clock: SYSTEM_CLOCK };
+    const how = { endpoint, about: { clientInfo: {}, capabilities: { own: LONG } }, way: "2025" } as const;
+    const owner = { tenant: crypto.randomUUID(), principal: "ann" };
+    const whole = { key: owner.tenant, owner, how, level: undefined, isAnonymous: false, signal };
+    const { held } = await lendLink({ ...whole, later: (work) => void work });
+    return JSON.stringify(held);
+  };
+  return { lend, ended, heldOf };
 }
 
+const LONG = "x".repeat(10_000);
+
 describe("sessions at upstreams", () => {
+  it("hold nothing of what either side said of itself when they began, though it be long", async () => {
+    const { heldOf } = upstream({ instructions: LONG, capabilities: { experimental: { [LONG]: {} } } });
+    expect(await heldOf()).toContain('"session":{"id":"s1"');
+    expect((await heldOf()).length).toBeLessThan(2000);
+  });
+
   it("are let go of where somebody begins ever new ones, and not those of others", async () => {
     const { lend, ended } = upstream();
     const tenant = crypto.randomUUID();

@@ -13,12 +13,40 @@ export class AnswerRoom {
     this.#share = HELD.open(`tenant ${tenant}`);
   }
 
+  /** What waits for somebody while more is read. */
+  #kept = 0;
+  #arrived = 0;
+
   /** Throws where there is no room. What is small is not counted, nor what still comes when nobody waits for it. */
   readonly held = (bytes: number): void => {
-    const counted = bytes > SMALL_BYTES ? bytes : 0;
+    this.#arrived = bytes > SMALL_BYTES ? bytes : 0;
+    this.#count();
+  };
+
+  /** Counts so much beside what is being read, until what it gives is called. Throws as `held` does. */
+  keep(bytes: number): () => void {
+    const give = () => {
+      this.#kept -= bytes;
+    };
+    this.#kept += bytes;
+    try {
+      this.#count();
+    } catch (error) {
+      give();
+      throw error;
+    }
+    return () => {
+      give();
+      this.#count();
+    };
+  }
+
+  #count(): void {
+    const all = this.#arrived + this.#kept;
+    const counted = all > SMALL_BYTES ? all : 0;
     if (this.#isOver || this.#share.bytes === counted || this.#share.resize(counted)) return;
     throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
-  };
+  }
 
   release(): void {
     this.#isOver = true;

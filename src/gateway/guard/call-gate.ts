@@ -5,6 +5,7 @@ import { canonicalJson } from "../../auth/seal.ts";
 import { describeFault, httpStatusOf, retryAfterMs, type Fault } from "../../mcp-client/fault.ts";
 import type { OutboundRule } from "../../outbound/outbound-error.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
+import { hashOf } from "../listed-name.ts";
 import { logState } from "../operate/state-log.ts";
 import { circuits } from "./upstream-circuit.ts";
 
@@ -22,6 +23,7 @@ export interface Gated {
 
 /** The call that tries an upstream may be one that takes minutes, of whoever likes: others do not wait for its end. */
 const LONGEST_PROBE_MS = 10_000;
+const LONGEST_KEY = 200;
 
 export class CallGate {
   readonly #gated: Gated;
@@ -35,7 +37,8 @@ export class CallGate {
     const { tenant, id, config, ofClient, caller } = gated;
     this.#gated = gated;
     this.#key = `${tenant} ${id} ${config}`;
-    this.#callerKey = Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${canonicalJson(ofClient)}`;
+    this.#callerKey =
+      Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${inShort(canonicalJson(ofClient))}`;
     this.#ownKey = `${this.#callerKey} by ${caller}`;
   }
 
@@ -90,6 +93,11 @@ export class CallGate {
     circuits.wished(status === 429 ? this.#callerKey : this.#key, now, afterMs);
     return secondsOf(afterMs);
   }
+}
+
+/** Of headers there may be many kilobytes, and of circuits many: a client chooses the one, and who fails the other. */
+function inShort(text: string): string {
+  return text.length <= LONGEST_KEY ? text : `${hashOf(text)}${hashOf(`${text.length} ${text}`)}`;
 }
 
 function secondsOf(ms: number): number {

@@ -31,7 +31,7 @@ export interface HeldSession {
   readonly owner: LinkOwner;
   /** That of the call that used it last: a later call may bring a newer access token. */
   endpoint: RemoteEndpoint;
-  readonly opened: Pick<Opened2025, "session">;
+  opened: Pick<Opened2025, "session">;
   /** Gives the id of the next request: two requests with one id must not be under way in one session. */
   readonly nextId: () => number;
   usedAt: number;
@@ -100,7 +100,9 @@ export async function lendLink(lending: Lending): Promise<Lent> {
     case "lent": {
       const { tag, session, times } = claimed;
       const nextId = counting((times * IDS_EACH) % IDS_IN_ALL);
-      return lent(holdShared(newSession(lending, { session }, nextId), { tag, askedAt }, lending), lending);
+      const another = newSession(lending, { session }, nextId);
+      forgetHello(another);
+      return lent(holdShared(another, { tag, askedAt }, lending), lending);
     }
     case "make": {
       const begun = await beginShared(lending, share, claimed.tag);
@@ -150,7 +152,13 @@ async function claimSession(
 function newSession({ key, owner, how }: Lending, opened: HeldSession["opened"], nextId: () => number): HeldSession {
   const { endpoint } = how;
   const usedAt = Date.now();
-  return { key, owner, endpoint, opened, nextId, usedAt, calls: 1, state: "over", shared: undefined };
+  const { session } = opened;
+  return { key, owner, endpoint, opened: { session }, nextId, usedAt, calls: 1, state: "over", shared: undefined };
+}
+
+/** What both sides said when it began may be megabytes, and an isolate holds many: no call in it needs that. */
+function forgetHello(begun: HeldSession): void {
+  begun.opened = { session: { ...begun.opened.session, hello: {}, capabilities: {} } };
 }
 
 async function openSession2025(lending: Lending): Promise<HeldSession> {
@@ -173,6 +181,7 @@ async function openSession2025(lending: Lending): Promise<HeldSession> {
 /** One that this isolate ends. `isAlone`: with the call. */
 async function beginSession(lending: Lending, isAlone = lending.isAnonymous): Promise<HeldSession> {
   const session = await openSession2025(lending);
+  forgetHello(session);
   // Anonymous callers do not share a session. Where the server keeps none, there is nothing that they could share.
   if (!isAlone || session.opened.session.id === undefined) holdSession(session, lending.later);
   return session;
@@ -198,6 +207,7 @@ async function keepShared(session: HeldSession, { callMs = 0 }: Lending, share: 
   const isKept = await keep()
     .catch(keep)
     .catch(() => true);
+  forgetHello(session);
   if (isKept) return;
   session.shared = undefined;
   if (session.state !== "gone") await letGo(session);

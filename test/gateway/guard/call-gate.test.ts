@@ -1,8 +1,8 @@
 // Who is kept from an upstream by how the calls of others ended.
 
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CallGate } from "../../../src/gateway/guard/call-gate.ts";
-import { FAILURES_IN_A_ROW } from "../../../src/gateway/guard/upstream-circuit.ts";
+import { circuits, FAILURES_IN_A_ROW } from "../../../src/gateway/guard/upstream-circuit.ts";
 import type { Fault } from "../../../src/mcp-client/fault.ts";
 import { loggedStates } from "../../support/worker/logged.ts";
 
@@ -87,5 +87,31 @@ describe("calls that fail", () => {
       { level: "warn", ...at, state: "open", was: "closed", why, since },
       { level: "info", ...at, state: "closed", was: "open", why: null, since },
     ]);
+  });
+});
+
+describe("circuits of clients that are known by headers of their own", () => {
+  const BUSY = { status: 429, contentType: "", retryAfter: "60" };
+  const WAITS: Fault = { kind: "status", http: BUSY, sent: "yes" };
+
+  it("are told apart, and take little memory, however long the headers are", () => {
+    const tenant = crypto.randomUUID();
+    const wished = vi.spyOn(circuits, "wished");
+    const by = (end: string, length: number) =>
+      new CallGate({
+        tenant,
+        id: "up",
+        config: "c1",
+        timeoutMs: 1000,
+        caller: "ann",
+        ofClient: { "x-who": "x".repeat(length) + end },
+      });
+    for (const length of [10, 4000]) {
+      by("a", length).failed(WAITS, false, 0);
+      expect(by("a", length).refusal(1)).toMatchObject({ error: "faultyServer" });
+      expect(by("b", length).refusal(1)).toBeUndefined();
+    }
+    for (const [key] of wished.mock.calls) expect(key.length).toBeLessThan(500);
+    wished.mockRestore();
   });
 });

@@ -1,0 +1,66 @@
+// Questions of an upstream that wait for a person: how much an isolate holds of them, and who is asked then.
+
+import { describe, expect, it } from "vitest";
+import { Deadline } from "../../../src/gateway/call-deadline.ts";
+import { answerThrough } from "../../../src/gateway/forward-question.ts";
+import { AnswerRoom } from "../../../src/gateway/guard/answer-room.ts";
+import { Redaction } from "../../../src/gateway/guard/redaction.ts";
+import type { ClientResponse, QuestionPort } from "../../../src/protocol/call.ts";
+import { NO_SINK } from "../../../src/http/call-sink.ts";
+import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
+
+const MIB = 1024 * 1024;
+
+/** An upstream that asks, and a person who answers all at once. */
+function asking() {
+  const room = new AnswerRoom(crypto.randomUUID());
+  const deadline = new Deadline(60_000, NO_SINK.cancelled, { waitUntil: () => {} });
+  const answered = Promise.withResolvers<void>();
+  let put = 0;
+  const port: QuestionPort = {
+    nonce: undefined,
+    memos: {},
+    ask: async (questions) => {
+      put += 1;
+      await answered.promise;
+      return new Map(
+        questions.map(({ digest }): [string, ClientResponse] => [digest, { result: { action: "accept" } }]),
+      );
+    },
+    withdraw: () => {},
+  };
+  const answer = answerThrough(port, { deadline, redaction: Redaction.of([]), room });
+  const { signal } = new AbortController();
+  const ask = (length: number) =>
+    answer({ method: "elicitation/create", params: { message: "x".repeat(length) }, signal });
+  return { ask, room, deadline, put: () => put, answered };
+}
+
+describe("questions of an upstream that nobody answers", () => {
+  it("hold half of what an isolate holds at most, and nothing once they are answered", async () => {
+    const { ask, room, deadline, put, answered } = asking();
+    const before = HELD.total;
+    const all = Array.from({ length: 32 }, () => ask(MIB).catch(String));
+    await expect.poll(put).toBeGreaterThan(5);
+    expect(HELD.total - before).toBeGreaterThan(20 * MIB);
+    expect(HELD.total - before).toBeLessThanOrEqual(32 * MIB + 1000);
+    answered.resolve();
+    const said = await Promise.all(all);
+    expect(said.filter((one) => typeof one === "string").length).toBeGreaterThan(10);
+    expect(said.filter((one) => typeof one === "object")).toHaveLength(put());
+    expect(HELD.total).toBe(before);
+    room.release();
+    deadline.end();
+  });
+
+  it("are asked without being counted where they are short", async () => {
+    const { ask, deadline, answered } = asking();
+    const before = HELD.total;
+    const all = Array.from({ length: 10 }, () => ask(100));
+    await Promise.resolve();
+    expect(HELD.total).toBe(before);
+    answered.resolve();
+    expect(await Promise.all(all)).toHaveLength(10);
+    deadline.end();
+  });
+});
