@@ -27,7 +27,7 @@ import { exactArguments } from "./guard/exact-arguments.ts";
 import { waitToRetry } from "./guard/retry.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
-import { failureOfFault, isAnotherServer, type ErrorGround } from "./translate-error.ts";
+import { failureOfFault, isAnotherServer, isDisconnected, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
 import { askForLogs, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
@@ -49,6 +49,8 @@ export interface CalledUpstream {
   readonly server: ServerInfo;
   /** Service bindings that the Worker exposes: the upstream may be one. */
   readonly services: Services;
+  /** It could not be read when its tenant was last told of it: it is known that something is wrong. */
+  readonly isFailing: boolean;
 }
 
 export interface Forwarded {
@@ -183,7 +185,9 @@ export class SentCall {
   }
 
   failed({ fault }: McpFault, retryAfter: number | undefined): Failure {
-    if (isAnotherServer(fault)) this.#readSoon();
+    // Whoever looks after upstreams hears of it when it is read, not when it would be due.
+    const isSilent = !this.heard && isDisconnected(fault) && !this.#upstream.isFailing;
+    if (isSilent || isAnotherServer(fault)) this.#readSoon();
     const ground = { ...groundOf(this.#upstream, this.#work), ownCapabilities: this.#asks, retryAfter };
     return this.#work.redaction.value(failureOfFault(fault, ground));
   }

@@ -28,8 +28,13 @@ export function failureOfFault(fault: Fault, ground: ErrorGround): Failure {
   if (kind === "timeout") return failure("timeout", undefined, { server, timeoutMs });
   if (kind === "cancelled") return failure("cancelled");
   const data = { server, fault: kind, ...(retryAfter === undefined ? {} : { retryAfter }) };
-  if (kind === "unreachable" || kind === "lost") return failure("unreachableServer", undefined, data);
+  if (isDisconnected(fault)) return failure("unreachableServer", undefined, data);
   return failure("faultyServer", `${server}: ${describeFault(fault)}`, data);
+}
+
+/** There was no connection, or it broke: a Worker is not told which. */
+export function isDisconnected({ kind }: Fault): boolean {
+  return kind === "unreachable" || kind === "lost";
 }
 
 const RESOURCE_NOT_FOUND_2025 = errorCode("resourceNotFound", "2025");

@@ -76,7 +76,8 @@ function upstreamSource(
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);
   const { way, revision, logging = false, completes } = catalog;
-  const called: CalledUpstream = { id, upstream, config, way, revision, logging, completes, server, services };
+  const asRead = { way, revision, logging, completes, isFailing: note !== undefined };
+  const called: CalledUpstream = { id, upstream, config, server, services, ...asRead };
   return {
     ...about,
     called,
