@@ -5,6 +5,7 @@ import { ANONYMOUS } from "../../auth/principal.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { nearest } from "../../protocol/nearest.ts";
 import type { SourceState } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
@@ -84,11 +85,13 @@ function sourceReasons(
   const isOf = (id: string) => target.startsWith(`${id}__`);
   // What is nowhere, and has no source's name before it, may be of each that could not be read.
   const mayBeAnyones = listedAs === null && off.length === 0 && !sources.some(({ id }) => isOf(id));
-  const said = sources.flatMap(({ id, state, withheld }) => {
+  const said = sources.flatMap((source) => {
+    const { id, state, withheld } = source;
     const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
+    if (left.length > 0) return left.map(({ why }) => `source ${id}: leaves it out: ${why}`);
     return [
-      ...left.map(({ why }) => `source ${id}: leaves it out: ${why}`),
-      ...((isOf(id) || mayBeAnyones) && left.length === 0 ? stateReasons(id, state, listedAs !== null) : []),
+      ...(isOf(id) || mayBeAnyones ? stateReasons(id, state, listedAs !== null) : []),
+      ...(isOf(id) && state.kind !== "unread" && kind !== "resources" ? unlistedReasons(id, source[kind], target) : []),
     ];
   });
   return [...said, ...off];
@@ -106,6 +109,17 @@ function stateReasons(id: string, state: SourceState, isListed: boolean): string
   const since =
     state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
   return [`source ${id}: ${STATE_WORDS[state.kind]}: ${state.why}${since}`];
+}
+
+/** A name that is misspelt, or that its upstream has no more. */
+function unlistedReasons(id: string, has: readonly { readonly name: string }[], target: string): string[] {
+  const names = has.map((one) => one.name);
+  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${meant(target, names)}`];
+}
+
+function meant(name: string, names: readonly string[]): string {
+  const near = nearest(name, names);
+  return near === undefined ? "" : `: did you mean ${near}?`;
 }
 
 /** Which limits refused somebody lately: what is visible may have been refused for that. */
@@ -168,7 +182,7 @@ function lookForName(view: View, ask: NameAsk, retired: readonly RetiredName[]):
     reasons: [
       ...renamedText(there, name),
       ...(left ? [retiredText(left)] : []),
-      ...refusalText(answered, `${kind}: nothing is listed or callable as ${name}`),
+      ...refusalText(answered, `${kind}: nothing is listed or callable as ${name}${alike(view, kind, name)}`),
     ],
   };
 }
@@ -179,6 +193,13 @@ type Listing = View["tools"] | View["prompts"];
 function findListed(listing: Listing, name: string, left: RetiredName | undefined): Listing[number] | undefined {
   const target = left?.target ?? name;
   return listing.find((entry) => entry.wire.name === name) ?? listing.find((entry) => entry.target.name === target);
+}
+
+/** What begins as the names of an upstream do is that one's, which says what it has. */
+function alike(view: View, kind: NameAsk["kind"], name: string): string {
+  if (view.sources.some(({ id }) => name.startsWith(`${id}__`))) return "";
+  const names = view[kind].map((entry) => entry.wire.name);
+  return names.includes(name) ? "" : meant(name, names);
 }
 
 function callOf(view: View, kind: NameAsk["kind"], name: string) {

@@ -94,6 +94,27 @@ describe("explain", () => {
     expect(await explain(id, "sums__bad")).toMatchObject({ visible: false, callable: false, listedAs: null });
   });
 
+  it("says that an upstream lists nothing under a name, and what was meant", async () => {
+    const id = await tenantWith({
+      sums: { url: upstream([{ name: "subtract", inputSchema: OBJECT }]) },
+      half: { url: upstream([{ name: "bad", inputSchema: { type: "string" } }]) },
+    });
+    await expect.poll(() => toolsOf(id), { timeout: 10_000 }).toEqual(["sums__subtract"]);
+    await expect
+      .poll(() => sourcesIn(id, "half__x"), { timeout: 10_000 })
+      .toEqual([
+        expect.stringMatching(/^source half: degraded: 1 definition is left out/),
+        "source half: lists nothing under this name",
+      ]);
+    expect(await sourcesIn(id, "sums__substract")).toEqual([
+      "source sums: lists nothing under this name: did you mean sums__subtract?",
+    ]);
+    expect(await sourcesIn(id, "sums__renamed_away")).toEqual(["source sums: lists nothing under this name"]);
+    expect((await explain(id, "sum_subtract")).reasons[0]).toBe(
+      "tools: nothing is listed or callable as sum_subtract: did you mean sums__subtract?",
+    );
+  });
+
   it("says why an upstream could not be read, and nothing of the others", { timeout: 30_000 }, async () => {
     const id = await tenantWith({
       page: { url: upstreamAt(() => new Response("<html>", { headers: { "content-type": "text/html" } })) },
