@@ -50,8 +50,9 @@ export function invalidFields(...errors: readonly (readonly [field: string, rule
   return new ProblemError("invalid-input", { errors: errors.map(([field, rule]) => ({ field, rule })) });
 }
 
-export function notFound(what: string): ProblemError {
-  return new ProblemError("not-found", { detail: `There is no ${what}` });
+/** `near`: what was meant, where something there is called nearly so. */
+export function notFound(what: string, near?: string): ProblemError {
+  return new ProblemError("not-found", { detail: `There is no ${what}${near ? `: did you mean ${near}?` : ""}` });
 }
 
 /** Why a body was not taken in. */

@@ -13,7 +13,7 @@ import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 const MAX_UPSTREAMS = 50;
 /** A name is split at its first "__", so no id contains one, or ends in what could begin one. */
 const ID = /^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
-const ID_RULE = "is 1 to 32 of A-Z, a-z, 0-9, _ and -, begins with a letter or digit, has no __ and ends in no _";
+const ID_RULE = "must be 1 to 32 of A-Z, a-z, 0-9, _ and -, with a letter or digit first, no __ and no _ last";
 /** In lower case. The first two are sources of every tenant, and lists tell sources by their ids. */
 const RESERVED = new Set(["code", "stored", "all", "none", "self", "tenant", "tenantry", "gateway", "admin", "mcp"]);
 
@@ -27,9 +27,9 @@ export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** What a URL breaks, of the rules by which requests leave. */
 const URL_RULES: Readonly<Partial<Record<OutboundRule, string>>> = {
-  credentials: "holds no name and no password: use headers",
-  scheme: "begins with https:",
-  port: "has a port from 1024 on, or 443",
+  credentials: "must hold no name and no password: use headers",
+  scheme: "must begin with https:",
+  port: "must have a port from 1024 on, or 443",
 };
 
 export interface UrlRules {
@@ -85,15 +85,15 @@ function serviceRules(
     ["url", url === undefined, "is not there beside a service"],
     ["service", Object.hasOwn(exposed, service), "is no service that this Worker exposes"],
     ["service", granted.includes(service), "is not granted to this tenant: an operator writes it in services"],
-    ["path", /^\/(?:[\w~-][\w.~-]*(?:\/|$))*$/.test(path), "is a path, as /mcp"],
+    ["path", /^\/(?:[\w~-][\w.~-]*(?:\/|$))*$/.test(path), "must be a path, such as /mcp"],
   ];
   return checks.filter(([, isRight]) => !isRight).map(([member, , rule]) => [member, rule] as const);
 }
 
 function urlRules(text: string | undefined, { allow }: UrlRules): string[] {
-  if (typeof text !== "string" || !URL.canParse(text)) return ["is a URL"];
+  if (typeof text !== "string" || !URL.canParse(text)) return ["must be a URL, such as https://mcp.example.com/mcp"];
   const url = new URL(text);
-  if (url.hash !== "") return ["has no fragment"];
+  if (url.hash !== "") return ["must have no fragment"];
   const broken = allow === undefined ? undefined : refusedAsWritten(url, allow);
   return broken === undefined ? [] : [URL_RULES[broken] ?? "leads to no public address"];
 }
@@ -125,12 +125,12 @@ function authRules({ auth, headers = {} }: UpstreamDocument, rules: UrlRules): (
   const { kind, tokenUrl, clientId, clientSecret, scope = "a", resource = "" } = auth;
   const hasOwn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const checks: readonly (readonly [member: string, isRight: boolean, rule: string])[] = [
-    ["kind", kind === "client_credentials", "is client_credentials"],
+    ["kind", kind === "client_credentials", "must be client_credentials"],
     ["kind", !hasOwn, "is not there beside a header Authorization"],
     ["clientId", VISIBLE.test(clientId), "has visible ASCII characters and spaces alone"],
     ["clientSecret", isWholeSecret(clientSecret), `is {{secret:NAME}}, with a name of ${SECRET_NAME_RULE}`],
     ["scope", VISIBLE.test(scope), "has scopes with spaces between them"],
-    ["resource", resource === "" || URL.canParse(resource), "is a URL, or empty"],
+    ["resource", resource === "" || URL.canParse(resource), "must be a URL, or empty"],
   ];
   return [
     ...urlRules(tokenUrl, rules).map((rule) => ["tokenUrl", rule] as const),

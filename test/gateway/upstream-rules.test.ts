@@ -21,7 +21,7 @@ describe("an upstream", () => {
     "may not have the id %s",
     (id) => {
       expect(broken(Object.fromEntries([[id, { url }]]))).toEqual([
-        expect.stringMatching(/^upstreams\.[^:]*: is 1 to 32 of/),
+        expect.stringMatching(/^upstreams\.[^:]*: must be 1 to 32 of/),
       ]);
     },
   );
@@ -38,18 +38,18 @@ describe("an upstream", () => {
   });
 
   it.each([
-    ["nothing", "is a URL"],
-    ["http://mcp.example.com/", "begins with https:"],
-    ["ftp://mcp.example.com/", "begins with https:"],
-    ["https://ann:secret@mcp.example.com/", "holds no name and no password: use headers"],
-    ["https://mcp.example.com/#x", "has no fragment"],
-    ["http://localhost:8787/mcp", "begins with https:"],
+    ["nothing", "must be a URL, such as https://mcp.example.com/mcp"],
+    ["http://mcp.example.com/", "must begin with https:"],
+    ["ftp://mcp.example.com/", "must begin with https:"],
+    ["https://ann:secret@mcp.example.com/", "must hold no name and no password: use headers"],
+    ["https://mcp.example.com/#x", "must have no fragment"],
+    ["http://localhost:8787/mcp", "must begin with https:"],
     ["https://localhost:8787/mcp", "leads to no public address"],
     ["https://127.0.0.1/mcp", "leads to no public address"],
     ["https://[::1]/mcp", "leads to no public address"],
     ["https://169.254.169.254/mcp", "leads to no public address"],
     ["https://2130706433/mcp", "leads to no public address"],
-    ["https://mcp.example.com:22/mcp", "has a port from 1024 on, or 443"],
+    ["https://mcp.example.com:22/mcp", "must have a port from 1024 on, or 443"],
   ])("may not be at %s", (at, rule) => {
     expect(broken({ up: { url: at } })).toEqual([`upstreams.up.url: ${rule}`]);
   });
@@ -57,7 +57,7 @@ describe("an upstream", () => {
   it("may be on the same machine during development", () => {
     expect(broken({ up: { url: "http://localhost:8787/mcp" } }, { allow: "http://localhost" })).toEqual([]);
     expect(broken({ up: { url: "http://mcp.example.com/mcp" } }, { allow: "http://localhost" })).toEqual([
-      "upstreams.up.url: begins with https:",
+      "upstreams.up.url: must begin with https:",
     ]);
   });
 
@@ -95,7 +95,7 @@ describe("an upstream", () => {
     [{ clientSecret: "x{{secret:UP}}" }, [expect.stringMatching(/clientSecret: is/)]],
     [{ clientId: "" }, [expect.stringMatching(/clientId: has visible/)]],
     [{ scope: "a\nb" }, [expect.stringMatching(/scope: has scopes/)]],
-    [{ resource: "up" }, [expect.stringMatching(/resource: is a URL/)]],
+    [{ resource: "up" }, [expect.stringMatching(/resource: must be a URL/)]],
   ] as const)("with the credentials of a client %o breaks %o", (more, rules) => {
     expect(broken({ up: { url, auth: { ...auth, ...more } } })).toEqual(rules);
   });

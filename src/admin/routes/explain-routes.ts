@@ -50,7 +50,10 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
   const offer = await tenantOffer(desk, managed, record);
   const { document } = offer;
   const { profile = null } = ask;
-  if (profile !== null && !Object.hasOwn(document.profiles ?? {}, profile)) throw notFound(`profile ${profile}`);
+  const { profiles = {} } = document;
+  if (profile !== null && !Object.hasOwn(profiles, profile)) {
+    throw notFound(`profile ${profile}`, nearest(profile, Object.keys(profiles)));
+  }
   const key = ask.key === undefined ? undefined : await keyOf(managed, ask.key);
   const barred = [...barredBy(document.mode ?? "open", key, profile), ...suspendedBy(record, key, profile)];
   const scopes = key?.scopes ?? undefined;

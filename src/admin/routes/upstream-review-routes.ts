@@ -6,6 +6,7 @@ import { flagsOf } from "../../gateway/review/definition-flags.ts";
 import { listDecided } from "../../gateway/review/review-catalog.ts";
 import { reviewTables, type ReviewVerdict, type WaitingDefinition } from "../../gateway/review/review-tables.ts";
 import { encodeCursor } from "../../protocol/cursor.ts";
+import { nearest } from "../../protocol/nearest.ts";
 import { documentOf } from "../../content/serve/sources.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
@@ -82,7 +83,7 @@ async function reviewedTenant(desk: Desk, { id, upstream }: Infer<typeof Upstrea
   const managed = await findManaged(desk, id);
   const { upstreams = {} } = documentOf(managed.tenant, policyOf(await readRecord(managed)));
   const found = Object.hasOwn(upstreams, upstream) ? upstreams[upstream] : undefined;
-  if (!found) throw notFound(`upstream ${upstream}`);
+  if (!found) throw notFound(`upstream ${upstream}`, nearest(upstream, Object.keys(upstreams)));
   if (found.trust === "review") return managed;
   const detail = `Nothing waits for approval: the upstream ${upstream} has no "trust": "review"`;
   throw new ProblemError("conflict", { detail });

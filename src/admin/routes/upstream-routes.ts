@@ -2,6 +2,7 @@
 // tried or read now. What is configured is the document's alone; approving definitions is not decided here.
 
 import type { UpstreamContent, UpstreamGround, UpstreamReport } from "../../deployment/deployment.ts";
+import { nearest } from "../../protocol/nearest.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument, UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
@@ -161,7 +162,7 @@ async function refresh(
 
 function namedIn({ document: { upstreams = {} } }: UpstreamGround, name: string): UpstreamDocument {
   const upstream = Object.hasOwn(upstreams, name) ? upstreams[name] : undefined;
-  if (!upstream) throw notFound(`upstream ${name}`);
+  if (!upstream) throw notFound(`upstream ${name}`, nearest(name, Object.keys(upstreams)));
   return upstream;
 }
 
@@ -176,7 +177,10 @@ async function lookAt(desk: Desk, id: string): Promise<readonly Shown[]> {
 
 function named(all: readonly Shown[], name: string): Shown {
   const found = all.find(({ id }) => id === name);
-  if (!found) throw notFound(`upstream ${name}`);
+  if (!found) {
+    const ids = all.map(({ id }) => id);
+    throw notFound(`upstream ${name}`, nearest(name, ids));
+  }
   return found;
 }
 

@@ -4,6 +4,22 @@ import { describe, expect, it } from "vitest";
 import { ask, newTenant } from "../../support/worker/admin.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
+describe("an upstream that is nowhere", () => {
+  it.each([
+    ["GET", ""],
+    ["POST", "/test"],
+    ["POST", "/refresh"],
+    ["GET", "/pending"],
+  ] as const)("is answered with the one that was meant: %s %s", async (method, what) => {
+    const id = await newTenant({ upstreams: { tracker: { url: "https://mcp.example.com/mcp", enabled: false } } });
+    const { status, body } = await ask(method, `/tenants/${id}/upstreams/trakcer${what}`);
+    expect({ status, body }).toMatchObject({
+      status: 404,
+      body: { detail: "There is no upstream trakcer: did you mean tracker?" },
+    });
+  });
+});
+
 describe("a server that refuses with an error in its answer", () => {
   it.each([
     [401, "the server answered 401 (-32003)"],

@@ -140,7 +140,7 @@ describe("a service in a document", () => {
       { services: ["SELF"], upstreams: { up: { service: "SELF", url: "https://mcp.example.com/" } } },
       ["upstreams.up.url: is not there beside a service"],
     ],
-    ["neither", { upstreams: { up: {} } }, ["upstreams.up.url: is a URL"]],
+    ["neither", { upstreams: { up: {} } }, ["upstreams.up.url: must be a URL, such as https://mcp.example.com/mcp"]],
     [
       "a path without one",
       { upstreams: { up: { url: "https://mcp.example.com/", path: "/mcp" } } },
@@ -152,6 +152,6 @@ describe("a service in a document", () => {
 
   it.each(["mcp", "//elsewhere", "/a/../b", "/a?b", "/a b", "@x", ""])("has no path %j", (path) => {
     const document = { services: ["SELF"], upstreams: { up: { service: "SELF", path } } };
-    expect(broken(document)).toEqual(["upstreams.up.path: is a path, as /mcp"]);
+    expect(broken(document)).toEqual(["upstreams.up.path: must be a path, such as /mcp"]);
   });
 });

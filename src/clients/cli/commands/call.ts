@@ -67,9 +67,8 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
   try {
     result = await callTool(context, endpoint, { name: tool, about, args });
   } catch (error) {
-    // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
-    if (about || !(error instanceof McpRefused) || error.code !== UNKNOWN_TOOL) throw error;
-    throw new CliError(EXIT.notFound, `${error.message} (${hintAt(tool, list, where)})`, { cause: error });
+    if (!(error instanceof McpRefused)) throw error;
+    throw explained(error, where, () => (about ? undefined : hintAt(tool, list, where)));
   }
   if (options.raw === true && !context.json) context.terminal.stdout.bytes(Buffer.from(`${resultText(result)}\n`));
   else context.show(result, () => resultText(result));
@@ -192,11 +191,27 @@ function bytesText(what: string, base64 = ""): string {
   return oneLine(`[${what}, ${bytes(Buffer.byteLength(base64, "base64"))}]`);
 }
 
+/** With what one can do next, where that is known. `hint`: why the tool may be unknown. */
+function explained(error: McpRefused, where: string, hint: () => string | undefined): CliError {
+  const { message, code, unasked } = error;
+  // Whoever operates the tenant can ask that server at once, and is told what helps.
+  if (unasked !== undefined && !where.includes("://")) {
+    const next = `tenantry upstream test ${where.split("/")[0] ?? where} ${unasked} says what is wrong`;
+    return new CliError(error.exit, oneLine(`${message}; ${next}`), { cause: error });
+  }
+  // A renamed tool stays callable for a while under its old name, unlisted: only the server knows what is unknown.
+  const why = code === UNKNOWN_TOOL ? hint() : undefined;
+  return why === undefined ? error : new CliError(EXIT.notFound, `${message} (${why})`, { cause: error });
+}
+
 /** Why a tool may not be there: its server is not, or it has another name. */
 function hintAt(tool: string, { tools, missing }: ToolList, where: string): string {
   const away = missing.find(({ source }) => tool.startsWith(`${source}__`));
   if (away) return oneLine(away.why);
-  const near = nearest(tool, tools);
+  // Another server's tool of nearly this name is not the one that was meant.
+  const [source = ""] = /^.+?__/.exec(tool) ?? [];
+  const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));
+  const near = nearest(tool, neighbours.length > 0 ? neighbours : tools);
   return near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
 }
 

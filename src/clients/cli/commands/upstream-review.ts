@@ -96,7 +96,7 @@ const FLAGGED = {
 function waitingLines({ kind, name, state, digest, renamedFrom, changes, flags }: Waiting): ShownLine[] {
   const was = renamedFrom === undefined ? "" : `, the same as ${visible(renamedFrom)}, which is not listed any more`;
   return [
-    `${digest}  ${state}  ${kind} ${visible(name)}${was}`,
+    `${digest}  ${state}  ${thing({ kind, name })}${was}`,
     ...flags.map((flag): ShownLine => ({ color: "red", text: `  ! ${FLAGGED[flag]}` })),
     ...changes.map((change) => {
       const values = [change.before, change.after].filter((value) => value !== undefined);
@@ -104,6 +104,11 @@ function waitingLines({ kind, name, state, digest, renamedFrom, changes, flags }
       return marked(kindOf({ path: change.field, ...change }), `${visible(change.field)}: ${shown}`);
     }),
   ];
+}
+
+/** There is one of `instructions`, and that is its name. */
+function thing({ kind, name }: Pick<Waiting, "kind" | "name">): string {
+  return kind === name ? kind : `${kind} ${visible(name)}`;
 }
 
 /** Control and format characters, tags among them, private ones, and spaces that look like another. */
@@ -156,7 +161,7 @@ async function allOf(
   const flagged = all.length - waiting.length;
   if (flagged > 0) context.note(`${count(flagged, "definition")} left out: approve what is flagged by its digest.`);
   if (waiting.length > 0 && yes !== true) {
-    for (const { kind, name, state } of waiting) context.note(`${state}  ${kind} ${visible(name)}`);
+    for (const { kind, name, state } of waiting) context.note(`${state}  ${thing({ kind, name })}`);
     await confirm(context, `${verdict} ${count(waiting.length, "definition")} of ${at[1]}`, yes);
   }
   return waiting.map(({ digest }) => digest);

@@ -11,7 +11,8 @@ import {
 import { collectPages } from "../admin/admin-client.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Screen } from "../terminal/output.ts";
-import { count, facts, table, time } from "../terminal/table.ts";
+import { oneLine } from "../terminal/printable.ts";
+import { count, facts, table, time, width } from "../terminal/table.ts";
 import { whatHelps } from "../terminal/what-helps.ts";
 
 type Shown = Infer<typeof UpstreamShape>;
@@ -30,33 +31,33 @@ export async function listUpstreams(context: CommandContext, [tenant]: readonly 
   const upstreams = await collectPages(context.api.pages<Listed>({ path }));
   if (upstreams.length === 0) context.note(`No upstreams: tenantry upstream add ${tenant} ID URL adds one.`);
   context.show(upstreams, () => {
-    const titles = [
-      "upstream",
-      "state",
-      "era",
-      "tools",
-      "prompts",
-      "resources",
-      "left out",
-      "last tried",
-      "url",
-      "why",
-    ];
-    const rows = upstreams.map(({ id, state, content, lastRead, url, why }) => [
-      id,
-      STATE_WORDS[state] ?? state,
-      content && (WAYS[content.way] ?? content.way),
-      content?.counts.tools,
-      content?.counts.prompts,
-      content && content.counts.resources + content.counts.resourceTemplates,
-      content?.quarantined,
-      time(lastRead),
-      url,
-      why,
-    ]);
-    // Why is what one looks for: it is not cut to the line.
-    return rows.length === 0 ? "" : table(titles, rows, { isTTY: false, columns: undefined });
+    return upstreams.length === 0 ? "" : listText(upstreams, context.terminal.stdout);
   });
+}
+
+/** Why is what one looks for: it is not cut to the line, and stands below its upstream where the terminal is narrow. */
+function listText(upstreams: readonly Listed[], { isTTY, columns }: Screen): string {
+  const titles = ["upstream", "state", "era", "tools", "prompts", "resources", "left out"];
+  const rows = upstreams.map(({ id, state, content }) => [
+    id,
+    STATE_WORDS[state] ?? state,
+    content && (WAYS[content.way] ?? content.way),
+    content?.counts.tools,
+    content?.counts.prompts,
+    content && content.counts.resources + content.counts.resourceTemplates,
+    content?.quarantined,
+  ]);
+  const more = upstreams.map(({ lastRead, url, why }) => [time(lastRead), url, why]);
+  const wide = { isTTY: false, columns: undefined };
+  const whole = table(
+    [...titles, "last tried", "url", "why"],
+    rows.map((row, at) => [...row, ...(more[at] ?? [])]),
+    wide,
+  );
+  if (!isTTY || whole.split("\n").every((line) => width(line) <= (columns || 80))) return whole;
+  const [title = "", ...lines] = table(titles, rows, wide).split("\n");
+  const below = lines.map((line, at) => [line, ...(upstreams[at]?.why ? [`  ${oneLine(upstreams[at].why)}`] : [])]);
+  return [title, ...below.flat()].join("\n");
 }
 
 export async function showUpstream(

@@ -47,8 +47,9 @@ Examples:
   tenantry upstream add acme tracker https://mcp.example.com/mcp --header "Authorization: Bearer {{secret:TRACKER_TOKEN}}"
   tenantry upstream add acme billing --service BILLING --retry 2
 
-Its tool search is listed as tracker__search. docs/gateway.md says of each flag what it does. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can
-be read by whoever reads the document, and here by other programs of this machine.`,
+Its tool search is listed as tracker__search: tenantry call acme shows them all. docs/gateway.md says what each flag
+does. {{secret:NAME}} stands for a secret of the tenant; what else is in a header can be read by whoever reads
+the document, and here by other programs of this machine.`,
     );
   act(add, terminal, addUpstream);
 

@@ -12,10 +12,13 @@ import { oneLine } from "./printable.ts";
 /** The server answered with a JSON-RPC error: the method did not do what it was asked. */
 export class McpRefused extends ServerRefused {
   readonly code: number;
+  /** The server behind the endpoint that could not be asked; undefined: the endpoint itself refused, or that server. */
+  readonly unasked: string | undefined;
 
-  constructor(status: number, code: number, message: string) {
+  constructor(status: number, message: string, { code, unasked }: Pick<McpRefused, "code" | "unasked">) {
     super(status, message);
     this.code = code;
+    this.unasked = unasked;
   }
 }
 
@@ -34,7 +37,10 @@ export function mcpProblem(error: unknown, endpoint: About): unknown {
 }
 
 function problemOf(fault: Fault, said: string): CliError {
-  if (fault.kind === "refused") return new McpRefused(fault.http.status, rpcErrorOf(fault.error)?.code ?? 0, said);
+  if (fault.kind === "refused") {
+    const { code = 0, message = "", data } = rpcErrorOf(fault.error) ?? {};
+    return new McpRefused(fault.http.status, said, { code, unasked: unaskedIn(message, data) });
+  }
   if (fault.kind === "violation" && fault.rule === "tooManyRounds") return new CliError(EXIT.refused, said);
   // A stream that ends early says something about the connection, any other answer something about the server.
   const status = isStream(fault) ? undefined : httpStatusOf(fault);
@@ -71,6 +77,15 @@ function refusalOf(error: ResponseMessage): string {
   const of = typeof server === "string" && !message?.includes(server) ? [server, why ?? limit] : [];
   const where = of.filter((text) => typeof text === "string").join(": ");
   return oneLine((message || "refused without a word") + (where && ` (${where})`));
+}
+
+const NOT_ASKED = /^(Failed to connect to server|Request timed out)/;
+
+/** In the words of a gateway of ours; a server's own error has its own. */
+function unaskedIn(message: string, data: unknown): string | undefined {
+  const { server } = isObject(data) ? data : {};
+  if (typeof server !== "string") return undefined;
+  return NOT_ASKED.test(message) || message.startsWith(`${server}: `) ? server : undefined;
 }
 
 function isStream(fault: Fault): boolean {

@@ -41,6 +41,36 @@ test.each([
   expect((await call(["demo", "note_write"])).stderr).toBe(stderr);
 });
 
+test.each([
+  { message: "Failed to connect to server", data: { server: "down", fault: "lost" } },
+  { message: "Failed to connect to server: it is tried again in 5 s", data: { server: "down", fault: "unreachable" } },
+  { message: "Request timed out", data: { server: "down", timeoutMs: 500 } },
+  { message: "down: the server answered 401 (text/plain)", data: { server: "down", fault: "status" } },
+])("where a server behind a tenant cannot be asked, the next step is said: $message", async ({ message, data }) => {
+  const { call } = await toolEndpoint(() => ({ error: { code: -32603, message, data } }));
+  const { exit, stderr } = await call(["demo/readers", "note_write"]);
+  expect(exit).toBe(1);
+  expect(stderr).toMatch(/^tenantry: [^\n]*; tenantry upstream test demo down says what is wrong\n$/);
+  expect(stderr).toContain(message);
+});
+
+test("what a server itself answers is no reason to look after it", async () => {
+  const data = { server: "down", originalError: { code: -32602, message: "no" } };
+  const { call } = await toolEndpoint(() => ({ error: { code: -32602, message: "no", data } }));
+  expect((await call(["demo", "note_write"])).stderr).toBe("tenantry: no (down)\n");
+});
+
+test("a name that its server has no more is not taken for one of another server", async () => {
+  const tools = ["search", "down__find", "down__research"].map((name) => ({ ...NOTE_WRITE, name }));
+  const { call } = await toolEndpoint(
+    () => ({ error: { code: -32602, message: "Unknown tool" } }),
+    ({ method }) => (method === "tools/list" ? { ...NOT_ALL, _meta: {}, tools } : undefined),
+  );
+  expect((await call(["demo", "down__finds"])).stderr).toContain("(did you mean down__find?)");
+  expect((await call(["demo", "down__search"])).stderr).not.toContain("did you mean search?");
+  expect((await call(["demo", "searching"])).stderr).toContain("(did you mean search?)");
+});
+
 test("a port that no request can leave for was never asked", async () => {
   const { call } = await toolEndpoint(() => said("x"));
   const { exit, stderr } = await call(["http://127.0.0.1:1/mcp/demo"]);

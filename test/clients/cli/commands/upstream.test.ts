@@ -202,6 +202,16 @@ describe("list and show", () => {
     expect(stdout).toContain("the connection was lost");
   });
 
+  test("keep to the lines of a narrow terminal, with the reason below its upstream", async () => {
+    const { admin, cli } = await withTracker();
+    admin.addTenant("globex", { upstreams: { a: { url: "https://away.example.com/mcp" }, b: { url: URL } } });
+    const { stdout } = await cli.run(["upstream", "list", "globex"], { tty: true, columns: 80 });
+    expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
+    expect(stdout).toMatch(/^UPSTREAM .* LEFT OUT\na +last good +2026 .* 4\n  the connection was lost\nb +fresh /);
+    const wide = await cli.run(["upstream", "list", "globex"], { tty: true, columns: 200 });
+    expect(wide.stdout).toMatch(/ WHY$/m);
+  });
+
   test("tell one that was never read from one that lacks something", async () => {
     const { admin, cli } = await withTracker();
     admin.addTenant("globex", { upstreams: { a: { url: "https://never.example.com/mcp" }, b: { url: URL } } });
