@@ -117,12 +117,11 @@ function stateReasons(id: string, state: SourceState, isListed: boolean): string
 /** A name that is misspelt, or that its upstream has no more. */
 function unlistedReasons(id: string, has: readonly { readonly name: string }[], target: string): string[] {
   const names = has.map((one) => one.name);
-  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${meant(target, names)}`];
-}
-
-function meant(name: string, names: readonly string[]): string {
-  const near = nearest(name, names);
-  return near === undefined ? "" : `: did you mean ${near}?`;
+  // What all of them begin with says nothing about how near they are.
+  const own = (name: string) => name.slice(id.length + 2);
+  const near = nearest(own(target), names.map(own));
+  const meant = near === undefined ? "" : `: did you mean ${id}__${near}?`;
+  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${meant}`];
 }
 
 /** Which limits refused somebody lately: what is visible may have been refused for that. */
@@ -202,7 +201,8 @@ function findListed(listing: Listing, name: string, left: RetiredName | undefine
 function alike(view: View, kind: NameAsk["kind"], name: string): string {
   if (view.sources.some(({ id }) => name.startsWith(`${id}__`))) return "";
   const names = view[kind].map((entry) => entry.wire.name);
-  return names.includes(name) ? "" : meant(name, names);
+  const near = names.includes(name) ? undefined : nearest(name, names);
+  return near === undefined ? "" : `: did you mean ${near}?`;
 }
 
 function callOf(view: View, kind: NameAsk["kind"], name: string) {

@@ -109,6 +109,8 @@ describe("explain", () => {
     expect(await sourcesIn(id, "sums__substract")).toEqual([
       "source sums: lists nothing under this name: did you mean sums__subtract?",
     ]);
+    // Nearer than a third of its letters, but for what all names of this upstream begin with.
+    expect(await sourcesIn(id, "sums__subject")).toEqual(["source sums: lists nothing under this name"]);
     expect(await sourcesIn(id, "sums__renamed_away")).toEqual(["source sums: lists nothing under this name"]);
     expect((await explain(id, "sum_subtract")).reasons[0]).toBe(
       "tools: nothing is listed or callable as sum_subtract: did you mean sums__subtract?",
