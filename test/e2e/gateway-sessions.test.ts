@@ -8,9 +8,11 @@ import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { bearer } from "../support/fixture-admin.ts";
 import { post, type Json, type Reply } from "../support/mcp.ts";
 import { SessionUpstream } from "../support/session-upstream.ts";
+import { startTokenEndpoint } from "../support/token-endpoint.ts";
 import { startTwoWorkers, type TwoWorkers, type WatchedWorker } from "../support/two-workers.ts";
 
-const VARS = { SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8", OUTBOUND_LOCAL: "http://127.0.0.1" };
+const KEYLESS = { OUTBOUND_LOCAL: "http://127.0.0.1" };
+const VARS = { ...KEYLESS, SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };
 
 const workers = await startTwoWorkers(VARS);
 afterAll(() => workers.stop());
@@ -182,6 +184,79 @@ describe("a session that nobody uses", () => {
     await tenantAt(upstream.url, { id });
     const next = await sessionOf(two, { id, token: (await keyOf(workers, id)).token });
     expect([ofAnn, ofBob, rotated]).not.toContain(next);
+  });
+
+  test.each<readonly [string, (id: string, url: string) => Promise<unknown>]>([
+    ["was suspended", (id) => workers.one.admin("POST", `/tenants/${id}/suspensions`, { kind: "tenant", note: "x" })],
+    [
+      "has the upstream no more",
+      (id) => workers.one.admin("PUT", `/tenants/${id}/document?wait=1`, { mode: "key", maxStalenessMs: 50 }),
+    ],
+    [
+      "has it elsewhere and with other headers",
+      (id, url) => {
+        const document = documentOf(`${url}/moved`, { headers: { "X-Other": "o" } });
+        return workers.one.admin("PUT", `/tenants/${id}/document?wait=1`, document);
+      },
+    ],
+    [
+      "has it switched off",
+      (id, url) => workers.one.admin("PUT", `/tenants/${id}/document?wait=1`, documentOf(url, { enabled: false })),
+    ],
+  ])("is ended where its tenant %s meanwhile", async (_what, change) => {
+    const upstream = await freshUpstream();
+    const id = await tenantAt(upstream.url);
+    const session = await sessionOf(workers.two, { id, token: (await keyOf(workers, id)).token });
+    await change(id, upstream.url);
+    expect(upstream.open).toEqual([session]);
+    await workers.idle();
+    await expect.poll(() => upstream.open).toEqual([]);
+  });
+
+  test("is ended as whom it was begun where the client of the upstream has another secret since", async () => {
+    const upstream = await freshUpstream();
+    const tokens = await startTokenEndpoint();
+    const refused = { status: 401, body: { error: "invalid_client" } };
+    let valid = "first-secret";
+    const { answer } = tokens;
+    tokens.answer = (count) => (tokens.heard.at(-1)?.form.get("client_secret") === valid ? answer(count) : refused);
+    const id = await tenantAt(upstream.url);
+    await workers.one.admin("PUT", `/tenants/${id}/secrets/CLIENT?wait=1`, { value: valid });
+    const method = "client_secret_post";
+    const auth = {
+      kind: "client_credentials",
+      tokenUrl: tokens.url,
+      clientId: "c",
+      clientSecret: "{{secret:CLIENT}}",
+      method,
+    };
+    await workers.one.admin("PUT", `/tenants/${id}/document?wait=1`, documentOf(upstream.url, { auth }));
+    const { token } = await keyOf(workers, id);
+    await listed(workers, id, token);
+    const before = await sessionOf(workers.two, { id, token });
+    valid = "second-secret";
+    await workers.one.admin("PUT", `/tenants/${id}/secrets/CLIENT?wait=1`, { value: valid });
+    const after = await sessionOf(workers.two, { id, token });
+    expect(after).not.toBe(before);
+    await workers.idle();
+    await expect.poll(() => upstream.open).toEqual([]);
+    const [ofBefore, ofAfter] = [before, after].map((one) => upstream.ended.get(one));
+    expect(ofBefore).toMatch(/^Bearer token-number-/);
+    expect(ofAfter).toMatch(/^Bearer token-number-/);
+    expect(ofAfter).not.toBe(ofBefore);
+  });
+
+  test("is ended after its tenant was deleted where the Worker has no key of its own, too", async () => {
+    const keyless = await startTwoWorkers(KEYLESS);
+    onTestFinished(() => keyless.stop());
+    const upstream = await freshUpstream();
+    const id = await tenantAt(upstream.url, { at: keyless, id: "keyless" });
+    const { token } = await keyOf(keyless, id);
+    const session = await sessionOf(keyless.two, { id, token });
+    expect(await sessionOf(keyless.one, { id, token })).toBe(session);
+    await keyless.one.admin("DELETE", `/tenants/${id}`);
+    await keyless.idle();
+    await expect.poll(() => upstream.open).toEqual([]);
   });
 
   test("is used again when every isolate has gone, and is ended when nobody comes back", async () => {

@@ -55,7 +55,7 @@ export class SessionUpstream {
     if (method !== "initialize" && !this.#known.has(session)) return void response.writeHead(404).end();
     if (request.method === "DELETE") {
       this.#known.delete(session);
-      this.ended.set(session, request.headers["x-token"] as string | undefined);
+      this.ended.set(session, credentialOf(request));
       return void response.writeHead(204).end();
     }
     if (request.method !== "POST") return void response.writeHead(405).end();
@@ -84,4 +84,8 @@ export class SessionUpstream {
     this.used.set(session, (this.used.get(session) ?? new Set()).add(who));
     return { content: [{ type: "text", text: session }] };
   }
+}
+
+function credentialOf({ headers }: IncomingMessage): string | undefined {
+  return (headers["x-token"] as string | undefined) ?? headers.authorization;
 }

@@ -26,10 +26,10 @@ export function sessionsName({ id, incarnation }: Meant, upstream: string): stri
   return `${keptUnder(id, incarnation)}/${upstream}`;
 }
 
-/** With which sessions are sealed, and which opens them: the Worker's own where it has one, as a tenant's end is not its end. */
-export async function sessionRing(env: unknown, ofTenant: KeyRing): Promise<KeyRing> {
+/** The Worker's own keys where it has any, before those that are at hand without them. */
+export async function sessionRing(env: unknown, without: KeyRing): Promise<KeyRing> {
   const own = await secretsRing(env as SecretsKeyEnv);
-  return typeof own === "string" ? ofTenant : [...own, ...ofTenant];
+  return typeof own === "string" ? without : [...own, ...without];
 }
 
 function purposeOf(name: string, { key, tag }: SessionPlace): string {

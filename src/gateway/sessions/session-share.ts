@@ -30,7 +30,6 @@ export interface ShareGround extends Omit<KeptSession, "session"> {
 const PATIENCE_MS = 2000;
 
 interface Place {
-  readonly ring: KeyRing;
   readonly key: string;
   readonly owner: string;
 }
@@ -40,6 +39,8 @@ export class SessionShare {
   readonly #ground: ShareGround;
   readonly #name: string;
   #place: Promise<Place> | undefined;
+  /** What the object seals with, once it was asked. */
+  #ring: KeyRing = [];
 
   constructor(ground: ShareGround) {
     this.#ground = ground;
@@ -51,16 +52,17 @@ export class SessionShare {
    * heard.
    */
   async claim(callMs: number, dead?: string): Promise<SharedClaim> {
-    const { meant } = this.#ground.host;
-    const { ring, key, owner } = await this.#at();
+    const { meant, env } = this.#ground.host;
+    const { key, owner } = await this.#at();
     for (let tries = 0; tries < 2; tries += 1) {
       const claimed = await inTime<SessionClaimed>(
         this.#stub().claim({ key, owner, callMs, meant, name: this.#name }),
         PATIENCE_MS,
       );
+      if ("ring" in claimed) this.#ring = await sessionRing(env, claimed.ring);
       if (claimed.state !== "lent") return claimed;
       const { tag, sealed, times } = claimed;
-      const kept = tag === dead ? undefined : await openKept(ring, this.#name, { key, tag, sealed });
+      const kept = tag === dead ? undefined : await openKept(this.#ring, this.#name, { key, tag, sealed });
       if (kept) return { state: "lent", tag, session: kept.session, times };
       await this.gone(tag);
     }
@@ -69,8 +71,8 @@ export class SessionShare {
 
   /** false: it is nobody else's, so it ends here. */
   async keep(tag: string, session: Session2025, callMs: number): Promise<boolean> {
-    const { ring, key } = await this.#at();
-    const sealed = await sealKept(ring, this.#name, { key, tag }, { ...this.#ground, session });
+    const { key } = await this.#at();
+    const sealed = await sealKept(this.#ring, this.#name, { key, tag }, { ...this.#ground, session });
     if (sealed !== undefined) return inTime(this.#stub().keep({ key, tag }, sealed, callMs), PATIENCE_MS);
     await this.gone(tag);
     return false;
@@ -98,7 +100,7 @@ export class SessionShare {
     const secret = toBase64Url(ring[0]?.secret ?? new Uint8Array());
     const keyed = (text: string) => digest(JSON.stringify([secret, text]));
     const [ofKey, owner] = await Promise.all([keyed(key), keyed(`principal ${host.principal.id}`)]);
-    return { ring, key: ofKey, owner };
+    return { key: ofKey, owner };
   }
 
   /** A stub belongs to one request, and whoever tries again makes a new one. */

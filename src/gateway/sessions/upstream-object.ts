@@ -3,6 +3,7 @@
 // speaks to the upstream is an invocation of the Worker.
 
 import { DurableObject } from "cloudflare:workers";
+import type { KeyRing } from "../../auth/seal.ts";
 import { migrate } from "../../tenants/authority/tables.ts";
 import { createWake, type Wake } from "../../tenants/authority/wake.ts";
 import type { Meant } from "../../tenants/directory/placement.ts";
@@ -29,17 +30,25 @@ export interface SessionClaim {
 
 /**
  * `lent`: the session, and how often it was lent before. `make`: whoever asked makes it, and then calls `keep` or `gone`.
- * `wait`: somebody makes it. `alone`: there are as many as there may be, so the call has one of its own.
+ * `wait`: somebody makes it. `alone`: there are as many as there may be, so the call has one of its own. `ring`: what it is
+ * sealed with where the Worker has no key of its own.
  */
 export type SessionClaimed =
-  | { readonly state: "lent"; readonly tag: string; readonly sealed: string; readonly times: number }
-  | { readonly state: "make"; readonly tag: string }
+  | {
+      readonly state: "lent";
+      readonly tag: string;
+      readonly ring: KeyRing;
+      readonly sealed: string;
+      readonly times: number;
+    }
+  | { readonly state: "make"; readonly tag: string; readonly ring: KeyRing }
   | { readonly state: "wait" | "alone" };
 
 /** Sessions whose time is over. */
 export interface EndOrder {
   readonly meant: Meant;
   readonly name: string;
+  readonly ring: KeyRing;
   readonly sessions: readonly (SessionPlace & { readonly sealed: string })[];
 }
 
@@ -90,8 +99,13 @@ interface Row {
   tries: number;
 }
 
-type About = Pick<EndOrder, "meant" | "name">;
+/** The ring is the object's own: a tenant's goes with the tenant, before the last session has ended. */
+type About = Omit<EndOrder, "sessions">;
 const ABOUT = "about";
+
+function newKey(): KeyRing[number] {
+  return { id: crypto.randomUUID().slice(0, 8), secret: crypto.getRandomValues(new Uint8Array(32)) };
+}
 
 /** Bind it as `UPSTREAMS`. */
 export class UpstreamObject extends DurableObject {
@@ -110,7 +124,7 @@ export class UpstreamObject extends DurableObject {
   async ready(): Promise<void> {}
 
   async claim({ key, owner, callMs, meant, name }: SessionClaim): Promise<SessionClaimed> {
-    if (!this.#about) this.#open({ meant, name });
+    const { ring } = this.#about ?? this.#open({ meant, name, ring: [newKey()] });
     return this.#wake.transaction((): SessionClaimed => {
       const now = Date.now();
       this.#mendTimes(now);
@@ -119,7 +133,7 @@ export class UpstreamObject extends DurableObject {
         if (row.sealed === null) return { state: "wait" };
         this.#use(row.tag, callMs);
         this.#sql.exec("UPDATE held_sessions SET times = times + 1 WHERE tag = ?", row.tag);
-        return { state: "lent", tag: row.tag, sealed: row.sealed, times: row.times + 1 };
+        return { state: "lent", tag: row.tag, ring, sealed: row.sealed, times: row.times + 1 };
       }
       // Nobody is lent one whose time is over, whether or not it was ended yet.
       if (row) this.#close(row);
@@ -128,7 +142,7 @@ export class UpstreamObject extends DurableObject {
       const until = now + MADE_WITHIN_MS;
       this.#sql.exec("INSERT INTO held_sessions (tag, key, owner, until) VALUES (?, ?, ?, ?)", tag, key, owner, until);
       this.#wake.at(until);
-      return { state: "make", tag };
+      return { state: "make", tag, ring };
     });
   }
 
@@ -182,10 +196,10 @@ export class UpstreamObject extends DurableObject {
     }
   }
 
-  #open(about: About): void {
+  #open(about: About): About {
     this.#migrate();
     this.ctx.storage.kv.put(ABOUT, about);
-    this.#about = about;
+    return (this.#about = about);
   }
 
   #migrate(): void {

@@ -4,10 +4,9 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "c
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { KeyRing } from "../../../src/auth/seal.ts";
+import type { ClientGrant } from "../../../src/gateway/guard/access-token.ts";
 import { sealKept, sessionsName } from "../../../src/gateway/sessions/kept-session.ts";
 import { MOST_OF_OWNER, type SessionClaimed } from "../../../src/gateway/sessions/upstream-object.ts";
-import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
-import { remote } from "../../../src/tenants/authority/tables.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import { servedTenant } from "../../support/worker/deployed.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
@@ -15,16 +14,18 @@ import { upstreamAt } from "../../support/worker/upstreams.ts";
 const CALL_MS = 60_000;
 
 async function freshUpstream() {
-  const { id, stub, meant: incarnation } = await servedTenant();
+  const { id, meant: incarnation } = await servedTenant();
   const meant = { id, placement: ANYWHERE, incarnation };
   const name = sessionsName(meant, "up");
   const object = env.UPSTREAMS.getByName(name);
-  const { ring } = await remote(stub, authorityTables).state();
+  /** The object's own, as the last `make` was told. */
+  const ring: KeyRing[number][] = [];
   const claim = async (key = "k", owner = "ann"): Promise<SessionClaimed> =>
     object.claim({ key, owner, callMs: CALL_MS, meant, name });
   const make = async (key = "k", owner = "ann"): Promise<string> => {
     const claimed = await claim(key, owner);
     if (claimed.state !== "make") throw new Error(`it is ${claimed.state}`);
+    ring.splice(0, ring.length, ...claimed.ring);
     return claimed.tag;
   };
   /** As when nobody used anything for some minutes. */
@@ -42,6 +43,7 @@ interface Heard {
 }
 
 interface Sealing {
+  readonly grant?: ClientGrant;
   readonly ring: KeyRing;
   readonly name: string;
   readonly tag: string;
@@ -55,9 +57,9 @@ function serverOf(status: number) {
     heard.push({ method, session: headers.get("mcp-session-id"), authorization: headers.get("authorization") });
     return new Response(null, { status });
   });
-  const sealed = async (id: string, { ring, name, tag, key = "k" }: Sealing) => {
+  const sealed = async (id: string, { ring, name, tag, key = "k", grant }: Sealing) => {
     const session = { id, revision: "2025-11-25", hello: {}, capabilities: {} };
-    const filled = { headers: { authorization: "Bearer own" } };
+    const filled = { headers: { authorization: "Bearer own" }, ...(grant && { grant }) };
     return (await sealKept(ring, name, { key, tag }, { session, upstream: { url }, filled })) ?? "";
   };
   return { heard, sealed };
@@ -72,12 +74,12 @@ const stored = (object: DurableObjectStub) =>
 
 describe("a session that several isolates want", () => {
   it("is made by the first, waited for by the others, and lent to all", async () => {
-    const { object, claim, make } = await freshUpstream();
+    const { object, ring, claim, make } = await freshUpstream();
     const tag = await make();
     expect(await claim()).toEqual({ state: "wait" });
     expect(await object.keep({ key: "k", tag }, "sealed", CALL_MS)).toBe(true);
-    expect(await claim()).toEqual({ state: "lent", tag, sealed: "sealed", times: 1 });
-    expect(await claim()).toEqual({ state: "lent", tag, sealed: "sealed", times: 2 });
+    expect(await claim()).toEqual({ state: "lent", tag, ring, sealed: "sealed", times: 1 });
+    expect(await claim()).toEqual({ state: "lent", tag, ring, sealed: "sealed", times: 2 });
     expect(await claim("another")).toMatchObject({ state: "make" });
   });
 
@@ -206,6 +208,44 @@ describe("a session that nobody uses", () => {
     await timePasses();
     while ((await stored(object)).tables > 0) await runDurableObjectAlarm(object);
     expect(heard.map(({ session }) => session ?? "").toSorted()).toEqual(all.toSorted());
+  });
+
+  it.each([
+    [204, 1],
+    [401, 3],
+  ])(
+    "is ended with its last token where the client has another secret by now; %i is the end after %i",
+    async (status, requests) => {
+      const { object, name, ring, make, timePasses } = await freshUpstream();
+      const { heard, sealed } = serverOf(status);
+      const tokenUrl = upstreamAt(() => Response.json({ error: "invalid_client" }, { status: 401 }));
+      const grant = {
+        tenant: name,
+        tokenUrl,
+        clientId: "c",
+        clientSecret: "old",
+        method: "client_secret_post",
+      } as const;
+      const tag = await make();
+      await object.keep({ key: "k", tag }, await sealed("s1", { ring, name, tag, grant }), CALL_MS);
+      for (let round = 0; round < 5; round += 1) {
+        if ((await stored(object)).tables === 0) break;
+        await timePasses();
+        await runDurableObjectAlarm(object);
+      }
+      const once = { method: "DELETE", session: "s1", authorization: "Bearer own" };
+      expect(heard).toEqual(Array.from({ length: requests }, () => once));
+      expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
+    },
+  );
+
+  it("was never more than a promise where whoever made it has died, and nothing of that is left", async () => {
+    const { object, make, timePasses } = await freshUpstream();
+    await make();
+    expect((await stored(object)).alarm).toBeLessThanOrEqual(Date.now() + 30_000);
+    await timePasses();
+    await runDurableObjectAlarm(object);
+    expect(await stored(object)).toEqual({ keys: 0, alarm: null, tables: 0 });
   });
 
   it("goes without a word where it was sealed under another name, for which nobody opens it", async () => {
