@@ -7,6 +7,7 @@ import type { OutboundRule } from "../../outbound/outbound-error.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import { hashOf } from "../listed-name.ts";
 import { logState } from "../operate/state-log.ts";
+import { silences } from "./silent-upstreams.ts";
 import { circuits } from "./upstream-circuit.ts";
 
 export interface Gated {
@@ -59,7 +60,8 @@ export class CallGate {
   }
 
   answered(now: number): void {
-    const since = circuits.answered(this.#key, now);
+    const leftSince = circuits.answered(this.#key, now);
+    const since = silences.answered(this.#key) ?? leftSince;
     if (since !== null) this.#log("closed", since, null);
     circuits.answered(this.#ownKey, now);
   }
@@ -80,18 +82,26 @@ export class CallGate {
   failed(fault: Fault, heard: boolean, now: number): number | undefined {
     if (fault.kind === "cancelled" || isOurs(fault)) this.left();
     else if (!isSilence(fault) || heard) this.answered(now);
-    else if (fault.kind === "unreachable") {
-      if (circuits.failed(this.#key, now, this)) this.#log("open", now, describeFault(fault));
-      circuits.left(this.#ownKey, this);
-    } else {
-      circuits.failed(this.#ownKey, now, this);
-      circuits.failedAgain(this.#key, now, this);
-    }
+    else this.#unanswered(fault, now);
     const status = httpStatusOf(fault);
     const afterMs = status === 429 || status === 503 ? retryAfterMs(fault, now) : undefined;
     if (afterMs === undefined || afterMs === 0) return undefined;
     circuits.wished(status === 429 ? this.#callerKey : this.#key, now, afterMs);
     return secondsOf(afterMs);
+  }
+
+  #unanswered(fault: Fault, now: number): void {
+    let since: number | undefined;
+    if (fault.kind === "unreachable") {
+      const isNew = circuits.failed(this.#key, now, this) && !silences.isTold(this.#key);
+      if (isNew) since = now;
+      circuits.left(this.#ownKey, this);
+    } else {
+      circuits.failed(this.#ownKey, now, this);
+      const isOpen = circuits.failedAgain(this.#key, now, this);
+      if (!isOpen) since = silences.failed(this.#key, now);
+    }
+    if (since !== undefined) this.#log("open", since, describeFault(fault));
   }
 }
 

@@ -98,9 +98,11 @@ export class UpstreamCircuits {
     return more === 0;
   }
 
-  /** Likewise, where that says no more than that it does not work again. */
-  failedAgain(key: string, now: number, call?: object): void {
-    if ((this.#known.get(key)?.failures ?? 0) >= FAILURES_IN_A_ROW) this.failed(key, now, call);
+  /** Likewise, where that says no more than that it does not work again. false: it did, as far as anybody knows. */
+  failedAgain(key: string, now: number, call?: object): boolean {
+    const isOpen = (this.#known.get(key)?.failures ?? 0) >= FAILURES_IN_A_ROW;
+    if (isOpen) this.failed(key, now, call);
+    return isOpen;
   }
 
   /** It answered that it wants to be asked again after this time. */

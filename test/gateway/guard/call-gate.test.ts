@@ -2,6 +2,7 @@
 
 import { describe, expect, it, vi } from "vitest";
 import { CallGate } from "../../../src/gateway/guard/call-gate.ts";
+import { SilentUpstreams } from "../../../src/gateway/guard/silent-upstreams.ts";
 import { circuits, FAILURES_IN_A_ROW } from "../../../src/gateway/guard/upstream-circuit.ts";
 import type { Fault } from "../../../src/mcp-client/fault.ts";
 import { loggedStates } from "../../support/worker/logged.ts";
@@ -87,6 +88,56 @@ describe("calls that fail", () => {
       { level: "warn", ...at, state: "open", was: "closed", why, since },
       { level: "info", ...at, state: "closed", was: "open", why: null, since },
     ]);
+  });
+
+  it.each([
+    ["take too long", LATE, "the answer was not complete within 1000 ms"],
+    ["break the connection", LOST, "the connection was lost before an answer"],
+  ])(
+    "and are all that anybody meets, as they %s, are told once nobody was answered for a minute",
+    (_what, fault, why) => {
+      const lines = loggedStates();
+      const by = callers();
+      for (let now = 1000; now < 61_000; now += 5000) by("ann").failed(fault, false, now);
+      expect(lines).toEqual([]);
+      for (let now = 61_000; now < 200_000; now += 5000) by("ann").failed(fault, false, now);
+      // It cannot even be reached by now, which is the same to who was told.
+      failing(by("ann"), AWAY, 200_000);
+      by("bob").answered(230_000);
+      by("bob").answered(230_001);
+      const at = { event: "upstream.circuit", tenant: expect.any(String) as string, upstream: "up" };
+      const since = "1970-01-01T00:00:01.000Z";
+      expect(lines).toEqual([
+        { level: "warn", ...at, state: "open", was: "closed", why, since },
+        { level: "info", ...at, state: "closed", was: "open", why: null, since },
+      ]);
+    },
+  );
+
+  it("and take too long are nobody's news while others are answered, or where they are few", () => {
+    const lines = loggedStates();
+    const by = callers();
+    for (let now = 0; now < 300_000; now += 5000) {
+      by("mallory").failed(LATE, false, now);
+      if (now % 50_000 === 0) by("ann").answered(now);
+    }
+    const few = callers();
+    for (let now = 0; now < 300_000; now += 100_000) few("ann").failed(LATE, false, now);
+    few("ann").answered(300_000);
+    expect(lines).toEqual([]);
+  });
+
+  it("are forgotten of those upstreams that failed longest ago, where there are ever more", () => {
+    const silent = new SilentUpstreams();
+    for (let at = 0; at < 1500; at += 1) silent.failed(`up${at}`, at);
+    expect(silent.size).toBe(1000);
+  });
+
+  it("are not waited for in vain where the clock was ahead when the first one failed", () => {
+    const silent = new SilentUpstreams();
+    silent.failed("up", 3_600_000);
+    for (let now = 0; now < 60_000; now += 10_000) expect(silent.failed("up", now)).toBeUndefined();
+    expect(silent.failed("up", 60_000)).toBe(0);
   });
 });
 

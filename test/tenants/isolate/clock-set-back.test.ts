@@ -2,12 +2,13 @@
 // be kept for an hour more: access that was withdrawn, names that have another owner, somebody who is told to wait.
 
 import { env } from "cloudflare:workers";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from "vitest";
 import { accessToken, type ClientGrant } from "../../../src/gateway/guard/access-token.ts";
 import { FAILURES_IN_A_ROW, UpstreamCircuits } from "../../../src/gateway/guard/upstream-circuit.ts";
 import { Bucket } from "../../../src/limits/bucket.ts";
 import { InUse } from "../../../src/limits/in-use.ts";
 import { OutboundDoor } from "../../../src/outbound/outbound-door.ts";
+import { resolverAt } from "../../../src/outbound/resolve.ts";
 import { createWorker, defineTool } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
@@ -150,6 +151,22 @@ const MEMORIES: Readonly<
       while (running.begin(5, Date.now()) !== undefined);
       running.begin(5, Date.now() - HOUR_MS);
       return () => running.begin(5, Date.now()) !== undefined;
+    },
+  },
+  "where a name leads": {
+    forMs: 300_000,
+    is: ["192.0.2.2"],
+    remember: async () => {
+      let data = "192.0.2.1";
+      vi.stubGlobal("fetch", async (url: string) =>
+        Response.json({ Answer: url.endsWith("type=A") ? [{ type: 1, TTL: 300, data }] : [] }),
+      );
+      onTestFinished(() => void vi.unstubAllGlobals());
+      const resolve = resolverAt("https://resolver.example.com/dns-query");
+      const name = `${crypto.randomUUID()}.example.com`;
+      expect(await resolve?.(name)).toEqual([data]);
+      data = "192.0.2.2";
+      return () => resolve?.(name);
     },
   },
   "requests of a tenant that never ended": {
