@@ -2,7 +2,7 @@
 // Pure. A name that clients would refuse is shortened, with a hash of the whole in its end.
 
 /** The longest name that every client takes. */
-const MAX_NAME = 64;
+export const LONGEST_LISTED = 64;
 const SEPARATOR = "__";
 const HASH_CHARACTERS = 10;
 /** Where a name of full length ends in this form, it could be a shortened one: so it is given a hash of its own. */
@@ -12,10 +12,10 @@ const ILLEGAL = /[^A-Za-z0-9_.-]/g;
 export function listedName(id: string, name: string): string {
   const whole = `${id}${SEPARATOR}${name}`;
   // A caller may name something of megabytes: one more than there is room for is enough to tell.
-  const legal = whole.slice(0, MAX_NAME + 1).replaceAll(ILLEGAL, "_");
-  const isFull = legal.length === MAX_NAME && LOOKS_SHORTENED.test(legal);
-  if (legal === whole && legal.length <= MAX_NAME && !isFull) return whole;
-  const room = MAX_NAME - HASH_CHARACTERS - 1;
+  const legal = whole.slice(0, LONGEST_LISTED + 1).replaceAll(ILLEGAL, "_");
+  const isFull = legal.length === LONGEST_LISTED && LOOKS_SHORTENED.test(legal);
+  if (legal === whole && legal.length <= LONGEST_LISTED && !isFull) return whole;
+  const room = LONGEST_LISTED - HASH_CHARACTERS - 1;
   return `${legal.slice(0, room).padEnd(room, "_")}-${hashOf(name)}`;
 }
 

@@ -6,6 +6,7 @@ import type { DirectoryEntry } from "../../tenants/directory/directory-object.ts
 import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
 import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
+import { listedName, LONGEST_LISTED, splitName } from "../../gateway/listed-name.ts";
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
@@ -37,16 +38,15 @@ export const blockRoutes: readonly Route[] = [
   route({
     method: "post",
     path: "/tools/{name}/block",
-    summary: "Block a tool in every tenant; callers are told the note",
+    summary: "Block a tool, or `ID__tool` of an upstream, in every tenant; callers are told the note",
     roles: ROLES.platform,
     params: ToolParams,
     body: NewBlock,
     replies: [DONE],
     handle: async (call) => {
-      const { params, body, env, caller, options } = call;
-      const { name } = params;
-      const known = [...options.catalog.tools, ...searchTools].some((tool) => tool.name === name);
-      if (!known) throw invalidFields(["name", `there is no tool ${name} in the code`]);
+      const { params, body, env, caller } = call;
+      const name = nameToBlock(call, params.name);
+      if (name === undefined) throw invalidFields(["name", `there is no tool ${params.name} in the code`]);
       const changed = await remote(platformOf(env), baseTables).block(name, body.note, caller);
       const told = await tellAll(call, (policy) => policy.blockTool(name, body.note, caller));
       return { body: { name, changed, ...told } };
@@ -60,13 +60,24 @@ export const blockRoutes: readonly Route[] = [
     params: ToolParams,
     replies: [DONE],
     handle: async (call) => {
-      const { name } = call.params;
+      const name = nameToBlock(call, call.params.name) ?? call.params.name;
       const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
       const told = await tellAll(call, (policy) => policy.unblockTool(name, call.caller));
       return { body: { name, changed, ...told } };
     },
   }),
 ];
+
+/**
+ * The name under which tenants list it; undefined: it is nobody's. What upstreams have may be blocked before any tenant lists
+ * it, under the whole name that the upstream gives it, too.
+ */
+function nameToBlock({ options }: Desk, name: string): string | undefined {
+  if ([...options.catalog.tools, ...searchTools].some((tool) => tool.name === name)) return name;
+  const own = options.features?.some(({ upstreams }) => upstreams) ? splitName(name) : undefined;
+  if (!own || own.rest === "") return undefined;
+  return name.length > LONGEST_LISTED ? listedName(own.id, own.rest) : name;
+}
 
 /** Tells every tenant and waits until that is in force. Throws `busy` when one could not be told. */
 async function tellAll(desk: Desk, tell: (policy: Remote<PolicyMethods>) => Promise<BlockWrite>) {

@@ -27,6 +27,7 @@ Examples:
   tenantry suspend acme --tool note_delete --note "Under repair"
   tenantry suspend acme --principal Yk3v0Qp8sD --note "Too many calls"
   tenantry suspend --all-tenants --tool note_delete --note "Security fix under way"
+  tenantry suspend --all-tenants --tool tracker__delete --note "Upstream was broken into"
 
 tenant show lists what is suspended; resume ends it.`,
     );
