@@ -32,6 +32,7 @@ import { encodeCatalog, flagCatalog, lackOf, type UpstreamCatalog } from "./upst
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
 import { normalOf, prefixOf, type UriPrefix } from "./uris/uri-owners.ts";
+import { ledTo } from "./guard/led-to.ts";
 import { sessionsEnded } from "./sessions/end-sessions.ts";
 import { REFRESHES, type EndOrder, type SessionEndings } from "./sessions/upstream-object.ts";
 import { surveyLink } from "./upstream-link.ts";
@@ -81,6 +82,8 @@ export interface FailingNote {
   readonly of: string;
   readonly since: number;
   readonly why: string;
+  /** Where it leads instead, for operators alone. */
+  readonly to?: string | undefined;
 }
 
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding, SessionEndings {
@@ -115,10 +118,13 @@ export class NotRead extends Error {
   override readonly name = "NotRead";
   /** undefined: it was not asked. */
   readonly fault: Fault | undefined;
+  /** Where it leads instead, which only operators are told. */
+  readonly to: string | undefined;
 
-  constructor(why: string, fault?: Fault) {
+  constructor(why: string, fault?: Fault, to?: string) {
     super(why);
     this.fault = fault;
+    this.to = to;
   }
 }
 
@@ -159,11 +165,11 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
     return undefined;
   } catch (error) {
     const why = whyOf(error);
-    const fault = error instanceof NotRead ? error.fault : undefined;
+    const { fault, to }: Partial<Pick<NotRead, "fault" | "to">> = error instanceof NotRead ? error : {};
     try {
       const since = await remote(stub(), gatewayTables).failing({ id, config });
       if (since !== null) {
-        const note: FailingNote = { of: config, since, why };
+        const note: FailingNote = { of: config, since, why, to };
         await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
       }
     } finally {
@@ -199,7 +205,7 @@ async function read(
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
     if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, signal, false);
-    throw new NotRead(redaction.value(whyOf(error)), error.fault);
+    throw new NotRead(redaction.value(whyOf(error)), error.fault, ledTo(error.fault, filled.secrets));
   } finally {
     room.release();
   }

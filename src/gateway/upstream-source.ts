@@ -71,7 +71,8 @@ function upstreamSource(
   const quarantined = mine ? [...mine.taken, ...read.catalog.quarantined] : [];
   const state = upstreamState(read && { ...read.catalog, quarantined }, note);
   const digest = `${config} ${hash ?? ""} ${JSON.stringify([state, prefixes])}`;
-  const about = { id, state, prefix: `${id}__`, digest, upstream: named };
+  const leadsTo = note?.to;
+  const about = { id, state, ...(leadsTo !== undefined && { leadsTo }), prefix: `${id}__`, digest, upstream: named };
   if (!mine) return { ...about, called: undefined, tools: [], prompts: [], resources: [], templates: [] };
   const { catalog, wires } = read;
   const reads = readsFurther(id, upstream.uris, catalog);
@@ -181,7 +182,8 @@ const isNote = shaped({ since: Number.isFinite, why: isText }, "since");
 export function noteIn(section: Section | undefined, config: string): FailingNote | undefined {
   try {
     const note = JSON.parse(new TextDecoder().decode(section?.bytes)) as FailingNote;
-    return isNote(note) && note.of === config && isText(note.why) ? note : undefined;
+    const isMine = isNote(note) && note.of === config && isText(note.why);
+    return isMine && (note.to === undefined || isText(note.to)) ? note : undefined;
   } catch {
     return undefined;
   }

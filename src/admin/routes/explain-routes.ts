@@ -3,6 +3,7 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
+import { whyWithHost } from "../../gateway/guard/led-to.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { nearest } from "../../protocol/nearest.ts";
@@ -89,11 +90,11 @@ function sourceReasons(
   // What is nowhere, and has no source's name before it, may be of each that could not be read.
   const mayBeAnyones = listedAs === null && off.length === 0 && !sources.some(({ id }) => isOf(id));
   const said = sources.flatMap((source) => {
-    const { id, state, withheld } = source;
+    const { id, state, leadsTo, withheld } = source;
     const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
     if (left.length > 0) return left.map(({ why }) => `source ${id}: leaves it out: ${why}`);
     return [
-      ...(isOf(id) || mayBeAnyones ? stateReasons(id, state, listedAs !== null) : []),
+      ...(isOf(id) || mayBeAnyones ? stateReasons(id, { state, leadsTo }, listedAs !== null) : []),
       ...(isOf(id) && state.kind !== "unread" && kind !== "resources" ? unlistedReasons(id, source[kind], target) : []),
     ];
   });
@@ -107,11 +108,15 @@ function disabledReasons({ upstreams = {} }: TenantDocument, target: string): st
     .map(([id]) => `source ${id}: ${STATE_WORDS.disabled}`);
 }
 
-function stateReasons(id: string, state: SourceState, isListed: boolean): string[] {
+function stateReasons(
+  id: string,
+  { state, leadsTo }: { readonly state: SourceState; readonly leadsTo: string | undefined },
+  isListed: boolean,
+): string[] {
   if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
   const since =
     state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
-  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${state.why}${since}`];
+  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${whyWithHost(state.why, leadsTo)}${since}`];
 }
 
 /** A name that is misspelt, or that its upstream has no more. */

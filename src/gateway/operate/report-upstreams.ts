@@ -8,6 +8,7 @@ import { remote } from "../../tenants/authority/tables.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import type { Section } from "../../tenants/isolate/sections.ts";
 import { gatewayTables, type ReadingState } from "../gateway-tables.ts";
+import { whyWithHost } from "../guard/led-to.ts";
 import { catalogSection, failingSection } from "../refresh-entrypoint.ts";
 import { KEY_OF } from "../check-definition.ts";
 import { decodeCatalog, LISTED_KINDS, type UpstreamCatalog } from "../upstream-catalog.ts";
@@ -53,7 +54,7 @@ function reportOf(
     ...known,
     ...readingOf(reading),
     state,
-    why: "why" in more ? more.why : null,
+    why: "why" in more ? whyWithHost(more.why, note?.to) : null,
     since: note?.since ?? null,
   };
 }

@@ -2,9 +2,11 @@
 // as ever. Refuses to keep anything of it, and to show a text of the server's that is no name or version.
 
 import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deployment/deployment.ts";
+import { McpFault } from "../../mcp-client/fault.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
 import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
+import { ledTo, whyWithHost } from "../guard/led-to.ts";
 import { Redaction } from "../guard/redaction.ts";
 import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
@@ -27,7 +29,8 @@ export async function tryUpstream(ground: UpstreamGround, id: string, services: 
     const found = await readOnce(ground, id, { upstream, services });
     return { ms: Date.now() - began, ...found };
   } catch (error) {
-    return { ms: Date.now() - began, fault: whyOf(error, WITHIN_MS) };
+    const to = error instanceof NotRead ? error.to : undefined;
+    return { ms: Date.now() - began, fault: whyWithHost(whyOf(error, WITHIN_MS), to) };
   }
 }
 
@@ -53,7 +56,8 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   // A server may say what it was sent.
   const redaction = new Redaction(filled.secrets);
   const failed = (error: unknown) => {
-    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS)));
+    const to = error instanceof McpFault ? ledTo(error.fault, filled.secrets) : undefined;
+    throw new NotRead(redaction.value(whyOf(error, WITHIN_MS)), undefined, to);
   };
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
   try {

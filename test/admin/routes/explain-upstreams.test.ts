@@ -181,3 +181,53 @@ describe("explain", () => {
     expect(await explain(id, "sums__add")).toMatchObject({ visible: true, callable: true });
   });
 });
+
+describe("an upstream that sends us on to another URL", () => {
+  const LOCATION = "https://user:pass-word@elsewhere.example.com:8443/private?token=t0ken#part";
+  const TOLD = "the server sends us on to another URL (307)";
+  const LEADS = `${TOLD}; it leads to elsewhere.example.com:8443`;
+
+  it("is said to do so with the host to operators, and without to callers", async () => {
+    let isMoved = false;
+    const known = upstream([{ name: "add", inputSchema: OBJECT }], () => false);
+    const url = upstreamAt((request) =>
+      isMoved
+        ? new Response(null, { status: 307, headers: { location: LOCATION } })
+        : fetch(new Request(known, request)),
+    );
+    const id = await tenantWith({ sums: { url, era: "2025" }, never: { url: upstreamAt(sendsOn), era: "2025" } });
+    expect(await toolsOf(id)).toEqual([]);
+    await expect.poll(() => toolsOf(id)).toContain("sums__add");
+    isMoved = true;
+    const at = `/admin/v1/tenants/${id}/upstreams/sums`;
+    const operators = [
+      await (await send(`${at}/test`, { method: "POST" })).text(),
+      await (await send(`${at}/refresh`, { method: "POST" })).text(),
+      await (await send(at, { method: "GET" })).text(),
+      (await sourcesIn(id, "sums__gone")).join(),
+      (await sourcesIn(id, "never__add")).join(),
+    ];
+    for (const text of operators) {
+      expect(text).toContain(LEADS);
+      expect(text).not.toMatch(/pass-word|t0ken|private|part/);
+    }
+    // The next list is of what was found meanwhile.
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const hello = {
+      ...list,
+      method: "initialize",
+      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "c", version: "1" } },
+    };
+    const call = { ...list, method: "tools/call", params: { name: "sums__add", arguments: {} } };
+    const said = async (message: object) => {
+      const answered = await send(`/mcp/${id}`, { method: "POST", headers: TYPED, body: JSON.stringify(message) });
+      return answered.text();
+    };
+    await expect.poll(() => said(list)).toContain(TOLD);
+    for (const message of [list, hello, call]) expect(await said(message)).not.toContain("elsewhere");
+  });
+
+  function sendsOn(): Response {
+    return new Response(null, { status: 307, headers: { location: LOCATION } });
+  }
+});
