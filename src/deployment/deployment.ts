@@ -203,6 +203,12 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly tend?: (ground: TendGround) => Promise<number>;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
+  /** Headers beside those of MCP that it reads of a tenant's clients, of those for which a page's browser asks leave. */
+  pageHeaders?(
+    deployment: Deployment,
+    invocation: { readonly request: Request },
+    address: { readonly tenant: string },
+  ): Promise<readonly string[]>;
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature that shortens results. */

@@ -150,8 +150,7 @@ export async function serve(
   const origin = headers.get("origin");
   const isAllowed = originAllowed(origin, env);
   const isPreflight = request.method === "OPTIONS";
-  // The same for every name: whose it is need not be known.
-  if (isPreflight && isAllowed) return preflightOf(request);
+  if (isPreflight && isAllowed) return preflightOf(deployment, invocation, address);
   // 2. The tenant; for an unknown name nothing is stored.
   const { tenant: id, profile, path } = address;
   const credential = credentialOf(headers.get("authorization"));
@@ -166,7 +165,7 @@ export async function serve(
   if (!isAllowed && !(await tenantAllows(visit, tenant, origin))) {
     return turnAway(request, refusal(visit, failure("forbiddenOrigin")));
   }
-  if (isPreflight) return preflightOf(request);
+  if (isPreflight) return preflightOf(deployment, invocation, address);
   // 4. The method.
   if (request.method === "POST") {
     return withOrigin(await endpoint.post(visit, mostBodyBytes(deployment, env)), origin);
@@ -176,7 +175,7 @@ export async function serve(
 }
 
 /** A failure: neither the directory nor an authority is asked who this is, because too many were refused there. */
-function refusedUnasked(
+export function refusedUnasked(
   deployment: Deployment,
   id: string,
   credential: Credential,
@@ -189,10 +188,15 @@ function refusedUnasked(
   return isKnown ? undefined : refusedAddress(deployment, request);
 }
 
-function preflightOf(request: Request): Response {
+/** The same for every name, but for what a feature reads of a tenant's clients. */
+async function preflightOf(deployment: Deployment, invocation: Invocation, address: Address): Promise<Response> {
+  const { request } = invocation;
   const { headers } = request;
   giveUpBody(request);
-  return preflight(headers.get("origin"), headers.get("access-control-request-headers"));
+  const more = await Promise.all(
+    deployment.features.map(async (one) => one.pageHeaders?.(deployment, invocation, address)),
+  );
+  return preflight(headers.get("origin"), headers.get("access-control-request-headers"), more.flat());
 }
 
 async function tenantAllows(

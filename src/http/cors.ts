@@ -13,11 +13,16 @@ const CORS = {
   ...NO_STORE,
 };
 
-export function preflight(origin: string | null, requested: string | null): Response {
+/** `more`: what may be sent beside. */
+export function preflight(
+  origin: string | null,
+  requested: string | null,
+  more: readonly (string | undefined)[] = [],
+): Response {
   const params = (requested ?? "")
     .split(",")
     .map((name) => name.trim().toLowerCase())
-    .filter((name) => /^mcp-param-[\w-]+$/.test(name));
+    .filter((name) => /^mcp-param-[\w-]+$/.test(name) || more.includes(name));
   const headers = new Headers(CORS);
   if (params.length > 0) {
     headers.set("access-control-allow-headers", `${CORS["access-control-allow-headers"]}, ${params.join(", ")}`);

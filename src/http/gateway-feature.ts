@@ -3,9 +3,10 @@
 
 import { upstreamsFeature, type GatewayOptions } from "../gateway/gateway.ts";
 import { unwrapMessage } from "../gateway/wrapped-calls.ts";
+import { pageHeaders } from "./page-headers.ts";
 import { wrappedRoutes } from "./wrapped-endpoint.ts";
 
 /** Upstreams of tenants: `docs/gateway.md`. */
 export function gateway(options: GatewayOptions = {}): ReturnType<typeof upstreamsFeature> {
-  return { ...upstreamsFeature(options), routes: wrappedRoutes(unwrapMessage) };
+  return { ...upstreamsFeature(options), pageHeaders, routes: wrappedRoutes(unwrapMessage) };
 }

@@ -1,0 +1,42 @@
+// Owns which headers of a page's own go to upstreams of the tenant that it asks for: those that are mapped there, of those for which
+// the browser asks leave. Refuses to say which others there are, and asks nobody where none could be.
+
+import { credentialOf } from "../auth/credential.ts";
+import { documentOf } from "../content/serve/sources.ts";
+import type { Deployment } from "../deployment/deployment.ts";
+import { clientHeaderIn } from "../gateway/guard/client-headers.ts";
+import { mappedOfClient } from "../gateway/upstream-config.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { refusedUnasked } from "./app.ts";
+import { preflight } from "./cors.ts";
+import { hold } from "./enter.ts";
+import { findTenant } from "./find-tenant.ts";
+import { Visit, type Address, type Invocation } from "./visit.ts";
+
+/** A browser asks for leave without the credential of its page: for what is told here, nobody needs one. */
+export async function pageHeaders(
+  deployment: Deployment,
+  invocation: Invocation,
+  { tenant: id, profile, path }: Address,
+): Promise<readonly string[]> {
+  const { request, env } = invocation;
+  const wanted = wantedIn(request);
+  if (wanted.length === 0) return [];
+  const credential = credentialOf(null);
+  if (refusedUnasked(deployment, id, credential, request)) return [];
+  const { tenant } = await findTenant(env, deployment.tenants, id, credential);
+  if (!tenant) return [];
+  const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known: tenant });
+  const snapshot = await hold(visit);
+  if (isFailure(snapshot)) return [];
+  const mapped = mappedOfClient(documentOf(tenant, snapshot.policy));
+  return wanted.filter((name) => mapped.has(name));
+}
+
+/** What may be sent anyway needs no tenant. */
+function wantedIn({ headers }: Request): readonly string[] {
+  const asked = (headers.get("access-control-request-headers") ?? "").split(",");
+  const anyway = preflight(null, null).headers.get("access-control-allow-headers")?.split(", ");
+  const names = asked.map((name) => clientHeaderIn(`client:${name.trim()}`));
+  return names.filter((name) => name !== undefined).filter((name) => !anyway?.includes(name));
+}
