@@ -107,6 +107,9 @@ export interface WrappedVisit {
   readonly host: CallHost;
 }
 
+/** A visit that was let in. */
+export type SeenHost = CallHost & Pick<WrappedVisit, "view">;
+
 /** What a wrapped body holds. */
 export interface Unwrapped {
   /** The JSON-RPC message. */
@@ -209,6 +212,8 @@ export interface Feature<Exported extends Objects = Objects> {
     invocation: { readonly request: Request },
     address: { readonly tenant: string },
   ): Promise<readonly string[]>;
+  /** Another Worker of ours asks, perhaps for this very tenant: says in the headers of the answer whose things are in it. */
+  readonly via?: (host: SeenHost, headers: Headers) => Promise<void>;
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature that shortens results. */

@@ -11,6 +11,7 @@ import type { CallOutcome } from "../protocol/outcome.ts";
 import { Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
+import { LEADS_BACK, VIA, viaOfCall } from "./guard/circle.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { UnboundService } from "./guard/service-binding.ts";
@@ -33,10 +34,14 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
+  const via = await viaOfCall(host.ring, host.clientHeader(VIA));
+  if (via === undefined) {
+    return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
+  }
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {
-    return await attempt(upstream, { forwarded, call, host, deadline, room }, { isTokenNew: false, retries: 0 });
+    return await attempt(upstream, { forwarded, call, host, deadline, room, via }, { isTokenNew: false, retries: 0 });
   } finally {
     deadline.end();
     room.release();

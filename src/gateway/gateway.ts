@@ -5,6 +5,7 @@ import type { Feature } from "../deployment/deployment.ts";
 import { resultKeeper } from "./budget/rest.ts";
 import { brokenBudgets } from "./budget/result-budget.ts";
 import { resultTables } from "./budget/result-tables.ts";
+import { VIA, viaOfAnswer, WHOSE } from "./guard/circle.ts";
 import type { Services } from "./guard/service-binding.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "./outbound-fetch.ts";
@@ -16,7 +17,7 @@ import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
 import { UpstreamObject } from "./sessions/upstream-object.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import { brokenUpstreams } from "./upstream-rules.ts";
-import { upstreamSources } from "./upstream-source.ts";
+import { upstreamSources, type UpstreamSource } from "./upstream-source.ts";
 
 export interface GatewayOptions {
   /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
@@ -46,6 +47,11 @@ export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
     ],
     tend: tendUpstreams,
     sources: (ground) => upstreamSources(ground, services),
+    via: async (host, headers) => {
+      if (host.clientHeader(VIA) !== WHOSE) return;
+      const sources = host.view.shown.map((source) => (source as Partial<UpstreamSource>).catalog?.via);
+      headers.set(VIA, await viaOfAnswer(host.ring, sources));
+    },
     upstreams: {
       report: reportUpstreams,
       refresh: refreshUpstream,

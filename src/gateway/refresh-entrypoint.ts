@@ -13,14 +13,17 @@ import { contentTables } from "../content/store/content-tables.ts";
 import { sectionPlace } from "../deployment/leased-sections.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
+import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { UpstreamDocument } from "../tenants/document/tenant-document.ts";
+import type { KeyRing } from "../auth/seal.ts";
 import { writeSection } from "../tenants/isolate/sections.ts";
 import { KEY_OF } from "./check-definition.ts";
 import type { RemoteEndpoint } from "../mcp-client/remote-endpoint.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
+import { VIA, ViaHeard, WHOSE } from "./guard/circle.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { serviceOf, UnboundService, type Services } from "./guard/service-binding.ts";
 import { Redaction } from "./guard/redaction.ts";
@@ -128,6 +131,9 @@ export class NotRead extends Error {
   }
 }
 
+/** It has this tenant's own things, so nothing of it stays listed. */
+export class Circular extends NotRead {}
+
 interface RefreshedAt {
   readonly env: RefreshEnv;
   readonly services: Services;
@@ -145,11 +151,8 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
     remote(stub(), gatewayTables).settle({ id, config, why, lacks, afterMs, chance: Math.random() });
   try {
     const content = () => contentStubOf(env, { id: tenant, placement, incarnation });
-    const catalog = await withoutTaken(
-      order,
-      { stub, content },
-      await read(order, at, AbortSignal.timeout(READ_WITHIN_MS)),
-    );
+    const signal = AbortSignal.timeout(READ_WITHIN_MS);
+    const catalog = await withoutTaken(order, { stub, content }, await read(order, { ...at, stub, signal }));
     if (!catalog) return undefined;
     const put = async (one: UpstreamCatalog) => {
       const flagged = flagCatalog(one);
@@ -165,18 +168,28 @@ async function refreshed(order: RefreshOrder, at: RefreshedAt): Promise<string |
     return undefined;
   } catch (error) {
     const why = whyOf(error);
-    const { fault, to }: Partial<Pick<NotRead, "fault" | "to">> = error instanceof NotRead ? error : {};
+    const fault = error instanceof NotRead ? error.fault : undefined;
     try {
-      const since = await remote(stub(), gatewayTables).failing({ id, config });
-      if (since !== null) {
-        const note: FailingNote = { of: config, since, why, to };
-        await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
-      }
+      await noteWhy(order, stub, { error, write });
     } finally {
       await settle(why, (fault && retryAfterMs(fault, Date.now())) ?? 0);
     }
     return ofOurs(id, error);
   }
+}
+
+interface Failing {
+  readonly error: unknown;
+  readonly write: (name: string, bytes: Uint8Array) => Promise<unknown>;
+}
+
+async function noteWhy({ id, config }: RefreshOrder, stub: () => TenantStub, { error, write }: Failing): Promise<void> {
+  const since = await remote(stub(), gatewayTables).failing({ id, config });
+  if (since === null) return;
+  if (error instanceof Circular) await remote(stub(), sectionTables).remove(catalogSection(id));
+  const to = error instanceof NotRead ? error.to : undefined;
+  const note: FailingNote = { of: config, since, why: whyOf(error), to };
+  await write(failingSection(id), new TextEncoder().encode(JSON.stringify(note)));
 }
 
 /** What failed and is nothing that the upstream did; undefined: it was the upstream. */
@@ -185,12 +198,12 @@ function ofOurs(id: string, error: unknown): string | undefined {
 }
 
 /** `signal`: of all that it takes, with the access token, and with another one where that was refused. */
-async function read(
-  order: RefreshOrder,
-  at: RefreshedAt,
-  signal: AbortSignal,
-  mayRepeat = true,
-): Promise<UpstreamCatalog> {
+interface ReadAt extends RefreshedAt {
+  readonly stub: () => TenantStub;
+  readonly signal: AbortSignal;
+}
+
+async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<UpstreamCatalog> {
   const { env, services, waitUntil } = at;
   if (typeof order.filled === "string") throw new NotRead(order.filled);
   const leaving = { tenant: order.tenant, env, hops: 0 };
@@ -198,17 +211,26 @@ async function read(
   const redaction = new Redaction(filled.secrets);
   const room = new AnswerRoom(order.tenant);
   try {
-    const leave = outboundFetch(leaving, serviceOf(order.upstream, services, env));
-    const endpoint = endpointOf(order.upstream, filled.headers, leave);
-    return await readWith(order, { ...endpoint, held: room.held }, { redaction, signal });
+    const heard = new ViaHeard();
+    const leave = heard.through(outboundFetch(leaving, serviceOf(order.upstream, services, env)));
+    const endpoint = endpointOf(order.upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
+    const catalog = await readWith(order, { ...endpoint, held: room.held }, { redaction, signal: at.signal });
+    const circle = await heard.refusal(async () => ringOf(at.stub()));
+    if (circle !== undefined) throw new Circular(circle);
+    return heard.via === undefined ? catalog : { ...catalog, via: heard.via };
   } catch (error) {
     if (error instanceof UnboundService) throw new NotRead(error.message);
     if (!(error instanceof McpFault)) throw error;
-    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, signal, false);
+    if (mayRepeat && isTokenStale(error.fault, filled)) return read(order, at, false);
     throw new NotRead(redaction.value(whyOf(error)), error.fault, ledTo(error.fault, filled.secrets));
   } finally {
     room.release();
   }
+}
+
+/** With which the tenant knows its own. */
+export async function ringOf(stub: TenantStub): Promise<KeyRing> {
+  return (await remote(stub, authorityTables).state()).ring;
 }
 
 async function readWith(

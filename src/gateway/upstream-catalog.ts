@@ -40,6 +40,8 @@ export interface UpstreamFacts {
   readonly waiting?: number;
   /** Which definitions deserve a second look, by their place in their list. */
   readonly flagged?: Readonly<Partial<Record<ListedKind, FlaggedAt>>>;
+  /** Through which tenants it came, as they mark themselves: `guard/circle.ts`. Absent: through none. */
+  readonly via?: string;
   /** What was not read, because it was too much; absent: everything was. */
   readonly capped?: string;
 }
@@ -98,6 +100,7 @@ const areFacts = shaped(
   {
     of: isText,
     instructions: isText,
+    via: isText,
     quarantined: listOf(shaped({ kind: isText, name: isText }, "name")),
     cache: shaped({ ttlMs: Number.isSafeInteger }, "ttlMs"),
   },

@@ -21,7 +21,7 @@ const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const HEADER_VALUE = /^[\x20-\x7e\t]*$/;
 /** What the client of the upstream writes itself, and what belongs to one connection. */
 const OWN_HEADERS =
-  /^(accept|content-(type|length|encoding)|host|connection|cookie|keep-alive|te|trailer|transfer-encoding|upgrade|last-event-id|mcp-.*|cf-.*|proxy-.*)$/;
+  /^(accept|content-(type|length|encoding)|host|connection|cookie|keep-alive|te|trailer|transfer-encoding|upgrade|last-event-id|mcp-.*|cf-.*|proxy-.*|tenantry-.*)$/;
 export const PLACEHOLDER = /\{\{([^{}]*)\}\}/g;
 
 const DEFAULT_TIMEOUT_MS = 60_000;

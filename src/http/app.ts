@@ -119,10 +119,10 @@ function pathOf(first: string | undefined, second?: string): string {
   return second === undefined ? `/${first}` : `/${first}/${second}`;
 }
 
-function unwelcomeIn({ headers }: Request, env: Env): Failure | undefined {
+function unwelcomeIn({ headers }: Request, env: Env, hops: number): Failure | undefined {
   if (!hostAllowed(headers, env)) return failure("forbiddenHost");
   // A tool that calls our own URLs may call itself.
-  if (hopsOf(headers) <= MOST_HOPS) return undefined;
+  if (hops <= MOST_HOPS) return undefined;
   const circle = `Refused: the request went through ${MOST_HOPS} Workers, which looks like a circle of tools`;
   return failure("invalidRequest", circle);
 }
@@ -144,7 +144,8 @@ export async function serve(
   const { request, env } = invocation;
   const { headers } = request;
   // 1. Hosts, before anything is looked at.
-  const unwelcome = unwelcomeIn(request, env);
+  const hops = hopsOf(headers);
+  const unwelcome = unwelcomeIn(request, env, hops);
   if (unwelcome) return turnAway(request, unwelcome);
   if (!address) return respondUnknown(deployment, request);
   const origin = headers.get("origin");
@@ -167,11 +168,21 @@ export async function serve(
   }
   if (isPreflight) return preflightOf(deployment, invocation, address);
   // 4. The method.
-  if (request.method === "POST") {
-    return withOrigin(await endpoint.post(visit, mostBodyBytes(deployment, env)), origin);
-  }
+  const answered = await answeredBy(endpoint, visit);
+  if (hops > 0) await sayWhose(visit, answered);
+  return withOrigin(answered, origin);
+}
+
+function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
+  const { request, deployment, env } = visit;
+  if (request.method === "POST") return endpoint.post(visit, mostBodyBytes(deployment, env));
   giveUpBody(request);
-  return withOrigin(await endpoint.other(visit), origin);
+  return endpoint.other(visit);
+}
+
+/** To a Worker of ours. */
+async function sayWhose({ deployment, host }: Visit, { headers }: Response): Promise<void> {
+  if (host) for (const { via } of deployment.features) await via?.(host, headers);
 }
 
 /** A failure: neither the directory nor an authority is asked who this is, because too many were refused there. */

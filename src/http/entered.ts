@@ -58,6 +58,7 @@ export class Entered implements CallHost, SessionCaller {
     this.view = view;
     this.document = document;
     visit.limits = view.limits;
+    visit.host = this;
     this.tendBy = tendBy;
     this.#enter = enter;
   }

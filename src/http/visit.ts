@@ -5,7 +5,7 @@ import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import { ANONYMOUS } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { Deployment, Unwrapped } from "../deployment/deployment.ts";
+import type { Deployment, SeenHost, Unwrapped } from "../deployment/deployment.ts";
 import { addressOf, storedAddress } from "../limits/address.ts";
 import { USUAL_LIMITS, type LimitsInForce } from "../limits/limit-table.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
@@ -71,6 +71,8 @@ export class Visit {
   mostBytes = Infinity;
   /** The tenant's, from when it was let in. */
   limits: LimitsInForce = USUAL_LIMITS;
+  /** Undefined until it was let in. */
+  host: SeenHost | undefined;
   /** Set where the body was wrapped: how its calls are answered. */
   unwrapped: Unwrapped | undefined;
   /** The body as it came; undefined before it was read, and where there is no request. */

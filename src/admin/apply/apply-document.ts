@@ -19,6 +19,7 @@ import { boundMembers, brokenRules, tooLarge } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
 import { endStale, untilInForce, type Staleness } from "./in-force.ts";
+import { ownUpstreams } from "./own-upstreams.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -173,7 +174,8 @@ export async function resolveDocument(
   const effective = mergeDocuments([...bases, own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);
   const refused = refusedByFeatures(desk.options.features ?? [], whole, desk.env as unknown as Bindings);
-  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names), ...refused];
+  const circles = ownUpstreams(desk, managed.id, whole);
+  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names), ...refused, ...circles];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return { effective, whole };
 }

@@ -5,12 +5,13 @@ import type { UpstreamGround, UpstreamServer, UpstreamTrial } from "../../deploy
 import { McpFault } from "../../mcp-client/fault.ts";
 import { isObject } from "../../protocol/jsonrpc.ts";
 import type { UpstreamDocument } from "../../tenants/document/tenant-document.ts";
+import { VIA, ViaHeard, WHOSE } from "../guard/circle.ts";
 import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts";
 import { ledTo, whyWithHost } from "../guard/led-to.ts";
 import { Redaction } from "../guard/redaction.ts";
 import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
 import { readCatalog } from "../read-catalog.ts";
-import { NotRead, whyOf } from "../refresh-entrypoint.ts";
+import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
 import { flagCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
@@ -48,7 +49,9 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   const leaving = { tenant, env, hops: 0 };
   // Whoever tries it waits for the token.
   const filled = await withToken(named, { fetch: tokenFetch(leaving), now: Date.now, waitUntil: () => {} });
-  const endpoint = endpointOf(upstream, filled.headers, outboundFetch(leaving, serviceOf(upstream, services, env)));
+  const heard = new ViaHeard();
+  const leave = heard.through(outboundFetch(leaving, serviceOf(upstream, services, env)));
+  const endpoint = endpointOf(upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
   const clientInfo = { name: server.name, version: server.version };
   const { era = "auto" } = upstream;
   const signal = AbortSignal.timeout(WITHIN_MS);
@@ -63,6 +66,8 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   try {
     const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
     const catalog = await readCatalog(asked, { id, of: configOf(upstream) }).catch(failed);
+    const circle = await heard.refusal(async () => ringOf(ground.stub()));
+    if (circle !== undefined) throw new NotRead(circle);
     const content = contentOf({ ...catalog, flagged: flagCatalog(catalog).flagged ?? {} });
     return redaction.value({ content, server: aboutServer(link.server) });
   } finally {

@@ -55,6 +55,8 @@ const HELP: readonly (readonly [reason: RegExp, help: Help])[] = [
     /^this Worker has no service|^the service \S+ is not granted/,
     "services of gateway() and of the document: docs/gateway.md",
   ],
+  [/^this upstream leads back/, "remove it, or what its tenant has of this one: docs/gateway.md"],
+  [/^it leads through more/, "fewer upstreams behind it: docs/gateway.md"],
   [
     /^\d+ definitions? waits? for approval/,
     ({ tenant, upstream }) => `tenantry upstream pending ${tenant} ${upstream}, then approve or reject`,

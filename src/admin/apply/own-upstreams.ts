@@ -1,0 +1,30 @@
+// Owns that a tenant is not written as its own upstream, where its URL says so. What leads back by other ways, such as
+// another tenant's upstreams, is found when it is read.
+
+import { hostnameOf } from "../../auth/origin.ts";
+import { pathBelow } from "../../deployment/mount.ts";
+import { idInHostname } from "../../tenants/directory/worker-hosts.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { FieldRule } from "../inspect.ts";
+import type { Desk } from "../route.ts";
+
+const ENDPOINTS = new Set(["mcp", "gateway"]);
+
+/** `whole`: the effective document over the tenant's code. */
+export function ownUpstreams(
+  { env, request, options: { path = "" } }: Desk,
+  id: string,
+  { upstreams = {}, hostnames = [] }: TenantDocument,
+): FieldRule[] {
+  const asked = [new URL(request.url).host, request.headers.get("host")?.toLowerCase()];
+  const isOwn = (text: string) => {
+    const { host, pathname } = new URL(text);
+    const hostname = hostnameOf(host);
+    if (hostnames.includes(hostname) || idInHostname(hostname, env) === id) return true;
+    const [, endpoint = "", tenant] = pathBelow(path, pathname).split("/");
+    return asked.includes(host) && ENDPOINTS.has(endpoint) && tenant === id;
+  };
+  return Object.entries(upstreams)
+    .filter(([, { url = "", enabled = true }]) => enabled && URL.canParse(url) && isOwn(url))
+    .map(([name]) => ({ field: `upstreams.${name}.url`, rule: "leads back to this tenant" }));
+}

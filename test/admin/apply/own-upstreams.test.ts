@@ -1,0 +1,54 @@
+// A tenant that is written as its own upstream: refused where the URL says so, in whichever way it is written; found out
+// by a try where it does not.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { LEADS_BACK } from "../../../src/gateway/guard/circle.ts";
+import { createWorker, gateway } from "../../../src/tenantry.ts";
+import { ask, newTenant, ORIGIN, rules } from "../../support/worker/admin.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+const refused = (name: string) => [422, [`upstreams.${name}.url`, "leads back to this tenant"]];
+
+it("is refused by its path, its profiles' and its own hostname's", async () => {
+  const id = await newTenant();
+  for (const path of [`/mcp/${id}`, `/mcp/${id}/`, `/mcp/${id}/all`, `/gateway/${id}`]) {
+    const url = `${ORIGIN.toUpperCase()}${path}`;
+    expect(rules(await ask("PUT", `/tenants/${id}/upstreams/me`, { json: { url } })), path).toEqual(refused("me"));
+  }
+  const hostname = `${id}.example.net`;
+  const json = { mode: "open", hostnames: [hostname], upstreams: { me: { url: `https://${hostname}/mcp` } } };
+  expect(rules(await ask("PUT", `/tenants/${id}/document`, { json }))).toEqual(refused("me"));
+  const named = { env: { TENANT_HOST: "tenants.example.net" }, json: { url: `https://${id}.tenants.example.net/` } };
+  expect(rules(await ask("PUT", `/tenants/${id}/upstreams/me`, named))).toEqual(refused("me"));
+});
+
+it("is refused in a base, too, for the one tenant that it leads back to", async () => {
+  const [shared, other] = [await newTenant(), await newTenant()];
+  await ask("PUT", `/bases/has-${shared}`, { json: { upstreams: { shared: { url: `${ORIGIN}/mcp/${shared}` } } } });
+  const json = { mode: "open", extends: [`has-${shared}`] };
+  expect((await ask("PUT", `/tenants/${other}/document`, { json })).status).toBe(200);
+  expect(rules(await ask("PUT", `/tenants/${shared}/document`, { json }))).toEqual(refused("shared"));
+});
+
+it("is another tenant's business where it names that one, another path or another host, or is switched off", async () => {
+  const id = await newTenant();
+  for (const url of [`${ORIGIN}/mcp/${id}x`, `${ORIGIN}/other/${id}`, `https://elsewhere.example.net/mcp/${id}`]) {
+    expect((await ask("PUT", `/tenants/${id}/upstreams/me`, { json: { url } })).status, url).toBe(200);
+  }
+  const json = { url: `${ORIGIN}/mcp/${id}`, enabled: false };
+  expect((await ask("PUT", `/tenants/${id}/upstreams/me`, { json })).status).toBe(200);
+});
+
+it("is found out by a try and a reading, over a hostname that nobody knows to be ours", async () => {
+  const id = await newTenant();
+  const worker = createWorker({ tenants: {}, features: [gateway()] });
+  const { origin } = new URL(upstreamAt((request) => worker.fetch(request, env, createExecutionContext())));
+  await ask("PUT", `/tenants/${id}/upstreams/me`, { json: { url: `${origin}/mcp/${id}` } });
+  const tried = await ask("POST", `/tenants/${id}/upstreams/me/test`);
+  expect(tried.body).toMatchObject({ works: false, fault: LEADS_BACK });
+  const read = await ask("POST", `/tenants/${id}/upstreams/me/refresh`);
+  expect(read.body).toMatchObject({ read: false, upstream: { state: "unread", why: LEADS_BACK } });
+  expect((await ask("GET", `/tenants/${id}/explain?kind=tools&name=me__add`)).text).toContain(LEADS_BACK);
+});
