@@ -2,6 +2,7 @@
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
 import { AppError } from "../protocol/app-error.ts";
+import { given } from "../protocol/members.ts";
 import { isGone } from "../tenants/authority/incarnation.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
@@ -87,5 +88,6 @@ function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   const busy = isOverloaded(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
-  return { key: "busy", about: { headers: { "retry-after": String(seconds) } } };
+  const detail = error instanceof AppError ? error.toFailure().message : undefined;
+  return { key: "busy", about: { headers: { "retry-after": String(seconds) }, ...given({ detail }) } };
 }

@@ -8,10 +8,12 @@ import { McpFault } from "../mcp-client/fault.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
+import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
 import { Deadline } from "./call-deadline.ts";
 import { TokenRefusal, type TokenHow } from "./guard/access-token.ts";
 import { AnswerRoom } from "./guard/answer-room.ts";
 import { LEADS_BACK, VIA, viaOfCall } from "./guard/circle.ts";
+import { CALLS } from "./guard/crowd.ts";
 import { CallGate } from "./guard/call-gate.ts";
 import { Redaction } from "./guard/redaction.ts";
 import { UnboundService } from "./guard/service-binding.ts";
@@ -28,6 +30,11 @@ import {
   type SentBefore,
 } from "./sent-call.ts";
 
+const CROWDED: Failure = {
+  ...failure("busy", "Temporarily unavailable: too many calls to upstreams are under way, try again"),
+  retryAfter: ROOM_AFTER_S,
+};
+
 export async function forwardCall(
   upstream: CalledUpstream,
   forwarded: Forwarded,
@@ -38,6 +45,8 @@ export async function forwardCall(
   if (via === undefined) {
     return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
   }
+  const leave = CALLS.enter(host.tenant);
+  if (!leave) return CROWDED;
   const deadline = new Deadline(timeoutOf(upstream.upstream), call.sink.cancelled, host);
   const room = new AnswerRoom(host.tenant);
   try {
@@ -45,6 +54,7 @@ export async function forwardCall(
   } finally {
     deadline.end();
     room.release();
+    leave();
   }
 }
 

@@ -39,6 +39,8 @@ export interface RefreshAnswer {
   readonly next: number;
   /** The ask is of the current policy: what it does not name is not an upstream any more. */
   readonly current: boolean;
+  /** Others could be claimed, too. */
+  readonly more?: boolean;
 }
 
 export interface Settled {
@@ -167,15 +169,19 @@ function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
   const now = host.now();
   const current = takeOver(host, ask, now);
   const claimed: string[] = [];
+  let more = false;
   for (const { id, config } of ask.upstreams) {
-    if (claimed.length >= (ask.most ?? Infinity)) break;
     const row = rowOf(sql, id);
-    if (row && row.due_at <= now && claimRow(host, row, { config, now })) claimed.push(id);
+    if (!row || row.due_at > now || !isFree(row, { config, now })) continue;
+    more = claimed.length >= (ask.most ?? Infinity);
+    if (more) break;
+    claimRow(host, row, now);
+    claimed.push(id);
   }
   // What is being read is asked for again when its reader must be done, and not before.
   const query = "SELECT min(max(due_at, claimed_until)) AS at FROM upstreams";
   const next = sql.exec<{ at: number | null }>(query).one().at;
-  return { claimed, next: Math.max(next ?? Infinity, now + 1000), current };
+  return { claimed, next: Math.max(next ?? Infinity, now + 1000), current, more };
 }
 
 function claim(host: TenantHost, ask: RefreshAsk, by: { readonly id: string; readonly actor: Actor }): boolean {
@@ -183,20 +189,20 @@ function claim(host: TenantHost, ask: RefreshAsk, by: { readonly id: string; rea
   takeOver(host, ask, now);
   const row = rowOf(host.sql, by.id);
   const config = ask.upstreams.find(({ id }) => id === by.id)?.config;
-  if (!row || config === undefined || !claimRow(host, row, { config, now })) return false;
+  if (!row || config === undefined || !isFree(row, { config, now })) return false;
+  claimRow(host, row, now);
   host.record(by.actor, "upstream.refresh", `upstream ${by.id}`, { before: null, after: null });
   return true;
 }
 
-function claimRow(
-  host: TenantHost,
-  row: UpstreamRow,
-  { config, now }: { readonly config: string; readonly now: number },
-): boolean {
-  if (row.config !== config || row.claimed_until > now) return false;
-  // It is due when its reader must be done. An earlier time there says that somebody wants it read after this.
-  host.sql.exec("UPDATE upstreams SET due_at = ?1, claimed_until = ?1 WHERE id = ?2", now + CLAIM_MS, row.id);
-  return true;
+/** It is as whoever asks knows it, and nobody reads it. */
+function isFree(row: UpstreamRow, { config, now }: { readonly config: string; readonly now: number }): boolean {
+  return row.config === config && row.claimed_until <= now;
+}
+
+/** It is due when its reader must be done. An earlier time there says that somebody wants it read after this. */
+function claimRow({ sql }: TenantHost, { id }: UpstreamRow, now: number): void {
+  sql.exec("UPDATE upstreams SET due_at = ?1, claimed_until = ?1 WHERE id = ?2", now + CLAIM_MS, id);
 }
 
 /** The rows become what the ask says; whether that is of the current policy. */

@@ -4,8 +4,9 @@
 import type { TendGround } from "../deployment/deployment.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { READINGS } from "./guard/crowd.ts";
 import { ungranted } from "./guard/service-binding.ts";
-import { gatewayTables, type RefreshAsk } from "./gateway-tables.ts";
+import { gatewayTables, type RefreshAnswer, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";
 import { uriPrefixes } from "./uris/uri-owners.ts";
@@ -21,6 +22,8 @@ const BEGIN_WITHIN_MS = 10_000;
 /** Where this machine's clock is ahead of the authority's, it is not asked by each request meanwhile. */
 const LEAST_PAUSE_MS = 1000;
 const CLEAR_AGAIN_MS = 30_000;
+/** Where no place was free all that time. */
+const AFTER_CROWD_MS = 1_000;
 
 export async function tendUpstreams(ground: TendGround): Promise<number> {
   const upstreams = enabledUpstreams(ground.document);
@@ -29,25 +32,80 @@ export async function tendUpstreams(ground: TendGround): Promise<number> {
   if (upstreams.length === 0 && stray.length === 0) return Infinity;
   const { stub } = ground;
   const asked = refreshAsk(ground);
-  const due = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most });
-  const { claimed, next, current } = await due(LANES);
+  const ask = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most });
+  const places = placesOf(ground.tenant);
+  const { claimed, next, current, more = false } = await claimedWith(places, ask);
   // What was claimed is read whatever becomes of these.
   const cleared = current ? stray.map(async (name) => clear(name, ground)) : [];
-  if (claimed.length === 0) {
+  if (claimed.length === 0 && !more) {
     return Math.max(Math.min(next, ...(await Promise.all(cleared))), Date.now() + LEAST_PAUSE_MS);
   }
-  const queue = [...claimed];
-  const end = Date.now() + BEGIN_WITHIN_MS;
-  const lane = async () => {
-    for (;;) {
-      const id = queue.shift() ?? (Date.now() < end ? (await due(1)).claimed[0] : undefined);
-      if (id === undefined) return;
-      await Promise.all(upstreams.filter((one) => one.id === id).map((one) => refresh(one, ground)));
-    }
+  const read = async (id: string) => {
+    await Promise.all(upstreams.filter((one) => one.id === id).map((one) => refresh(one, ground)));
   };
-  await Promise.all([...cleared, ...Array.from({ length: LANES }, lane)]);
+  const begun = claimed.map((id, at) => ({ id, leave: places[at] }));
+  const [isCrowded] = await Promise.all([readAll(ground.tenant, { begun, isMore: more, ask, read }), ...cleared]);
   // Only now is it known when those are due again.
-  return Date.now();
+  return Date.now() + (isCrowded ? AFTER_CROWD_MS * (1 + Math.random()) : 0);
+}
+
+type Leave = () => void;
+
+/** As many as are free now, without waiting: most of the time nothing is due. */
+function placesOf(tenant: string): Leave[] {
+  return Array.from({ length: LANES }, () => READINGS.enter(tenant)).filter((leave) => leave !== undefined);
+}
+
+/** Claims no more than there are places for, and gives back the others. */
+async function claimedWith(places: Leave[], ask: (most: number) => Promise<RefreshAnswer>): Promise<RefreshAnswer> {
+  let claimed = 0;
+  try {
+    const answer = await ask(places.length);
+    claimed = answer.claimed.length;
+    return answer;
+  } finally {
+    for (const leave of places.splice(claimed)) leave();
+  }
+}
+
+interface Readings {
+  readonly begun: readonly { readonly id: string; readonly leave: Leave | undefined }[];
+  /** More are due than those. */
+  readonly isMore: boolean;
+  readonly ask: (most: number) => Promise<RefreshAnswer>;
+  readonly read: (id: string) => Promise<void>;
+}
+
+/** Each next one when there is a place for it: what is claimed without one, nobody else could read meanwhile. */
+async function readAll(tenant: string, { begun, ask, read, ...all }: Readings): Promise<boolean> {
+  const end = Date.now() + BEGIN_WITHIN_MS;
+  let { isMore } = all;
+  let isCrowded = false;
+  const next = async (): Promise<void> => {
+    if (!isMore || Date.now() >= end) return;
+    const leave = await READINGS.enterWithin(tenant, end - Date.now());
+    isCrowded ||= !leave;
+    if (!leave) return;
+    try {
+      // Another lane may have been told meanwhile that nothing is left.
+      const { claimed, more = false } = isMore ? await ask(1) : { claimed: [] };
+      isMore &&= more;
+      await Promise.all(claimed.map(read));
+    } finally {
+      leave();
+    }
+    await next();
+  };
+  const lane = async ({ id, leave }: Readings["begun"][number]) => {
+    try {
+      await read(id);
+    } finally {
+      leave?.();
+    }
+    await next();
+  };
+  await Promise.all([...begun.map(lane), ...Array.from({ length: LANES - begun.length }, next)]);
+  return isCrowded;
 }
 
 /** Gives when to try again, milliseconds since the epoch. */

@@ -2,20 +2,38 @@
 // first and has what that one found. Refuses to wait longer than a reader may take.
 
 import type { UpstreamGround } from "../../deployment/deployment.ts";
+import { AppError } from "../../protocol/app-error.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { CLAIM_MS, gatewayTables } from "../gateway-tables.ts";
+import { READINGS } from "../guard/crowd.ts";
 import { readUpstream, refreshAsk } from "../tend-upstreams.ts";
 import { configOf } from "../upstream-config.ts";
 
 const LOOK_EVERY_MS = 200;
+const PLACE_WITHIN_MS = 10_000;
 
 export async function refreshUpstream(ground: UpstreamGround, id: string): Promise<boolean> {
   const upstream = ground.document.upstreams?.[id];
   if (!upstream) return false;
-  const claimed = await remote(ground.stub(), gatewayTables).claim(refreshAsk(ground), id, ground.actor);
-  if (!claimed) return readByOther(ground, id, configOf(upstream));
-  await readUpstream({ id, upstream }, ground);
-  return true;
+  const leave = await placeToRead(ground.tenant);
+  try {
+    const claimed = await remote(ground.stub(), gatewayTables).claim(refreshAsk(ground), id, ground.actor);
+    if (claimed) {
+      await readUpstream({ id, upstream }, ground);
+      return true;
+    }
+  } finally {
+    leave();
+  }
+  return readByOther(ground, id, configOf(upstream));
+}
+
+/** For who waits for it. Throws where so much is read that there is none. */
+export async function placeToRead(tenant: string): Promise<() => void> {
+  const leave = await READINGS.enterWithin(tenant, PLACE_WITHIN_MS);
+  if (leave) return leave;
+  const message = "Temporarily unavailable: too many upstreams are being read, try again";
+  throw new AppError("busy", { message, retryAfter: 5 });
 }
 
 async function readByOther({ stub }: UpstreamGround, id: string, config: string): Promise<boolean> {

@@ -16,6 +16,7 @@ import { lacking } from "../tend-upstreams.ts";
 import { flagCatalog } from "../upstream-catalog.ts";
 import { configOf, endpointOf, headersOf, withToken } from "../upstream-config.ts";
 import { surveyLink } from "../upstream-link.ts";
+import { placeToRead } from "./refresh-upstream.ts";
 import { contentOf } from "./report-upstreams.ts";
 
 /** A person waits for it. */
@@ -23,15 +24,18 @@ const WITHIN_MS = 30_000;
 const MAX_TEXT = 200;
 
 export async function tryUpstream(ground: UpstreamGround, id: string, services: Services): Promise<UpstreamTrial> {
-  const began = Date.now();
   const upstream = ground.document.upstreams?.[id];
   if (!upstream) return { ms: 0, fault: "there is no such upstream" };
+  const leave = await placeToRead(ground.tenant);
+  const began = Date.now();
   try {
     const found = await readOnce(ground, id, { upstream, services });
     return { ms: Date.now() - began, ...found };
   } catch (error) {
     const to = error instanceof NotRead ? error.to : undefined;
     return { ms: Date.now() - began, fault: whyWithHost(whyOf(error, WITHIN_MS), to) };
+  } finally {
+    leave();
   }
 }
 

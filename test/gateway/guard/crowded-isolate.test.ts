@@ -1,0 +1,65 @@
+// An isolate that has as many calls or readings under way as it takes: who comes next is told to come again, and is served
+// once there is room.
+
+import { describe, expect, it, onTestFinished } from "vitest";
+import { CALLS, READINGS, type Crowd } from "../../../src/gateway/guard/crowd.ts";
+import { createWorker, gateway } from "../../../src/tenantry.ts";
+import { ask, newTenant } from "../../support/worker/admin.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+const worker = createWorker({ tenants: {}, features: [gateway()] });
+
+const listing = () =>
+  upstreamAt(async (request) => {
+    const { id, method } = await request.json<{ id: number; method: string }>();
+    const discovered = { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } };
+    const tools = [{ name: "add", inputSchema: { type: "object" } }];
+    const result = method === "tools/list" ? { tools } : { ...discovered, content: [] };
+    return Response.json({ jsonrpc: "2.0", id, result });
+  });
+
+/** Others have all of it, as far as many tenants may, until the function is called. */
+function fill(crowd: Crowd): () => void {
+  const left: (() => void)[] = [];
+  for (let tenant = 0, out = crowd.enter("t0"); out; out = crowd.enter(`t${(tenant += 1)}`)) left.push(out);
+  const empty = () => {
+    for (const out of left.splice(0)) out();
+  };
+  onTestFinished(empty);
+  return empty;
+}
+
+describe("calls", () => {
+  it("are refused with the time after which to come again, and count no longer when they end", async () => {
+    const document = { mode: "open" as const, upstreams: { up: { url: listing(), era: "2026" as const } } };
+    const { id } = await servedTenant({ ...document, maxStalenessMs: 50 });
+    const send = async (method: string, params: object = {}) =>
+      (await sendTo(worker, id, { message: { jsonrpc: "2.0", id: 1, method, params } })).text();
+    await expect.poll(() => send("tools/list"), { timeout: 10_000 }).toContain("up__add");
+    const call = () => send("tools/call", { name: "up__add", arguments: {} });
+    const empty = fill(CALLS);
+    expect(await call()).toContain("too many calls to upstreams are under way");
+    empty();
+    expect(await call()).toContain('"content"');
+    expect(CALLS.inside).toBe(0);
+  });
+});
+
+describe("readings", { timeout: 60_000 }, () => {
+  it("that somebody waits for are refused after a while; those beside requests are put off, and nothing is noted", async () => {
+    const tenant = await newTenant({ upstreams: { up: { url: listing(), era: "2026" } } });
+    const path = `/tenants/${tenant}/upstreams/up`;
+    const empty = fill(READINGS);
+    const answers = await Promise.all([ask("POST", `${path}/test`), ask("POST", `${path}/refresh`)]);
+    for (const { status, text, headers } of answers) {
+      expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+      expect(text).toContain("too many upstreams are being read");
+    }
+    await sendTo(worker, tenant, { message: { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} } });
+    expect((await ask("GET", path)).body).toMatchObject({ lastRead: null, reading: false });
+    empty();
+    expect((await ask("POST", `${path}/refresh`)).body).toMatchObject({ read: true });
+    await expect.poll(() => READINGS.inside, { timeout: 20_000 }).toBe(0);
+  });
+});
