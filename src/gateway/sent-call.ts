@@ -140,10 +140,9 @@ export class SentCall {
     try {
       return await this.#askChecked(lent);
     } catch (error) {
-      const isGone = error instanceof McpFault && error.fault.kind === "sessionGone";
       // Waited for: what is called next is not to be lent it again.
-      if (isGone) await lent.gone?.();
-      if (!isGone || !forwarded.repeatable || !lent.held) throw error;
+      const isLost = error instanceof McpFault && (await lent.lost?.(error.fault));
+      if (!isLost || !forwarded.repeatable || !lent.held) throw error;
       return await this.#askAnew(lent.held.shared?.tag);
     } finally {
       if (lent.over) host.waitUntil(lent.over());
@@ -155,6 +154,9 @@ export class SentCall {
     const lent = await this.#lend(dead);
     try {
       return await this.#askChecked(lent);
+    } catch (error) {
+      if (error instanceof McpFault) await lent.lost?.(error.fault);
+      throw error;
     } finally {
       if (lent.over) this.#work.host.waitUntil(lent.over());
     }

@@ -79,6 +79,12 @@ function mayLeave(code: number, { era }: ErrorGround): boolean {
 /** Codes with which a server, by HTTP status 400, refuses a client of another era than its own. */
 const OF_ANOTHER_ERA: ReadonlySet<number> = new Set([...OF_OUR_HOP, -32000, errorCode("invalidRequest", "2025")]);
 
+/** Whether it says, in the words of many servers that keep sessions, that it has none of this id; 404 says it for certain. */
+export function isSessionRefused(fault: Fault): boolean {
+  if (fault.kind === "status") return fault.http.status === 400;
+  return fault.kind === "refused" && isAnotherServer(fault);
+}
+
 /** Whether an upstream that answers so has lost the session, or speaks in another way than it did. */
 export function isAnotherServer(fault: Fault): boolean {
   if (fault.kind !== "refused")

@@ -62,9 +62,9 @@ export class SessionShare {
       if ("ring" in claimed) this.#ring = await sessionRing(env, claimed.ring);
       if (claimed.state !== "lent") return claimed;
       const { tag, sealed, times } = claimed;
-      const kept = tag === dead ? undefined : await openKept(this.#ring, this.#name, { key, tag, sealed });
-      if (kept) return { state: "lent", tag, session: kept.session, times };
-      await this.gone(tag);
+      const kept = await openKept(this.#ring, this.#name, { key, tag, sealed });
+      if (kept && tag !== dead) return { state: "lent", tag, session: kept.session, times };
+      await (kept ? this.doubted(tag) : this.gone(tag));
     }
     return { state: "alone" };
   }
@@ -87,6 +87,11 @@ export class SessionShare {
   async gone(tag: string): Promise<void> {
     const { key } = await this.#at();
     await inTime(this.#stub().gone({ key, tag }), PATIENCE_MS);
+  }
+
+  async doubted(tag: string): Promise<void> {
+    const { key } = await this.#at();
+    await inTime(this.#stub().doubted({ key, tag }), PATIENCE_MS);
   }
 
   #at(): Promise<Place> {

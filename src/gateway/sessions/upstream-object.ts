@@ -167,6 +167,12 @@ export class UpstreamObject extends DurableObject {
     if (this.#about) this.#sql.exec("DELETE FROM held_sessions WHERE tag = ?", tag);
   }
 
+  /** The upstream may not know it: nobody is lent it from here on, and it is ended when no isolate trusts it any more. */
+  async doubted({ tag }: SessionPlace): Promise<void> {
+    const over = "UPDATE held_sessions SET tries = 1 WHERE tag = ? AND tries = 0 AND sealed IS NOT NULL";
+    if (this.#about) this.#sql.exec(over, tag);
+  }
+
   override async alarm(): Promise<void> {
     this.#wake.clear();
     if (!this.#about) return;

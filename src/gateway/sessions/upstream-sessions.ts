@@ -4,10 +4,12 @@
 
 import type { Opened2025 } from "../../mcp-client/channel-2025.ts";
 import { pause } from "../../mcp-client/clock.ts";
+import type { Fault } from "../../mcp-client/fault.ts";
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { end2025, open2025 } from "../../mcp-client/streamable-2025.ts";
 import type { LogLevel } from "../../protocol/meta.ts";
 import type { StopSignal } from "../../protocol/plain-signal.ts";
+import { isSessionRefused } from "../translate-error.ts";
 import { askForLogs, counting, helloOf, link2025, type LinkHow, type UpstreamLink } from "../upstream-link.ts";
 import type { SessionShare, SharedClaim } from "./session-share.ts";
 import { ASKED_MS, REPORTED_MS, TRUSTED_MS } from "./upstream-object.ts";
@@ -41,6 +43,8 @@ export interface HeldSession {
   state: "held" | "over" | "gone";
   /** Other isolates use it too, so none of them ends it: the object does. */
   shared: Shared | undefined;
+  /** What it was refused when it had just begun says nothing of whether the upstream knows it. */
+  isSound: boolean;
 }
 
 const MAX_HELD = 200;
@@ -62,8 +66,8 @@ const held = new Map<string, HeldSession>();
 export interface Lent {
   readonly link: UpstreamLink;
   readonly over?: () => Promise<unknown>;
-  /** To be called where the upstream does not know the session any more. Never rejects. */
-  readonly gone?: () => Promise<void>;
+  /** To be called where a call in it failed: whether the upstream may not know it, and nobody is lent it now. Never rejects. */
+  readonly lost?: (fault: Fault) => Promise<boolean>;
   /** To be called when a person is asked, which may take long. */
   readonly asked?: () => void;
   readonly held?: HeldSession;
@@ -92,7 +96,7 @@ export async function lendLink(lending: Lending): Promise<Lent> {
   const known = lendSession(lending);
   if (known) return lent(known, lending);
   const share = lending.isAnonymous ? undefined : lending.share?.();
-  if (!share) return lent(await beginSession(lending), lending);
+  if (!share) return lent(await beginSession(lending), lending, true);
   const askedAt = Date.now();
   const claimed = await claimSession(lending, share);
   if ("held" in claimed) return lent(claimed.held, lending);
@@ -108,25 +112,32 @@ export async function lendLink(lending: Lending): Promise<Lent> {
       const begun = await beginShared(lending, share, claimed.tag);
       holdShared(begun, { tag: claimed.tag, askedAt }, lending);
       lending.later(keepShared(begun, lending, share));
-      return lent(begun, lending);
+      return lent(begun, lending, true);
     }
     case "away":
-      return lent(await beginSession(lending), lending);
+      return lent(await beginSession(lending), lending, true);
     // Nobody knows of it but this call.
     case "alone":
     case "wait":
-      return lent(await beginSession(lending, true), lending);
+      return lent(await beginSession(lending, true), lending, true);
   }
 }
 
-function lent(session: HeldSession, lending: Lending): Lent {
+function lent(session: HeldSession, lending: Lending, isNew = false): Lent {
   session.endpoint = lending.how.endpoint;
   const link = link2025(lending.how, session.nextId, session.opened);
   return {
     link,
     held: session,
     over: async () => returnSession(session, Date.now()),
-    gone: async () => dropSession(session, lending),
+    lost: async (fault) => {
+      const isGone = fault.kind === "sessionGone";
+      if (!isGone && !isSessionRefused(fault)) return false;
+      if (!isGone && isNew) session.isSound = true;
+      if (!isGone && session.isSound) return false;
+      await (isGone ? dropSession(session, lending) : doubtSession(session, lending));
+      return true;
+    },
     asked: () => {
       if (session.shared) tellUsed(session, session.shared, lending, ASKED_MS);
     },
@@ -153,7 +164,18 @@ function newSession({ key, owner, how }: Lending, opened: HeldSession["opened"],
   const { endpoint } = how;
   const usedAt = Date.now();
   const { session } = opened;
-  return { key, owner, endpoint, opened: { session }, nextId, usedAt, calls: 1, state: "over", shared: undefined };
+  return {
+    key,
+    owner,
+    endpoint,
+    opened: { session },
+    nextId,
+    usedAt,
+    calls: 1,
+    state: "over",
+    shared: undefined,
+    isSound: false,
+  };
 }
 
 /** What both sides said when it began may be megabytes, and an isolate holds many: no call in it needs that. */
@@ -307,6 +329,16 @@ async function dropSession(session: HeldSession, { share }: Lending): Promise<vo
     await share?.()
       .gone(shared.tag)
       .catch(() => undefined);
+}
+
+/** It may be there: whoever keeps it ends it, when nobody uses it any more. */
+async function doubtSession(session: HeldSession, { share }: Lending): Promise<void> {
+  const { shared } = session;
+  if (!shared) return letGo(session);
+  forget(session);
+  await share?.()
+    .doubted(shared.tag)
+    .catch(() => undefined);
 }
 
 /** Nobody here uses it any more, and nobody ends it. */
