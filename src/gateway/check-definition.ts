@@ -2,6 +2,7 @@
 // must be, so each is judged alone. Pure. Refuses to judge what a description says.
 
 import { subschemasOf } from "../calls/schema-shape.ts";
+import { repeatsMembers } from "../mcp-client/json-text.ts";
 import type { ListedKind } from "../protocol/definition.ts";
 import { collectParamHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -9,7 +10,7 @@ import { parseUri } from "../protocol/uri.ts";
 import { parseUriTemplate } from "../protocol/uri-template.ts";
 
 const MAX_NAME_CHARACTERS = 256;
-export const MAX_DEFINITION_CHARACTERS = 256 * 1024;
+const MAX_DEFINITION_CHARACTERS = 256 * 1024;
 
 /** The member by which a definition is asked for. */
 export const KEY_OF: Readonly<Record<ListedKind, "name" | "uri" | "uriTemplate">> = {
@@ -71,6 +72,12 @@ const TYPES: Readonly<Record<string, Check>> = {
 };
 
 const isArgumentList = listOf(shaped({ name: isText, title: isText, description: isText, required: isFlag }, "name"));
+
+/** Whoever approves or flags one must have read what a client reads in it. */
+export function faultOfText(text: string, wire: unknown): string | undefined {
+  if (text.length > MAX_DEFINITION_CHARACTERS) return "is larger than a definition may be";
+  return repeatsMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
+}
 
 /** What is wrong with a definition; undefined: nothing. */
 export function faultOfDefinition(kind: ListedKind, wire: unknown): string | undefined {

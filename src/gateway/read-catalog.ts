@@ -3,13 +3,13 @@
 
 import type { ListedKind } from "../protocol/definition.ts";
 import { McpFault } from "../mcp-client/fault.ts";
-import { arrayElements, membersNamed, repeatsMembers } from "../mcp-client/json-text.ts";
+import { arrayElements, membersNamed } from "../mcp-client/json-text.ts";
 import { violation } from "../mcp-client/mcp-reply.ts";
 import { rpcErrorOf } from "../mcp-client/message.ts";
 import { errorCode } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint } from "../protocol/outcome.ts";
-import { faultOfDefinition, KEY_OF, MAX_DEFINITION_CHARACTERS } from "./check-definition.ts";
+import { faultOfDefinition, faultOfText, KEY_OF } from "./check-definition.ts";
 import { listedName } from "./listed-name.ts";
 import type { UpstreamCatalog, UpstreamFacts, Quarantined } from "./upstream-catalog.ts";
 import type { UpstreamLink } from "./upstream-link.ts";
@@ -110,12 +110,6 @@ class Reading {
     this.capped = `it lists ${what}; the first ${this.#count} are here`;
     return false;
   }
-}
-
-/** Whoever approves or flags one must have read what a client reads in it. */
-function faultOfText(text: string, wire: unknown): string | undefined {
-  if (text.length > MAX_DEFINITION_CHARACTERS) return "is larger than a definition may be";
-  return repeatsMembers(text, JSON.stringify(wire)) ? "says a member twice" : undefined;
 }
 
 /** Two definitions with the same one could not be told apart by a client. */

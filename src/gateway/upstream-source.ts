@@ -84,7 +84,7 @@ function upstreamSource(
     called,
     catalog,
     ...(catalog.cache === undefined ? {} : { cache: catalog.cache }),
-    ...(catalog.instructions === undefined ? {} : { instructions: catalog.instructions }),
+    ...(catalog.instructions === undefined ? {} : { instructions: indented(catalog.instructions) }),
     withheld: () => quarantined.map((one) => withheldAs(id, one)),
     lacks: lacksOf(id, catalog, quarantined),
     tools: wires.tools.map((tool) => servedTool(called, tool, hasUi(catalog))),
@@ -93,6 +93,11 @@ function upstreamSource(
     templates: mine.resourceTemplates.map((wire) => servedTemplate(called, wire, prefixes)),
     ...(reads && { shelf: shelfOf(called, (uri) => reads(uri, prefixes)) }),
   };
+}
+
+/** A view says it after the id: no line of it may look as if another upstream, or the tenant, had said it. */
+function indented(instructions: string): string {
+  return instructions.replaceAll(/\r\n?|\n/g, "\n  ");
 }
 
 /** What was read of it, and why it could not be read again. Of a service that is not granted: nothing. */

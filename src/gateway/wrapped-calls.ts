@@ -4,7 +4,7 @@
 import { beforeCall } from "../calls/handle.ts";
 import type { Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
 import type { ListedKind } from "../protocol/definition.ts";
-import { arrayElements, objectMembers } from "../mcp-client/json-text.ts";
+import { arrayElements, objectMembers, repeatsMembers } from "../mcp-client/json-text.ts";
 import type { Call } from "../protocol/call.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
@@ -123,10 +123,15 @@ function pass({ called, call, visit: { host } }: At): Promise<CallOutcome> {
 async function discover(at: At): Promise<CallOutcome> {
   const outcome = await pass(at);
   if (outcome.kind !== "complete") return outcome;
-  const said = outcome.result instanceof Encoded ? (JSON.parse(outcome.result.json) as JsonObject) : outcome.result;
+  const { result } = outcome;
+  const said = result instanceof Encoded ? (JSON.parse(result.json) as JsonObject) : result;
   const { instructions: own, ...rest } = said;
   const reviewed = reviewedIn(at);
-  if (!reviewed && flagsOf(own).length === 0) return outcome;
+  if (!reviewed && flagsOf(own).length === 0) {
+    // Of what stands there twice the first may be other words than those that were looked at.
+    const isClear = !(result instanceof Encoded) || !repeatsMembers(result.json, JSON.stringify(said));
+    return isClear ? outcome : { ...outcome, result: said };
+  }
   const { instructions } = reviewed ?? {};
   return { ...outcome, result: { ...rest, ...(instructions === undefined ? {} : { instructions }) } };
 }
@@ -153,7 +158,7 @@ async function list(at: At, kind: ListedKind): Promise<CallOutcome> {
   return { ...outcome, result: isStamped ? new Encoded(json, true) : (JSON.parse(json) as JsonObject) };
 }
 
-/** What is listed of a definition: nothing, where the view hides it. */
+/** What is listed of a definition: nothing, where the view hides it, or readers may find different things in it. */
 function saidOf(at: At, kind: ListedKind): (item: string) => string[] {
   const shown = shownOf(at, kind);
   const { catalog } = at.source;
@@ -161,8 +166,8 @@ function saidOf(at: At, kind: ListedKind): (item: string) => string[] {
   return (item) => {
     const wire: unknown = JSON.parse(item);
     if (!isObject(wire) || !shown.has(keyOf(wire, kind, at.called.id))) return [];
-    const flags = flagsAt(item);
-    return [flags.length === 0 ? item : flaggedText(item, flags)];
+    const flags = flagsAt(item, wire);
+    return flags === undefined ? [] : [flags.length === 0 ? item : flaggedText(item, flags)];
   };
 }
 
@@ -271,8 +276,13 @@ async function readListed({ source, called, call, visit: { view, host } }: At): 
 async function complete(at: At): Promise<CallOutcome> {
   const { ref } = at.call.params;
   if (!isObject(ref)) return invalid("ref", "must be an object");
-  const isPrompt = ref.type === "ref/prompt";
-  const key = isPrompt ? listedName(at.called.id, String(ref.name)) : listedUi(at.called.id, String(ref.uri));
-  const isShown = shownOf(at, isPrompt ? "prompts" : "resourceTemplates").has(key);
+  const own = ref.type === "ref/prompt" ? ref.name : ref.type === "ref/resource" ? ref.uri : undefined;
+  // It goes on as it is, so it must be read there as it is here.
+  if (typeof own !== "string") return invalid("ref", "names nothing here");
+  const { id } = at.called;
+  const isShown =
+    ref.type === "ref/prompt"
+      ? shownOf(at, "prompts").has(listedName(id, own))
+      : shownOf(at, "resourceTemplates").has(listedUi(id, own));
   return isShown ? pass(at) : invalid("ref", "names nothing here");
 }

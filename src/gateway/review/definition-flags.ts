@@ -3,6 +3,7 @@
 
 import { objectMembers } from "../../mcp-client/json-text.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { faultOfText } from "../check-definition.ts";
 
 export type DefinitionFlag = "hidden-characters" | "instruction";
 
@@ -103,8 +104,14 @@ function joined(members: readonly Pick<Member, "name" | "text">[]): string {
   return `{${members.map(({ name, text }) => `${JSON.stringify(name)}:${text}`).join()}}`;
 }
 
-/** Finds the flags of a definition by its text: what is as it was read was looked through then. */
-export function flagsIn(texts: readonly string[], at: FlaggedAt = {}): (text: string) => readonly DefinitionFlag[] {
+/**
+ * Finds the flags of a definition by its text: what is as it was read was looked through then. undefined: another reader may
+ * find something else in it, or more than is looked through.
+ */
+export function flagsIn(
+  texts: readonly string[],
+  at: FlaggedAt = {},
+): (text: string, wire: unknown) => readonly DefinitionFlag[] | undefined {
   const known = new Map(texts.map((text, place) => [text, at[place] ?? []]));
-  return (text) => known.get(text) ?? flagsOf(JSON.parse(text));
+  return (text, wire) => known.get(text) ?? (faultOfText(text, wire) === undefined ? flagsOf(wire) : undefined);
 }
