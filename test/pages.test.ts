@@ -52,6 +52,16 @@ it("README.md has every setting that the Worker reads", () => {
   expect(shown.filter((name) => name !== "TENANT__NAME").toSorted()).toEqual([...settings].toSorted());
 });
 
+it("docs/features.md has every member of a feature", () => {
+  const [, members = ""] =
+    /^export interface Feature<[^{]*\{([\s\S]*?)^\}/m.exec(read("src/deployment/deployment.ts")) ?? [];
+  const names = [...members.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(]/gm)].map(([, name = ""]) => name);
+  const [, table = ""] = read("docs/features.md").split(/^\| member .*$/m);
+  const shown = [...table.matchAll(/^\| ([^|]*)\|/gm)].flatMap(([, cell = ""]) => cell.match(/\w+/g) ?? []);
+  expect(names.length).toBeGreaterThan(8);
+  expect(shown.toSorted()).toEqual(names.filter((name) => name !== "name").toSorted());
+});
+
 describe("docs/gateway.md", () => {
   const page = read("docs/gateway.md");
   const rowsUnder = (head: RegExp) =>

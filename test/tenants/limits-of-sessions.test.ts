@@ -1,0 +1,24 @@
+// Whoever opens a new session for each call of era 2025 has no more calls than in one session: sessions are none of what limits
+// count by.
+
+import { expect, it } from "vitest";
+import { createWorker, defineTool } from "../../src/tenantry.ts";
+import { sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
+
+const MOST = 3;
+const ADDRESS = { "cf-connecting-ip": "203.0.113.7" };
+const worker = createWorker({ tenants: {}, tools: [defineTool({ name: "go", handler: () => "went" })] });
+const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "go", arguments: {} } };
+
+it.each(["a day", "a minute"])("are as many in %s in new sessions as in one", async (time) => {
+  const limits = time === "a day" ? { dailyToolCalls: MOST, exact: true } : { addressToolCalls: MOST };
+  const { id } = await servedTenant({ mode: "open", limits });
+  const said: string[] = [];
+  for (let call = 0; call < 2 * MOST; call += 1) {
+    const headers = { ...(await sessionAt(worker, id)), ...ADDRESS };
+    said.push(await (await sendTo(worker, id, { message, headers })).text());
+  }
+  const served = said.map((text) => text.includes("went"));
+  expect(served).toEqual([true, true, true, false, false, false]);
+  expect(said.at(-1)).toContain(time === "a day" ? "dailyToolCalls" : "addressToolCalls");
+});
