@@ -81,11 +81,14 @@ export function shownText(tenant: string, upstream: Shown, screen: Screen): stri
     ["what helps", why && whatHelps(why, { tenant, upstream: id })],
     ["since", time(since)],
     ...contentFacts(content),
+    ["names", content && hasNames(content) ? `${id}__NAME, each of them: tenantry call ${tenant}` : null],
     ["last tried", time(lastRead)],
     ["next read", reading ? "being read" : dueText(nextRead)],
   ]);
   return [about, ...leftOut(content, screen)].join("\n\n");
 }
+
+const hasNames = ({ counts }: Content) => counts.tools + counts.prompts > 0;
 
 /** What is due is read when somebody asks the tenant for something: until then that moment may lie long ago. */
 function dueText(nextRead: string | null): string | null {
@@ -123,11 +126,14 @@ function contentFacts(content: Content | null): (readonly [string, string | null
   ];
 }
 
+/** What is no word by itself. */
+const KINDS: Readonly<Record<string, string>> = { resourceTemplates: "resource templates" };
+
 function leftOut(content: Content | null, screen: Screen): string[] {
   const { quarantined = [], unnamed = 0, flagged = [] } = content ?? {};
-  const rows = quarantined.map(({ kind, name, why }) => [name, kind, why]);
+  const rows = quarantined.map(({ kind, name, why }) => [name, KINDS[kind] ?? kind, why]);
   const more = unnamed === 0 ? [] : [`and ${unnamed} more`];
-  const marked = flagged.map(({ kind, name, flags }) => [name, kind, flags.join(", ")]);
+  const marked = flagged.map(({ kind, name, flags }) => [name, KINDS[kind] ?? kind, flags.join(", ")]);
   return [
     ...(rows.length === 0 ? [] : [[table(["left out", "of", "why"], rows, screen), ...more].join("\n")]),
     ...(marked.length === 0 ? [] : [table(["flagged", "of", "for"], marked, screen)]),

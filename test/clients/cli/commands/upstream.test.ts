@@ -221,6 +221,14 @@ describe("list and show", () => {
     expect(await cli.json("upstream", "show", "globex", "a")).toMatchObject({ state: "unread", content: null });
   });
 
+  test("say under which names its tools and prompts are listed, where it has some", async () => {
+    const { admin, cli } = await withTracker();
+    const { stdout } = await cli.run(["upstream", "show", "acme", "tracker"]);
+    expect(stdout).toMatch(/^names +tracker__NAME, each of them: tenantry call acme$/m);
+    admin.addTenant("globex", { upstreams: { a: { url: "https://never.example.com/mcp" } } });
+    expect((await cli.run(["upstream", "show", "globex", "a"])).stdout).not.toMatch(/^names/m);
+  });
+
   test("say so where there are none", async () => {
     const { admin, cli } = await commandLine();
     admin.addTenant("acme");
