@@ -16,6 +16,7 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isLogLevel, reaches, type LogLevel } from "../protocol/meta.ts";
 import { Encoded, type CallOutcome } from "../protocol/outcome.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument, UpstreamDocument } from "../tenants/document/tenant-document.ts";
 import { answerThrough } from "./forward-question.ts";
 import { callLimits, type Deadline } from "./call-deadline.ts";
@@ -31,7 +32,7 @@ import { outboundFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, isDisconnected, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
 import { configOf, enabledUpstreams, endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
-import { askForLogs, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
+import { askForLogs, LEVEL_WITHIN_MS, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { SessionShare } from "./sessions/session-share.ts";
 import { lendLink, type Lent } from "./sessions/upstream-sessions.ts";
@@ -203,11 +204,11 @@ export class SentCall {
     const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
     const { host, deadline } = this.#work;
     const { signal } = deadline;
+    const later = (work: Promise<unknown>) => host.waitUntil(work);
     if (this.#upstream.way === "2025") {
       const { tenant, principal } = host;
       const isAnonymous = principal.id === ANONYMOUS.id;
       const owner = { tenant, principal: principal.id };
-      const later = (work: Promise<unknown>) => host.waitUntil(work);
       const key = this.#sessionKey(level);
       const { id, upstream } = this.#upstream;
       const share = () => new SessionShare({ host, id, upstream, key, filled: this.#filled });
@@ -215,7 +216,9 @@ export class SentCall {
       return lendLink({ key, owner, how, level, isAnonymous, signal, later, callMs, share, dead });
     }
     const link = await openLink(how, { signal });
-    if (level !== undefined && link.way === "http-sse") await askForLogs(link, level, { signal });
+    if (level !== undefined && link.way === "http-sse") {
+      await askForLogs(link, level, { clock: how.endpoint.clock, signal, later });
+    }
     return link.way === "2026" ? { link } : { link, over: async () => link.close() };
   }
 
@@ -260,7 +263,9 @@ export class SentCall {
   #logLevel(): Promise<LogLevel | undefined> {
     const { logLevel, session } = this.#work.call;
     this.#level ??=
-      logLevel === undefined && session ? session.logLevel().catch(() => undefined) : Promise.resolve(logLevel);
+      logLevel === undefined && session
+        ? inTime(session.logLevel(), LEVEL_WITHIN_MS).catch(() => undefined)
+        : Promise.resolve(logLevel);
     return this.#level;
   }
 

@@ -6,6 +6,7 @@ import type { Channel2025, Opened2025 } from "../mcp-client/channel-2025.ts";
 import { handshake } from "../mcp-client/channel-2025.ts";
 import { connect, speaksHttpSse, type ConnectOptions } from "../mcp-client/connect.ts";
 import { McpFault } from "../mcp-client/fault.ts";
+import { pause, type Clock } from "../mcp-client/clock.ts";
 import { openHttpSse } from "../mcp-client/http-sse.ts";
 import { resultOf } from "../mcp-client/message.ts";
 import { request2025, type ClientAbout } from "../mcp-client/outgoing.ts";
@@ -15,6 +16,7 @@ import { LATEST_2025, REVISION_2026, type Era } from "../protocol/era.ts";
 import type { ParamHeader } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { META, type LogLevel } from "../protocol/meta.ts";
+import { PlainSignal, type StopSignal } from "../protocol/plain-signal.ts";
 import type { Way } from "./upstream-catalog.ts";
 
 export interface LinkAsk {
@@ -129,11 +131,27 @@ function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered
   };
 }
 
-/** Has a session of era 2025 send its log messages from `level` on. A server that refuses is not used any less. */
-export async function askForLogs(link: UpstreamLink, level: LogLevel, asking: Asking): Promise<void> {
-  await link.ask({ method: "logging/setLevel", params: { level } }, asking).catch((error: unknown) => {
-    if (!(error instanceof McpFault) || error.fault.kind !== "refused") throw error;
-  });
+/** A call matters more than its log messages: so long it waits for the answer, which may come later. */
+export const LEVEL_WITHIN_MS = 1000;
+const LEVEL_ANSWERED_WITHIN_MS = 5000;
+
+interface LevelHow {
+  readonly clock: Clock;
+  readonly signal: StopSignal;
+  readonly later: (work: Promise<unknown>) => void;
+}
+
+/** Has a session of era 2025 send its log messages from `level` on. Never rejects: a server that refuses is not used any less. */
+export async function askForLogs(link: UpstreamLink, level: LogLevel, how: LevelHow): Promise<void> {
+  const { clock, signal, later } = how;
+  const waiting = new PlainSignal();
+  const limits = { totalMs: LEVEL_ANSWERED_WITHIN_MS };
+  const asked = link.ask({ method: "logging/setLevel", params: { level } }, { signal, limits }).then(
+    () => waiting.abort(),
+    () => waiting.abort(),
+  );
+  later(asked);
+  await pause(clock, LEVEL_WITHIN_MS, waiting);
 }
 
 /** In a session that has begun. `ids`: those of all requests in it. */

@@ -188,14 +188,9 @@ async function openSession2025(lending: Lending): Promise<HeldSession> {
   const nextId = counting();
   const opened = await open2025(how.endpoint, helloOf(how.about), nextId(), { signal });
   const session = newSession(lending, opened, nextId);
-  try {
-    // A server that keeps no session would not remember the level.
-    if (level !== undefined && opened.session.id !== undefined) {
-      await askForLogs(link2025(how, nextId, opened), level, { signal });
-    }
-  } catch (error) {
-    later(returnSession(session, Date.now()));
-    throw error;
+  // A server that keeps no session would not remember the level.
+  if (level !== undefined && opened.session.id !== undefined) {
+    await askForLogs(link2025(how, nextId, opened), level, { clock: how.endpoint.clock, signal, later });
   }
   return session;
 }
