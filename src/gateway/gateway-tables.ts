@@ -21,11 +21,18 @@ const TURN_MS = 15_000;
 /** By so much two machines may differ on what time it is. */
 const SKEW_MS = 5_000;
 
+interface AskedUpstream {
+  readonly id: string;
+  readonly config: string;
+  /** Stands for what may keep it from being read beside its configuration; absent in what an earlier release asks. */
+  readonly allowed?: string;
+}
+
 export interface RefreshAsk {
   /** Of the policy under which this is asked: what an older one says of an upstream changes nothing. */
   readonly revision: number;
   /** All that are enabled, each with `configOf` it. */
-  readonly upstreams: readonly { readonly id: string; readonly config: string }[];
+  readonly upstreams: readonly AskedUpstream[];
   /** The ids of those that are switched off: what was approved of them is kept. */
   readonly idle?: readonly string[];
   /** How many of them may be claimed; absent: all. */
@@ -109,6 +116,8 @@ interface UpstreamRow {
   failing_since: number | null;
   /** What the log was told last; null: nothing, of this configuration. */
   said: ReadState | null;
+  /** As it was asked for last; null: by an earlier release. */
+  allowed: string | null;
 }
 
 export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
@@ -121,6 +130,7 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
     "CREATE INDEX upstream_uris_by_upstream ON upstream_uris (upstream)",
     "ALTER TABLE upstreams ADD COLUMN said TEXT",
     "UPDATE upstreams SET said = 'fresh' WHERE failing_since IS NULL AND read_at > 0",
+    "ALTER TABLE upstreams ADD COLUMN allowed TEXT",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -210,22 +220,7 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
   const { sql } = host;
   const current = revision >= host.revision();
   mendTimes(sql, now);
-  for (const { id, config } of upstreams) {
-    const row = rowOf(sql, id);
-    if (row && (row.config === config || revision < row.revision)) continue;
-    // Of one policy two deployments may say different things, each as long as both are served: they take turns.
-    const at = row?.revision === revision ? Math.max(now, row.read_at + TURN_MS, row.claimed_until) : now;
-    sql.exec(
-      `INSERT OR REPLACE INTO upstreams (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, said)
-         VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?)`,
-      id,
-      config,
-      revision,
-      at,
-      row?.read_at ?? 0,
-      saidAnew(row),
-    );
-  }
+  for (const one of upstreams) enterAsked(sql, one, { revision, now, current });
   if (current) {
     tryAnew(host, now);
     const known = upstreams.map(({ id }) => id);
@@ -235,13 +230,53 @@ function takeOver(host: TenantHost, { revision, upstreams, idle = [] }: RefreshA
   return current;
 }
 
+interface AskedUnder {
+  readonly revision: number;
+  readonly now: number;
+  readonly current: boolean;
+}
+
+function enterAsked(sql: SqlStorage, asked: AskedUpstream, { revision, now, current }: AskedUnder): void {
+  const { id, config, allowed = null } = asked;
+  const row = rowOf(sql, id);
+  if (row?.config === config) {
+    if (row.allowed !== allowed && current) tryAllowed(sql, { id, allowed, now });
+    return;
+  }
+  if (row && revision < row.revision) return;
+  // Of one policy two deployments may say different things, each as long as both are served: they take turns.
+  const at = row?.revision === revision ? Math.max(now, row.read_at + TURN_MS, row.claimed_until) : now;
+  sql.exec(
+    `INSERT OR REPLACE INTO upstreams
+       (id, config, revision, due_at, claimed_until, read_at, failures, failing_since, said, allowed)
+       VALUES (?, ?, ?, ?, 0, ?, 0, NULL, ?, ?)`,
+    id,
+    config,
+    revision,
+    at,
+    row?.read_at ?? 0,
+    saidAnew(row),
+    allowed,
+  );
+}
+
+const TRY_ANEW = `failures = 0, due_at = min(due_at, max(?, read_at + ${PAUSE_MS}))`;
+
+/** What could not be read may be, since it is allowed what it was not. */
+function tryAllowed(
+  sql: SqlStorage,
+  { id, allowed, now }: Pick<UpstreamRow, "id" | "allowed"> & { readonly now: number },
+) {
+  sql.exec("UPDATE upstreams SET allowed = ? WHERE id = ?", allowed, id);
+  sql.exec(`UPDATE upstreams SET ${TRY_ANEW} WHERE failing_since IS NOT NULL AND id = ?`, now, id);
+}
+
 /**
  * What could not be read may be since a secret was set: it is due, and where that was not it, or whoever reads it has the
  * old one, soon again. Only for who knows the policy with that secret.
  */
 function tryAnew(host: TenantHost, now: number): void {
-  const mended = `UPDATE upstreams SET failures = 0, due_at = min(due_at, max(?, read_at + ${PAUSE_MS}))
-    WHERE failing_since IS NOT NULL AND read_at <= ?`;
+  const mended = `UPDATE upstreams SET ${TRY_ANEW} WHERE failing_since IS NOT NULL AND read_at <= ?`;
   host.sql.exec(mended, now, secretsSetAt(host.sql));
 }
 

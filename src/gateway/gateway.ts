@@ -45,7 +45,7 @@ export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
       ...brokenUpstreams(document, { allow: env && allowedBy(env), exposed: services }),
       ...brokenBudgets(document),
     ],
-    tend: tendUpstreams,
+    tend: (ground) => tendUpstreams(ground, services),
     sources: (ground) => upstreamSources(ground, services),
     via: async (host, headers) => {
       if (host.clientHeader(VIA) !== WHOSE) return;
@@ -54,7 +54,7 @@ export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
     },
     upstreams: {
       report: reportUpstreams,
-      refresh: refreshUpstream,
+      refresh: (ground, id) => refreshUpstream(ground, id, services),
       test: (ground, id) => tryUpstream(ground, id, services),
     },
   };

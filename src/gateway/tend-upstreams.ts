@@ -5,7 +5,9 @@ import type { TendGround } from "../deployment/deployment.ts";
 import { sectionTables } from "../tenants/authority/section-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { READINGS } from "./guard/crowd.ts";
-import { ungranted } from "./guard/service-binding.ts";
+import { ungranted, type Services } from "./guard/service-binding.ts";
+import { hashOf } from "./listed-name.ts";
+import { allowedBy } from "./outbound-fetch.ts";
 import { gatewayTables, type RefreshAnswer, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";
@@ -25,13 +27,13 @@ const CLEAR_AGAIN_MS = 30_000;
 /** Where no place was free all that time. */
 const AFTER_CROWD_MS = 1_000;
 
-export async function tendUpstreams(ground: TendGround): Promise<number> {
+export async function tendUpstreams(ground: TendGround, services: Services): Promise<number> {
   const upstreams = enabledUpstreams(ground.document);
   const wanted = new Set(upstreams.flatMap(({ id }) => [catalogSection(id), failingSection(id)]));
   const stray = [...ground.leased.keys()].filter((name) => OURS.test(name) && !wanted.has(name));
   if (upstreams.length === 0 && stray.length === 0) return Infinity;
   const { stub } = ground;
-  const asked = refreshAsk(ground);
+  const asked = refreshAsk(ground, services);
   const ask = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most });
   const places = placesOf(ground.tenant);
   const { claimed, next, current, more = false } = await claimedWith(places, ask);
@@ -157,8 +159,13 @@ export function lacking(secret: string): string {
 }
 
 /** All of a document that may be read, as the authority is told of them. */
-export function refreshAsk({ document, revision }: Pick<TendGround, "document" | "revision">): RefreshAsk {
-  const upstreams = enabledUpstreams(document).map(({ id, upstream }) => ({ id, config: configOf(upstream) }));
+export function refreshAsk(ground: Pick<TendGround, "document" | "revision" | "env">, services: Services): RefreshAsk {
+  const { document, revision, env } = ground;
+  const upstreams = enabledUpstreams(document).map(({ id, upstream }) => {
+    const isExposed = upstream.service !== undefined && Object.hasOwn(services, upstream.service);
+    const allowed = [ungranted(document, upstream), isExposed, allowedBy(env)];
+    return { id, config: configOf(upstream), allowed: hashOf(JSON.stringify(allowed)) };
+  });
   const idle = Object.keys(document.upstreams ?? {}).filter((id) => !upstreams.some((one) => one.id === id));
   return { revision, upstreams, idle };
 }

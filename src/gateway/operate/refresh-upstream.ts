@@ -6,18 +6,19 @@ import { AppError } from "../../protocol/app-error.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { CLAIM_MS, gatewayTables } from "../gateway-tables.ts";
 import { READINGS } from "../guard/crowd.ts";
+import type { Services } from "../guard/service-binding.ts";
 import { readUpstream, refreshAsk } from "../tend-upstreams.ts";
 import { configOf } from "../upstream-config.ts";
 
 const LOOK_EVERY_MS = 200;
 const PLACE_WITHIN_MS = 10_000;
 
-export async function refreshUpstream(ground: UpstreamGround, id: string): Promise<boolean> {
+export async function refreshUpstream(ground: UpstreamGround, id: string, services: Services): Promise<boolean> {
   const upstream = ground.document.upstreams?.[id];
   if (!upstream) return false;
   const leave = await placeToRead(ground.tenant);
   try {
-    const claimed = await remote(ground.stub(), gatewayTables).claim(refreshAsk(ground), id, ground.actor);
+    const claimed = await remote(ground.stub(), gatewayTables).claim(refreshAsk(ground, services), id, ground.actor);
     if (claimed) {
       await readUpstream({ id, upstream }, ground);
       return true;

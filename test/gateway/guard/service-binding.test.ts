@@ -5,13 +5,16 @@ import { env, exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, gateway } from "../../../src/tenantry.ts";
+import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
 import { tryUpstream } from "../../../src/gateway/operate/try-upstream.ts";
+import { refreshAsk } from "../../../src/gateway/tend-upstreams.ts";
 import { brokenUpstreams } from "../../../src/gateway/upstream-rules.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
-import type { FreshTenant } from "../../support/worker/tenant.ts";
+import { inside, type FreshTenant } from "../../support/worker/tenant.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
 
 type Json = Record<string, unknown>;
 
@@ -111,6 +114,69 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
     const tried = await tryUpstream(ground as never, "lab", { SELF });
     expect(tried).toMatchObject({ fault: why[0] });
     expect(heard).toEqual([]);
+  });
+});
+
+const LATE =
+  "UPDATE upstreams SET failures = 10, due_at = due_at + 600000 WHERE failing_since IS NOT NULL RETURNING id";
+
+describe("what could not be read for what it was not allowed", { timeout: 30_000 }, () => {
+  /** Its turn would come in ten minutes. */
+  const putOff = async (tenant: FreshTenant) => {
+    const late = () => inside(tenant, ({ storage }) => storage.sql.exec(LATE).toArray().length);
+    await expect.poll(late, { timeout: 20_000 }).toBe(1);
+  };
+
+  it("is read as soon as its service is granted", async () => {
+    const tenant = await servedTenant(documentWith([]));
+    await expect.poll(() => listed(tenant)).toMatchObject({ count: 0 });
+    await putOff(tenant);
+    await rewrite(tenant, documentWith(["SELF"]));
+    await expect.poll(async () => (await listed(tenant)).first, { timeout: 10_000 }).toMatch(/^lab__/);
+  });
+
+  it("is tried anew as soon as the Worker may go there", async () => {
+    const url = upstreamAt(() => new Response(null, { status: 404 })).replace("https://", "http://");
+    const upstreams = { lab: { url } };
+    const tenant = await servedTenant({ mode: "open", maxStalenessMs: 50, upstreams });
+    const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const lists = async (OUTBOUND_ALLOW: string) =>
+      (await sendTo(worker, tenant.id, { message, at: { ...env, OUTBOUND_ALLOW } })).text();
+    await expect.poll(() => lists("")).toContain("outbound request refused (scheme)");
+    await putOff(tenant);
+    const readAt = async () => (await remote(tenant.stub, gatewayTables).readings())[0]?.readAt ?? 0;
+    const before = await readAt();
+    // A deployment with another list begins with an isolate that knows of no turns.
+    await rewrite(tenant, { mode: "open", maxStalenessMs: 60, upstreams });
+    const read = async () => (await lists(new URL(url).host)) !== "" && (await readAt()) > before;
+    await expect.poll(read, { timeout: 10_000 }).toBe(true);
+  });
+
+  it("is told by what is granted, exposed and allowed, and by nothing else", () => {
+    const allowedIn = (document: TenantDocument, services: object, more: object = {}) =>
+      refreshAsk({ document, revision: 1, env: { ...more } }, services as never).upstreams.map(
+        ({ allowed }) => allowed,
+      );
+    const all = [
+      allowedIn(documentWith(["SELF"]), { SELF }),
+      allowedIn(documentWith([]), { SELF }),
+      allowedIn(documentWith(["SELF"]), {}),
+      allowedIn(documentWith(["SELF"]), { SELF }, { OUTBOUND_ALLOW: "a.internal" }),
+    ];
+    expect(new Set(all.map(String)).size).toBe(4);
+    const same = allowedIn(documentWith(["SELF"], { instructions: "other" }), { SELF }, { ELSE: 1 });
+    expect(same).toEqual(all[0]);
+  });
+
+  it("is not read sooner for anything else that is written", async () => {
+    const tenant = await servedTenant(documentWith([]));
+    await expect.poll(() => listed(tenant)).toMatchObject({ count: 0 });
+    await putOff(tenant);
+    const dueAt = async () => (await remote(tenant.stub, gatewayTables).readings())[0]?.dueAt;
+    const before = await dueAt();
+    await rewrite(tenant, documentWith([], { instructions: "other" }));
+    await listed(tenant);
+    expect(await dueAt()).toBe(before);
   });
 });
 
