@@ -13,7 +13,8 @@ import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 const MAX_UPSTREAMS = 50;
 /** A name is split at its first "__", so no id contains one, or ends in what could begin one. */
 const ID = /^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
-const ID_RULE = "must be 1 to 32 of A-Z, a-z, 0-9, _ and -, with a letter or digit first, no __ and no _ last";
+const ID_RULE =
+  "must be 1 to 32 of A-Z, a-z, 0-9, _ and -: it begins with a letter or digit, has no __ and ends in no _";
 /** In lower case. The first two are sources of every tenant, and lists tell sources by their ids. */
 const RESERVED = new Set(["code", "stored", "all", "none", "self", "tenant", "tenantry", "gateway", "admin", "mcp"]);
 

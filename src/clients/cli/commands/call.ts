@@ -211,7 +211,8 @@ function hintAt(tool: string, { tools, missing }: ToolList, where: string): stri
   // Another server's tool of nearly this name is not the one that was meant.
   const [source = ""] = /^.+?__/.exec(tool) ?? [];
   const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));
-  const near = nearest(tool, neighbours.length > 0 ? neighbours : tools);
+  const others = source === "" ? tools : tools.filter(({ name }) => name.includes("__"));
+  const near = nearest(tool, neighbours.length > 0 ? neighbours : others);
   return near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
 }
 

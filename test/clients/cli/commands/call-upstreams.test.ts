@@ -68,6 +68,9 @@ test("a name that its server has no more is not taken for one of another server"
   );
   expect((await call(["demo", "down__finds"])).stderr).toContain("(did you mean down__find?)");
   expect((await call(["demo", "down__search"])).stderr).not.toContain("did you mean search?");
+  // Of a server that is nowhere, but for one that is misspelt.
+  expect((await call(["demo", "gone__search"])).stderr).not.toContain("did you mean");
+  expect((await call(["demo", "donw__find"])).stderr).toContain("(did you mean down__find?)");
   expect((await call(["demo", "searching"])).stderr).toContain("(did you mean search?)");
 });
 
