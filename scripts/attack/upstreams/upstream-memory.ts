@@ -1,10 +1,11 @@
 // What upstreams make the isolate hold that begin to answer and stop: 100 calls at once, of several tenants, each with half
-// of a large answer, while others are served. Only for a target of our own, on Linux.
+// of a large answer, while others are served; and what is left of answers that ended. Only for a target of our own, on Linux.
 
 import { residentOf } from "../memory.ts";
 import { rowOf, type Attack, type Row } from "../report.ts";
 import { REVISIONS, type Target } from "../target.ts";
 import { neighbourFaults, tenantWith, wrapped } from "./ground.ts";
+import { keptHellos, longCursors, saidOften } from "./kept-answers.ts";
 import { eraOf, HostileUpstreams, type Behaviour } from "./hostile-upstream.ts";
 
 const MIB = 1024 * 1024;
@@ -27,6 +28,9 @@ export const upstreamMemory: Attack = {
       return [
         await stalled(target, hostile, { what: "as JSON", type: "application/json", begin: "" }),
         await stalled(target, hostile, { what: "as an event", type: "text/event-stream", begin: "data: " }),
+        await keptHellos(target, hostile),
+        await longCursors(target, hostile),
+        await saidOften(target, hostile),
       ];
     } finally {
       await hostile.stop();
