@@ -22,13 +22,21 @@ import { upstreamSources, type UpstreamSource } from "./upstream-source.ts";
 export interface GatewayOptions {
   /** Service bindings that upstreams may be, where an operator grants them: `{ BILLING: (env) => env.BILLING }`. */
   readonly services?: Services;
+  /**
+   * The most pages that one reading takes of all lists of an upstream. Each is a subrequest, of which the free plan of
+   * Cloudflare allows 50 in an invocation: there 30 leave room for the rest.
+   */
+  readonly pages?: number;
 }
 
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
-export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
+export function upstreamsFeature({ services = {}, pages = Infinity }: GatewayOptions): Feature<{
   readonly UpstreamRefreshes: typeof UpstreamRefreshes;
   readonly UpstreamObject: typeof UpstreamObject;
 }> {
+  if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
+    throw new TypeError("gateway({ pages }) is a whole number from 1");
+  }
   return {
     name: "gateway",
     bindings: ["UPSTREAMS"],
@@ -36,6 +44,7 @@ export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
       UpstreamObject,
       UpstreamRefreshes: class extends UpstreamRefreshes {
         static override readonly services = services;
+        static override readonly pages = pages;
       },
     },
     tables: [gatewayTables, reviewTables, resultTables],
@@ -55,7 +64,7 @@ export function upstreamsFeature({ services = {} }: GatewayOptions): Feature<{
     upstreams: {
       report: reportUpstreams,
       refresh: (ground, id) => refreshUpstream(ground, id, services),
-      test: (ground, id) => tryUpstream(ground, id, services),
+      test: (ground, id) => tryUpstream(ground, id, { services, pages }),
     },
   };
 }

@@ -19,10 +19,17 @@ export interface CatalogCaps {
   readonly bytes: number;
   /** Of one list. */
   readonly pages: number;
+  /** Of all lists together; absent: as many as they may have. */
+  readonly pagesInAll?: number;
 }
 
 /** The section has 2 MiB, of which what is said about the definitions takes a little. */
 export const CATALOG_CAPS: CatalogCaps = { definitions: 1000, bytes: 2 * 1024 * 1024 - 96 * 1024, pages: 200 };
+
+/** With the most pages that the Worker's author has one reading take. */
+export function capsWith(pagesInAll: number): CatalogCaps {
+  return { ...CATALOG_CAPS, pagesInAll };
+}
 
 /** Servers of an earlier revision may complete without saying so. */
 const COMPLETIONS_SINCE = "2025-03-26";
@@ -62,10 +69,19 @@ class Reading {
   #count = 0;
   #bytes = 0;
   #lookedAt = 0;
+  #pages = 0;
 
   constructor(id: string, caps: CatalogCaps) {
     this.#id = id;
     this.#caps = caps;
+  }
+
+  /** A page is to be read. false: there were as many as there may be. */
+  turn(): boolean {
+    const { pagesInAll = Infinity } = this.#caps;
+    if (this.#pages >= pagesInAll) return this.#cap(`more than ${pagesInAll} pages, the most that are read`);
+    this.#pages += 1;
+    return true;
   }
 
   /** false: there is no room for more. */
@@ -155,6 +171,7 @@ async function readList(
   const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < pages; page += 1) {
+    if (!reading.turn()) return;
     const read = await readPage(link, kind, { method, cursor });
     if (!read) return;
     if (read.cache) reading.hint(read.cache);

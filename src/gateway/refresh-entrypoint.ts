@@ -30,7 +30,7 @@ import { Redaction } from "./guard/redaction.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch, tokenFetch } from "./outbound-fetch.ts";
 import { putReviewed } from "./review/review-catalog.ts";
-import { readCatalog } from "./read-catalog.ts";
+import { capsWith, readCatalog, type CatalogCaps } from "./read-catalog.ts";
 import { encodeCatalog, flagCatalog, lackOf, type UpstreamCatalog } from "./upstream-catalog.ts";
 import { endpointOf, isTokenStale, withToken, type FilledHeaders } from "./upstream-config.ts";
 import { isUi } from "./uris/ui-uris.ts";
@@ -92,10 +92,12 @@ export interface FailingNote {
 export class UpstreamRefreshes extends WorkerEntrypoint<RefreshEnv> implements RefreshBinding, SessionEndings {
   /** What the Worker's author exposes. */
   static readonly services: Services = {};
+  /** As `gateway({ pages })` says. */
+  static readonly pages: number = Infinity;
 
   async refresh(order: RefreshOrder): Promise<string | undefined> {
-    const { services } = this.constructor as typeof UpstreamRefreshes;
-    const at = { env: this.env, services, waitUntil: (asking: Promise<unknown>) => this.ctx.waitUntil(asking) };
+    const { services, pages } = this.constructor as typeof UpstreamRefreshes;
+    const at = { env: this.env, services, pages, waitUntil: (asking: Promise<unknown>) => this.ctx.waitUntil(asking) };
     const work = refreshed(order, at);
     // Whoever asked may be gone before it is done.
     this.ctx.waitUntil(work);
@@ -137,6 +139,7 @@ export class Circular extends NotRead {}
 interface RefreshedAt {
   readonly env: RefreshEnv;
   readonly services: Services;
+  readonly pages: number;
   readonly waitUntil: TokenHow["waitUntil"];
 }
 
@@ -214,7 +217,8 @@ async function read(order: RefreshOrder, at: ReadAt, mayRepeat = true): Promise<
     const heard = new ViaHeard();
     const leave = heard.through(outboundFetch(leaving, serviceOf(order.upstream, services, env)));
     const endpoint = endpointOf(order.upstream, { ...filled.headers, [VIA]: WHOSE }, leave);
-    const catalog = await readWith(order, { ...endpoint, held: room.held }, { redaction, signal: at.signal });
+    const reading = { redaction, signal: at.signal, caps: capsWith(at.pages) };
+    const catalog = await readWith(order, { ...endpoint, held: room.held }, reading);
     const circle = await heard.refusal(async () => ringOf(at.stub()));
     if (circle !== undefined) throw new Circular(circle);
     return heard.via === undefined ? catalog : { ...catalog, via: heard.via };
@@ -233,10 +237,16 @@ export async function ringOf(stub: TenantStub): Promise<KeyRing> {
   return (await remote(stub, authorityTables).state()).ring;
 }
 
+interface Reading {
+  readonly redaction: Redaction;
+  readonly signal: AbortSignal;
+  readonly caps: CatalogCaps;
+}
+
 async function readWith(
   { upstream: { era = "auto" }, clientInfo, id, config }: RefreshOrder,
   endpoint: RemoteEndpoint,
-  { redaction, signal }: { readonly redaction: Redaction; readonly signal: AbortSignal },
+  { redaction, signal, caps }: Reading,
 ): Promise<UpstreamCatalog> {
   const how = { endpoint, about: { clientInfo, capabilities: {} } };
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal });
@@ -246,7 +256,7 @@ async function readWith(
       return { ...message, result: redaction.json(message.result) };
     };
     const instructions = redaction.value(link.instructions);
-    return await readCatalog({ ...link, instructions, ask }, { id, of: config });
+    return await readCatalog({ ...link, instructions, ask }, { id, of: config }, caps);
   } finally {
     await link.close();
   }

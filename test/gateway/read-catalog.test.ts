@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { decodeCatalog, encodeCatalog, lackOf } from "../../src/gateway/upstream-catalog.ts";
-import { readCatalog, type CatalogCaps } from "../../src/gateway/read-catalog.ts";
+import { capsWith, readCatalog, type CatalogCaps } from "../../src/gateway/read-catalog.ts";
 import type { UpstreamLink } from "../../src/gateway/upstream-link.ts";
 import { McpFault } from "../../src/mcp-client/fault.ts";
 import { readMessage, type ResponseMessage } from "../../src/mcp-client/message.ts";
@@ -126,6 +126,23 @@ describe("the catalog of an upstream", () => {
     const { link, asked } = upstream({ "tools/list": answer });
     expect(lackOf(await read(link))).toMatch(why);
     expect(asked.length).toBeLessThanOrEqual(200);
+  });
+
+  it("ends after as many pages as the Worker's author allows for all lists together, and says so", async () => {
+    const answers = { "tools/list": pagesOf(700), "prompts/list": () => ({ prompts: [{ name: "say" }] }) };
+    const of = () => upstream(answers, { tools: {}, prompts: {} });
+    const [two, three, four] = [of(), of(), of()];
+    const short = await read(two.link, capsWith(2));
+    expect(names(short.texts.tools)).toHaveLength(500);
+    expect(lackOf(short)).toBe("it lists more than 2 pages, the most that are read; the first 500 are here");
+    expect(two.asked).toEqual(["tools/list", "tools/list"]);
+    const withoutPrompts = await read(three.link, capsWith(3));
+    expect(names(withoutPrompts.texts.tools)).toHaveLength(700);
+    expect(lackOf(withoutPrompts)).toMatch(/more than 3 pages/);
+    expect(three.asked).toHaveLength(3);
+    const whole = await read(four.link, capsWith(4));
+    expect(names(whole.texts.prompts)).toEqual(["say"]);
+    expect(lackOf(whole)).toBeUndefined();
   });
 
   it.each<[string, object, RegExp]>([

@@ -10,7 +10,7 @@ import { serviceOf, ungranted, type Services } from "../guard/service-binding.ts
 import { ledTo, whyWithHost } from "../guard/led-to.ts";
 import { Redaction } from "../guard/redaction.ts";
 import { outboundFetch, tokenFetch } from "../outbound-fetch.ts";
-import { readCatalog } from "../read-catalog.ts";
+import { capsWith, readCatalog } from "../read-catalog.ts";
 import { NotRead, ringOf, whyOf } from "../refresh-entrypoint.ts";
 import { lacking } from "../tend-upstreams.ts";
 import { flagCatalog } from "../upstream-catalog.ts";
@@ -23,13 +23,13 @@ import { contentOf } from "./report-upstreams.ts";
 const WITHIN_MS = 30_000;
 const MAX_TEXT = 200;
 
-export async function tryUpstream(ground: UpstreamGround, id: string, services: Services): Promise<UpstreamTrial> {
+export async function tryUpstream(ground: UpstreamGround, id: string, how: TryHow): Promise<UpstreamTrial> {
   const upstream = ground.document.upstreams?.[id];
   if (!upstream) return { ms: 0, fault: "there is no such upstream" };
   const leave = await placeToRead(ground.tenant);
   const began = Date.now();
   try {
-    const found = await readOnce(ground, id, { upstream, services });
+    const found = await readOnce(ground, id, { upstream, ...how });
     return { ms: Date.now() - began, ...found };
   } catch (error) {
     const to = error instanceof NotRead ? error.to : undefined;
@@ -39,12 +39,17 @@ export async function tryUpstream(ground: UpstreamGround, id: string, services: 
   }
 }
 
-interface Tried {
-  readonly upstream: UpstreamDocument;
+interface TryHow {
   readonly services: Services;
+  /** As `gateway({ pages })` says. */
+  readonly pages: number;
 }
 
-async function readOnce(ground: UpstreamGround, id: string, { upstream, services }: Tried) {
+interface Tried extends TryHow {
+  readonly upstream: UpstreamDocument;
+}
+
+async function readOnce(ground: UpstreamGround, id: string, { upstream, services, pages }: Tried) {
   const { tenant, env, server } = ground;
   const refused = ungranted(ground.document, upstream);
   if (refused !== undefined) throw new NotRead(refused);
@@ -69,7 +74,7 @@ async function readOnce(ground: UpstreamGround, id: string, { upstream, services
   const link = await surveyLink(how, era === "auto" ? undefined : era, { signal }).catch(failed);
   try {
     const asked = { ...link, ask: (ask: Parameters<typeof link.ask>[0]) => link.ask(ask, { signal }) };
-    const catalog = await readCatalog(asked, { id, of: configOf(upstream) }).catch(failed);
+    const catalog = await readCatalog(asked, { id, of: configOf(upstream) }, capsWith(pages)).catch(failed);
     const circle = await heard.refusal(async () => ringOf(ground.stub()));
     if (circle !== undefined) throw new NotRead(circle);
     const content = contentOf({ ...catalog, flagged: flagCatalog(catalog).flagged ?? {} });
