@@ -105,16 +105,11 @@ export async function ask2026(
   let round: JsonObject = {};
   for (let rounds = 0; rounds < MAX_ROUNDS; rounds += 1) {
     const id = nextId();
-    const _meta = {
-      ...(isObject(params._meta) ? params._meta : {}),
-      ...(notified && progress && { progressToken: id }),
-    };
-    const request = request2026({ id, method, params: { ...params, ...round, _meta }, exact }, about, mirrored);
+    const isTold = progress && notified !== undefined;
+    const request = request2026({ id, method, params: { ...params, ...round }, exact, isTold }, about, mirrored);
     const reply = await send2026(endpoint, request, options);
-    const response = await responseOf(reply, (message) =>
-      message.kind === "notification" ? notified?.(message) : undefined,
-    );
-    const result = resultIn(reply, response);
+    const reading = responseOf(reply, (message) => (message.kind === "notification" ? notified?.(message) : undefined));
+    const result = resultIn(reply, reading instanceof Promise ? await reading : reading);
     if (answer === undefined || !wantsInput(result)) return result;
     round = await nextRound(result, answer, options.signal);
   }

@@ -28,18 +28,26 @@ export function oversized(limit: SizeLimit): McpFault {
 }
 
 /** All of a body that says that it is short, as text: piece by piece costs more than what it brings. */
-export async function readShort(response: Response, life: Lifetime, limit: SizeLimit): Promise<string> {
-  try {
-    const text = await life.during("silence", async () => response.text());
-    // HTTP holds a server to the length that it announced. Not every `fetch` is HTTP.
-    if (text.length > limit.bytes) throw oversized(limit);
-    life.end();
-    return text;
-  } catch (error) {
-    life.abandon();
-    if (error instanceof McpFault) throw error;
-    throw new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
-  }
+export function readShort(response: Response, life: Lifetime, limit: SizeLimit): Promise<string> {
+  return life
+    .during("silence", () => response.text())
+    .then(
+      (text) => {
+        life.end();
+        // HTTP holds a server to the length that it announced. Not every `fetch` is HTTP.
+        if (text.length > limit.bytes) throw oversized(limit);
+        return text;
+      },
+      (error: unknown) => {
+        life.abandon();
+        throw lostBody(error);
+      },
+    );
+}
+
+function lostBody(error: unknown): McpFault {
+  if (error instanceof McpFault) return error;
+  return new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
 }
 
 export class BodyReader {
@@ -75,7 +83,7 @@ export class BodyReader {
 
   async #next(): Promise<Uint8Array | undefined> {
     try {
-      const { done, value } = await this.#life.during("silence", async () => this.#reader.read());
+      const { done, value } = await this.#life.during("silence", () => this.#reader.read());
       if (!done) return value;
       this.#isOver = true;
       this.#life.end();
@@ -83,8 +91,7 @@ export class BodyReader {
     } catch (error) {
       if (this.#isOver) return undefined;
       this.close();
-      if (error instanceof McpFault) throw error;
-      throw new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
+      throw lostBody(error);
     }
   }
 

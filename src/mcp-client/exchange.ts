@@ -37,11 +37,13 @@ export async function exchange(
   const isInSession = "mcp-session-id" in request.headers;
   try {
     const response = await send(endpoint, request, life);
+    life.sent = "yes";
     const context = { url, isInSession, wantsNothing, lastEventId, clock, life, limits, held, kept: options.allowance };
-    return await readAnswer(response, context);
+    const reading = readAnswer(response, context);
+    return reading instanceof Promise ? await reading : reading;
   } catch (error) {
     life.abandon();
-    throw error;
+    throw life.sent === "yes" ? error : faultOf(error);
   }
 }
 
@@ -56,7 +58,7 @@ export async function openStream(
   throw refusalIn(opened) ?? new McpFault({ kind: "notMcp", http: opened.http, sent: "yes" });
 }
 
-async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
+function send({ url, headers, fetch }: RemoteEndpoint, request: HttpRequest, life: Lifetime): Promise<Response> {
   const { method, body } = request;
   const init = {
     method,
@@ -68,22 +70,17 @@ async function send({ url, headers, fetch }: RemoteEndpoint, request: HttpReques
   } as const;
   life.check();
   life.sent = "perhaps";
-  try {
-    const response = await life.during("headers", async () => {
-      // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses.
-      const arrived = await fetch(url, init);
-      // The platform did not hear the abort, and nobody waits for this answer any more.
-      if (init.signal.aborted) discardBody(arrived);
-      return arrived;
-    });
-    life.sent = "yes";
-    return response;
-  } catch (error) {
-    if (error instanceof McpFault) throw error;
-    const code = platformCode(error);
-    if (isNeverConnected(code)) throw new McpFault({ kind: "unreachable", code, sent: "no" }, error);
-    throw new McpFault({ kind: "lost", stage: "headers", code, sent: "perhaps" }, error);
-  }
+  // Called as a function: as a method of the endpoint, the `fetch` of workerd refuses. An answer is late where the
+  // platform did not hear the abort.
+  return life.during("headers", () => fetch(url, init), discardBody);
+}
+
+/** Of what went wrong before there was an answer. */
+function faultOf(error: unknown): McpFault {
+  if (error instanceof McpFault) return error;
+  const code = platformCode(error);
+  if (isNeverConnected(code)) return new McpFault({ kind: "unreachable", code, sent: "no" }, error);
+  return new McpFault({ kind: "lost", stage: "headers", code, sent: "perhaps" }, error);
 }
 
 function headersFor({ body, lastEventId }: HttpRequest): Record<string, string> {

@@ -53,7 +53,7 @@ export interface AnswerContext {
 }
 
 /** Throws a fault where this is no answer. Each body is read to its end, cancelled, or returned with the answer. */
-export async function readAnswer(response: Response, context: AnswerContext): Promise<HttpAnswer> {
+export function readAnswer(response: Response, context: AnswerContext): HttpAnswer | Promise<HttpAnswer> {
   return new ArrivingAnswer(response, context).read();
 }
 
@@ -90,17 +90,16 @@ class ArrivingAnswer {
     this.#ok = isSuccess(status);
   }
 
-  async read(): Promise<HttpAnswer> {
+  read(): HttpAnswer | Promise<HttpAnswer> {
     const { contentType, status } = this.#http;
     const ok = this.#ok;
     if (REDIRECTS.has(status)) throw this.#discarded(this.#redirect());
     const events = ok && contentType === "text/event-stream" && this.#response.body;
     if (events) return this.#stream(events);
     if (status === 202 || status === 204) return this.#accept();
-    if (isJson(contentType)) return this.#json();
+    if (isJson(contentType)) return ok ? this.#text().then((text) => this.#said(text)) : this.#refused();
     if (!ok) throw this.#discarded(this.#refusal());
-    if (this.#context.wantsNothing || (await this.#isEmpty())) return this.#accept();
-    throw new McpFault({ kind: "notMcp", http: this.#http, sent: "yes" });
+    return this.#context.wantsNothing ? this.#accept() : this.#nothing();
   }
 
   #stream(body: ReadableStream<Uint8Array>): OpenStream {
@@ -117,9 +116,12 @@ class ArrivingAnswer {
     return { ...this.#answered(), kind: "accepted" };
   }
 
-  async #json(): Promise<HttpAnswer> {
-    if (!this.#ok) return this.#refused(await this.#textOfRefusal());
-    const text = await this.#text();
+  async #nothing(): Promise<HttpAnswer> {
+    if (await this.#isEmpty()) return this.#accept();
+    throw new McpFault({ kind: "notMcp", http: this.#http, sent: "yes" });
+  }
+
+  #said(text: string): HttpAnswer {
     if (text.trim() === "") return this.#accept();
     const messages = readMessages(text);
     if (!("kind" in messages))
@@ -135,8 +137,8 @@ class ArrivingAnswer {
   }
 
   /** What a server says in JSON with an HTTP status that is no success. */
-  #refused(text: string): WholeMessages {
-    const messages = readMessages(text);
+  async #refused(): Promise<WholeMessages> {
+    const messages = readMessages(await this.#textOfRefusal());
     const [error] = "kind" in messages ? [] : messages;
     const isError = error?.kind === "response" && error.error !== undefined;
     if (!isError || this.#isSessionGone()) throw new McpFault(this.#refusal(isError ? error : undefined));
@@ -172,7 +174,7 @@ class ArrivingAnswer {
     }
   }
 
-  async #text(): Promise<string> {
+  #text(): Promise<string> {
     const { life, limits, held } = this.#context;
     const headers = this.#headers;
     const limit = { of: "message", bytes: Math.min(limits.responseBytes, limits.messageBytes) } as const;
@@ -184,14 +186,9 @@ class ArrivingAnswer {
     const isShort = announced > 0 && announced <= SHORT_BYTES && !headers.has("content-encoding");
     if (isShort) return readShort(this.#response, life, limit);
     const { body } = this.#response;
-    if (!body) {
-      life.end();
-      return "";
-    }
-    const reader = new BodyReader(body, life, upTo(limit, held));
-    const bytes = new ByteBuffer();
-    for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
-    return new TextDecoder().decode(bytes.take());
+    if (body) return wholeOf(new BodyReader(body, life, upTo(limit, held)));
+    life.end();
+    return Promise.resolve("");
   }
 
   async #isEmpty(): Promise<boolean> {
@@ -219,6 +216,12 @@ class ArrivingAnswer {
     discardBody(this.#response);
     this.#context.life.end();
   }
+}
+
+async function wholeOf(reader: BodyReader): Promise<string> {
+  const bytes = new ByteBuffer();
+  for (let piece = await reader.read(); piece; piece = await reader.read()) bytes.add(piece);
+  return new TextDecoder().decode(bytes.take());
 }
 
 /** Cancels a body that nobody will read. */

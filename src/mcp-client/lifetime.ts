@@ -36,20 +36,35 @@ export class Lifetime {
     return this.#abort.signal;
   }
 
-  /** Waits for one step: until it is done, or the exchange ends before. */
-  async during<T>(stage: "headers" | "silence", step: () => Promise<T>): Promise<T> {
-    this.check();
+  /** Waits for one step: until it is done, or the exchange ends before. `late` gets what came when nobody waited for it. */
+  during<T>(stage: "headers" | "silence", step: () => Promise<T>, late?: (value: T) => void): Promise<T> {
+    if (this.#reason) return Promise.reject(this.#reason);
+    const stepping = step();
     const stopTimer = this.#timer(stage, this.#limits[`${stage}Ms`]);
-    try {
-      // Racing each step against one promise for all of them would keep every result in memory until the exchange ends.
-      return await new Promise<T>((resolve, reject) => {
-        this.#interrupt = reject;
-        step().then(resolve, reject);
-      });
-    } finally {
-      this.#interrupt = undefined;
-      stopTimer();
-    }
+    // Racing each step against one promise for all of them would keep every result in memory until the exchange ends.
+    return new Promise<T>((resolve, reject) => {
+      let isOver = false;
+      const isNews = (): boolean => {
+        if (isOver) return false;
+        isOver = true;
+        this.#interrupt = undefined;
+        stopTimer();
+        return true;
+      };
+      this.#interrupt = (reason) => {
+        if (isNews()) reject(reason);
+      };
+      stepping.then(
+        (value) => {
+          if (isNews()) resolve(value);
+          else late?.(value);
+        },
+        (error: unknown) => {
+          // oxlint-disable-next-line prefer-promise-reject-errors
+          if (isNews()) reject(error);
+        },
+      );
+    });
   }
 
   /** Throws if a limit or the caller has ended the exchange. */

@@ -114,14 +114,17 @@ export function messagesIn(data: string): readonly Message[] {
   return messages;
 }
 
+/** Of what comes before the response. */
+type TakeMessage = (message: Exclude<Message, ResponseMessage>) => void | Promise<void>;
+
 /** Hands everything else to `take`. Returns the response when the reading has ended: up to `lingerMs` after it came. */
-export async function responseOf(
-  reply: McpReply,
-  take: (message: Exclude<Message, ResponseMessage>) => void | Promise<void> = () => {},
-): Promise<ResponseMessage> {
-  if (reply.single) return reply.single();
+export function responseOf(reply: McpReply, take: TakeMessage = () => {}): ResponseMessage | Promise<ResponseMessage> {
+  return reply.single ? reply.single() : lastOf(reply.messages, take);
+}
+
+async function lastOf(messages: MessageStream, take: TakeMessage): Promise<ResponseMessage> {
   let response: ResponseMessage | undefined;
-  for await (const message of reply.messages) {
+  for await (const message of messages) {
     if (message.kind === "response") response = message;
     else await take(message);
   }

@@ -22,6 +22,8 @@ export interface Asked {
   readonly params: JsonObject;
   /** The JSON of `params.arguments` as somebody else wrote it: numbers in it may be longer than a number can be here. */
   readonly exact?: string | undefined;
+  /** Progress is wanted, under the request's own id. */
+  readonly isTold?: boolean;
 }
 
 /** Who asks, in era 2026, where each request says so itself. */
@@ -45,12 +47,13 @@ function textOfRequest({ id, method, params, exact }: Asked): string {
 
 /** `mirrored` is what `collectParamHeaders` found in the schema of the tool that is called. */
 export function request2026(
-  { id, method, params, exact }: Asked,
+  { id, method, params, exact, isTold = false }: Asked,
   about: ClientAbout,
   mirrored: readonly ParamHeader[] = [],
 ): Outgoing {
   const _meta = {
     ...(isObject(params._meta) ? params._meta : {}),
+    ...(isTold && { progressToken: id }),
     [META.protocolVersion]: REVISION_2026,
     [META.clientInfo]: about.clientInfo,
     [META.clientCapabilities]: about.capabilities,

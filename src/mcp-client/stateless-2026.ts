@@ -8,14 +8,9 @@ import { closeAnswer, refusalIn } from "./http-answer.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { replyOf, type McpReply } from "./mcp-reply.ts";
 
-export async function send2026(
-  endpoint: RemoteEndpoint,
-  request: Outgoing,
-  options: RequestOptions = {},
-): Promise<McpReply> {
-  const { headers, text } = request;
-  const answer = await exchange(endpoint, { method: "POST", headers, body: text }, options);
-  return replyOf(answer, request.id);
+export function send2026(endpoint: RemoteEndpoint, request: Outgoing, options: RequestOptions = {}): Promise<McpReply> {
+  const { headers, text, id } = request;
+  return exchange(endpoint, { method: "POST", headers, body: text }, options).then((answer) => replyOf(answer, id));
 }
 
 /** A notification. */
