@@ -62,18 +62,19 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
   const { host, deadline } = work;
   const { tenant } = host;
   const { id, config } = upstream;
-  const named = await headersOf(upstream.upstream, {
+  const naming = headersOf(upstream.upstream, {
     tenant,
     env: host.env,
     secret: (name) => host.secret(name),
     client: (name) => host.clientHeader(name),
   });
+  const named = naming instanceof Promise ? await naming : naming;
   if ("lacks" in named) {
     return failure("faultyServer", `${id}: this tenant has no secret ${named.lacks}`, { server: id });
   }
   const { ofClient } = named;
   const timeoutMs = timeoutOf(upstream.upstream);
-  const gate = new CallGate({ tenant, id, config, timeoutMs, ofClient, caller: callerOf(host) });
+  const gate = new CallGate({ tenant, id, config, timeoutMs, ofClient, caller: () => callerOf(host) });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;
   let filled: TokenedHeaders | undefined;

@@ -42,12 +42,10 @@ function doorFor({ tenant, env, hops }: LeavingFor, answerWithinMs: number, serv
 /** What is sent ends when its call does, and whoever reads an answer counts its bytes. */
 export function outboundFetch(leaving: LeavingFor, service?: Service): Fetch {
   const door = doorFor(leaving, Infinity, service);
-  return async (url, init) => {
-    try {
-      return await door.fetch(url, init);
-    } catch (error) {
-      if (!(error instanceof OutboundError)) throw error;
-      throw new McpFault({ kind: "unreachable", code: error.rule, sent: "no" }, error);
-    }
-  };
+  return (url, init) => door.fetch(url, init).catch(refuse);
+}
+
+function refuse(error: unknown): never {
+  if (!(error instanceof OutboundError)) throw error;
+  throw new McpFault({ kind: "unreachable", code: error.rule, sent: "no" }, error);
 }

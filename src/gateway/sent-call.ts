@@ -31,8 +31,15 @@ import { gatewayTables } from "./gateway-tables.ts";
 import { outboundFetch } from "./outbound-fetch.ts";
 import { failureOfFault, isAnotherServer, isDisconnected, type ErrorGround } from "./translate-error.ts";
 import type { Way } from "./upstream-catalog.ts";
-import { configOf, enabledUpstreams, endpointOf, isTokenStale, type TokenedHeaders } from "./upstream-config.ts";
-import { askForLogs, LEVEL_WITHIN_MS, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
+import {
+  configOf,
+  credentialIn,
+  enabledUpstreams,
+  endpointOf,
+  isTokenStale,
+  type TokenedHeaders,
+} from "./upstream-config.ts";
+import { askForLogs, beginLink2026, LEVEL_WITHIN_MS, openLink, withoutOwnMeta, type LinkHow } from "./upstream-link.ts";
 import { timeoutOf } from "./upstream-rules.ts";
 import { SessionShare } from "./sessions/session-share.ts";
 import { lendLink, type Lent } from "./sessions/upstream-sessions.ts";
@@ -137,7 +144,8 @@ export class SentCall {
   async run(): Promise<CallOutcome> {
     const { call, host, forwarded } = this.#work;
     call.sink.outside?.();
-    const lent = await this.#lend();
+    const lending = this.#lend();
+    const lent = lending instanceof Promise ? await lending : lending;
     try {
       return await this.#askChecked(lent);
     } catch (error) {
@@ -164,11 +172,12 @@ export class SentCall {
   }
 
   /** The session may have taken as long to begin, or to be refused, as a lease lasts. */
-  async #askChecked(lent: Lent): Promise<CallOutcome> {
+  #askChecked(lent: Lent): CallOutcome | Promise<CallOutcome> {
     const { call, host } = this.#work;
+    const asked = (withdrawn: Failure | undefined) =>
+      withdrawn ?? this.#ask(lent).then((message) => this.#outcome(message));
     const checked = host.recheck(call, (document) => this.#gone(document));
-    const withdrawn = checked instanceof Promise ? await checked : checked;
-    return withdrawn ?? this.#outcome(await this.#ask(lent));
+    return checked instanceof Promise ? checked.then(asked) : asked(checked);
   }
 
   /** Whoever removes, moves or switches off an upstream may have done so because it must not hear anything any more. */
@@ -198,7 +207,13 @@ export class SentCall {
     return this.#work.redaction.value(failureOfFault(fault, ground));
   }
 
-  async #lend(dead?: string): Promise<Lent> {
+  #lend(dead?: string): Lent | Promise<Lent> {
+    const { way, logging } = this.#upstream;
+    // Era 2026 begins with nothing, and here there is no level that somebody else remembers.
+    return way === "2026" && !logging ? { link: beginLink2026(this.#how) } : this.#lendAtLevel(dead);
+  }
+
+  async #lendAtLevel(dead?: string): Promise<Lent> {
     // A session of era 2025 remembers its level elsewhere: it is asked for only where a log message may come.
     const level = this.#upstream.logging ? await this.#logLevel() : undefined;
     const how = level === undefined ? this.#how : { ...this.#how, about: { ...this.#how.about, logLevel: level } };
@@ -227,7 +242,7 @@ export class SentCall {
     const { tenant, principal } = this.#work.host;
     const { id, config } = this.#upstream;
     const { capabilities } = this.#how.about;
-    return canonicalJson([tenant, principal.id, id, config, this.#filled.credential, capabilities, level ?? null]);
+    return canonicalJson([tenant, principal.id, id, config, credentialIn(this.#filled), capabilities, level ?? null]);
   }
 
   #ask({ link, asked }: Lent): Promise<ResultMessage> {

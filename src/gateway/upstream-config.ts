@@ -62,11 +62,27 @@ export interface FilledHeaders {
   readonly grant?: ClientGrant;
 }
 
+type Filling = FilledHeaders | { readonly lacks: string };
+
 /** The headers with everything in place; `lacks`: the secret that the tenant does not have. */
-export async function headersOf(
-  { url = "", headers = {}, auth }: UpstreamDocument,
-  at: SecretsAt,
-): Promise<FilledHeaders | { readonly lacks: string }> {
+export function headersOf(upstream: UpstreamDocument, at: SecretsAt): Filling | Promise<Filling> {
+  let plain = plainOf.get(upstream);
+  if (plain === undefined) plainOf.set(upstream, (plain = plainHeaders(upstream)));
+  if (plain === null) return fillHeaders(upstream, at);
+  return at.client ? { ...plain, trace: traceHeaders(at.client) } : plain;
+}
+
+/** Of upstreams whose headers have nothing to be filled in; null: of others. */
+const plainOf = new WeakMap<UpstreamDocument, FilledHeaders | null>();
+
+function plainHeaders({ headers = {}, auth }: UpstreamDocument): FilledHeaders | null {
+  const entries = Object.entries(headers);
+  if (auth || entries.some(([, template]) => template.search(PLACEHOLDER) >= 0)) return null;
+  const filled = Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
+  return { headers: filled, ofClient: {}, trace: {}, secrets: [] };
+}
+
+async function fillHeaders({ url = "", headers = {}, auth }: UpstreamDocument, at: SecretsAt): Promise<Filling> {
   const filled: Record<string, string> = {};
   const ofClient: Record<string, string> = {};
   const secrets: string[] = [];
@@ -127,23 +143,27 @@ function grantOf(
 
 export interface TokenedHeaders extends FilledHeaders {
   readonly token?: string;
-  /** Tells what is sent from what was sent before; another token for the same client is no other credential. */
-  readonly credential: unknown;
+  /** The same without it. */
+  readonly before?: FilledHeaders;
+}
+
+/** Tells what is sent from what was sent before; another token for the same client is no other credential. */
+export function credentialIn({ before, headers, secrets }: TokenedHeaders): unknown {
+  return before ? credentialIn(before) : [headers, secrets];
 }
 
 /** The same with the access token in it. Throws a `TokenRefusal` where there is none. */
 export async function withToken(filled: FilledHeaders, how: TokenHow): Promise<TokenedHeaders> {
   const { grant, headers, secrets } = filled;
-  const credential = [headers, secrets];
-  if (!grant) return { ...filled, credential };
+  if (!grant) return filled;
   const token = await accessToken(grant, how);
   const authorized = { ...headers, authorization: `Bearer ${token}` };
-  return { ...filled, headers: authorized, secrets: [...secrets, token], token, credential };
+  return { ...filled, headers: authorized, secrets: [...secrets, token], token, before: filled };
 }
 
 /** The same for an upstream that wants no token; undefined where one has to be asked for. */
 export function withoutToken(filled: FilledHeaders): TokenedHeaders | undefined {
-  return filled.grant ? undefined : { ...filled, credential: [filled.headers, filled.secrets] };
+  return filled.grant ? undefined : filled;
 }
 
 /** Whether it was refused for its access token, which nobody is given again. */

@@ -58,7 +58,7 @@ export async function openLink(how: LinkHow, options: RequestOptions = {}): Prom
   const ids = counting();
   switch (how.way) {
     case "2026":
-      return link2026(how, counting(anywhere()), {});
+      return beginLink2026(how);
     case "2025": {
       const opened = await open2025(how.endpoint, helloOf(how.about), ids(), options);
       return link2025(how, ids, opened);
@@ -118,6 +118,11 @@ async function discoverLink(how: LinkHow, options: RequestOptions = {}): Promise
   return link2026(how, ids, resultOf(discovered) ?? {});
 }
 
+/** For calls: nothing is asked before the first of them. */
+export function beginLink2026(how: LinkHow): UpstreamLink {
+  return link2026(how, counting(anywhere()), {});
+}
+
 function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered: JsonObject): UpstreamLink {
   const { capabilities, instructions, _meta } = discovered;
   return {
@@ -126,7 +131,7 @@ function link2026({ endpoint, about }: LinkHow, nextId: () => number, discovered
     capabilities: isObject(capabilities) ? capabilities : {},
     instructions: typeof instructions === "string" ? instructions : undefined,
     server: isObject(_meta) ? _meta[META.serverInfo] : undefined,
-    ask: async (asked, asking) => ask2026({ endpoint, about, nextId }, asked, asking),
+    ask: (asked, asking) => ask2026({ endpoint, about, nextId }, asked, asking),
     close: async () => {},
   };
 }

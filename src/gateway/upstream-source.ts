@@ -225,7 +225,7 @@ function servedTool(upstream: CalledUpstream, { wire, texts }: ReadTool, forApps
     repeatable,
     // A name of the form `ID__name` is one of the upstream with that id, also where that one is away or hidden.
     ...(forApps && isForApps(wire) && !splitName(own) && { ownName: own }),
-    call: async (_args, call, host) => {
+    call: (_args, call, host) => {
       const params = { ...call.params, name: own };
       return asked(upstream, { method: "tools/call", params, mirrored: paramHeaders, repeatable }, call, {
         host,
@@ -304,16 +304,19 @@ async function completed(
 }
 
 /** As `forwardCall`, and the author's hook hears how it ended. */
-async function asked(
+function asked(
   upstream: CalledUpstream,
   forwarded: Forwarded,
   call: Call,
   { host, name }: { readonly host: CallHost; readonly name: string },
 ): Promise<CallOutcome> {
   const renamed = (json: string) => renameUi(json, (uri) => listedUi(upstream.id, uri));
-  const outcome = await forwardCall(upstream, { ...forwarded, named: renamed }, call, host);
-  if (host.hooks.afterCall) reportEnd(name, call, host, endOf(outcome));
-  return outcome;
+  const answering = forwardCall(upstream, { ...forwarded, named: renamed }, call, host);
+  if (!host.hooks.afterCall) return answering;
+  return answering.then((outcome) => {
+    reportEnd(name, call, host, endOf(outcome));
+    return outcome;
+  });
 }
 
 function endOf(outcome: CallOutcome): CallEnd {

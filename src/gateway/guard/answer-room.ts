@@ -2,15 +2,16 @@
 // at length, or half and then not, takes no memory from others. Refuses what does not fit.
 
 import { AppError } from "../../protocol/app-error.ts";
-import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
+import { HELD, ROOM_AFTER_S, SMALL_BYTES, type HeldShare } from "../../tenants/isolate/held-bytes.ts";
 
 /** For what is read of one answer after the other. */
 export class AnswerRoom {
-  readonly #share;
+  readonly #tenant: string;
+  #share: HeldShare | undefined;
   #isOver = false;
 
   constructor(tenant: string) {
-    this.#share = HELD.open(`tenant ${tenant}`);
+    this.#tenant = tenant;
   }
 
   /** What waits for somebody while more is read. */
@@ -44,12 +45,14 @@ export class AnswerRoom {
   #count(): void {
     const all = this.#arrived + this.#kept;
     const counted = all > SMALL_BYTES ? all : 0;
-    if (this.#isOver || this.#share.bytes === counted || this.#share.resize(counted)) return;
+    if (this.#isOver || counted === (this.#share?.bytes ?? 0)) return;
+    this.#share ??= HELD.open(`tenant ${this.#tenant}`);
+    if (this.#share.resize(counted)) return;
     throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
   }
 
   release(): void {
     this.#isOver = true;
-    this.#share.release();
+    this.#share?.release();
   }
 }

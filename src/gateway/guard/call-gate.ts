@@ -16,8 +16,8 @@ export interface Gated {
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
-  /** Who calls. */
-  readonly caller: string;
+  /** Who calls; asked for where something is known of the upstream. */
+  readonly caller: () => string;
   /** What is sent of the client's own headers; empty where nothing is. */
   readonly ofClient: Readonly<Record<string, string>>;
 }
@@ -28,23 +28,30 @@ const LONGEST_KEY = 200;
 
 export class CallGate {
   readonly #gated: Gated;
-  readonly #key: string;
-  /** Too many requests of one client, known by its own header, are not those of another. */
-  readonly #callerKey: string;
-  /** Nor is it the matter of others that somebody asks for what takes too long, or breaks the connection. */
-  readonly #ownKey: string;
 
   constructor(gated: Gated) {
-    const { tenant, id, config, ofClient, caller } = gated;
     this.#gated = gated;
-    this.#key = `${tenant} ${id} ${config}`;
-    this.#callerKey =
-      Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${inShort(canonicalJson(ofClient))}`;
-    this.#ownKey = `${this.#callerKey} by ${caller}`;
+  }
+
+  get #key(): string {
+    const { tenant, id, config } = this.#gated;
+    return `${tenant} ${id} ${config}`;
+  }
+
+  /** Too many requests of one client, known by its own header, are not those of another. */
+  get #callerKey(): string {
+    const { ofClient } = this.#gated;
+    return Object.keys(ofClient).length === 0 ? this.#key : `${this.#key} ${inShort(canonicalJson(ofClient))}`;
+  }
+
+  /** Nor is it the matter of others that somebody asks for what takes too long, or breaks the connection. */
+  get #ownKey(): string {
+    return `${this.#callerKey} by ${this.#gated.caller()}`;
   }
 
   /** undefined: go, and say how it ended. */
   refusal(now: number): Failure | undefined {
+    if (circuits.size === 0) return undefined;
     const { timeoutMs, id } = this.#gated;
     const probeMs = Math.min(timeoutMs, LONGEST_PROBE_MS);
     const wished = this.#callerKey === this.#key ? undefined : circuits.enter(this.#callerKey, now, probeMs, this);
@@ -60,6 +67,7 @@ export class CallGate {
   }
 
   answered(now: number): void {
+    if (circuits.size === 0 && silences.size === 0) return;
     const leftSince = circuits.answered(this.#key, now);
     const since = silences.answered(this.#key) ?? leftSince;
     if (since !== null) this.#log("closed", since, null);
@@ -68,6 +76,7 @@ export class CallGate {
 
   /** Something broke on our side, so nobody knows. */
   left(): void {
+    if (circuits.size === 0) return;
     circuits.left(this.#key, this);
     circuits.left(this.#ownKey, this);
   }

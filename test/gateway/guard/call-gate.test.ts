@@ -154,7 +154,7 @@ describe("circuits of clients that are known by headers of their own", () => {
         id: "up",
         config: "c1",
         timeoutMs: 1000,
-        caller: "ann",
+        caller: () => "ann",
         ofClient: { "x-who": "x".repeat(length) + end },
       });
     for (const length of [10, 4000]) {
