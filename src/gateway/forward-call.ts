@@ -74,7 +74,16 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
   }
   const { ofClient } = named;
   const timeoutMs = timeoutOf(upstream.upstream);
-  const gate = new CallGate({ tenant, id, config, timeoutMs, ofClient, caller: () => callerOf(host) });
+  const gate = new CallGate({
+    tenant,
+    id,
+    config,
+    timeoutMs,
+    ofClient,
+    get caller() {
+      return callerOf(host);
+    },
+  });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;
   let filled: TokenedHeaders | undefined;

@@ -20,6 +20,7 @@ export class RequestStream implements Mouth {
   #isShut = false;
   #onStart: (() => void) | undefined;
   #onGone: (() => void) | undefined;
+  #cancel: (() => void) | undefined;
   #sink: CallSink | undefined;
 
   constructor(request: Request, era: Era, isAccepted: boolean) {
@@ -46,7 +47,9 @@ export class RequestStream implements Mouth {
   }
 
   heed(cancel: () => void): void {
-    if (this.#era === "2026" && !this.#events) this.#request.signal.addEventListener("abort", cancel);
+    if (this.#era !== "2026" || this.#events) return;
+    this.#cancel = cancel;
+    this.#request.signal.addEventListener("abort", () => this.#cancel?.());
   }
 
   get events(): EventStream | undefined {
@@ -86,6 +89,9 @@ export class RequestStream implements Mouth {
   /** The answer went out as JSON: what is said after it is dropped. */
   shut(): void {
     this.#isShut = true;
+    // The platform keeps what listens to a request for longer than the call lasts, which must not keep all of the call.
+    this.#cancel = undefined;
+    this.#sink = undefined;
   }
 
   #gone(): void {

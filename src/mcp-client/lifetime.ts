@@ -60,7 +60,6 @@ export class Lifetime {
           else late?.(value);
         },
         (error: unknown) => {
-          // oxlint-disable-next-line prefer-promise-reject-errors
           if (isNews()) reject(error);
         },
       );

@@ -91,7 +91,7 @@ export class OutboundDoor {
       onEnd(this.#enter());
       return this.#pass(firstHop(input, init), init);
     } catch (error) {
-      return Promise.reject(error as OutboundError);
+      return Promise.reject(error);
     }
   }
 

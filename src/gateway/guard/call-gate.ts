@@ -16,8 +16,8 @@ export interface Gated {
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
-  /** Who calls; asked for where something is known of the upstream. */
-  readonly caller: () => string;
+  /** Who calls; read where something is known of the upstream alone. */
+  readonly caller: string;
   /** What is sent of the client's own headers; empty where nothing is. */
   readonly ofClient: Readonly<Record<string, string>>;
 }
@@ -46,7 +46,7 @@ export class CallGate {
 
   /** Nor is it the matter of others that somebody asks for what takes too long, or breaks the connection. */
   get #ownKey(): string {
-    return `${this.#callerKey} by ${this.#gated.caller()}`;
+    return `${this.#callerKey} by ${this.#gated.caller}`;
   }
 
   /** undefined: go, and say how it ended. */
