@@ -7,10 +7,10 @@ import { MAX_PAUSE_MS, stopTimer, type Timer } from "./event-stream.ts";
 const encoder = new TextEncoder();
 
 /** A short text as it is: what a connection itself takes in is not counted. */
-export function bodyOfAnswer(json: string): string | ReadableStream<Uint8Array> {
+export function bodyOfAnswer(json: string, holder?: string): string | ReadableStream<Uint8Array> {
   if (json.length <= SMALL_BYTES) return json;
   const bytes = encoder.encode(json);
-  const share = HELD.open();
+  const share = HELD.open(holder);
   share.resize(bytes.byteLength, true);
   let at = 0;
   let timer: Timer;

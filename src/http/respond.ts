@@ -28,15 +28,15 @@ export function eraOf(request: Request): Era {
   return eraOfVersion(request.headers.get("mcp-protocol-version"));
 }
 
-export function respondAnswer({ json, status, retryAfter, met }: Answer): Response {
-  if (status === 200 && retryAfter === undefined) return new Response(bodyOfAnswer(json), JSON_INIT);
+export function respondAnswer({ json, status, retryAfter, met, holder }: Answer): Response {
+  if (status === 200 && retryAfter === undefined) return new Response(bodyOfAnswer(json, holder), JSON_INIT);
   const headers = {
     ...JSON_HEADERS,
     ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
     ...(status === 401 ? CHALLENGE : {}),
     ...(met === undefined ? {} : limitHeaders(met, retryAfter)),
   };
-  return new Response(bodyOfAnswer(json), { status, headers });
+  return new Response(bodyOfAnswer(json, holder), { status, headers });
 }
 
 /** https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html */

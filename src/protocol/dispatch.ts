@@ -59,6 +59,8 @@ export interface Answer {
   readonly status: number;
   readonly retryAfter?: number;
   readonly met?: MetLimit;
+  /** For whom it is held until it is read, where it is large. */
+  readonly holder?: string;
 }
 
 export function encodeAnswer(id: RequestId, outcome: CallOutcome, dialect: Dialect, server: ServerInfo): Answer {

@@ -124,7 +124,7 @@ async function answerBatch(
   if (json === undefined) return respondAccepted();
   if (isFailure(json)) return respondFailure("2025", undefined, json);
   const [first] = limited;
-  if (!first || limited.includes(undefined)) return respondAnswer({ json, status: 200 });
+  if (!first || limited.includes(undefined)) return respondAnswer({ json, status: 200, holder: entered.visit.address });
   // Nothing was answered, so the status says it too.
   return respondAnswer({ ...encodeFailure(undefined, first, "2025"), json });
 }

@@ -29,13 +29,18 @@ export class HeldBytes {
     return this.#total;
   }
 
+  /** What is held for this address. */
+  of(holder: string): number {
+    return this.#byHolder.get(holder) ?? 0;
+  }
+
   /**
    * Whether so many bytes more would be let in now. Nobody holds more than they leave free, so there is always room for
    * who comes next: one address gets half of it all, the second a quarter, and none turns the others away.
    */
   fits(more: number, small = more <= SMALL_BYTES, holder = ""): boolean {
     const isRoom = () => {
-      const theirs = holder === "" ? 0 : (this.#byHolder.get(holder) ?? 0) + more;
+      const theirs = holder === "" ? 0 : this.of(holder) + more;
       const most = small && theirs <= LITTLE_BYTES ? MAX_HELD_BYTES + SPARE_BYTES : MAX_HELD_BYTES;
       return this.#total + more + theirs <= most;
     };
@@ -50,7 +55,7 @@ export class HeldBytes {
     if (share.bytes > 0) this.#shares.add(share);
     else this.#shares.delete(share);
     if (share.holder === "") return;
-    const theirs = (this.#byHolder.get(share.holder) ?? 0) + more;
+    const theirs = this.of(share.holder) + more;
     if (theirs > 0) this.#byHolder.set(share.holder, theirs);
     else this.#byHolder.delete(share.holder);
   }
