@@ -1,6 +1,7 @@
 // Owns the schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
 // checked where a document meets its bases and the Worker's tools.
 
+import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
 import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS } from "../tenants/document/tenant-document.ts";
 import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
@@ -91,8 +92,8 @@ const Hostname = {
 const Origin = { type: "string", format: "origin" } as const;
 
 const UpstreamHost = {
-  ...matching(/^(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/, "a lower-case host name, or *. and the end of one"),
-  maxLength: 253,
+  ...matching(UPSTREAM_HOST, "a lower-case host name, or *. and the end of one, and perhaps a port"),
+  maxLength: 259,
 } as const;
 
 const UpstreamAuth = object(

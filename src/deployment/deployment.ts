@@ -17,7 +17,7 @@ import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
 
 /** What one Worker serves. */
 export interface Deployment {
@@ -172,6 +172,8 @@ export type UpstreamTrial = { readonly ms: number } & (
 
 /** How operators look at a tenant's upstreams and have them read. What is configured is the document's. */
 export interface UpstreamOperations {
+  /** What a tenant's own administrator may write where no operator says it. */
+  readonly bounds?: UpstreamBounds | undefined;
   /** By id: of every upstream in the document. */
   report(ground: UpstreamGround): Promise<ReadonlyMap<string, UpstreamReport>>;
   /** Reads it now, or waits for whoever does: resolves when that is done. false: it has been configured anew meanwhile. */

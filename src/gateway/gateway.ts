@@ -16,7 +16,9 @@ import { reviewTables } from "./review/review-tables.ts";
 import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
 import { UpstreamObject } from "./sessions/upstream-object.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
-import { brokenUpstreams } from "./upstream-rules.ts";
+import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
+import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
+import { brokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
 import { upstreamSources, type UpstreamSource } from "./upstream-source.ts";
 
 export interface GatewayOptions {
@@ -27,16 +29,35 @@ export interface GatewayOptions {
    * Cloudflare allows 50 in an invocation: there 30 leave room for the rest.
    */
   readonly pages?: number;
+  /**
+   * Which upstreams a tenant's own administrator may write, where neither its document nor a base says so with
+   * `upstreamBounds`: `{ hosts: ["*.example.com"], most: 5 }`. Without it: none.
+   */
+  readonly bounds?: UpstreamBounds;
+}
+
+/** Throws a TypeError that names what is wrong. */
+function checkBounds({ hosts = [], most = 0 }: UpstreamBounds): void {
+  const wrong = hosts.find((host) => !UPSTREAM_HOST.test(host));
+  if (wrong !== undefined) {
+    throw new TypeError(
+      `gateway: bounds.hosts: "${wrong}" is no lower-case host name, or *. and the end of one, and a port`,
+    );
+  }
+  if (!Number.isInteger(most) || most < 0 || most > MAX_UPSTREAMS) {
+    throw new TypeError(`gateway: bounds.most: ${most} is no whole number from 0 to ${MAX_UPSTREAMS}`);
+  }
 }
 
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
-export function upstreamsFeature({ services = {}, pages = Infinity }: GatewayOptions): Feature<{
+export function upstreamsFeature({ services = {}, pages = Infinity, bounds }: GatewayOptions): Feature<{
   readonly UpstreamRefreshes: typeof UpstreamRefreshes;
   readonly UpstreamObject: typeof UpstreamObject;
 }> {
   if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
     throw new TypeError("gateway({ pages }) is a whole number from 1");
   }
+  if (bounds) checkBounds(bounds);
   return {
     name: "gateway",
     bindings: ["UPSTREAMS"],
@@ -62,6 +83,7 @@ export function upstreamsFeature({ services = {}, pages = Infinity }: GatewayOpt
       headers.set(VIA, await viaOfAnswer(host.ring, sources));
     },
     upstreams: {
+      bounds,
       report: reportUpstreams,
       refresh: (ground, id) => refreshUpstream(ground, id, services),
       test: (ground, id) => tryUpstream(ground, id, { services, pages }),

@@ -10,7 +10,7 @@ import { MAX_RETRIES, type TenantDocument, type UpstreamDocument } from "../tena
 import { normalizeLiteral } from "../protocol/uri.ts";
 import { uriPrefixes, type UriPrefix } from "./uris/uri-owners.ts";
 
-const MAX_UPSTREAMS = 50;
+export const MAX_UPSTREAMS = 50;
 /** A name is split at its first "__", so no id contains one, or ends in what could begin one. */
 const ID = /^(?!.*__)[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 const ID_RULE =

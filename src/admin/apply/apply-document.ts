@@ -24,6 +24,7 @@ import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import { readRecord, type Managed } from "./tenant-access.ts";
+import { holdBounds } from "./upstream-bounds.ts";
 import { takesAway } from "./withdrawal.ts";
 
 export interface Intent {
@@ -139,6 +140,7 @@ export interface Plan {
 
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
+  holdBounds(desk, managed, record, own);
   const names = await catalogNames(desk, managed, record);
   const { effective, whole } = await resolveDocument(desk, managed, { own, names, before: record.own }, intent);
   const before = mergeDocuments([managed.tenant.base, record.effective]);

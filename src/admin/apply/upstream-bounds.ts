@@ -8,18 +8,40 @@ import {
   type UpstreamBounds,
   type UpstreamDocument,
 } from "../../tenants/document/tenant-document.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
+import { ProblemError } from "../problem.ts";
 import type { FieldRule } from "../inspect.ts";
 import type { Desk } from "../route.ts";
-import { findManaged, readRecord } from "./tenant-access.ts";
+import { findManaged, readRecord, type Managed } from "./tenant-access.ts";
 
 type Judge = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
 export async function upstreamJudge(desk: Desk, id: string): Promise<Judge> {
   if (desk.caller.role !== "tenant-admin") return () => [];
   const managed = await findManaged(desk, id);
-  const { effective } = await readRecord(managed);
-  const { upstreamBounds } = mergeDocuments([managed.tenant.base, effective]);
-  return (before, after) => outOfBounds(before, after, upstreamBounds);
+  const record = await readRecord(managed);
+  return (before, after) => outOfBounds(before, after, boundsIn(desk, managed, record));
+}
+
+/** As operators say in the document and its bases, else as the Worker's author does. */
+function boundsIn(
+  { options: { features = [] } }: Desk,
+  { tenant }: Managed,
+  { effective }: TenantRecord,
+): UpstreamBounds | undefined {
+  const { upstreamBounds } = mergeDocuments([tenant.base, effective]);
+  return upstreamBounds ?? features.find(({ upstreams }) => upstreams)?.upstreams?.bounds;
+}
+
+/**
+ * To be called where a document is written, under the very record that it is written over: bounds may have been narrowed since
+ * the request was looked at. Throws.
+ */
+export function holdBounds(desk: Desk, managed: Managed, record: TenantRecord, after: TenantDocument): void {
+  if (desk.caller.role !== "tenant-admin") return;
+  const errors = outOfBounds(record.own, after, boundsIn(desk, managed, record));
+  if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 
 /** What a tenant's administrator may not change of the upstreams. Pure. */
@@ -39,8 +61,8 @@ export function outOfBounds(
       // The tenant's secrets go there, too.
       ...(auth ? [{ field: `upstreams.${id}.auth.tokenUrl`, at: auth.tokenUrl }] : []),
     ])
-    .filter(({ at }) => URL.canParse(at) && !isWithin(new URL(at).hostname, hosts))
-    .map(({ field, at }) => ({ field, rule: hostRule(new URL(at).hostname, hosts) }));
+    .filter(({ at }) => URL.canParse(at) && !isWithinHosts(new URL(at), hosts))
+    .map(({ field, at }) => ({ field, rule: hostRule(new URL(at).host, hosts) }));
   return [...tooMany, ...elsewhere];
 }
 
@@ -50,12 +72,7 @@ function isLess(before: UpstreamDocument | undefined, after: UpstreamDocument): 
   return [before, { ...before, enabled: false }].some((one) => canonicalJson(one) === canonicalJson(after));
 }
 
-function isWithin(hostname: string, hosts: readonly string[]): boolean {
-  const name = hostname.replace(/\.+$/, "");
-  return hosts.some((host) => (host.startsWith("*.") ? name.endsWith(host.slice(1)) : name === host));
-}
-
-function hostRule(hostname: string, hosts: readonly string[]): string {
+function hostRule(host: string, hosts: readonly string[]): string {
   const allowed = hosts.length === 0 ? "none is allowed" : `allowed are ${hosts.join(", ")}`;
-  return `only an operator may write an upstream at ${hostname}: ${allowed} in upstreamBounds.hosts`;
+  return `only an operator may write an upstream at ${host}: ${allowed} in upstreamBounds.hosts`;
 }

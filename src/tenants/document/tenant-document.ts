@@ -118,7 +118,7 @@ export interface UpstreamDocument {
 
 /** Which upstreams a tenant's own administrator may write; only operators say so. Without it: none. */
 export interface UpstreamBounds {
-  /** The names of hosts; `*.example.com` stands for all that end so. */
+  /** The names of hosts; `*.example.com` stands for all that end so. With a port (`host:8443`) no other is meant. */
   readonly hosts?: readonly string[];
   /** How many upstreams the tenant's own document may have. */
   readonly most?: number;
