@@ -1,6 +1,7 @@
 // Owns reading the body of one answer piece by piece, up to its limit. However the reading ends, the body has been read
 // to its end or cancelled, so that no connection stays open that nobody reads.
 
+import { dropFrames } from "../protocol/drop-frames.ts";
 import { McpFault } from "./fault.ts";
 import type { Lifetime } from "./lifetime.ts";
 import { platformCode } from "./platform-code.ts";
@@ -40,13 +41,14 @@ export function readShort(response: Response, life: Lifetime, limit: SizeLimit):
       },
       (error: unknown) => {
         life.abandon();
-        throw lostBody(error);
+        throw lostAs(error);
       },
     );
 }
 
-function lostBody(error: unknown): McpFault {
+function lostAs(error: unknown): McpFault {
   if (error instanceof McpFault) return error;
+  dropFrames(error);
   return new McpFault({ kind: "lost", stage: "body", code: platformCode(error), sent: "yes" }, error);
 }
 
@@ -91,7 +93,7 @@ export class BodyReader {
     } catch (error) {
       if (this.#isOver) return undefined;
       this.close();
-      throw lostBody(error);
+      throw lostAs(error);
     }
   }
 

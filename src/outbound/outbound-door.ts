@@ -1,6 +1,7 @@
 // Owns the one door by which requests leave that somebody outside can steer: every hop is looked at before it is taken,
 // and what comes back is counted. Refuses to follow the platform's own redirects, which nobody would look at.
 
+import { dropFrames } from "../protocol/drop-frames.ts";
 import { refusalOf, type Destinations, type WrittenUrl } from "./destination.ts";
 import { HOPS } from "./hops.ts";
 import { OutboundError, type OutboundRule } from "./outbound-error.ts";
@@ -297,6 +298,7 @@ function countedBody(response: Response, most: number, leave: () => void): Respo
           controller.close();
         } catch (error) {
           leave();
+          dropFrames(error);
           controller.error(error);
           await reader.cancel(error).catch(() => {});
         }

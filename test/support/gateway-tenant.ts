@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, vi } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
-import { readModules, startWorker, writeBundle } from "./worker-bundle.ts";
+import { readModules, startWorker, writeBundle, type OneWorker } from "./worker-bundle.ts";
 import type { FixtureAdmin } from "./fixture-admin.ts";
 import { clientOf, type Client, type Json } from "./mcp.ts";
 
@@ -15,14 +15,23 @@ const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
 /** As deployed, but with servers of this machine for upstreams. Stops after the tests of the file. */
 export async function startGatewayWorker(more: Readonly<Record<string, string>> = {}): Promise<string> {
+  return (await gatewayWorker(more)).origin;
+}
+
+/** The same, with an inspector. */
+export async function startInspectedGateway(): Promise<OneWorker> {
+  return gatewayWorker({}, true);
+}
+
+async function gatewayWorker(more: Readonly<Record<string, string>>, inspected = false): Promise<OneWorker> {
   const folder = await mkdtemp(join(tmpdir(), "tenantry-gateway-"));
   await writeBundle("gateway-worker", "production", folder);
   const modules = await readModules(folder, "gateway-worker.js");
   await rm(folder, { recursive: true });
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1", ...more };
-  const worker = await startWorker(modules, { vars });
+  const worker = await startWorker(modules, { vars, inspected });
   afterAll(() => worker.stop());
-  return worker.origin;
+  return worker;
 }
 
 export interface GatewayTenant {

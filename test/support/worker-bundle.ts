@@ -72,6 +72,8 @@ export interface OneWorker {
   readonly origin: string;
   /** Everything in its log so far. */
   said(): string;
+  /** `http://127.0.0.1:PORT` of the inspector, where it was started `inspected`. */
+  inspector(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -83,18 +85,21 @@ export interface StartOptions {
   readonly unmigrated?: readonly string[];
   /** Compatibility flags that the fixture needs, and the product does not. */
   readonly flags?: readonly string[];
+  /** With an inspector, which looks into its heap. */
+  readonly inspected?: boolean;
 }
 
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
-  { vars = {}, without = [], unmigrated = [], flags = [] }: StartOptions = {},
+  { vars = {}, without = [], unmigrated = [], flags = [], inspected = false }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
   let said = "";
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       log: new NoOpLog(),
+      ...(inspected ? { inspectorPort: 0 } : {}),
       handleStructuredLogs: ({ message }: { message: string }) => {
         said += `${message}\n`;
       },
@@ -121,7 +126,8 @@ export async function startWorker(
     await miniflare.ready;
     // Not through Miniflare's own Worker in front of it, which is in the way of nothing but costs time.
     const { origin } = await miniflare.unsafeGetDirectURL("one");
-    return { origin, said: () => said, stop: () => miniflare.dispose() };
+    const inspector = async () => `http://${(await miniflare.getInspectorURL()).host}`;
+    return { origin, said: () => said, inspector, stop: () => miniflare.dispose() };
   } catch (error) {
     // What did not start fails to stop, too, and says the same.
     await miniflare.dispose().catch(() => {});
