@@ -15,6 +15,8 @@ import {
 import { inTime } from "./in-time.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
+/** What one costs beside its own bytes: its key, its hash, and the objects that hold it. */
+const ENTRY_BYTES = 1024;
 const KV_CACHE_SECONDS = 86_400;
 /** How long KV is waited for, and then the authority: all of a tenant's requests wait for its sections. */
 const PATIENCE_MS = 2000;
@@ -111,10 +113,10 @@ async function hashOf(body: BufferSource): Promise<string> {
 function keep(key: string, section: Section): void {
   if (kept.has(key)) return;
   kept.set(key, section);
-  bytes += section.bytes.byteLength;
+  bytes += ENTRY_BYTES + section.bytes.byteLength;
   for (const [oldest, dropped] of kept) {
     if (bytes <= MAX_BYTES || oldest === key) break;
     kept.delete(oldest);
-    bytes -= dropped.bytes.byteLength;
+    bytes -= ENTRY_BYTES + dropped.bytes.byteLength;
   }
 }
