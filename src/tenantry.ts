@@ -8,6 +8,7 @@ export { createWorker, type TenantryWorker, type WorkerOptions } from "./http/cr
 export type { Env } from "./http/visit.ts";
 export { admin } from "./admin/admin.ts";
 export type {
+  CallerGround,
   Deployment,
   Feature,
   FeatureRoutes,
@@ -18,6 +19,7 @@ export type {
   TendGround,
 } from "./deployment/deployment.ts";
 export { gateway } from "./http/gateway-feature.ts";
+export { login } from "./http/login-feature.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
 export { defineTool, type Tool, type ToolOptions } from "./content/define/tool.ts";
 export type { Infer } from "./calls/schema.ts";

@@ -29,7 +29,7 @@ test.each(TITLES)("%s", (title) => {
 const GOOD: Record<string, string> = {
   "README.md": "# readme",
   "AGENTS.md":
-    "`protocol` < `mcp-client` < `telemetry` < `outbound` < `auth` < `tenants` < `limits` < `calls` < `content` < `streams` < `sessions` < `deployment` < `gateway` < " +
+    "`protocol` < `mcp-client` < `telemetry` < `outbound` < `auth` < `tenants` < `limits` < `calls` < `content` < `streams` < `sessions` < `deployment` < `gateway` < `login` < " +
     "`admin` <\n`http` < `tenantry.ts` < `zod-mini.ts` < `demo` < `worker.ts` < `clients`",
   "package.json": '{ "version": "1.2.3" }',
   ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",

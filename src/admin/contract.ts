@@ -129,8 +129,8 @@ export const Secret = object({ name: STRING, updated: Timestamp });
 
 const Note = textUpTo(500, 1);
 export const SuspensionKind = oneOf("tenant", "profile", "principal", "tool");
-/** `name`: of the profile, principal or tool; absent for `tenant`. */
-export const NewSuspension = object({ kind: SuspensionKind, note: Note }, { name: textUpTo(128) });
+/** `name`: of the profile, principal or tool; absent for `tenant`. As long as that of somebody whom an issuer names. */
+export const NewSuspension = object({ kind: SuspensionKind, note: Note }, { name: textUpTo(512) });
 export const SuspensionShape = object({ kind: SuspensionKind, name: STRING, note: STRING, since: Timestamp });
 
 export const NewBlock = object({ note: Note });

@@ -129,12 +129,22 @@ export const Upstream = object(
   },
 );
 
+const Issuer = object(
+  { issuer: textUpTo(200, 1) },
+  {
+    audience: list(textUpTo(1000, 1), { minItems: 1, maxItems: 10, ...DISTINCT }),
+    scopes: object({ claim: textUpTo(200, 1), values: { ...record(textUpTo(200, 1), list(Name)), ...FEW } }),
+    claims: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }),
+  },
+);
+
 /** Members that a base has too. */
 const shared = {
   title: Text,
   description: Text,
   instructions: LongText,
-  mode: oneOf("open", "key"),
+  mode: oneOf("open", "key", "oauth", "key+oauth"),
+  auth: object({ issuers: list(Issuer, { minItems: 1, maxItems: 10, "x-uniqueBy": "issuer" }) }),
   outage: oneOf("closed", "stale"),
   outageSeconds: whole(10, 86_400),
   maxStalenessMs: whole(50, MAX_STALENESS_MS),

@@ -2,7 +2,7 @@
 // Refuses to say what it is worth: the tenant's authority does.
 
 import { hashToken, keyIdOf } from "./api-key.ts";
-import { bearerOf } from "./principal.ts";
+import { bearerOf, type Person } from "./principal.ts";
 
 export type Credential =
   | { readonly kind: "none" }
@@ -10,30 +10,24 @@ export type Credential =
   | { readonly kind: "key"; readonly token: string }
   /** The hash of a key whose request is over: a stored call that runs on without the request is admitted by it. */
   | { readonly kind: "keptKey"; readonly hash: string }
-  /** A text that no tenant can have given out as a key. */
-  | { readonly kind: "stranger" };
+  /** A text that no tenant can have given out as a key; "" where there is none. */
+  | { readonly kind: "stranger"; readonly token: string }
+  /** Who was let in by a token whose request is over: no token is kept. */
+  | { readonly kind: "keptPerson"; readonly person: Person };
 
 export const NO_CREDENTIAL: Credential = { kind: "none" };
-const STRANGER: Credential = { kind: "stranger" };
 
 /** What an Authorization header brings; whatever is no well-formed key is a stranger's. RFC 6750, section 2.1. */
 export function credentialOf(authorization: string | null): Credential {
   if (authorization === null) return NO_CREDENTIAL;
-  const token = bearerOf(authorization);
-  return token !== null && keyIdOf(token) !== undefined ? { kind: "key", token } : STRANGER;
+  const token = bearerOf(authorization) ?? "";
+  return { kind: keyIdOf(token) === undefined ? "stranger" : "key", token };
 }
 
 /** The text under which an isolate remembers what the authority said of a key; undefined for what is no key. */
 export function memoOf(credential: Credential): string | undefined {
-  switch (credential.kind) {
-    case "key":
-      return credential.token;
-    case "keptKey":
-      return credential.hash;
-    case "none":
-    case "stranger":
-      return undefined;
-  }
+  if (credential.kind === "key") return credential.token;
+  return credential.kind === "keptKey" ? credential.hash : undefined;
 }
 
 /** The hash by which the authority knows a key; null for a credential that is no key. */

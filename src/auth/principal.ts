@@ -11,6 +11,14 @@ export interface Principal {
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
+/** Somebody whom an authorization server named, until that ends. */
+export interface Person extends Principal {
+  readonly kind: "oauth";
+  readonly issuer: string;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+}
+
 export const ANONYMOUS: Principal = {
   kind: "anonymous",
   id: "anonymous",

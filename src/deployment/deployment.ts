@@ -5,8 +5,11 @@ import type { CallHost, Hooks, ResultKeeper } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { View } from "../content/serve/view.ts";
+import type { Credential } from "../auth/credential.ts";
+import type { Principal } from "../auth/principal.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
+import type { Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
@@ -41,6 +44,8 @@ export interface FeatureRoutes {
   /** Below the Worker's path, as Hono writes it: `/admin/*`. Not served on a tenant's own hostname. */
   readonly path: string;
   /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
+  /** Served on tenants' own hostnames too; whoever opens them finds out which tenant it is. */
+  readonly onHostnames?: true;
   open(
     deployment: Deployment,
   ): (request: Request, env: Bindings, ctx: ExecutionContext) => Response | Promise<Response>;
@@ -73,6 +78,21 @@ export interface TendGround {
   /** The tenant's own secret; undefined when it has none of this name. */
   secret(name: string): Promise<string | undefined>;
   onError(error: unknown): void;
+}
+
+/** What a feature that knows who calls is asked with. */
+export interface CallerGround {
+  /** Who it is by what every Worker knows, or why nobody. */
+  readonly found: Principal | Failure;
+  readonly document: TenantDocument;
+  readonly visit: {
+    readonly knock: { readonly credential: Credential; readonly profile: string | null; readonly path: string };
+    readonly request: Request;
+    readonly deployment: Pick<Deployment, "path">;
+  };
+  /** Whatever is computed from this version of the policy. */
+  readonly derived: Map<unknown, unknown>;
+  readonly tend: () => TendGround;
 }
 
 /** What is needed to load a tenant's sections. */
@@ -206,6 +226,8 @@ export interface Feature<Exported extends Objects = Objects> {
    * this isolate shall call it again. A new version of the policy calls it too.
    */
   readonly tend?: (ground: TendGround) => Promise<number>;
+  /** Of the one feature that knows callers by more than keys: says who calls a tenant whose document has `auth`. */
+  readonly who?: (ground: CallerGround) => Principal | Failure | Promise<Principal | Failure>;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
   /** Headers beside those of MCP that it reads of a tenant's clients, of those for which a page's browser asks leave. */

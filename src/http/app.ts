@@ -79,7 +79,7 @@ function addRoutes(app: App, deployment: Deployment, routes: FeatureRoutes): voi
   let open: ReturnType<FeatureRoutes["open"]> | undefined;
   app.all(routes.path, async (c) => {
     const { headers } = c.req.raw;
-    if (!hostAllowed(headers, c.env) || (await tenantOfHost(c.env, headers)) !== null) {
+    if (!hostAllowed(headers, c.env) || (!routes.onHostnames && (await tenantOfHost(c.env, headers)) !== null)) {
       return respondUnknown(deployment, c.req.raw);
     }
     open ??= routes.open(deployment);
@@ -100,7 +100,7 @@ function addressOf(
 }
 
 /** `owner`: the tenant whose hostname was asked. */
-function addressUnder(
+export function addressUnder(
   owner: string | null,
   { defaultTenant }: Deployment,
   first: string | undefined,

@@ -133,7 +133,9 @@ function missingExport({ exports }: ExecutionContext, features: readonly Feature
 
 function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
-  const TenantObject = createTenantObject<Env>([earlierContent, limitTables, ...features.flatMap(tablesOf)]);
+  const TenantObject = createTenantObject<Env>([
+    ...new Set([earlierContent, limitTables, ...features.flatMap(tablesOf)]),
+  ]);
   const StoredRuns = createStoredRuns(deployment);
   const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));

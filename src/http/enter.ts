@@ -6,7 +6,7 @@ import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts"
 import type { NewResource } from "../calls/resource-store.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf, type View } from "../content/serve/view.ts";
-import type { Bindings, TendGround } from "../deployment/deployment.ts";
+import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
 import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -99,33 +99,39 @@ function admitWith(visit: Visit, tenant: Tenant<NewResource>, held: Snapshot | F
 
 function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entering {
   const { profile, credential } = visit.knock;
-  const { policy } = snapshot;
   const derived = derivedFrom(visit, tenant, snapshot);
-  const { document, views } = derived;
-  const principal = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
-  if (isFailure(principal)) return principal;
-  const barred = barredFrom(profile, document) ?? suspensionOf(policy, profile, principal);
-  if (barred) return barred;
-  visit.mostBytes = mostBytesOf(document);
-  if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
-  const { scopes } = principal;
-  // No profile has a blank in its name.
-  const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
-  const view = views.get(key);
-  const { tendBy } = derived;
-  if (view) return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
-  const show = (offer: Offer) => {
-    const made = viewOf(offer, { profile, scopes });
-    views.set(key, made);
-    return new Entered({ visit, snapshot, principal, view: made, document, tendBy, enter });
+  const { document, views, tendBy, who } = derived;
+  const admitAs = (principal: Principal | Failure): Entering => {
+    if (isFailure(principal)) return principal;
+    const barred = barredFrom(profile, document) ?? suspensionOf(snapshot.policy, profile, principal);
+    if (barred) return barred;
+    visit.mostBytes = mostBytesOf(document);
+    if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
+    const { scopes } = principal;
+    // No profile has a blank in its name.
+    const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
+    const entered = (view: View) => new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
+    const known = views.get(key);
+    if (known) return entered(known);
+    const show = (offer: Offer) => {
+      const made = viewOf(offer, { profile, scopes });
+      views.set(key, made);
+      return entered(made);
+    };
+    const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
+    return offer instanceof Promise ? offer.then(show) : show(offer);
   };
-  const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
-  return offer instanceof Promise ? offer.then(show) : show(offer);
+  const found = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
+  if (!who) return admitAs(found);
+  const tend = () => groundOf(visit, snapshot, document);
+  const told = who({ found, document, visit, derived: snapshot.derived, tend });
+  return told instanceof Promise ? told.then(admitAs) : admitAs(told);
 }
 
 /** What is computed on a version of a tenant's policy, once in an isolate. */
 interface Derived {
   readonly document: TenantDocument;
+  readonly who: Feature["who"];
   /** Made when somebody is let in first: it may need what is not in this isolate yet. */
   offer: Offer | undefined;
   /** By profile and scopes. */
@@ -144,8 +150,10 @@ const INCOMPLETE_MS = 5_000;
 function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
   const known = derived.get(deployment) as Derived | undefined;
   if (known && (known.until === Infinity || Date.now() < known.until)) return known;
+  const document = documentOf(tenant, policy);
   const made: Derived = {
-    document: documentOf(tenant, policy),
+    document,
+    who: document.auth && deployment.features.find(({ who }) => who)?.who,
     offer: undefined,
     views: new Map(),
     until: Infinity,
@@ -163,24 +171,9 @@ const TENDED_WITHIN_MS = 30_000;
 
 /** Beside the request: nobody waits for it. */
 function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
-  const { features, catalog } = visit.deployment;
-  const { tenant, created, version, sections } = snapshot;
+  const { features } = visit.deployment;
   const asked = (derived.tendAt = Date.now() + TENDED_WITHIN_MS);
-  const ground: TendGround = {
-    tenant,
-    placement: visit.placement,
-    created,
-    revision: version,
-    document: derived.document,
-    leased: sections,
-    server: catalog.server,
-    env: visit.env as unknown as Bindings,
-    stub: () => visit.stub(created),
-    secret: (name) => readSecret({ env: visit.env, snapshot, stub: () => visit.stub(created) }, name),
-    onError: (error) => {
-      visit.onError(error);
-    },
-  };
+  const ground = groundOf(visit, snapshot, derived.document);
   const tended = Promise.all(features.map(async (feature) => feature.tend?.(ground) ?? Infinity));
   visit.waitUntil(
     tended.then(
@@ -193,6 +186,25 @@ function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
       },
     ),
   );
+}
+
+function groundOf(visit: Visit, snapshot: Snapshot, document: TenantDocument): TendGround {
+  const { tenant, created, version, sections } = snapshot;
+  return {
+    tenant,
+    placement: visit.placement,
+    created,
+    revision: version,
+    document,
+    leased: sections,
+    server: visit.deployment.catalog.server,
+    env: visit.env as unknown as Bindings,
+    stub: () => visit.stub(created),
+    secret: (name) => readSecret({ env: visit.env, snapshot, stub: () => visit.stub(created) }, name),
+    onError: (error) => {
+      visit.onError(error);
+    },
+  };
 }
 
 function offerTo(
@@ -237,7 +249,7 @@ function suspensionOf({ suspensions }: Policy, profile: string | null, principal
 
 /** The same refusal for a name that does not exist as for one that is protected. */
 function unauthorized({ kind }: Credential): Failure {
-  return kind === "none" ? failure("unauthorized") : failure("unauthorized", "Invalid credential");
+  return failure("unauthorized", kind === "none" ? undefined : "Invalid credential");
 }
 
 function principalOf(
@@ -248,7 +260,8 @@ function principalOf(
   if (credential.kind === "none") return mode === "open" ? ANONYMOUS : unauthorized(credential);
   const memo = memoOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);
-  if (!grant || (grant.expires !== null && grant.expires <= Date.now())) return unauthorized(credential);
+  if (!grant || mode === "oauth" || (grant.expires !== null && grant.expires <= Date.now()))
+    return unauthorized(credential);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");
   return keyPrincipal(grant);

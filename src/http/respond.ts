@@ -22,19 +22,19 @@ const JSON_INIT = { status: 200, headers: JSON_HEADERS };
 const ACCEPTED_INIT = { status: 202, headers: NO_STORE };
 const NOTHING_INIT = { status: 204, headers: NO_STORE };
 /** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
-const CHALLENGE = { "www-authenticate": 'Bearer realm="tenantry"' };
+const CHALLENGE = 'Bearer realm="tenantry"';
 
 export function eraOf(request: Request): Era {
   return eraOfVersion(request.headers.get("mcp-protocol-version"));
 }
 
-export function respondAnswer({ json, status, retryAfter, met, holder }: Answer): Response {
+export function respondAnswer({ json, status, retryAfter, met, challenge, holder }: Answer): Response {
   if (status === 200 && retryAfter === undefined) return new Response(bodyOfAnswer(json, holder), JSON_INIT);
   const headers = {
     ...JSON_HEADERS,
-    ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }),
-    ...(status === 401 ? CHALLENGE : {}),
-    ...(met === undefined ? {} : limitHeaders(met, retryAfter)),
+    ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
+    ...(status === 401 && { "www-authenticate": challenge ?? CHALLENGE }),
+    ...(met && limitHeaders(met, retryAfter)),
   };
   return new Response(bodyOfAnswer(json, holder), { status, headers });
 }

@@ -57,8 +57,9 @@ export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<Ca
 export interface Answer {
   readonly json: string;
   readonly status: number;
-  readonly retryAfter?: number;
-  readonly met?: MetLimit;
+  readonly retryAfter?: number | undefined;
+  readonly met?: MetLimit | undefined;
+  readonly challenge?: string | undefined;
   /** For whom it is held until it is read, where it is large. */
   readonly holder?: string;
 }
@@ -90,8 +91,9 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
   return {
     json: errorResponse(shown, fault.code ?? errorCode(fault.error, era), message, fault.data),
     status: errorStatus(fault.error, era),
-    ...(fault.retryAfter === undefined ? {} : { retryAfter: fault.retryAfter }),
-    ...(fault.met === undefined ? {} : { met: fault.met }),
+    retryAfter: fault.retryAfter,
+    met: fault.met,
+    challenge: fault.challenge,
   };
 }
 

@@ -69,6 +69,8 @@ export interface Failure {
   readonly retryAfter?: number;
   /** In place of the table's: the code that another server gave, where the client's era allows it. */
   readonly code?: number;
+  /** What credential is wanted, for the headers of the answer. https://datatracker.ietf.org/doc/html/rfc6750#section-3 */
+  readonly challenge?: string;
   /** Which limit was met, for the headers of the answer. */
   readonly met?: MetLimit;
 }
@@ -81,12 +83,7 @@ export interface MetLimit {
 }
 
 export function failure(error: ErrorKey, message?: string, data?: unknown): Failure {
-  return {
-    kind: "failure",
-    error,
-    ...(message === undefined ? {} : { message }),
-    ...(data === undefined ? {} : { data }),
-  };
+  return { kind: "failure", error, ...(message !== undefined && { message }), ...(data !== undefined && { data }) };
 }
 
 const pick = (value: number | Readonly<Record<Era, number>>, era: Era): number =>

@@ -2,6 +2,7 @@
 // cancelled from anywhere. Refuses to know where its events are shown, and how it is answered.
 
 import { keyHashOf } from "../auth/credential.ts";
+import type { Person } from "../auth/principal.ts";
 import type { Call } from "../protocol/call.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
 import type { Revision } from "../protocol/era.ts";
@@ -27,6 +28,8 @@ export interface CallRecord {
   /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
   readonly principal: string;
+  /** Whom a token named; no token is kept. */
+  readonly person?: Person;
   /** Absent in what release 0.1.0 stored. */
   readonly hops?: number;
   readonly revision: Revision;
@@ -113,6 +116,7 @@ async function describe(
     profile,
     keyHash: await keyHashOf(credential),
     principal: principal.id,
+    ...(principal.kind === "oauth" && { person: principal as Person }),
     hops,
     revision: session.dialect.revision,
     session: { unofficial, capabilities, nonce, expires },

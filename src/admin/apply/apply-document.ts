@@ -15,7 +15,7 @@ import { refusedByFeatures } from "../../deployment/check-deployment.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables, type BasesFound } from "../platform/base-tables.ts";
 import { catalogNames } from "./tenant-offer.ts";
-import { boundMembers, brokenRules, tooLarge } from "./document-rules.ts";
+import { boundMembers, brokenRules, tooLarge, withoutLogin } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
 import { endStale, untilInForce, type Staleness } from "./in-force.ts";
@@ -175,9 +175,11 @@ export async function resolveDocument(
   const bases = await basesOf(desk, managed, own, about);
   const effective = mergeDocuments([...bases, own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);
-  const refused = refusedByFeatures(desk.options.features ?? [], whole, desk.env as unknown as Bindings);
+  const { features = [] } = desk.options;
+  const refused = refusedByFeatures(features, whole, desk.env as unknown as Bindings);
   const circles = ownUpstreams(desk, managed.id, whole);
-  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names), ...refused, ...circles];
+  const logins = features.some(({ name }) => name === "login") ? [] : withoutLogin(whole);
+  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names), ...refused, ...circles, ...logins];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return { effective, whole };
 }

@@ -25,6 +25,12 @@ export function brokenRules(document: TenantDocument, catalog: CatalogNames): Fi
   ];
 }
 
+/** What a Worker without the feature cannot keep: nobody would be let in. */
+export function withoutLogin({ auth, mode }: TenantDocument): FieldRule[] {
+  if (!auth && !mode?.endsWith("oauth")) return [];
+  return [{ field: auth ? "auth" : "mode", rule: "needs the feature login(), which this Worker does not have" }];
+}
+
 /** What a base binds lies under the tenant's own document without effect: writing it would be believed to have one. */
 export function boundMembers(
   bases: readonly TenantDocument[],

@@ -25,8 +25,8 @@ export function takesAway(before: TenantDocument, after: TenantDocument, retired
 
 /** Members that decide who gets in at all, in an outage too, and how much they may have. */
 function accessOf(document: TenantDocument): unknown {
-  const { mode, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds } = document;
-  return [mode, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds];
+  const { mode, auth, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds } = document;
+  return [mode, auth, allowedOrigins, hostnames, limits, search, retirementDays, outage, outageSeconds];
 }
 
 /** Whether a member is gone or says something else, which may take something away. A new one takes nothing away. */

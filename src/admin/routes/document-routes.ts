@@ -163,7 +163,7 @@ function shown(outcome: AppliedDocument): Infer<typeof Applied> {
  * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, how long a
  * brake may take, and what bounds the tenant-admin.
  */
-const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds", "upstreamBounds", "services"] as const;
+const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds", "upstreamBounds", "services", "auth"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;

@@ -149,6 +149,7 @@ async function keyOf({ policy }: Managed, id: string): Promise<KeyRecord> {
 }
 
 function barredBy(mode: string, key: KeyRecord | undefined, profile: string | null): string[] {
+  if (mode === "oauth") return ["tenant: takes tokens of its issuers, and no keys"];
   if (!key) return mode === "open" ? [] : ["tenant: takes a key, and none is named"];
   const ends = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
   return [

@@ -2,8 +2,8 @@
 // acknowledged.
 
 import { ANONYMOUS } from "../../auth/principal.ts";
-import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
-import type { WriteResult } from "../../tenants/authority/policy-records.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
@@ -16,7 +16,7 @@ import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts
 import { TenantParams } from "./tenant-routes.ts";
 
 const KindParams = object({ ...TenantParams.properties, kind: SuspensionKind });
-const NameParams = object({ ...KindParams.properties, name: textUpTo(128, 1) });
+const NameParams = object({ ...KindParams.properties, name: textUpTo(512, 1) });
 type Kind = Infer<typeof SuspensionKind>;
 const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
 
@@ -111,9 +111,24 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
       const id = KEY_ID.test(name) ? `key ${name}` : name;
       const keys = await managed.policy.keys();
       if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
+      if (isPerson(id, mergeDocuments([managed.tenant.base, record.effective]))) return withRoom(record, id);
       throw invalidFields(["name", `there is no principal ${name}: "${ANONYMOUS.id}", or a key's id`]);
     }
   }
+}
+
+/** Whoever an issuer of the tenant may name: nobody has a list of them. */
+function isPerson(id: string, { auth }: TenantDocument): boolean {
+  return auth?.issuers.some(({ issuer }) => id.startsWith(`oauth ${issuer} `)) ?? false;
+}
+
+/** All that is suspended is in every lease. */
+const MOST_PERSONS = 1000;
+
+function withRoom({ suspensions }: TenantRecord, id: string): string {
+  const persons = suspensions.filter(({ name }) => name.startsWith("oauth ") && name !== id);
+  if (persons.length < MOST_PERSONS) return id;
+  throw invalidFields(["name", `${MOST_PERSONS} are suspended already whom issuers name: take them away there`]);
 }
 
 async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<RouteAnswer> {

@@ -77,9 +77,10 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
 async function visitOf(
   deployment: Deployment,
   invocation: Invocation,
-  { tenant: id, created, profile, keyHash }: CallRecord,
+  { tenant: id, created, profile, keyHash, person }: CallRecord,
 ): Promise<Visit> {
-  const credential: Credential = keyHash === null ? NO_CREDENTIAL : { kind: "keptKey", hash: keyHash };
+  const nobody: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
+  const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
   const { tenant } = await findTenant(invocation.env, deployment.tenants, id, credential);
   const known = tenant ?? failure("unknownTenant");
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });

@@ -150,7 +150,29 @@ export interface Limits extends Readonly<Partial<Record<LimitName, number>>> {
   readonly exact?: boolean;
 }
 
-export type Mode = "open" | "key";
+/** In the last two, callers may bring tokens of the authorization servers that `auth` names; `oauth` takes no keys. */
+export type Mode = "open" | "key" | "oauth" | "key+oauth";
+
+/** An authorization server whose tokens are taken. */
+export interface IssuerDocument {
+  /** Its name in tokens, to the character, under which its metadata is found. */
+  readonly issuer: string;
+  /** What tokens for the tenant name in `aud`, in place of the URL that was asked; not for profiles. */
+  readonly audience?: readonly string[];
+  /** What a claim says limits what the caller sees; without it nothing does. */
+  readonly scopes?: {
+    readonly claim: string;
+    /** By a value of the claim: names of the tenant's scopes. */
+    readonly values: Readonly<Record<string, readonly string[]>>;
+  };
+  /** The claims that handlers are shown. */
+  readonly claims?: readonly string[];
+}
+
+/** Who calls, beside keys. It needs the feature `login()`. */
+export interface AuthDocument {
+  readonly issuers: readonly IssuerDocument[];
+}
 
 /** What a platform may decide for its customers. */
 export const BINDABLE = [
@@ -165,6 +187,7 @@ export const BINDABLE = [
   "scopes",
   "retirementDays",
   "upstreams",
+  "auth",
 ] as const;
 export type BindableMember = (typeof BINDABLE)[number];
 /** The longest that a lease on the policy may last, milliseconds. */
@@ -181,6 +204,7 @@ export interface TenantDocument {
   readonly description?: string;
   readonly instructions?: string;
   readonly mode?: Mode;
+  readonly auth?: AuthDocument;
   /** Whether an open tenant is served from a copy while its authority cannot be reached; `closed` by default. */
   readonly outage?: "closed" | "stale";
   /** For how many seconds after a lease's end it is served so; 10 by default. */

@@ -13,8 +13,7 @@ const AWAY: Fault = { kind: "unreachable", code: "ECONNREFUSED", sent: "no" };
 
 function callers(timeoutMs = 1000) {
   const tenant = crypto.randomUUID();
-  return (caller: string) =>
-    new CallGate({ tenant, id: "up", config: "c1", timeoutMs, caller: () => caller, ofClient: {} });
+  return (caller: string) => new CallGate({ tenant, id: "up", config: "c1", timeoutMs, caller, ofClient: {} });
 }
 
 function failing(gate: CallGate, fault: Fault, at = 0) {
@@ -155,7 +154,7 @@ describe("circuits of clients that are known by headers of their own", () => {
         id: "up",
         config: "c1",
         timeoutMs: 1000,
-        caller: () => "ann",
+        caller: "ann",
         ofClient: { "x-who": "x".repeat(length) + end },
       });
     for (const length of [10, 4000]) {

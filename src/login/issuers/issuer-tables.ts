@@ -1,0 +1,95 @@
+// Owns what only a tenant's authority may decide about the authorization servers that its document names: who reads one
+// now, and when it may be read again. Refuses to speak to any: isolates do.
+
+import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import { sectionHash } from "../../tenants/authority/section-rows.ts";
+import type { Tables } from "../../tenants/authority/tables.ts";
+
+/** How long whoever was told to read one may take, before somebody else is told. */
+const CLAIM_MS = 15_000;
+/** One that was read is not read again sooner, whoever brings a token that no key of it has signed. */
+const PAUSE_MS = 10_000;
+const RETRY_MS = 5_000;
+/** For so long the keys of one that cannot be read are good: it could not withdraw any. */
+const GOOD_FOR_MS = 86_400_000;
+
+export interface IssuerAsk {
+  readonly issuer: string;
+  /** The name of its section. */
+  readonly section: string;
+  /** All that the document names: what is known of others is forgotten. */
+  readonly issuers: readonly string[];
+  /** It is not wanted anew where it was read since; milliseconds since the epoch. */
+  readonly since: number;
+}
+
+export interface IssuerClaim {
+  /** Whether who asks shall read it now. */
+  readonly claimed: boolean;
+  /** Whether somebody else does. */
+  readonly reading: boolean;
+  /** Of its section as it is now; null: it has none. */
+  readonly hash: string | null;
+}
+
+export interface IssuerMethods {
+  claim(ask: IssuerAsk): IssuerClaim;
+  /** `wasRead` false: it could not be. Gives whether what was read of it before is good for nothing any more. */
+  settle(issuer: string, wasRead: boolean): boolean;
+  /** Whether this is the revision of the policy: what an older document does not name may be named now. */
+  isCurrent(revision: number): boolean;
+}
+
+interface IssuerRow {
+  [column: string]: SqlStorageValue;
+  read_at: number;
+  tried_at: number;
+  claimed_until: number;
+}
+
+export const issuerTables: Tables<IssuerMethods, TenantHost> = {
+  name: "issuers",
+  migrations: [
+    `CREATE TABLE issuers (issuer TEXT PRIMARY KEY, read_at INTEGER NOT NULL, tried_at INTEGER NOT NULL,
+       claimed_until INTEGER NOT NULL) WITHOUT ROWID`,
+  ],
+  open: (host) => ({
+    methods: {
+      claim: (ask) => host.transaction(() => claim(host, ask)),
+      settle: (issuer, wasRead) => host.transaction(() => settle(host, issuer, wasRead)),
+      isCurrent: (revision) => host.revision() === revision,
+    },
+  }),
+};
+
+function find({ sql }: TenantHost, issuer: string): IssuerRow | undefined {
+  const query = "SELECT read_at, tried_at, claimed_until FROM issuers WHERE issuer = ?";
+  return sql.exec<IssuerRow>(query, issuer).toArray()[0];
+}
+
+function claim(host: TenantHost, { issuer, section, issuers, since }: IssuerAsk): IssuerClaim {
+  const { sql } = host;
+  const hash = sectionHash(sql, section);
+  const row = find(host, issuer);
+  const now = host.now();
+  const pause = row && row.read_at >= row.tried_at ? PAUSE_MS : RETRY_MS;
+  const isReading = row !== undefined && now < row.claimed_until;
+  const isRecent = row !== undefined && (now < row.tried_at + pause || since < row.read_at);
+  if (isReading || isRecent) return { claimed: false, reading: isReading, hash };
+  sql.exec("DELETE FROM issuers WHERE issuer NOT IN (SELECT value FROM json_each(?))", JSON.stringify(issuers));
+  sql.exec(
+    `INSERT INTO issuers VALUES (?, 0, 0, ?2) ON CONFLICT (issuer) DO UPDATE SET claimed_until = ?2`,
+    issuer,
+    now + CLAIM_MS,
+  );
+  return { claimed: true, reading: false, hash };
+}
+
+function settle(host: TenantHost, issuer: string, wasRead: boolean): boolean {
+  const { sql } = host;
+  const now = host.now();
+  sql.exec("UPDATE issuers SET tried_at = ?, claimed_until = 0 WHERE issuer = ?", now, issuer);
+  if (wasRead) sql.exec("UPDATE issuers SET read_at = ? WHERE issuer = ?", now, issuer);
+  const row = find(host, issuer);
+  return row === undefined || row.read_at + GOOD_FOR_MS < now;
+}

@@ -1,0 +1,324 @@
+// A tenant that takes tokens of authorization servers: who gets in, who does not, what they are told, and how often a
+// server is asked for its keys. The servers are real ones, as far as a resource server sees them.
+
+import { UnsecuredJWT } from "jose";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
+import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
+import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
+import { clientOf, ERAS, type Json } from "../support/mcp.ts";
+import { expectRefusal } from "../support/refusal.ts";
+import { sendRaw, type RawReply } from "../support/raw-http.ts";
+
+const worker = await startLoginWorker();
+const { origin } = worker;
+const admin = fixtureAdmin(origin, "login");
+
+const metadataOf = (path: string) => `${origin}/.well-known/oauth-protected-resource${path}`;
+
+/** A tenant that takes tokens of the server, at its URL. */
+async function tenantOf(server: AuthorizationServer, issuer: Json = {}, document: Json = {}) {
+  const auth = { issuers: [{ issuer: server.issuer, ...issuer }] };
+  const id = await admin.tenant({ mode: "oauth", auth, ...document });
+  return { id, url: `${origin}/mcp/${id}` };
+}
+
+const toolsOf = ({ text }: RawReply) =>
+  (JSON.parse(text) as { result: { tools: { name: string }[] } }).result.tools.map(({ name }) => name);
+
+describe.each(ERAS)("in era $era", ({ era, revision }) => {
+  const code = era === "2025" ? -32003 : -32600;
+
+  function expectChallenge(reply: RawReply, path: string, why?: string): void {
+    const { message } = expectRefusal(reply, revision, { status: 401, code });
+    const wrong = why === undefined ? "" : `, error="invalid_token", error_description="${why}"`;
+    expect([message, reply.headers["www-authenticate"]]).toEqual([
+      why === undefined ? "Authorization required" : `Invalid credential: ${why}`,
+      `Bearer realm="tenantry", resource_metadata="${metadataOf(path)}"${wrong}`,
+    ]);
+  }
+
+  test.each([
+    { place: "oauth", alg: "ES256" },
+    { place: "openid", alg: "RS256", path: "/realms/one" },
+    { place: "oauth", alg: "EdDSA", path: "/tenants/one" },
+  ] as const)("a token of a server with $alg, found by $place metadata, lets its subject in", async (options) => {
+    const server = await startAuthorizationServer(options);
+    const { url } = await tenantOf(server, { claims: ["email"] });
+    const token = await server.token({ aud: url, email: "alice@example.com", phone: "1" });
+    const who = { kind: "oauth", id: `oauth ${server.issuer} alice`, subject: "alice" };
+    expect(await whoamiAs(url, revision, token)).toEqual({ ...who, claims: { email: "alice@example.com" } });
+  });
+
+  test("a call that runs without its request runs as whom its token named", async () => {
+    const server = await startAuthorizationServer();
+    const { url } = await tenantOf(server);
+    const token = await server.token({ aud: ["https://elsewhere.example", url] });
+    expect(await whoamiAs(url, revision, token, "whoami_later")).toMatchObject({ kind: "oauth", subject: "alice" });
+  });
+
+  test("whoever brings nothing is told where the metadata is, which names the endpoint and its servers", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server, {}, { title: "Acme", profiles: { small: {} } });
+    expectChallenge(await listAs(url, revision), `/mcp/${id}`);
+    expectChallenge(await listAs(`${url}/small/?x=1`, revision), `/mcp/${id}/small`);
+    for (const path of [`/mcp/${id}`, `/mcp/${id}/small`]) {
+      const headers = { origin: "https://inspector.example", "mcp-protocol-version": revision };
+      const response = await fetch(metadataOf(path), { headers });
+      expect(response.headers.get("access-control-allow-origin")).toBe("*");
+      expect(await response.json()).toEqual({
+        resource: origin + path,
+        authorization_servers: [server.issuer],
+        bearer_methods_supported: ["header"],
+        resource_name: "Acme",
+      });
+    }
+  });
+
+  test("on a tenant's hostname the endpoint and the root have metadata of that name", async () => {
+    const server = await startAuthorizationServer();
+    const { id } = await tenantOf(server, {}, { profiles: { small: {} } });
+    const host = `${id}.${LOGIN_HOST}`;
+    for (const [path, below] of [
+      ["", "/mcp"],
+      ["/mcp", "/mcp"],
+      ["/mcp/small", "/mcp/small"],
+    ]) {
+      const reply = await sendRaw(metadataOf(path ?? ""), { method: "GET", headers: { host } });
+      expect(JSON.parse(reply.text)).toMatchObject({ resource: `http://${host}${below}` });
+    }
+  });
+
+  test("a token is for the endpoint that it names, and for no other one of the tenant or of another", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server, {}, { profiles: { small: {} } });
+    const other = await tenantOf(server);
+    const [whole, small] = await Promise.all([url, `${url}/small`].map((aud) => server.token({ aud })));
+    expect((await listAs(url, revision, whole)).status).toBe(200);
+    expect((await listAs(`${url}/small`, revision, small)).status).toBe(200);
+    expectChallenge(await listAs(`${url}/small`, revision, whole), `/mcp/${id}/small`, "it is for another audience");
+    expectChallenge(await listAs(url, revision, small), `/mcp/${id}`, "it is for another audience");
+    expectChallenge(await listAs(other.url, revision, whole), `/mcp/${other.id}`, "it is for another audience");
+  });
+
+  test("an audience that the document names is for the tenant itself, in place of its URL", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server, { audience: ["api://acme"] }, { profiles: { small: {} } });
+    const token = await server.token({ aud: "api://acme" });
+    expect((await listAs(url, revision, token)).status).toBe(200);
+    expectChallenge(await listAs(`${url}/small`, revision, token), `/mcp/${id}/small`, "it is for another audience");
+    const byUrl = await server.token({ aud: url });
+    expectChallenge(await listAs(url, revision, byUrl), `/mcp/${id}`, "it is for another audience");
+  });
+
+  const LATER = Math.floor(Date.now() / 1000) + 600;
+  const EARLIER = LATER - 1200;
+  const claimed: readonly { what: string; claims: Json; why: string }[] = [
+    { what: "no audience", claims: { aud: undefined }, why: "it is for another audience" },
+    { what: "an audience that only begins alike", claims: { aud: "URL/" }, why: "it is for another audience" },
+    {
+      what: "an issuer that the tenant does not name",
+      claims: { iss: "https://x.example" },
+      why: "it has another issuer",
+    },
+    { what: "an end that is past", claims: { exp: EARLIER }, why: "it has expired" },
+    { what: "no end", claims: { exp: undefined }, why: "it does not say when it ends" },
+    { what: "a beginning that is to come", claims: { nbf: LATER }, why: "it is not valid yet" },
+    { what: "no subject", claims: { sub: undefined }, why: "it names nobody" },
+    { what: "an empty subject", claims: { sub: "" }, why: "it names nobody" },
+    {
+      what: "a key that its bearer has to prove",
+      claims: { cnf: { jkt: "x" } },
+      why: "it is bound to a key that no bearer proves",
+    },
+  ];
+
+  test.each(claimed)("a token with $what is refused", async ({ claims, why }) => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server);
+    const aud = claims.aud === "URL/" ? `${url}/` : url;
+    const token = await server.token({ ...claims, ...(!("aud" in claims) || claims.aud ? { aud } : {}) });
+    expectChallenge(await listAs(url, revision, token), `/mcp/${id}`, why);
+    expect((await listAs(url, revision, await server.token({ aud: url }))).status).toBe(200);
+  });
+
+  test("a token without a signature, or that a public key has signed as a secret, is refused", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server);
+    const unsigned = new UnsecuredJWT({ sub: "alice" })
+      .setIssuer(server.issuer)
+      .setAudience(url)
+      .setExpirationTime("1h");
+    const why = "its algorithm is not allowed";
+    expectChallenge(await listAs(url, revision, unsigned.encode()), `/mcp/${id}`, why);
+    for (const text of [JSON.stringify(server.publicKey), server.publicKey.x ?? "", "secret"]) {
+      const key = new TextEncoder().encode(text);
+      const confused = await server.token({ aud: url }, { alg: "HS256", key });
+      expectChallenge(await listAs(url, revision, confused), `/mcp/${id}`, why);
+    }
+  });
+
+  test("a token that is of another kind, was changed, or is none is refused", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server);
+    const logout = await server.token({ aud: url }, { header: { typ: "logout+jwt" } });
+    expectChallenge(await listAs(url, revision, logout), `/mcp/${id}`, "it is no access token");
+    const [header, , signature] = (await server.token({ aud: url })).split(".");
+    const [, payload] = (await server.token({ aud: url, sub: "bob" })).split(".");
+    const changed = [header, payload, signature].join(".");
+    expectChallenge(await listAs(url, revision, changed), `/mcp/${id}`, "it cannot be verified");
+    for (const text of ["x", "a.b.c", `${header}.e30.x`, "tnt_0123456789"]) {
+      const reply = await listAs(url, revision, text);
+      expect(reply.headers["www-authenticate"]).toContain('error="invalid_token"');
+      expectRefusal(reply, revision, { status: 401, code });
+    }
+  });
+
+  test("of two servers of a tenant neither signs for the other", async () => {
+    const [one, two] = await Promise.all([startAuthorizationServer(), startAuthorizationServer()]);
+    const id = await admin.tenant({
+      mode: "oauth",
+      auth: { issuers: [{ issuer: one.issuer }, { issuer: two.issuer }] },
+    });
+    const url = `${origin}/mcp/${id}`;
+    expect(await whoamiAs(url, revision, await one.token({ aud: url }))).toMatchObject({
+      id: `oauth ${one.issuer} alice`,
+    });
+    expect(await whoamiAs(url, revision, await two.token({ aud: url }))).toMatchObject({
+      id: `oauth ${two.issuer} alice`,
+    });
+    const forged = await two.token({ aud: url, iss: one.issuer });
+    expectChallenge(await listAs(url, revision, forged), `/mcp/${id}`, "no key of its issuer signed it");
+  });
+
+  test("a mode takes keys, tokens, or both, as it says", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server);
+    const key = await admin.key(id);
+    const token = await server.token({ aud: url });
+    const auth = { issuers: [{ issuer: server.issuer }] };
+    expectChallenge(await listAs(url, revision, key.token), `/mcp/${id}`, "this tenant takes no keys");
+    await admin.apply(id, { mode: "key+oauth", auth });
+    for (const credential of [key.token, token]) expect((await listAs(url, revision, credential)).status).toBe(200);
+    expectChallenge(await listAs(url, revision), `/mcp/${id}`);
+    for (const mode of ["key", "open"]) {
+      await admin.apply(id, { mode, auth });
+      const reply = await listAs(url, revision, token);
+      expectRefusal(reply, revision, { status: 401, code });
+      expect(reply.headers["www-authenticate"]).toBe('Bearer realm="tenantry"');
+      expect((await fetch(metadataOf(`/mcp/${id}`))).status).not.toBe(200);
+    }
+  });
+
+  test("a claim says which scopes limit what the caller sees, and one that says nothing shows nothing", async () => {
+    const server = await startAuthorizationServer();
+    const scopes = { claim: "realm_access.roles", values: { admin: ["all"], staff: ["who"] } };
+    const named = { all: { tools: ["*"] }, who: { tools: ["whoami"] } };
+    const { url } = await tenantOf(server, { scopes }, { scopes: named });
+    const seenBy = async (claims: Json) =>
+      toolsOf(await listAs(url, revision, await server.token({ aud: url, ...claims })));
+    expect(await seenBy({ realm_access: { roles: ["staff", "other"] } })).toEqual(["whoami"]);
+    expect(await seenBy({ realm_access: { roles: ["admin"] } })).toEqual(["whoami", "whoami_later"]);
+    for (const claims of [{}, { realm_access: { roles: "admin staff" } }, { realm_access: ["admin"] }]) {
+      expect(await seenBy(claims)).toEqual([]);
+    }
+  });
+
+  test("whoever is suspended is refused, whatever token they bring", async () => {
+    const server = await startAuthorizationServer();
+    const { id, url } = await tenantOf(server);
+    const principal = `oauth ${server.issuer} alice`;
+    await admin.suspend(id, "principal", principal, "on leave");
+    const token = await server.token({ aud: url });
+    expectRefusal(await listAs(url, revision, token), revision, { status: 403, code });
+    expect((await listAs(url, revision, await server.token({ aud: url, sub: "bob" }))).status).toBe(200);
+    await admin.ask("DELETE", `/tenants/${id}/suspensions/principal/${encodeURIComponent(principal)}`);
+    expect((await listAs(url, revision, token)).status).toBe(200);
+  });
+
+  test("a session belongs to whom the token names, and goes on with their next token", async () => {
+    const server = await startAuthorizationServer();
+    const { url } = await tenantOf(server);
+    const client = await clientOf(revision, url, {}, bearer(await server.token({ aud: url })));
+    const next = await server.token({ aud: url, jti: "next" });
+    expect((await client.request("tools/list", {}, { headers: bearer(next) })).status).toBe(200);
+    const bob = await server.token({ aud: url, sub: "bob" });
+    const taken = await client.request("tools/list", {}, { headers: bearer(bob) });
+    expect(taken.status).toBe(era === "2025" ? 404 : 200);
+  });
+});
+
+const REVISION = "2026-07-28";
+
+test("a server is read once, however many tokens of it come at the same time", async () => {
+  const server = await startAuthorizationServer();
+  const { url } = await tenantOf(server);
+  const tokens = await Promise.all(
+    Array.from({ length: 20 }, (_none, at) => server.token({ aud: url, sub: `p${at}` })),
+  );
+  const replies = await Promise.all(tokens.map((token) => listAs(url, REVISION, token)));
+  expect(replies.map(({ status }) => status)).toEqual(Array.from(tokens, () => 200));
+  for (const token of tokens) await listAs(url, REVISION, token);
+  expect(server.asked).toHaveLength(2);
+});
+
+test("a key that is new is taken within seconds, and names of keys that do not exist have the server asked no more", async () => {
+  const server = await startAuthorizationServer();
+  const { url } = await tenantOf(server);
+  expect((await listAs(url, REVISION, await server.token({ aud: url }))).status).toBe(200);
+  for (let at = 0; at < 20; at += 1) {
+    const stranger = await server.token({ aud: url }, { header: { kid: `none-${at}` } });
+    expect((await listAs(url, REVISION, stranger)).status).toBe(401);
+  }
+  expect(server.asked).toHaveLength(2);
+  await server.rotate();
+  const token = await server.token({ aud: url });
+  await expect
+    .poll(async () => (await listAs(url, REVISION, token)).status, { timeout: 30_000, interval: 500 })
+    .toBe(200);
+  expect(server.asked).toHaveLength(4);
+});
+
+test("a server that is away leaves its tokens unanswered, not refused, and they are taken when it is back", async () => {
+  const server = await startAuthorizationServer();
+  server.isAway = true;
+  const { url } = await tenantOf(server);
+  const token = await server.token({ aud: url });
+  const reply = await listAs(url, REVISION, token);
+  expectRefusal(reply, REVISION, { status: 503, code: -32603 });
+  expect(reply.headers["retry-after"]).toBe("5");
+  server.isAway = false;
+  await expect
+    .poll(async () => (await listAs(url, REVISION, token)).status, { timeout: 30_000, interval: 500 })
+    .toBe(200);
+});
+
+test("metadata of another issuer's name is not taken", async () => {
+  const server = await startAuthorizationServer();
+  const { url } = await tenantOf(server);
+  const real = server.issuer;
+  Object.assign(server, { issuer: "https://issuer.example" });
+  onTestFinished(() => void Object.assign(server, { issuer: real }));
+  expect((await listAs(url, REVISION, await server.token({ aud: url, iss: real }))).status).toBe(503);
+});
+
+test("a document whose issuers cannot be read, are there twice or name no scope is refused", async () => {
+  const ruleOf = async (document: Json) => admin.tenant({ mode: "oauth", ...document }).then(String, String);
+  const issuers = (...all: Json[]) => ({ auth: { issuers: all } });
+  expect(await ruleOf({})).toContain("is needed in the mode oauth");
+  expect(await ruleOf(issuers({ issuer: "https://10.0.0.1" }))).toContain("leads to the public internet");
+  expect(await ruleOf(issuers({ issuer: "http://login.example.com" }))).toContain("begins with https://");
+  expect(await ruleOf(issuers({ issuer: "https://Login.example.com" }))).toContain(
+    "is written https://login.example.com/",
+  );
+  expect(await ruleOf(issuers({ issuer: "https://login.example.com/?x" }))).toContain("has no query");
+  const one = { issuer: "https://login.example.com" };
+  expect(await ruleOf(issuers(one, one))).toMatch(/issuers must differ/);
+  const scopes = { claim: "groups", values: { a: ["writr"] } };
+  const named = { scopes: { writer: { tools: ["*"] } } };
+  expect(await ruleOf({ ...issuers({ ...one, scopes }), ...named })).toContain('did you mean \\"writer\\"?');
+});
+
+test("what is logged has no token in it", () => {
+  expect(worker.said()).not.toMatch(/eyJ[\w-]+\.[\w-]+\./);
+});
