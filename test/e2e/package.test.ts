@@ -55,6 +55,7 @@ test("what dist imports is in dist or a dependency", () => {
     "@cfworker/json-schema",
     "commander",
     "hono",
+    "jose",
     "oauth4webapi",
     "yaml",
     "zod",

@@ -20,6 +20,8 @@ export interface AuthorizationServer {
   readonly issuer: string;
   /** Paths that were asked for, in order. */
   readonly asked: readonly string[];
+  /** What its metadata says it is called, in place of its name. */
+  namedAs: string | undefined;
   /** Answers nothing but 503 while it is. */
   isAway: boolean;
   /** The public part of its newest key. */
@@ -46,7 +48,8 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
   const server = createServer((request, response) => {
     const url = request.url ?? "";
     asked.push(url);
-    const metadata = { issuer: made.issuer, jwks_uri: `${made.issuer}/keys`, token_endpoint: `${made.issuer}/token` };
+    const { issuer, namedAs = issuer } = made;
+    const metadata = { issuer: namedAs, jwks_uri: `${issuer}/keys`, token_endpoint: `${issuer}/token` };
     const where =
       place === "oauth" ? `/.well-known/oauth-authorization-server${path}` : `${path}/.well-known/openid-configuration`;
     const found = url === where ? metadata : url === `${path}/keys` ? { keys: [key.jwk] } : undefined;
@@ -63,6 +66,7 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
   const made = {
     issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
     asked,
+    namedAs: undefined as string | undefined,
     isAway: false,
     get publicKey() {
       return key.jwk;
