@@ -5,16 +5,23 @@ import { originAllowed, type OriginVars } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
+import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { createAdmin } from "./create-admin.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv } from "./route.ts";
 
-/** The admin API at `/admin/v1`, and the platform's object, which keeps its operators and base documents. */
-export function admin(): Feature<{ readonly PlatformObject: typeof PlatformObject }> {
+/**
+ * The admin API at `/admin/v1`, the platform's object, which keeps its operators and base documents, and a directory that
+ * tenants can be entered in.
+ */
+export function admin(): Feature<{
+  readonly PlatformObject: typeof PlatformObject;
+  readonly DirectoryObject: typeof DirectoryObject;
+}> {
   return {
     name: "admin",
     bindings: ["PLATFORM"],
-    objects: { PlatformObject },
+    objects: { PlatformObject, DirectoryObject },
     tables: [policyTables, standingTables],
     routes: { path: "/admin/*", open },
   };

@@ -43,9 +43,9 @@ export type Objects = Readonly<Record<string, new (ctx: never, env: never) => ob
 export interface FeatureRoutes {
   /** Below the Worker's path, as Hono writes it: `/admin/*`. Not served on a tenant's own hostname. */
   readonly path: string;
-  /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
   /** Served on tenants' own hostnames too; whoever opens them finds out which tenant it is. */
   readonly onHostnames?: true;
+  /** Called once, at the first request: an isolate that nobody asks for these routes does not pay for them. */
   open(
     deployment: Deployment,
   ): (request: Request, env: Bindings, ctx: ExecutionContext) => Response | Promise<Response>;

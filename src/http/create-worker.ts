@@ -17,7 +17,7 @@ import { given } from "../protocol/members.ts";
 import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
-import { DirectoryObject } from "../tenants/directory/directory-object.ts";
+import { DirectoryLookups } from "../tenants/directory/directory-lookups.ts";
 import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { createApp } from "./app.ts";
@@ -54,7 +54,7 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
 
 export interface BaseObjects {
   readonly ContentObject: typeof ContentObject;
-  readonly DirectoryObject: typeof DirectoryObject;
+  readonly DirectoryObject: typeof DirectoryLookups;
   readonly HubObject: typeof HubObject;
   readonly SessionObject: typeof SessionObject;
   readonly TenantObject: ReturnType<typeof createTenantObject<Env>>;
@@ -65,6 +65,9 @@ type Both<Union> = (Union extends unknown ? (one: Union) => void : never) extend
   ? All
   : never;
 type ObjectsOf<Features extends readonly Feature[]> = Both<Features[number] extends Feature<infer O> ? O : never>;
+/** A feature may have an object that does more in place of one that every Worker has. */
+type ExportsWith<Features extends readonly Feature[]> = Omit<BaseObjects, keyof ObjectsOf<Features>> &
+  ObjectsOf<Features>;
 
 export interface TenantryWorker<Exported extends object> {
   readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
@@ -78,7 +81,7 @@ export interface TenantryWorker<Exported extends object> {
  */
 export function createWorker<const Features extends readonly Feature[] = readonly []>(
   options: WorkerOptions<Features> = {},
-): TenantryWorker<BaseObjects & ObjectsOf<Features>> {
+): TenantryWorker<ExportsWith<Features>> {
   const deployment = deploymentOf(options);
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
@@ -106,7 +109,7 @@ export function createWorker<const Features extends readonly Feature[] = readonl
   } catch {}
   return {
     fetch,
-    exports: exportsOf(deployment) as BaseObjects & ObjectsOf<Features>,
+    exports: exportsOf(deployment) as ExportsWith<Features>,
   };
 }
 
@@ -137,6 +140,7 @@ function exportsOf(deployment: Deployment): unknown {
     ...new Set([earlierContent, limitTables, ...features.flatMap(tablesOf)]),
   ]);
   const StoredRuns = createStoredRuns(deployment);
+  const DirectoryObject = DirectoryLookups;
   const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
 }

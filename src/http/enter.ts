@@ -98,34 +98,43 @@ function admitWith(visit: Visit, tenant: Tenant<NewResource>, held: Snapshot | F
 }
 
 function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entering {
-  const { profile, credential } = visit.knock;
   const derived = derivedFrom(visit, tenant, snapshot);
-  const { document, views, tendBy, who } = derived;
-  const admitAs = (principal: Principal | Failure): Entering => {
-    if (isFailure(principal)) return principal;
-    const barred = barredFrom(profile, document) ?? suspensionOf(snapshot.policy, profile, principal);
-    if (barred) return barred;
-    visit.mostBytes = mostBytesOf(document);
-    if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
-    const { scopes } = principal;
-    // No profile has a blank in its name.
-    const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
-    const entered = (view: View) => new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
-    const known = views.get(key);
-    if (known) return entered(known);
-    const show = (offer: Offer) => {
-      const made = viewOf(offer, { profile, scopes });
-      views.set(key, made);
-      return entered(made);
-    };
-    const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
-    return offer instanceof Promise ? offer.then(show) : show(offer);
-  };
+  const { document, who } = derived;
+  const { profile, credential } = visit.knock;
   const found = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
-  if (!who) return admitAs(found);
+  const known = { tenant, snapshot, derived };
+  if (!who) return admitAs(visit, known, found);
   const tend = () => groundOf(visit, snapshot, document);
   const told = who({ found, document, visit, derived: snapshot.derived, tend });
-  return told instanceof Promise ? told.then(admitAs) : admitAs(told);
+  return told instanceof Promise ? told.then((by) => admitAs(visit, known, by)) : admitAs(visit, known, told);
+}
+
+interface Known {
+  readonly tenant: Tenant<NewResource>;
+  readonly snapshot: Snapshot;
+  readonly derived: Derived;
+}
+
+function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, principal: Principal | Failure): Entering {
+  if (isFailure(principal)) return principal;
+  const { document, views, tendBy } = derived;
+  const { profile } = visit.knock;
+  const barred = barredFrom(profile, document) ?? suspensionOf(snapshot.policy, profile, principal);
+  if (barred) return barred;
+  visit.mostBytes = mostBytesOf(document);
+  if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
+  const { scopes } = principal;
+  // No profile has a blank in its name.
+  const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
+  const view = views.get(key);
+  if (view) return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
+  const show = (offer: Offer) => {
+    const made = viewOf(offer, { profile, scopes });
+    views.set(key, made);
+    return new Entered({ visit, snapshot, principal, view: made, document, tendBy, enter });
+  };
+  const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
+  return offer instanceof Promise ? offer.then(show) : show(offer);
 }
 
 /** What is computed on a version of a tenant's policy, once in an isolate. */

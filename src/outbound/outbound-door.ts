@@ -4,7 +4,7 @@
 import { dropFrames } from "../protocol/drop-frames.ts";
 import { refusalOf, type Destinations, type WrittenUrl } from "./destination.ts";
 import { HOPS } from "./hops.ts";
-import { OutboundError, type OutboundRule } from "./outbound-error.ts";
+import { OutboundError } from "./outbound-error.ts";
 
 export interface OutboundInit extends RequestInit {
   /** Headers that another origin must not be sent when the answer leads there, beside those that look like credentials. */
@@ -12,8 +12,8 @@ export interface OutboundInit extends RequestInit {
   /** The most bytes that are read of the answer; 8 MiB when absent. */
   readonly maxBytes?: number | undefined;
   /**
-   * Of a caller that counts the time and the answer itself, and follows no redirect: it is handed what to run when all is
-   * over, and the answer is the platform's own, whatever `maxBytes` and `redirect` say.
+   * Of a caller that reads and counts the answer itself: it is handed what to run when that is over, and the answer is the
+   * platform's own, whatever `maxBytes` says.
    */
   readonly onEnd?: (run: () => void) => void;
 }
@@ -78,31 +78,17 @@ export class OutboundDoor {
   }
 
   /** As the global `fetch`. Rejects with an OutboundError for what this Worker refuses. */
-  fetch(input: RequestInfo | URL, init: OutboundInit = {}): Promise<Response> {
-    return init.onEnd ? this.#fetchOnce(input, init, init.onEnd) : this.#fetchCounted(input, init);
-  }
-
-  /** Nothing is waited for but the answer: an upstream is asked so, for each call. */
-  #fetchOnce(
-    input: RequestInfo | URL,
-    init: OutboundInit,
-    onEnd: NonNullable<OutboundInit["onEnd"]>,
-  ): Promise<Response> {
-    try {
-      onEnd(this.#enter());
-      return this.#pass(firstHop(input, init), init);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  async #fetchCounted(input: RequestInfo | URL, init: OutboundInit): Promise<Response> {
+  async fetch(input: RequestInfo | URL, init: OutboundInit = {}): Promise<Response> {
     const { signal, answerWithinMs = ANSWER_WITHIN_MS } = this.#options;
     const leave = this.#enter();
     const ends = endsWithin(answerWithinMs, init.signal ?? signal());
     try {
       const followed = { ...init, signal: ends.signal };
       const { response, url, redirected } = await this.#follow(firstHop(input, init), followed);
+      if (init.onEnd) {
+        init.onEnd(leave);
+        return response;
+      }
       const counted = countedBody(response, init.maxBytes ?? MOST_BYTES, leave);
       return Object.defineProperties(counted, { url: { value: url }, redirected: { value: redirected } });
     } catch (error) {
@@ -151,19 +137,9 @@ export class OutboundDoor {
     return this.#options.service ? undefined : refusalOf(url, this.#options);
   }
 
-  /** One hop, if it may be taken. */
-  #pass(hop: Hop, init: RequestInit): Promise<Response> {
-    const refusal = this.#refusalOf(hop);
-    return refusal instanceof Promise
-      ? refusal.then((rule) => this.#send(hop, init, rule))
-      : this.#send(hop, init, refusal);
-  }
-
-  #send({ url: { href }, method, headers, body }: Hop, init: RequestInit, rule?: OutboundRule): Promise<Response> {
-    if (rule !== undefined) throw new OutboundError(rule);
-    const { service, fetch: send = service, hops } = this.#options;
-    const sent = { ...init, method, headers: withHops(headers, hops + 1), body, redirect: "manual" } as const;
-    return send ? send(new Request(href, sent)) : fetch(href, sent);
+  #send(url: string, init: RequestInit): Promise<Response> {
+    const { service, fetch: send = service } = this.#options;
+    return send ? send(new Request(url, init)) : fetch(url, init);
   }
 
   /** https://fetch.spec.whatwg.org/#http-redirect-fetch */
@@ -171,9 +147,15 @@ export class OutboundDoor {
     first: Hop,
     init: OutboundInit & { readonly signal: AbortSignal },
   ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
+    const { hops } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
-      const { url } = hop;
-      const response = await this.#pass(hop, init);
+      const { url, method, body } = hop;
+      const refusal = this.#refusalOf(hop);
+      const rule = refusal instanceof Promise ? await refusal : refusal;
+      if (rule !== undefined) throw new OutboundError(rule);
+      const headers = withHops(hop.headers, hops + 1);
+      const sent = { ...init, method, headers, body, redirect: "manual" } as const;
+      const response = await this.#send(url.href, sent);
       const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
       if (location === null || init.redirect === "manual")
         return { response, url: url.href, redirected: redirects > 0 };

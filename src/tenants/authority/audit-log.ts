@@ -75,7 +75,7 @@ const OLDEST = `SELECT sequence, at, action, CASE action WHEN ? THEN before END 
 /** A text of so few bytes stays: all entries with two of them are less than all that is kept. */
 const SMALL_TEXT = 512;
 const NEXT_LARGE = `SELECT sequence, octet_length(before) AS old, octet_length(after) AS new FROM audit
-  WHERE sequence > (SELECT emptied FROM audit_kept) AND octet_length(before) + octet_length(after) > ${2 * SMALL_TEXT}
+  WHERE sequence > (SELECT emptied FROM audit_kept) AND octet_length(before) + octet_length(after) > ?
   ORDER BY sequence LIMIT ?`;
 
 /** Where all texts together are too large, large ones of the oldest entries are replaced by how large they were. */
@@ -83,7 +83,8 @@ function emptyOldest(sql: SqlStorage): void {
   let { bytes } = sql.exec<{ bytes: number }>("SELECT bytes FROM audit_kept").one();
   if (bytes <= AUDIT_BYTES) return;
   let emptied: number | undefined;
-  for (const row of sql.exec<{ sequence: number; old: number; new: number }>(NEXT_LARGE, GOES_AT_ONCE).toArray()) {
+  const large = sql.exec<{ sequence: number; old: number; new: number }>(NEXT_LARGE, 2 * SMALL_TEXT, GOES_AT_ONCE);
+  for (const row of large.toArray()) {
     if (bytes <= AUDIT_BYTES) break;
     emptied = row.sequence;
     for (const [column, size] of [

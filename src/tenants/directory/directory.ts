@@ -3,7 +3,8 @@
 // isolate holds.
 
 import { lasts } from "../isolate/lasting.ts";
-import type { DirectoryObject, Lookup } from "./directory-object.ts";
+import type { Lookup } from "./directory-lookups.ts";
+import type { DirectoryObject } from "./directory-object.ts";
 
 export interface DirectoryEnv {
   readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
