@@ -12,7 +12,7 @@ export const BUNDLE_BUDGETS = {
   /** A Worker with tools of its own, and none of the optional features. */
   toolsAlone: 97_280,
   /** The Worker that this repository deploys. */
-  everything: 194_560,
+  everything: 197_632,
 } as const;
 
 export type Verdict = "ok" | "noise" | "OVER";

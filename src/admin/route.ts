@@ -11,7 +11,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Incarnation } from "../tenants/authority/incarnation.ts";
-import type { DirectoryEntry } from "../tenants/directory/directory-lookups.ts";
+import type { DirectoryEntry } from "../tenants/directory/lookups-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
 import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";

@@ -17,7 +17,7 @@ import { given } from "../protocol/members.ts";
 import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
-import { DirectoryLookups } from "../tenants/directory/directory-lookups.ts";
+import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
 import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { createApp } from "./app.ts";

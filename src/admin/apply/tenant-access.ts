@@ -8,7 +8,7 @@ import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.t
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { directoryOf } from "../../tenants/directory/directory.ts";
-import type { DirectoryEntry } from "../../tenants/directory/directory-lookups.ts";
+import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";

@@ -2,7 +2,7 @@
 // that could contradict it has ended. Repeating it finishes what was cut off.
 
 import { directoryOf } from "../../tenants/directory/directory.ts";
-import type { DirectoryEntry } from "../../tenants/directory/directory-lookups.ts";
+import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
 import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";

@@ -2,7 +2,7 @@
 
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
-import type { DirectoryEntry } from "../../tenants/directory/directory-lookups.ts";
+import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";

@@ -78,7 +78,8 @@ function claim(host: TenantHost, { issuer, section, issuers, since }: IssuerAsk)
   if (isReading || isRecent) return { claimed: false, reading: isReading, hash };
   sql.exec("DELETE FROM issuers WHERE issuer NOT IN (SELECT value FROM json_each(?))", JSON.stringify(issuers));
   sql.exec(
-    `INSERT INTO issuers VALUES (?, 0, 0, ?2) ON CONFLICT (issuer) DO UPDATE SET claimed_until = ?2`,
+    `INSERT INTO issuers (issuer, read_at, tried_at, claimed_until) VALUES (?1, 0, 0, ?2)
+       ON CONFLICT (issuer) DO UPDATE SET claimed_until = ?2`,
     issuer,
     now + CLAIM_MS,
   );

@@ -2,7 +2,7 @@
 // does that, so a Worker without it has the lookups alone.
 
 import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
-import { DirectoryLookups, entryOf, type DirectoryEntry, type DirectoryRow } from "./directory-lookups.ts";
+import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -25,7 +25,7 @@ export class DirectoryObject extends DirectoryLookups {
       about.jurisdiction,
       about.region,
     );
-    return entryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
+    return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
   async mark({ id, created }: Named, change: { isPrivate?: boolean; state?: "active" | "deleting" }): Promise<void> {
@@ -75,6 +75,6 @@ export class DirectoryObject extends DirectoryLookups {
         Math.min(limit, MAX_PAGE),
       )
       .toArray()
-      .map(entryOf);
+      .map(directoryEntryOf);
   }
 }

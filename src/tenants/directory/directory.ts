@@ -3,7 +3,7 @@
 // isolate holds.
 
 import { lasts } from "../isolate/lasting.ts";
-import type { Lookup } from "./directory-lookups.ts";
+import type { Lookup } from "./lookups-object.ts";
 import type { DirectoryObject } from "./directory-object.ts";
 
 export interface DirectoryEnv {

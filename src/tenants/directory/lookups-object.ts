@@ -62,7 +62,7 @@ export class DirectoryLookups extends DurableObject {
   async lookup(id: string): Promise<Lookup> {
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
     const [hidden] = this.sql.exec("SELECT 1 FROM tenants WHERE is_private = 1 LIMIT 1").toArray();
-    return { entry: row ? entryOf(row) : null, anyPrivate: hidden !== undefined };
+    return { entry: row ? directoryEntryOf(row) : null, anyPrivate: hidden !== undefined };
   }
 
   async hostname(hostname: string): Promise<string | null> {
@@ -71,7 +71,7 @@ export class DirectoryLookups extends DurableObject {
   }
 }
 
-export function entryOf(row: DirectoryRow): DirectoryEntry {
+export function directoryEntryOf(row: DirectoryRow): DirectoryEntry {
   return {
     id: row.id,
     created: row.created,
