@@ -134,7 +134,7 @@ it("whatever stands for why an upstream could not be read, it is served", PATIEN
 
 it("where KV shows another body under its name, the authority's is read", PATIENT, async () => {
   const { place } = await scene();
-  const body = new TextEncoder().encode("{}");
+  const body = Uint8Array.from(new TextEncoder().encode("{}"));
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", body));
   const hash = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
   await env.BODIES.put(sectionKey(place.kept, hash), "{");

@@ -24,7 +24,11 @@ const DOCUMENT: TenantDocument = {
   },
 };
 
-async function preflight(path: string, asked: string | null = ASKED, { origin = ORIGIN, at = worker } = {}) {
+async function preflight(
+  path: string,
+  asked: string | null = ASKED,
+  { origin = ORIGIN, at = worker }: { origin?: string; at?: Pick<typeof worker, "fetch"> } = {},
+) {
   const wanted = asked === null ? {} : { "access-control-request-headers": asked };
   const headers = { origin, "access-control-request-method": "POST", ...wanted };
   const request = new Request(`https://mcp.example.com${path}`, { method: "OPTIONS", headers });

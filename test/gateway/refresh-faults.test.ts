@@ -29,7 +29,7 @@ const working = createWorker({
 type Fault = (step: string) => "before" | "after" | undefined;
 
 /** `steps` gets the names of all calls, in order. */
-function faulty(steps: string[], fault: Fault): unknown {
+function faulty(steps: string[], fault: Fault): typeof env {
   const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
     const nth = steps.filter((one) => one.startsWith(name)).length;
     const named = `${name} ${nth}`;
@@ -51,7 +51,7 @@ function faulty(steps: string[], fault: Fault): unknown {
     put: async (key: string, body: Uint8Array) => step("KV put", async () => env.BODIES.put(key, body)),
     delete: async (key: string) => step("KV delete", async () => env.BODIES.delete(key)),
   };
-  return { ...env, TENANTS: { getByName: stubOf }, BODIES: bodies };
+  return { ...env, TENANTS: { getByName: stubOf } as never, BODIES: bodies as never };
 }
 
 interface Scene {
@@ -99,6 +99,7 @@ async function stateOf({ tenant }: Scene) {
   const hash = sections.find(({ name }) => name === "upstream:a")?.hash;
   const section = hash === undefined ? undefined : await loadSection(place, String(hash));
   const catalog = section && decodeCatalog(section.bytes);
+  if (catalog === "broken") throw new Error("what stands for the catalog is none");
   return {
     isClaimed: row?.claimed_until !== 0,
     isFailing: row?.failing_since !== null,

@@ -38,7 +38,7 @@ it.each([-3_600_000, -5000, 0])("asks again a second later at the soonest, where
     method === "due" ? { claimed: [], next: Date.now() + ms, current: true } : { state: "unchanged" },
   );
   const now = Date.now();
-  expect(await tendUpstreams(ground)).toBeGreaterThanOrEqual(now + 1000);
+  expect(await tendUpstreams(ground, {})).toBeGreaterThanOrEqual(now + 1000);
 });
 
 it("reads what it claimed though nothing can be cleared up", async () => {
@@ -48,7 +48,7 @@ it("reads what it claimed though nothing can be cleared up", async () => {
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
   });
-  await tendUpstreams(ground);
+  await tendUpstreams(ground, {});
   expect(read).toEqual(["KEY"]);
   expect(told.map(String)).toContain("Error: Network connection lost.");
 });
@@ -58,7 +58,7 @@ it("clears up again soon where that failed, though nothing is due", async () => 
     if (method === "remove") throw new Error("Network connection lost.");
     return { claimed: [], next: Infinity, current: true };
   });
-  expect(await tendUpstreams(ground)).toBeLessThan(Date.now() + 60_000);
+  expect(await tendUpstreams(ground, {})).toBeLessThan(Date.now() + 60_000);
 });
 
 it("reads what it claimed while clearing up is not answered", async () => {
@@ -68,6 +68,6 @@ it("reads what it claimed while clearing up is not answered", async () => {
     asked += 1;
     return { claimed: asked === 1 ? ["up"] : [], next: Date.now() + 60_000, current: true };
   });
-  void tendUpstreams(ground);
+  void tendUpstreams(ground, {});
   await expect.poll(() => read).toEqual(["KEY"]);
 });

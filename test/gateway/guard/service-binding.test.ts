@@ -111,7 +111,7 @@ describe("a service that is not granted", { timeout: 30_000 }, () => {
       secret: async () => undefined,
     };
     heard.length = 0;
-    const tried = await tryUpstream(ground as never, "lab", { SELF });
+    const tried = await tryUpstream(ground as never, "lab", { services: { SELF }, pages: Infinity });
     expect(tried).toMatchObject({ fault: why[0] });
     expect(heard).toEqual([]);
   });

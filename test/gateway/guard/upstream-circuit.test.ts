@@ -107,7 +107,9 @@ it("lets one call at a time try whether an upstream works again, in whichever or
           if (isShut) expect(under.filter((one) => one?.isProbe)).toEqual([]);
           under[at] = next;
         } else if (call) {
-          circuits[step]("up", now, call);
+          if (step === "left") circuits.left("up", call);
+          else if (step === "answered") circuits.answered("up", now);
+          else circuits[step]("up", now, call);
           under[at] = null;
           if (step !== "answered") continue;
           isShut = false;

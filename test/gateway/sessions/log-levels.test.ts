@@ -106,7 +106,7 @@ describe("the level of log messages", () => {
             method(String(property))(given),
       });
     };
-    const { text, ms } = await call({ ...env, SESSIONS: { getByName } });
+    const { text, ms } = await call({ ...env, SESSIONS: { getByName } as never });
     expect(text).toContain("gone");
     expect(heard).toEqual(["initialize", "tools/call"]);
     expect(ms).toBeLessThan(SOON_MS);

@@ -2,13 +2,13 @@
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { EDGE_PARTS } from "../../src/limits/bucket.ts";
-import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-table.ts";
-import { MAX_BATCH } from "../../src/protocol/classify.ts";
-import { MAX_LISTENED_URIS } from "../../src/protocol/methods/subscriptions.ts";
-import { MAX_URI_BYTES } from "../../src/protocol/uri.ts";
+import { EDGE_PARTS } from "../src/limits/bucket.ts";
+import { LIMIT_NAMES, LIMITS } from "../src/limits/limit-table.ts";
+import { MAX_BATCH } from "../src/protocol/classify.ts";
+import { MAX_LISTENED_URIS } from "../src/protocol/methods/subscriptions.ts";
+import { MAX_URI_BYTES } from "../src/protocol/uri.ts";
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 const page = read("docs/limits.md");
 
 /** The cells of each line of the table that begins with this header. */
