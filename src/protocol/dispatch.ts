@@ -57,9 +57,9 @@ export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<Ca
 export interface Answer {
   readonly json: string;
   readonly status: number;
-  readonly retryAfter?: number | undefined;
-  readonly met?: MetLimit | undefined;
-  readonly challenge?: string | undefined;
+  readonly retryAfter?: number;
+  readonly met?: MetLimit;
+  readonly challenge?: string;
   /** For whom it is held until it is read, where it is large. */
   readonly holder?: string;
 }
@@ -91,9 +91,9 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
   return {
     json: errorResponse(shown, fault.code ?? errorCode(fault.error, era), message, fault.data),
     status: errorStatus(fault.error, era),
-    retryAfter: fault.retryAfter,
-    met: fault.met,
-    challenge: fault.challenge,
+    ...(fault.retryAfter !== undefined && { retryAfter: fault.retryAfter }),
+    ...(fault.met && { met: fault.met }),
+    ...(fault.challenge !== undefined && { challenge: fault.challenge }),
   };
 }
 

@@ -48,6 +48,8 @@ export const TOPICS: Readonly<Record<string, string>> = {
       resultBudget: { tokens: 20000 }   # what is longer is read in a second step
   scopes:                        # what a key with this scope may use
     read: { tools: [note_list, note_read], resources: ["*"] }
+  auth:                          # tokens of your authorization server, in the modes oauth and key+oauth: docs/login.md
+    issuers: [{ issuer: "https://login.example.com", scopes: { claim: groups, values: { Staff: [read] } }, claims: [email] }]
   prompts:
     review:
       arguments: [{ name: tone, required: true }]
