@@ -1,5 +1,5 @@
-// The Workers in docs/mounting.md, docs/gateway.md and docs/features.md as a reader copies them: type-checked and built against the packed
-// package, started, and asked for what the page says of them.
+// The Workers in docs/mounting.md, docs/gateway.md, docs/login.md and docs/features.md as a reader copies them: type-checked and
+// built against the packed package, started, and asked for what the page says of them.
 
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { shellEnvironment } from "../support/application.ts";
 import { clientOf, ERAS } from "../support/mcp.ts";
 import { startPlainUpstream } from "../support/plain-upstream.ts";
@@ -32,14 +33,18 @@ beforeAll(async () => {
   ({ folder: unpacked } = await packedPackage());
 });
 
-/** The TypeScript that a page of docs/ shows, block by block. */
-async function blocksOf(page: string): Promise<string[]> {
+/** The code that a page of docs/ shows, block by block. */
+async function blocksOf(page: string, language = "ts"): Promise<string[]> {
   const text = await readFile(join(ROOT, "docs", page), "utf8");
-  return [...text.matchAll(/^```ts\n(.*?)^```$/gms)].map((match) => match[1] ?? "");
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))].map((match) => match[1] ?? "");
 }
 
 /** The Worker of a reader's project, whose only file this is. */
-async function started(source: string, vars: Readonly<Record<string, string>> = {}): Promise<string> {
+async function started(
+  source: string,
+  vars: Readonly<Record<string, string>> = {},
+  without: readonly string[] = ["PLATFORM"],
+): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
   onTestFinished(() => rm(project, { recursive: true, force: true }));
   // In place, because a link would lead its imports to where it was packed.
@@ -60,11 +65,8 @@ async function started(source: string, vars: Readonly<Record<string, string>> = 
   const date = `--compatibility-date=${compatibilityDate()}`;
   const wrangler = join(MODULES, "wrangler/bin/wrangler.js");
   await inProject(wrangler, "deploy", "worker.ts", "--dry-run", "--name=documents", date, "--outdir=built");
-  // Neither page has the admin API, so neither Worker exports the class of that binding.
-  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), {
-    vars,
-    without: ["PLATFORM"],
-  });
+  // Most pages do without the admin API, so their Workers do not export the class of that binding.
+  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), { vars, without });
   onTestFinished(() => worker.stop());
   return worker.origin;
 }
@@ -97,6 +99,26 @@ test("docs/gateway.md: a tool of another server under the name of its upstream",
     const { result } = await client.request("tools/call", { name: "tracker__search", arguments: {} });
     expect(result["content"]).toEqual([{ type: "text", text: "found" }]);
   }
+});
+
+test("docs/login.md: a tenant that takes tokens says where they come from", async () => {
+  const [source = ""] = await blocksOf("login.md");
+  const [text = ""] = await blocksOf("login.md", "json");
+  const origin = await started(source, { ADMIN_TOKEN }, []);
+  const headers = { "content-type": "application/json", authorization: `Bearer ${ADMIN_TOKEN}` };
+  const body = JSON.stringify({ id: "acme", document: JSON.parse(text) as unknown });
+  expect((await fetch(`${origin}/admin/v1/tenants`, { method: "POST", headers, body })).status).toBe(201);
+  const json = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const refused = await fetch(`${origin}/mcp/acme`, { method: "POST", headers: json, body: "{}" });
+  const place = `${origin}/.well-known/oauth-protected-resource/mcp/acme`;
+  expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
+    401,
+    expect.stringContaining(`resource_metadata="${place}"`),
+  ]);
+  expect(await (await fetch(place)).json()).toMatchObject({
+    resource: `${origin}/mcp/acme`,
+    authorization_servers: ["https://login.example.com/realms/acme"],
+  });
 });
 
 describe("docs/features.md", () => {
