@@ -221,8 +221,17 @@ async function loops(target: Target): Promise<Row> {
     longest = Math.max(longest, ms);
     if (status >= 500) gaveWay.push(`calling ${name} answered ${status}`);
   }
-  if (!listed.some((name) => name.startsWith("same__same__"))) gaveWay.push("no loop was made: nothing was tried");
+  // What was found to lead back says so, which shows that it was read; and nothing of it is there.
+  const { text } = await target.admin("GET", pathOf(one, "same"));
+  if (!text.includes("leads back")) gaveWay.push(`no circle was found: ${text.slice(0, 200)}`);
+  const twice = listed.find(
+    (name) => name.startsWith("same__") || new Set(name.split("__")).size < name.split("__").length,
+  );
+  if (twice !== undefined) gaveWay.push(`${twice} is listed`);
   if (listed.length > 3100) gaveWay.push(`${listed.length} tools are listed`);
+  const plainly = { upstreams: { same: { url: `${target.origin}/mcp/${one}` } } };
+  const { status } = await target.admin("PUT", `/tenants/${one}/document`, { mode: "open", ...plainly });
+  if (status < 400 || status >= 500) gaveWay.push(`its own URL was answered ${status} when it was written`);
   if (longest > 15_000) gaveWay.push(`one of them took ${Math.round(longest)} ms`);
   return rowOf(
     "upstreams that go round",
