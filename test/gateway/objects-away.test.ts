@@ -12,6 +12,7 @@ import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { sealSecret } from "../../src/tenants/isolate/tenant-secrets.ts";
 import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { OBJECT_FAULTS, withFault, type ObjectFault } from "../support/worker/object-faults.ts";
 import { workerAt } from "../support/worker/upstreams.ts";
 
 const LONG = ["a", "b", "c"].map((letter) => ({ type: "text" as const, text: letter.repeat(600) }));
@@ -22,27 +23,15 @@ const ANN = { name: "ann" };
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(7));
 const working: Env = { ...env, SECRETS_KEY };
 
-const FAULTS = ["is lost on the way there", "is lost on the way back", "is refused as too many", "hangs"] as const;
-type Fault = (typeof FAULTS)[number];
-
-const OVERLOADED = { overloaded: true, retryable: true };
-
-async function failing<T>(fault: Fault, work: () => Promise<T>): Promise<T> {
-  if (fault === "hangs") return new Promise(() => {});
-  if (fault === "is refused as too many") throw Object.assign(new Error("Durable Object is overloaded."), OVERLOADED);
-  if (fault === "is lost on the way back") await work();
-  throw new Error("Network connection lost.");
-}
-
 /** `steps` gets the names of all calls to the authority; `at`: the one that fails. */
-function faulty(steps: string[], at?: string, fault: Fault = "hangs"): Env {
+function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env {
   const getByName = (name: string) => {
     const keeper = env.TENANTS.getByName(name) as unknown as Keeper;
     const run: Keeper["run"] = async (tables, method, args, meant) => {
       const step = `${tables}.${method}`;
       steps.push(step);
       const work = async () => keeper.run(tables, method, args, meant);
-      return step === at ? failing(fault, work) : work();
+      return step === at ? withFault(fault, work) : work();
     };
     return { run };
   };
@@ -104,7 +93,7 @@ it.each(CASES)("a %s of %s is answered in time, and for what it is", PATIENT, as
   expect(steps).toContain("policy.lease");
   expect(steps).toContain(what === "call" ? "results.keep" : "results.take");
   if (name === "up__long" && what === "call") expect(steps).toContain("policy.sealedSecret");
-  const cases = [...new Set(steps)].flatMap((step) => FAULTS.map((fault) => ({ step, fault })));
+  const cases = [...new Set(steps)].flatMap((step) => OBJECT_FAULTS.map((fault) => ({ step, fault })));
   const told = await Promise.all(
     cases.map(async ({ step, fault }) => {
       const ask = await scene(what, name);

@@ -8,27 +8,16 @@ import { createWorker, gateway, type Env } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { OBJECT_FAULTS, withFault, type ObjectFault } from "../../support/worker/object-faults.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
 const worker = createWorker({ tenants: {}, features: [gateway()] });
-
-const FAULTS = ["is lost on the way there", "is lost on the way back", "is refused as too many", "hangs"] as const;
-type Fault = (typeof FAULTS)[number];
-
-const OVERLOADED = { overloaded: true, retryable: true };
-
-async function failing<T>(fault: Fault, work: () => Promise<T>): Promise<T> {
-  if (fault === "hangs") return new Promise(() => {});
-  if (fault === "is refused as too many") throw Object.assign(new Error("Durable Object is overloaded."), OVERLOADED);
-  if (fault === "is lost on the way back") await work();
-  throw new Error("Network connection lost.");
-}
 
 type Method = (...args: unknown[]) => Promise<unknown>;
 const BINDINGS = ["UPSTREAMS", "SESSIONS"] as const;
 
 /** `steps` gets the names of all calls to the objects; `at`: those that fail. */
-function faulty(steps: string[], at?: string, fault: Fault = "hangs"): Env {
+function faulty(steps: string[], at?: string, fault: ObjectFault = "hangs"): Env {
   const wrapped = BINDINGS.map((binding) => {
     const getByName = (name: string) =>
       new Proxy(env[binding].getByName(name) as object, {
@@ -38,7 +27,7 @@ function faulty(steps: string[], at?: string, fault: Fault = "hangs"): Env {
             const step = `${binding}.${method}`;
             steps.push(step);
             const work = async () => (stub as Record<string, Method>)[method]?.(...args);
-            return step === at ? failing(fault, work) : work();
+            return step === at ? withFault(fault, work) : work();
           },
       });
     return [binding, { getByName }] as const;
@@ -126,7 +115,7 @@ it.each(SCENES)("a call in a session %s is answered in time, and sent once", PAT
   const { call } = await scene(what);
   expect(await call(faulty(steps))).toContain("gone there");
   expect(steps).toEqual(expect.arrayContaining([...wanted]));
-  const cases = [...new Set(steps)].flatMap((step) => FAULTS.map((fault) => ({ step, fault })));
+  const cases = [...new Set(steps)].flatMap((step) => OBJECT_FAULTS.map((fault) => ({ step, fault })));
   const told = await Promise.all(
     cases.map(async ({ step, fault }) => {
       const { call: ask, server } = await scene(what);
