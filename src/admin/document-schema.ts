@@ -129,12 +129,33 @@ export const Upstream = object(
   },
 );
 
+const claimed = {
+  scopes: object({ claim: textUpTo(200, 1), values: { ...record(textUpTo(200, 1), list(Name)), ...FEW } }),
+  claims: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }),
+} as const;
+
 const Issuer = object(
   { issuer: textUpTo(200, 1) },
+  { audience: list(textUpTo(1000, 1), { minItems: 1, maxItems: 10, ...DISTINCT }), ...claimed },
+);
+
+const Login = object(
+  { via: oneOf("oidc", "oauth2", "product", "key") },
   {
-    audience: list(textUpTo(1000, 1), { minItems: 1, maxItems: 10, ...DISTINCT }),
-    scopes: object({ claim: textUpTo(200, 1), values: { ...record(textUpTo(200, 1), list(Name)), ...FEW } }),
-    claims: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }),
+    issuer: textUpTo(200, 1),
+    clientId: textUpTo(500, 1),
+    clientSecret: textUpTo(100),
+    authorizeUrl: textUpTo(2048),
+    tokenUrl: textUpTo(2048),
+    userUrl: textUpTo(2048),
+    productUrl: textUpTo(2048),
+    productSecret: textUpTo(100),
+    request: textUpTo(1000),
+    ...claimed,
+    accessMinutes: whole(5, 60),
+    signInHours: whole(1, 720),
+    clients: list(textUpTo(2048, 1), { minItems: 1, maxItems: 100, ...DISTINCT }),
+    pinned: { ...record(textUpTo(2048, 1), ANYTHING), maxProperties: 10 },
   },
 );
 
@@ -144,7 +165,7 @@ const shared = {
   description: Text,
   instructions: LongText,
   mode: oneOf("open", "key", "oauth", "key+oauth"),
-  auth: object({ issuers: list(Issuer, { minItems: 1, maxItems: 10, "x-uniqueBy": "issuer" }) }),
+  auth: object({}, { issuers: list(Issuer, { minItems: 1, maxItems: 10, "x-uniqueBy": "issuer" }), login: Login }),
   outage: oneOf("closed", "stale"),
   outageSeconds: whole(10, 86_400),
   maxStalenessMs: whole(50, MAX_STALENESS_MS),

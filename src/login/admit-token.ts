@@ -6,7 +6,7 @@ import type { Person, Principal } from "../auth/principal.ts";
 import type { CallerGround } from "../deployment/deployment.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import type { IssuerDocument } from "../tenants/document/tenant-document.ts";
+import { issuersOf, type IssuerDocument } from "../tenants/document/tenant-document.ts";
 import { personOf } from "./claims.ts";
 import { keysOf, newerKeysOf } from "./issuers/issuer-keys.ts";
 import { challengeAt, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
@@ -23,7 +23,7 @@ export function tokenCaller(ground: CallerGround): Told | Promise<Told> {
   const { mode = "open", auth } = document;
   if (!mode.endsWith("oauth") || !auth) return found;
   const { credential } = knock;
-  if (credential.kind === "keptPerson") return stillNamed(credential.person, auth.issuers);
+  if (credential.kind === "keptPerson") return stillNamed(credential.person, issuersOf(document));
   const place = protectedResourceOf(request, deployment.path, knock.path);
   if (credential.kind === "stranger") return bearerOfToken(credential.token, place, ground);
   if (!isFailure(found) || found.error !== "unauthorized") return found;
@@ -70,7 +70,7 @@ function remember(known: Known, key: string, person: Person): void {
 
 async function verify(token: string, place: ProtectedResource, ground: CallerGround): Promise<Person | Failure> {
   const claimed = claimedIssuer(token);
-  const issuer = ground.document.auth?.issuers.find((one) => one.issuer === claimed);
+  const issuer = issuersOf(ground.document).find((one) => one.issuer === claimed);
   if (!issuer)
     return wanted(place, claimed === undefined ? "it is neither a key nor a token" : "it has another issuer");
   const claims = await claimsOf(token, issuer, { place, ground });

@@ -10,8 +10,9 @@ export function brokenAuth({ auth, mode, scopes = {} }: TenantDocument, allow: s
   if (!auth) {
     return mode?.endsWith("oauth") ? [{ field: "auth", rule: `is needed in the mode ${mode}: it names issuers` }] : [];
   }
-  const names = auth.issuers.map(({ issuer }) => issuer);
-  return auth.issuers.flatMap((one, at) => {
+  const { issuers = [] } = auth;
+  const names = issuers.map(({ issuer }) => issuer);
+  return issuers.flatMap((one, at) => {
     const field = `auth.issuers.${at}`;
     const rule = names.indexOf(one.issuer) < at ? "stands there twice" : issuerRule(one.issuer, allow);
     return [

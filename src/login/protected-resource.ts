@@ -2,7 +2,7 @@
 // https://datatracker.ietf.org/doc/html/rfc9728
 
 import { pathBelow, publicUrl } from "../deployment/mount.ts";
-import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import { issuersOf, type TenantDocument } from "../tenants/document/tenant-document.ts";
 
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
@@ -24,10 +24,11 @@ export function protectedResourceAt(base: string, below: string): ProtectedResou
   return { resource: base + below, metadata: base + METADATA_PATH + below };
 }
 
-export function metadataOf({ auth, title }: TenantDocument, { resource }: ProtectedResource) {
+export function metadataOf(document: TenantDocument, { resource }: ProtectedResource) {
+  const { title } = document;
   return {
     resource,
-    authorization_servers: auth?.issuers.map(({ issuer }) => issuer) ?? [],
+    authorization_servers: issuersOf(document).map(({ issuer }) => issuer),
     bearer_methods_supported: ["header"],
     ...(title !== undefined && { resource_name: title }),
   };

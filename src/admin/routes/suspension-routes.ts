@@ -119,7 +119,7 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
 
 /** Whoever an issuer of the tenant may name: nobody has a list of them. */
 function isPerson(id: string, { auth }: TenantDocument): boolean {
-  return auth?.issuers.some(({ issuer }) => id.startsWith(`oauth ${issuer} `)) ?? false;
+  return auth?.issuers?.some(({ issuer }) => id.startsWith(`oauth ${issuer} `)) ?? false;
 }
 
 /** All that is suspended is in every lease. */

@@ -10,6 +10,7 @@ import { RecentMap } from "../../limits/recent-map.ts";
 import { keptUnder } from "../../tenants/authority/incarnation.ts";
 import { sectionTables } from "../../tenants/authority/section-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
+import { issuersOf } from "../../tenants/document/tenant-document.ts";
 import { loadSection, writeSection, type SectionPlace } from "../../tenants/isolate/sections.ts";
 import { issuerTables, type IssuerClaim } from "./issuer-tables.ts";
 import { readIssuer } from "./read-issuer.ts";
@@ -95,7 +96,7 @@ async function forgetOthers({ leased, stub, revision }: TendGround, wanted: read
 }
 
 function claimed({ ground, issuer, section }: Source, since: number): Promise<IssuerClaim> {
-  const issuers = ground.document.auth?.issuers.map((one) => one.issuer) ?? [];
+  const issuers = issuersOf(ground.document).map((one) => one.issuer);
   return remote(ground.stub(), issuerTables).claim({ issuer, section, issuers, since });
 }
 

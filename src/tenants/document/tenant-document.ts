@@ -169,9 +169,49 @@ export interface IssuerDocument {
   readonly claims?: readonly string[];
 }
 
-/** Who calls, beside keys. It needs the feature `login()`. */
+/** How people sign in to the tenant's own authorization server. */
+export interface LoginDocument {
+  /**
+   * `oidc`: at an OpenID provider. `oauth2`: at one that has a URL of who signed in. `product`: in the tenant's own product.
+   * `key`: by pasting a key of the tenant.
+   */
+  readonly via: "oidc" | "oauth2" | "product" | "key";
+  /** Of the OpenID provider. */
+  readonly issuer?: string;
+  readonly clientId?: string;
+  /** `{{secret:NAME}}`; without one, the provider's client is a public one. */
+  readonly clientSecret?: string;
+  /** Of an `oauth2` provider; `userUrl` answers JSON with a token of it. */
+  readonly authorizeUrl?: string;
+  readonly tokenUrl?: string;
+  readonly userUrl?: string;
+  /** Where the product signs people in, and the secret (`{{secret:NAME}}`) by which it signs who it was. */
+  readonly productUrl?: string;
+  readonly productSecret?: string;
+  /** What is asked of the provider: `openid email profile` by default at an OpenID provider. */
+  readonly request?: string;
+  /** What limits the caller, and what handlers see: as with issuers. */
+  readonly scopes?: IssuerDocument["scopes"];
+  readonly claims?: readonly string[];
+  /** How long an access token is good, 5 to 60; 60 by default. */
+  readonly accessMinutes?: number;
+  /** How long somebody who signed in need not sign in again, 1 to 720; 168 by default. */
+  readonly signInHours?: number;
+  /** Ids of clients that may be used; to the character; without it, any that registers or has a document. */
+  readonly clients?: readonly string[];
+  /** By the URL that is a client's id: the document to take where it cannot be fetched. */
+  readonly pinned?: Readonly<Record<string, unknown>>;
+}
+
+/** Who calls, beside keys: one of the two at least. It needs the feature `login()`. */
 export interface AuthDocument {
-  readonly issuers: readonly IssuerDocument[];
+  readonly issuers?: readonly IssuerDocument[];
+  readonly login?: LoginDocument;
+}
+
+/** The authorization servers of others whose tokens a tenant takes. */
+export function issuersOf({ auth }: Pick<TenantDocument, "auth">): readonly IssuerDocument[] {
+  return auth?.issuers ?? [];
 }
 
 /** What a platform may decide for its customers. */

@@ -1,0 +1,33 @@
+// Owns a visit to a tenant's authorization server: a request that was let in to it, with all that its steps decide by.
+// Refuses protocol: each step has its own file.
+
+import type { KeyRing } from "../auth/seal.ts";
+import type { View } from "../content/serve/view.ts";
+import type { TendGround } from "../deployment/deployment.ts";
+import type { LoginDocument } from "../tenants/document/tenant-document.ts";
+
+/** Where a tenant's login stands, as its visitor sees it. No URL ends in a slash. */
+export interface LoginUrls {
+  /** `{base}/login/TENANT`; on a tenant's hostname its origin. */
+  readonly issuer: string;
+  /** `{base}/account/TENANT`; on a tenant's hostname `/account`. */
+  readonly account: string;
+  /** The tenant's endpoint without a profile: `{base}/mcp/TENANT`, on a tenant's hostname `/mcp`. */
+  readonly resource: string;
+}
+
+export interface LoginVisit {
+  readonly request: Request;
+  /** What follows the issuer, as `/authorize`; `/account` on the page of grants. */
+  readonly path: string;
+  readonly urls: LoginUrls;
+  readonly login: LoginDocument;
+  /** The tenant, its document, its authority and its secrets. */
+  readonly ground: TendGround;
+  /** Of the lease: seals what travels through the browser. */
+  readonly ring: KeyRing;
+  /** The visitor's, as limits know it. */
+  readonly address: string;
+  /** What somebody with these scopes would see; undefined scopes: nothing limits them. */
+  readonly viewOf: (profile: string | null, scopes: readonly string[] | undefined) => View | Promise<View>;
+}
