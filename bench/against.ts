@@ -8,7 +8,8 @@ import type { Pace } from "./measure.ts";
 import type { Failure, Row } from "./report.ts";
 import { bindingsOf, bundle, ROOT, start } from "./runtime.ts";
 import type { Running } from "./runtime.ts";
-import { ADMIN_TOKEN, list2026, loadFor, SCENARIOS } from "./scenarios.ts";
+import { ADMIN_TOKEN, list2026, loadFor } from "./scenarios.ts";
+import { SCENARIOS } from "./scenario-table.ts";
 import type { Scenario } from "./scenarios.ts";
 
 /** An odd number has a median that was measured. */
@@ -20,7 +21,7 @@ interface Group {
 }
 
 const GROUPS: Group[] = [
-  { entry: "workers/ours.ts", scenarios: SCENARIOS.filter(({ name }) => name !== "bare call") },
+  { entry: "workers/ours.ts", scenarios: SCENARIOS.filter(({ name }) => !/^bare call$|JWT/.test(name)) },
   { entry: "workers/many-tools.ts", scenarios: [{ name: LIST, prepare: async () => list2026(LISTED_TOOLS) }] },
 ];
 

@@ -22,7 +22,8 @@ import { brokenBudgets, document, fanOutTable, table } from "./report.ts";
 import type { Failure, Row } from "./report.ts";
 import { bindingsOf, bundle, ROOT, start } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
-import { ADMIN_TOKEN, bareLoad, loadFor, SCENARIOS } from "./scenarios.ts";
+import { ADMIN_TOKEN, bareLoad, loadFor } from "./scenarios.ts";
+import { SCENARIOS } from "./scenario-table.ts";
 import type { Scenario } from "./scenarios.ts";
 import { fillTenants, FULL_SCALE, measureScaling, QUICK_SCALE, scalingCases } from "./scaling.ts";
 import type { Scale, ScalingCase } from "./scaling.ts";
@@ -32,7 +33,7 @@ const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
 /** Its two sides share one process, heap and all: shorter rounds will do. */
 const FULL_SCALING: Pace = { ...FULL, rounds: 5, roundMs: 1200 };
 const FAN_OUT = `fan-out to ${STREAMS.toLocaleString("en")} streams`;
-const OUR_BINDINGS: Bindings = { ...bindingsOf(ROOT), vars: { ADMIN_TOKEN } };
+const OUR_BINDINGS: Bindings = { ...bindingsOf(ROOT), vars: { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1" } };
 interface Subject {
   entry: string;
   bindings: Bindings;

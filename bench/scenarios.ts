@@ -128,7 +128,7 @@ export function list2026(count: number): Load {
   });
 }
 
-const read2026: Load = (n) => ({
+export const read2026: Load = (n) => ({
   ...request2026(n, "resources/read", { uri: TEXT_URI }),
   fault: expecting(
     n,
@@ -158,18 +158,23 @@ export async function loadInSession(send: Send, revision: string, path = PATH): 
   return load2025(revision, { "mcp-session-id": session }, path);
 }
 
-/** Makes a tenant that only a key opens, with limits and a scope that grants one tool, and calls that tool with such a key. */
-async function loadWithKey(send: Send): Promise<Load> {
-  const admin = async (path: string, body: object): Promise<{ token?: string }> => {
-    const headers = { ...json, authorization: `Bearer ${ADMIN_TOKEN}` };
-    const answer = await send({ path: `/admin/v1${path}`, headers, body: JSON.stringify(body) });
-    if (answer.status !== 201) throw new Error(`${path} was answered ${answer.status} ${answer.body}`);
-    return JSON.parse(answer.body) as { token?: string };
-  };
+/** By the admin API of the Worker under measurement. */
+export async function create(send: Send, path: string, body: object): Promise<{ token?: string }> {
+  const headers = { ...json, authorization: `Bearer ${ADMIN_TOKEN}` };
+  const answer = await send({ path: `/admin/v1${path}`, headers, body: JSON.stringify(body) });
+  if (answer.status !== 201) throw new Error(`${path} was answered ${answer.status} ${answer.body}`);
+  return JSON.parse(answer.body) as { token?: string };
+}
+
+/** With limits, and a scope `sums` that grants one tool. */
+export async function makeTenant(send: Send, id: string, document: object): Promise<void> {
   const limits = { bodyBytes: 65_536, resources: 1000, resourceBytes: 1_048_576, keys: 10 };
-  await admin("/tenants", { id: "guarded", document: { mode: "key", limits, scopes: { sums: { tools: ["add"] } } } });
-  const { token } = await admin("/tenants/guarded/keys", { name: "bench", scopes: ["sums"] });
-  const to = { path: "/mcp/guarded", authorization: `Bearer ${token}` };
+  await create(send, "/tenants", { id, document: { limits, scopes: { sums: { tools: ["add"] } }, ...document } });
+}
+
+/** Calls of that tool with a credential. */
+export function callAs(path: string, token: string | undefined): Load {
+  const to = { path, authorization: `Bearer ${token}` };
   return (n) => ({
     ...request2026(n, "tools/call", add(n), to),
     fault: expecting(n, complete(isSum(n))),
@@ -185,12 +190,3 @@ export async function loadFor(prepare: Scenario["prepare"], url: URL): Promise<L
     agent.destroy();
   }
 }
-
-export const SCENARIOS: Scenario[] = [
-  { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
-  { name: "2026 call with key, scope and limits", budget: 1.8, prepare: loadWithKey },
-  { name: "2026 list", prepare: async () => list2026(TOOL_COUNT) },
-  { name: "bare call", prepare: async () => bareLoad },
-  { name: "2025 call in a session", budget: 1.7, prepare: async (send) => loadInSession(send, "2025-11-25") },
-  { name: "resource read", prepare: async () => read2026 },
-];

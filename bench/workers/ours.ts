@@ -1,7 +1,7 @@
 // The Worker under measurement: one tenant with twenty code tools and one stored text.
 // Nothing here may be tuned for the benchmark; it is what a user of the package would write.
 import * as z from "zod";
-import { admin, createWorker, defineTool } from "../../src/tenantry.ts";
+import { admin, createWorker, defineTool, login } from "../../src/tenantry.ts";
 import { WIDE_LIMITS } from "./wide-limits.ts";
 
 const add = defineTool({
@@ -32,7 +32,7 @@ const worker = createWorker({
       seed: () => [{ uri: "bench://text", name: "Text", mimeType: "text/plain", text: "0123456789abcdef".repeat(128) }],
     },
   },
-  features: [admin()],
+  features: [admin(), login()],
 });
 
 export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =

@@ -1,0 +1,32 @@
+// What is measured of our Worker, each with its budget: the ratio to the bare Hono Worker.
+import { loadWithJwt } from "./login.ts";
+import {
+  bareLoad,
+  callAs,
+  create,
+  list2026,
+  load2026,
+  loadInSession,
+  makeTenant,
+  read2026,
+  TOOL_COUNT,
+  type Scenario,
+  type Send,
+} from "./scenarios.ts";
+import type { Load } from "./measure.ts";
+
+export const SCENARIOS: Scenario[] = [
+  { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
+  { name: "2026 call with key, scope and limits", budget: 1.8, prepare: loadWithKey },
+  { name: "2026 call with a JWT, scope and limits", budget: 1.8, prepare: loadWithJwt },
+  { name: "2026 list", prepare: async () => list2026(TOOL_COUNT) },
+  { name: "bare call", prepare: async () => bareLoad },
+  { name: "2025 call in a session", budget: 1.7, prepare: async (send) => loadInSession(send, "2025-11-25") },
+  { name: "resource read", prepare: async () => read2026 },
+];
+
+async function loadWithKey(send: Send): Promise<Load> {
+  await makeTenant(send, "guarded", { mode: "key" });
+  const { token } = await create(send, "/tenants/guarded/keys", { name: "bench", scopes: ["sums"] });
+  return callAs("/mcp/guarded", token);
+}
