@@ -52,7 +52,7 @@ const DEADLINES = ["test/gateway/{slow-upstream,objects-away,guard/retry}.test.t
 
 /** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
 const ALONE = [
-  "test/gateway/**/*.test.ts",
+  "test/{gateway,login/server,login/sign-in}/**/*.test.ts",
   "test/content/zod-mini.test.ts",
   "test/tenants/directory/{directory,placement}.test.ts",
 ];
@@ -105,7 +105,9 @@ const USUAL: TestProjectInlineConfiguration[] = [
   },
   // No file names what it stores as another does: one workerd serves all.
   inWorkerd("worker-shared", {
-    include: ["test/{auth,calls,content,deployment,outbound,sessions,streams,tenants}/**/*.test.ts"],
+    include: [
+      "test/{auth,calls,content,deployment,outbound,sessions,streams,tenants,login/{clients,identity,pages,tables}}/**/*.test.ts",
+    ],
     exclude: ALONE,
     setupFiles: ["test/support/worker/as-it-was.ts"],
     isolate: false,

@@ -1,7 +1,7 @@
-// Bundles a Worker the way production does (wrangler, same date and minifier) and runs it in a workerd of its own.
+// Bundles a Worker the way production does (wrangler, same date and build step) and runs it in a workerd of its own.
 // Requests go straight to the Worker: miniflare's usual front Worker would cost more CPU than what is measured.
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -49,7 +49,7 @@ function productionSettings(root: string): { lines: string[]; date: string; flag
   const text = readFileSync(join(root, "wrangler.toml"), "utf8").split(/^\[/m)[0] ?? "";
   const lines = text
     .split("\n")
-    .filter((line) => /^(compatibility_(date|flags)|minify|keep_names|rules)\s*=/.test(line));
+    .filter((line) => /^(compatibility_(date|flags)|no_bundle|minify|keep_names|rules)\s*=/.test(line));
   const date = /^compatibility_date\s*=\s*"([^"]+)"/m.exec(text)?.[1];
   if (date === undefined) throw new Error("wrangler.toml has no compatibility_date");
   const flags = /^compatibility_flags\s*=\s*\[([^\]]*)\]/m.exec(text)?.[1] ?? "";
@@ -74,8 +74,13 @@ export async function bundle(entry: string, scratch: string, root = ROOT): Promi
   const outdir = join(directory, "out");
   const config = join(directory, "wrangler.toml");
   await mkdir(directory, { recursive: true });
-  const main = join(root, "bench", entry);
-  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...productionSettings(root).lines];
+  const source = join(root, "bench", entry);
+  const builder = join(root, "scripts/bundle-worker.ts");
+  const built = join(directory, "built", `${name}.js`);
+  const build = ["[build]", `command = ${JSON.stringify([process.execPath, builder, source, built].join(" "))}`];
+  // An older checkout has wrangler bundle its source.
+  const [main, ...step] = existsSync(builder) ? [built, ...build] : [source];
+  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...productionSettings(root).lines, ...step];
   await writeFile(config, `${settings.join("\n")}\n`);
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   const options = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];

@@ -4,9 +4,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import {
+  DEFAULT_PORT,
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
@@ -19,8 +20,12 @@ import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
-const DEFAULT_PORT = "8787";
+const ROOT = join(import.meta.dirname, "..");
 const STATE = ".wrangler/state";
+/** Without the build step of wrangler.toml, which is for what is uploaded: wrangler bundles the source itself. */
+const SOURCE = { args: ["src/worker.ts", "--bundle"], env: { TENANTRY_BUILD: "none" } };
+/** For who names our wrangler.toml from another folder: the build step has to find us. */
+const BUILT = { args: [], env: { TENANTRY_ROOT: ROOT } };
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
@@ -61,10 +66,13 @@ if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm 
 const adminToken = await keepDevelopmentToken(".", port, true);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
+const isElsewhere = process.cwd() !== ROOT || given.config !== undefined;
+const worker = isElsewhere || args.some((argument) => /\.[cm]?[jt]s$/.test(argument)) ? BUILT : SOURCE;
 const child = spawn(
   "wrangler",
   [
     "dev",
+    ...worker.args,
     ...Object.entries(developmentOptions(DEFAULT_PORT, STATE))
       .filter(([name]) => given[name] === undefined)
       .map(([name, value]) => `--${name}=${value}`),
@@ -74,7 +82,7 @@ const child = spawn(
   ],
   {
     stdio: "inherit",
-    env: { ...process.env, ...ENVIRONMENT },
+    env: { ...process.env, ...ENVIRONMENT, ...worker.env },
   },
 );
 isStarted = true;

@@ -12,6 +12,7 @@ export type {
   Deployment,
   Feature,
   FeatureRoutes,
+  IdentityGround,
   LeasedSections,
   LoadedSections,
   SectionGround,
@@ -44,7 +45,8 @@ export type {
 } from "./calls/context.ts";
 export { OutboundError, type OutboundRule } from "./outbound/outbound-error.ts";
 export type { OutboundInit } from "./outbound/outbound-door.ts";
-export type { CallEnd, CallEvent, CallHost, Hooks } from "./calls/call-host.ts";
+export { IdentityError, type IdentityRule } from "./login/identity/identity-error.ts";
+export type { CallEnd, CallEvent, CallHost, Hooks, Identity, TokenAsk } from "./calls/call-host.ts";
 export type { Question } from "./calls/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";
 export type { Principal } from "./auth/principal.ts";

@@ -1,7 +1,7 @@
 // The entry that wrangler.toml names: the application of this repository, with its demo tenant. No logic.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
-import { admin, createWorker, gateway } from "./tenantry.ts";
+import { admin, createWorker, gateway, login } from "./tenantry.ts";
 
 const worker = createWorker({
   tools: demoTools,
@@ -9,7 +9,7 @@ const worker = createWorker({
   resources: demoResources,
   tenants: { demo: demoTenant },
   defaultTenant: "demo",
-  features: [admin(), gateway()],
+  features: [admin(), gateway(), login()],
 });
 
 export const {

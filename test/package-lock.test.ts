@@ -15,7 +15,7 @@ interface Locked {
 const ROOT = join(import.meta.dirname, "..");
 type Packages = Readonly<Record<string, Locked>>;
 
-describe.each([".", "bench/peers", "test/foreign"])("package-lock.json of %s", (folder) => {
+describe.each([".", "bench/peers", "test/foreign", "test/browser"])("package-lock.json of %s", (folder) => {
   const { packages } = read(join(folder, "package-lock.json")) as { packages: Packages };
 
   test("asks for what package.json asks for", () => {

@@ -9,7 +9,9 @@ import { hiddenThings } from "./hidden-things.ts";
 import { hostileServer } from "./hostile-server.ts";
 import { lateRights } from "./late-rights.ts";
 import { localStart } from "./local-start.ts";
+import { loginClients } from "./login-clients.ts";
 import { memory } from "./memory.ts";
+import { tokens } from "./login/tokens.ts";
 import type { Attack } from "./report.ts";
 import { recreated, takenAway } from "./taken-away.ts";
 import { timing } from "./timing.ts";
@@ -33,7 +35,9 @@ export const ATTACKS: readonly Attack[] = [
   hostileAnswers,
   pretence,
   wrappedForm,
+  tokens,
   headers,
+  loginClients,
   localStart,
   hostileServer,
   growingState,

@@ -180,7 +180,7 @@ async function origins(target: Target): Promise<Row> {
     "https://evil.example",
     "null",
     "http://localhost.evil.example",
-    "http://evil.example:8787",
+    "http://evil.example:8362",
     "file://",
     "https://localhost@evil.example",
     "chrome-extension://x",

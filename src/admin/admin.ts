@@ -1,6 +1,7 @@
 // Owns the admin API as a feature: a Worker without it has the tenants that its code declares, and nobody who changes
 // them.
 
+import { exposedBy } from "../auth/origin.ts";
 import { originAllowed, type OriginVars } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
@@ -20,6 +21,8 @@ export function admin(): Feature<{
 }> {
   return {
     name: "admin",
+    // It makes the keys that tenants take.
+    exposed: exposedBy,
     bindings: ["PLATFORM"],
     objects: { PlatformObject, DirectoryObject },
     tables: [policyTables, standingTables],

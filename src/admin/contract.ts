@@ -14,6 +14,7 @@ import {
   TenantId,
   Upstream,
 } from "./document-schema.ts";
+import { GrantShape, LoginClientShape } from "./grant-schema.ts";
 import { Decide, Decided, WaitingShape } from "./review-schema.ts";
 import {
   ANYTHING,
@@ -31,6 +32,7 @@ import {
 } from "./shapes.ts";
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
+export { GrantShape, LoginClientShape } from "./grant-schema.ts";
 export { Decide, Decided, WaitingShape } from "./review-schema.ts";
 export type { Infer } from "../calls/schema.ts";
 
@@ -327,6 +329,12 @@ export const Operator = object({
 });
 export const CreatedOperator = object({ ...Operator.properties, token: STRING });
 
+/** What `GET /admin/login` says: how an operator signs in, where they do so with an authorization server. */
+export const OperatorClientShape = object(
+  { issuer: STRING, clientId: STRING, scopes: list(STRING) },
+  { audience: STRING },
+);
+
 /** RFC 9457. */
 export const Problem = object(
   { type: STRING, title: STRING, status: COUNT },
@@ -350,8 +358,10 @@ export const COMPONENTS = {
   ExportLine,
   FleetApply,
   FleetRun,
+  Grant: GrantShape,
   Key: ApiKey,
   Limit: LimitShown,
+  LoginClient: LoginClientShape,
   NamedPrompt,
   NewBlock,
   NewKey: NewApiKey,

@@ -5,8 +5,10 @@ import { Hono } from "hono/tiny";
 import { pathBelow } from "../deployment/mount.ts";
 import { giveUpBody } from "../streams/request-body.ts";
 import { isTenantId } from "../tenants/document/tenant-definition.ts";
+import type { Infer } from "../calls/schema.ts";
+import type { OperatorClientShape } from "./contract.ts";
 import { meetTenant } from "./apply/tenant-access.ts";
-import { authenticate, authorize } from "./operator-login.ts";
+import { authenticate, authorize, signInOf } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
 import { weakTokenTeller } from "./owner-tokens.ts";
 import { notFound, ProblemError, respondProblem } from "./problem.ts";
@@ -41,6 +43,13 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
     const headers = { "content-type": "application/json", "cache-control": "public, max-age=300" };
     return withHeaders(options, c, new Response(description, { headers }));
   });
+  // What a program needs to have an operator sign in, which is nobody's secret.
+  app.get("/login", (c) => {
+    const people = signInOf(options, c.env);
+    const client = people?.signIn.client(people.ground);
+    if (!client) throw notFound("sign-in: operators have tokens here");
+    return withHeaders(options, c, Response.json(client satisfies Infer<typeof OperatorClientShape>));
+  });
   for (const route of ROUTES) {
     app.on(route.method.toUpperCase(), `/v1${route.path.replaceAll(/\{(\w+)\}/g, ":$1")}`, (c) =>
       serve(options, route, c),
@@ -48,7 +57,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   }
   app.all("*", async (c) => {
     // A caller without a token does not learn which routes exist.
-    await authenticate(c.req.raw, c.env);
+    await authenticate(c.req.raw, { env: c.env, options });
     throw refuse(c.req.method, c.req.path);
   });
   return app;
@@ -58,17 +67,17 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
   const { raw: request } = c.req;
   const params: Readonly<Record<string, string>> = c.req.param();
   // 2. Who calls, and whether they may.
-  const caller = await authenticate(request, c.env);
+  const place = { env: c.env, options };
+  const caller = await authenticate(request, place);
   authorize(caller, route, params);
   // 3. Which tenant is meant, before the body has come: another one may have the name when it has.
-  const place = { env: c.env, options };
   const { id = "" } = params;
   const met = route.path.startsWith("/tenants/{id}") && isTenantId(id) ? meetTenant(place, id) : undefined;
   met?.catch(() => {});
   // 4. What was sent; whoever sends it must still be let in when it is there.
   const again = async () => {
     await met?.catch(() => {});
-    authorize(await authenticate(request, c.env), route, params);
+    authorize(await authenticate(request, place), route, params);
   };
   const isAwaited = route.body !== undefined && request.body !== null;
   if (!isAwaited && (route.method !== "get" || caller.tenants)) await again();

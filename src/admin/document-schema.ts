@@ -130,8 +130,18 @@ export const Upstream = object(
 );
 
 const claimed = {
-  scopes: object({ claim: textUpTo(200, 1), values: { ...record(textUpTo(200, 1), list(Name)), ...FEW } }),
+  scopes: object(
+    { claim: textUpTo(200, 1), values: { ...record(textUpTo(200, 1), list(Name)), ...FEW } },
+    { first: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }) },
+  ),
   claims: list(textUpTo(200, 1), { maxItems: 50, ...DISTINCT }),
+  identity: object(
+    {
+      via: oneOf("provider", "exchange", "signed"),
+      audiences: list(textUpTo(1000, 1), { minItems: 1, maxItems: 50, ...DISTINCT }),
+    },
+    { tokenUrl: textUpTo(2048), clientId: textUpTo(500, 1), clientSecret: textUpTo(100) },
+  ),
 } as const;
 
 const Issuer = object(
@@ -164,8 +174,15 @@ const shared = {
   title: Text,
   description: Text,
   instructions: LongText,
-  mode: oneOf("open", "key", "oauth", "key+oauth"),
-  auth: object({}, { issuers: list(Issuer, { minItems: 1, maxItems: 10, "x-uniqueBy": "issuer" }), login: Login }),
+  mode: oneOf("open", "key", "oauth", "key+oauth", "mixed"),
+  auth: object(
+    {},
+    {
+      issuers: list(Issuer, { minItems: 1, maxItems: 10, "x-uniqueBy": "issuer" }),
+      login: Login,
+      anonymous: object({ scopes: list(Name, { maxItems: 50, ...DISTINCT }) }),
+    },
+  ),
   outage: oneOf("closed", "stale"),
   outageSeconds: whole(10, 86_400),
   maxStalenessMs: whole(50, MAX_STALENESS_MS),
@@ -179,6 +196,7 @@ const shared = {
   upstreams: { ...record(textUpTo(100, 1), Upstream), ...FEW },
   services: list(ServiceName, { maxItems: 50, ...DISTINCT }),
   upstreamBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }), most: whole(0, 50) }),
+  authBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }) }),
   retirementDays: { type: "number", minimum: 0, maximum: 365 },
 } as const;
 

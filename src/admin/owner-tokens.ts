@@ -1,7 +1,8 @@
 // Owns the owners' tokens that a Worker is told by its variables. Refuses one that could be guessed: whoever has it has
 // every tenant.
 
-import type { AdminEnv, Caller } from "./route.ts";
+import type { OperatorCaller } from "../deployment/operator-sign-in.ts";
+import type { AdminEnv } from "./route.ts";
 
 const MIN_CHARACTERS = 32;
 /** Of 32 random hexadecimal digits, fewer are different less than once in a million times. */
@@ -9,7 +10,7 @@ const MIN_DIFFERENT = 8;
 
 interface OwnerToken {
   readonly variable: "ADMIN_TOKEN" | "DEV_ADMIN_TOKEN";
-  readonly caller: Caller;
+  readonly caller: OperatorCaller;
 }
 
 export const OWNER_TOKENS: readonly OwnerToken[] = [

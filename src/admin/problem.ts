@@ -14,6 +14,7 @@ const PROBLEMS = {
   unauthorized: { status: 401, title: "A valid token is needed" },
   forbidden: { status: 403, title: "Your role does not allow this" },
   "forbidden-origin": { status: 403, title: "Origin not allowed" },
+  "plain-http": { status: 403, title: "Use https: http shows a token to others" },
   "not-found": { status: 404, title: "Not found" },
   "method-not-allowed": { status: 405, title: "Method not allowed" },
   "too-slow": { status: 408, title: "The body came too slowly" },
@@ -54,6 +55,10 @@ export function invalidFields(...errors: readonly (readonly [field: string, rule
 /** `near`: what was meant, where something there is called nearly so. */
 export function notFound(what: string, near?: string): ProblemError {
   return new ProblemError("not-found", { detail: `There is no ${what}${near ? `: did you mean ${near}?` : ""}` });
+}
+
+export function lackingFeature(needed: string): ProblemError {
+  return new ProblemError("conflict", { detail: `${needed}, which this Worker does not have` });
 }
 
 /** Why a body was not taken in. */

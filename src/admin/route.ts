@@ -5,6 +5,7 @@ import { applyDefaults } from "../calls/json-schema.ts";
 import type { Infer } from "../calls/schema.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { Feature } from "../deployment/deployment.ts";
+import type { OperatorCaller, OperatorRole } from "../deployment/operator-sign-in.ts";
 import type { ContentEnv } from "../content/store/content-door.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
@@ -17,7 +18,6 @@ import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { faultsOf, type FieldRule } from "./inspect.ts";
 import { readJson, WHOLE_TEXT } from "./json-body.ts";
-import type { OperatorRole } from "./platform/operator-tables.ts";
 import type { PlatformEnv } from "./platform/platform-object.ts";
 import { ProblemError } from "./problem.ts";
 import { object, textUpTo, type Shape } from "./shapes.ts";
@@ -46,13 +46,6 @@ export interface AdminOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-export interface Caller {
-  readonly name: string;
-  readonly role: OperatorRole;
-  /** The tenants that the caller may work with; null: all. */
-  readonly tenants: readonly string[] | null;
-}
-
 /** Which tenant a request means: the one that had the name before its body came. */
 export interface MetTenant {
   /** null: declared in code. */
@@ -66,7 +59,7 @@ export interface Desk {
   readonly met?: Promise<MetTenant> | undefined;
   readonly env: AdminEnv;
   readonly options: AdminOptions;
-  readonly caller: Caller;
+  readonly caller: OperatorCaller;
   readonly request: Request;
 }
 

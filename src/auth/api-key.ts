@@ -1,10 +1,10 @@
-// Owns API keys, of tenants and of operators: how one looks, and what is kept of it. A key is shown once; only a hash
+// Owns API keys, of tenants and of operators, and tokens of a tenant's own authorization server: how one looks, and what is kept of it. A key is shown once; only a hash
 // that cannot be turned back is stored.
 
 import { toBase64Url } from "./seal.ts";
 
-/** People and scanners of leaked secrets can tell a tenant's key from an operator's by its prefix. */
-const PREFIXES = { tenant: "tnt", operator: "tno" } as const;
+/** People and scanners of leaked secrets can tell a tenant's key from an operator's, and from tokens, by its prefix. */
+const PREFIXES = { tenant: "tnt", operator: "tno", access: "tna", refresh: "tnr" } as const;
 
 export type KeyOwner = keyof typeof PREFIXES;
 

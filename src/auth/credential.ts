@@ -6,7 +6,7 @@ import { bearerOf, type Person } from "./principal.ts";
 
 export type Credential =
   | { readonly kind: "none" }
-  /** A tenant's key, as a client sends it. */
+  /** A tenant's key, or an access token of its own authorization server, as a client sends it. */
   | { readonly kind: "key"; readonly token: string }
   /** The hash of a key whose request is over: a stored call that runs on without the request is admitted by it. */
   | { readonly kind: "keptKey"; readonly hash: string }
@@ -21,7 +21,7 @@ export const NO_CREDENTIAL: Credential = { kind: "none" };
 export function credentialOf(authorization: string | null): Credential {
   if (authorization === null) return NO_CREDENTIAL;
   const token = bearerOf(authorization) ?? "";
-  return { kind: keyIdOf(token) === undefined ? "stranger" : "key", token };
+  return { kind: (keyIdOf(token) ?? keyIdOf(token, "access")) === undefined ? "stranger" : "key", token };
 }
 
 /** The text under which an isolate remembers what the authority said of a key; undefined for what is no key. */

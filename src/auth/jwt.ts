@@ -1,8 +1,17 @@
-// Owns verifying a JWT that somebody else's authorization server signed: by its keys, for an audience, at a time. Refuses
-// every algorithm with a shared secret, tokens that are bound to a key of their bearer's, and tokens of another kind.
+// Owns verifying a JWT that somebody else signed, for an audience, at a time: an authorization server by its keys, or a
+// tenant's product by a secret that it shares with us. Refuses for the first every algorithm with a shared secret, for the
+// second every other, and tokens that are bound to a key of their bearer's or of another kind.
 // https://datatracker.ietf.org/doc/html/rfc8725
 
-import { createLocalJWKSet, decodeJwt, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  jwtVerify,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from "jose";
 
 export type IssuerKeys = ReturnType<typeof createLocalJWKSet>;
 
@@ -29,6 +38,7 @@ export type VerifiedJwt =
 
 /** By so much the clock of an issuer may be wrong. */
 export const JWT_LEEWAY_S = 30;
+const SHARED_AGE_S = 300;
 /** With a public key, all of them: a secret that two share would let either write tokens. `none` is no algorithm. */
 const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 /** An access token says one of these, or nothing. Others are no credentials: `logout+jwt`, `secevent+jwt`. */
@@ -48,20 +58,27 @@ export function claimedIssuer(token: string): string | undefined {
 }
 
 /** `now`: milliseconds since the epoch. */
-export async function verifyJwt(
+export function verifyJwt(token: string, { issuer, keys, audience }: TrustedIssuer, now: number): Promise<VerifiedJwt> {
+  const wanted = { issuer, audience: [...audience], algorithms: ALGORITHMS, requiredClaims: ["exp", "sub"] };
+  return verified((rest) => jwtVerify(token, keys, { ...wanted, ...rest }), now);
+}
+
+/** Of whom the secret is shared with. It was made in the last five minutes, however long it says that it lasts. */
+export function verifySharedJwt(
   token: string,
-  { issuer, keys, audience }: TrustedIssuer,
+  { secret, audience }: { readonly secret: Uint8Array; readonly audience: string },
+  now: number,
+): Promise<VerifiedJwt> {
+  const wanted = { audience, algorithms: ["HS256"], requiredClaims: ["exp", "iat", "sub"], maxTokenAge: SHARED_AGE_S };
+  return verified((rest) => jwtVerify(token, secret, { ...wanted, ...rest }), now);
+}
+
+async function verified(
+  verify: (rest: Pick<JWTVerifyOptions, "clockTolerance" | "currentDate">) => Promise<JWTVerifyResult>,
   now: number,
 ): Promise<VerifiedJwt> {
   try {
-    const { payload, protectedHeader } = await jwtVerify(token, keys, {
-      issuer,
-      audience: [...audience],
-      algorithms: ALGORITHMS,
-      requiredClaims: ["exp", "sub"],
-      clockTolerance: JWT_LEEWAY_S,
-      currentDate: new Date(now),
-    });
+    const { payload, protectedHeader } = await verify({ clockTolerance: JWT_LEEWAY_S, currentDate: new Date(now) });
     return TYPES.test(protectedHeader.typ ?? "") ? claimsOf(payload) : refused("it is no access token");
   } catch (error) {
     const { code = "", claim = "", reason } = error as { readonly [member in "code" | "claim" | "reason"]?: string };
@@ -82,6 +99,7 @@ const WHYS: Readonly<Record<string, string>> = {
   exp: "it has expired",
   "exp missing": "it does not say when it ends",
   nbf: "it is not valid yet",
+  iat: "it was not made in the last five minutes",
   iss: "it has another issuer",
   aud: "it is for another audience",
   sub: "it names nobody",

@@ -1,6 +1,9 @@
-// Owns which origins may speak to this Worker from a browser, and under which host names it answers: the defence
-// against DNS rebinding.
+// Owns which origins may speak to this Worker from a browser, under which host names it answers (the defence against DNS
+// rebinding), and where a credential would be read by others on its way.
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#security-endpoint
+
+import { isPublicHost } from "../outbound/destination.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
 
 /** Comma-separated lists. Unset HOSTS means any host, because Cloudflare routes only a Worker's own hosts to it. */
 export interface OriginVars {
@@ -51,4 +54,17 @@ export function originAllowed(origin: string | null, vars: OriginVars): boolean 
   if (!URL.canParse(origin)) return false;
   const { hostname, protocol } = new URL(origin);
   return LOOPBACK.has(hostname) && (protocol === "http:" || protocol === "https:");
+}
+
+/** This machine by its usual names: looked at no further, because a server in development is asked like any other. */
+const PLAIN = /^http:(?!\/\/(localhost|127\.0\.0\.1)[:/])/;
+
+/**
+ * Why nothing is read, and nobody is asked for anything, that came by plain http over a public network. What ends TLS before
+ * the Worker says so in `X-Forwarded-Proto`.
+ */
+export function exposedBy({ url, headers }: Pick<Request, "url" | "headers">): Failure | undefined {
+  const isExposed =
+    PLAIN.test(url) && headers.get("x-forwarded-proto") !== "https" && isPublicHost(new URL(url).hostname);
+  return isExposed ? failure("forbidden", "Use https: http shows a credential to others") : undefined;
 }

@@ -6,15 +6,36 @@ export interface Principal {
   /** Stable and unique within the tenant: session ids and request states are bound to it. */
   readonly id: string;
   readonly subject: string | undefined;
+  /** Of a person, where whoever named them said it. Only `subject` tells people apart for ever. */
+  readonly email?: string | undefined;
+  readonly name?: string | undefined;
+  readonly groups?: readonly string[] | undefined;
   /** Names of the tenant's scopes, which limit what the principal sees; undefined: nothing limits it. */
   readonly scopes: readonly string[] | undefined;
   readonly claims: Readonly<Record<string, unknown>>;
+  readonly narrowing?: Narrowing | undefined;
+}
+
+/** What a person left out when they let a client in, under the names that the view of the endpoint gives. */
+export interface Narrowing {
+  /** Tools that are not to be seen or called; one that is listed under another name later is still meant. */
+  readonly deny: readonly string[];
+  /** Only these; absent: also tools that come later. */
+  readonly allow?: readonly string[];
 }
 
 /** Somebody whom an authorization server named, until that ends. */
 export interface Person extends Principal {
   readonly kind: "oauth";
   readonly issuer: string;
+  /** By which they call, where the tenant's own authorization server let them in: under it are the provider's tokens. */
+  readonly grant?: string | undefined;
+  /** The tenant's own issuer, as they reach it: it stands in tokens that the tenant signs for them. */
+  readonly home?: string | undefined;
+  /** The one endpoint, as its URL, that such a grant is for. */
+  readonly resource?: string;
+  /** The OAuth scopes that the token has, of those that mean something here; absent in what an older release stored. */
+  readonly granted?: readonly string[];
   /** Milliseconds since the epoch. */
   readonly expires: number;
 }

@@ -69,6 +69,19 @@ export interface ResultKeeper {
   read(asked: AskedUri, call: Call, host: CallHost, listed: (name: string) => string | undefined): Promise<CallOutcome>;
 }
 
+/** What a token is for. */
+export interface TokenAsk {
+  /** One of those that the tenant's document names, to the character. */
+  readonly audience: string;
+  readonly scopes?: readonly string[];
+}
+
+/** The person who calls, towards the tenant's own API. */
+export interface Identity {
+  /** An access token. Rejects with an `IdentityError` where there is none: for who has a key, or nothing. */
+  token(ask: TokenAsk): Promise<string>;
+}
+
 export interface CallHost {
   /** The tenant's id. */
   readonly tenant: string;
@@ -82,6 +95,8 @@ export interface CallHost {
   readonly hooks: Hooks;
   /** Absent: results are as long as they are. */
   readonly results?: ResultKeeper | undefined;
+  /** Absent in a Worker without the feature `login()`. */
+  readonly identity?: Identity | undefined;
   /** How many Workers of ours the request went through that this is done for. */
   readonly hops: number;
   /** A header of the request that the client sent; null as well where a stored call runs anew, without its request. */

@@ -11,7 +11,7 @@ import { LOG_LEVELS, reaches, type ClientCapability, type LogLevel } from "../pr
 import { given } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
-import type { CallHost } from "./call-host.ts";
+import type { CallHost, Identity } from "./call-host.ts";
 import type { Question } from "./answers.ts";
 import type { Interview } from "./interview.ts";
 import { compileSchema, type AnySchema } from "./schema.ts";
@@ -86,6 +86,13 @@ export class Context {
 
   get principal(): Principal {
     return this.#host.principal;
+  }
+
+  /** The person who calls, towards the tenant's own API. Throws in a Worker without the feature `login()`. */
+  get identity(): Identity {
+    const { identity } = this.#host;
+    if (!identity) throw new TypeError("ctx.identity needs login()");
+    return identity;
   }
 
   /** This tenant's configuration of this tool, frozen: other calls read the same. undefined where there is none. */

@@ -41,10 +41,16 @@ export function refusedByFeatures(
   document: TenantDocument,
   env?: Bindings,
 ): readonly BrokenMember[] {
-  if (!features.some(({ name }) => name === "gateway")) {
-    const budgeted = Object.entries(document.profiles ?? {}).find(([, { resultBudget }]) => resultBudget)?.[0];
-    const field = budgeted === undefined ? document.upstreams && "upstreams" : `profiles.${budgeted}.resultBudget`;
-    if (field) return [{ field, rule: "needs the feature gateway(), which this Worker does not have" }];
+  const { auth, profiles = {}, upstreams } = document;
+  const budgeted = Object.entries(profiles).find(([, { resultBudget }]) => resultBudget)?.[0];
+  const needs = {
+    gateway: budgeted === undefined ? upstreams && "upstreams" : `profiles.${budgeted}.resultBudget`,
+    login: auth && "auth",
+  };
+  for (const [needed, field] of Object.entries(needs)) {
+    if (field && !features.some(({ name }) => name === needed)) {
+      return [{ field, rule: `needs the feature ${needed}(), which this Worker does not have` }];
+    }
   }
   return features.flatMap((feature) => feature.checkDocument?.(document, env) ?? []);
 }

@@ -1,7 +1,7 @@
 // Owns what a Worker is made of: what its author wrote, and features. A feature is a value that brings routes, Durable
 // Objects, tables and sources; what an author does not import is not in the bundle.
 
-import type { CallHost, Hooks, ResultKeeper } from "../calls/call-host.ts";
+import type { CallHost, Hooks, Identity, ResultKeeper } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { View } from "../content/serve/view.ts";
@@ -13,13 +13,14 @@ import type { Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
-import type { Actor } from "../tenants/authority/policy-records.ts";
+import type { Actor, Policy, WriteResult } from "../tenants/authority/policy-records.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
 
 /** What one Worker serves. */
@@ -93,6 +94,41 @@ export interface CallerGround {
   /** Whatever is computed from this version of the policy. */
   readonly derived: Map<unknown, unknown>;
   readonly tend: () => TendGround;
+}
+
+/** What a token as the person is made of, who calls. */
+export interface IdentityGround extends Pick<
+  CallHost,
+  "tenant" | "principal" | "env" | "secret" | "stub" | "waitUntil"
+> {
+  readonly document: TenantDocument;
+  readonly credential: Credential;
+  /** What stands for the tenant: `keptUnder`. */
+  readonly kept: string;
+  readonly visit: { readonly placement: Placement; readonly deployment: Pick<Deployment, "catalog"> };
+  readonly snapshot: {
+    readonly created: string;
+    readonly version: number;
+    readonly sections: TendGround["leased"];
+  };
+  onError(error: unknown): void;
+}
+
+/** Somebody who was let in, before anything that they sent runs. */
+export interface AdmittedGround {
+  readonly principal: Principal;
+  readonly view: View;
+  readonly document: TenantDocument;
+  readonly snapshot: {
+    readonly policy: Policy;
+    readonly version: number;
+    /** Whatever is computed from this version of the policy. */
+    readonly derived: Map<unknown, unknown>;
+  };
+  readonly visit: Omit<CallerGround["visit"], "knock" | "deployment"> & {
+    readonly knock: CallerGround["visit"]["knock"] & { readonly known: Tenant<NewResource> | Failure };
+    readonly deployment: Pick<Deployment, "path" | "catalog">;
+  };
 }
 
 /** What is needed to load a tenant's sections. */
@@ -202,6 +238,43 @@ export interface UpstreamOperations {
   test(ground: UpstreamGround, id: string): Promise<UpstreamTrial>;
 }
 
+/** What somebody let a client do, as operators see it. Times are milliseconds since the epoch. */
+export interface GrantReport {
+  readonly id: string;
+  readonly client: { readonly id: string; readonly name: string };
+  readonly principal: string;
+  readonly person: { readonly name?: string; readonly email?: string };
+  /** The URL of the endpoint that it is for. */
+  readonly resource: string;
+  readonly profile: string | null;
+  /** null: nothing limits the person. */
+  readonly scopes: readonly string[] | null;
+  /** The tools that were left out; `allow`: only these, and none that come later. */
+  readonly narrowing: { readonly deny: readonly string[]; readonly allow?: readonly string[] };
+  readonly created: number;
+  readonly usedAt: number;
+  readonly expires: number;
+}
+
+/** A client at which people sign in, as operators see it. */
+export interface LoginClientReport {
+  readonly id: string;
+  /** `document`: its id is the URL of its metadata. */
+  readonly kind: "registered" | "document";
+  readonly name: string;
+  readonly redirects: readonly string[];
+  readonly usedAt: number;
+}
+
+/** How operators look at what people of one tenant let clients do, and end it. Lists are by id, from the one after `after`. */
+export interface LoginOperations {
+  grants(after: string, most: number, principal?: string): Promise<readonly GrantReport[]>;
+  clients(after: string, most: number): Promise<readonly LoginClientReport[]>;
+  endGrant(id: string, actor: Actor): Promise<WriteResult>;
+  /** Forgets it, and ends all that it was granted. */
+  endClient(id: string, actor: Actor): Promise<WriteResult>;
+}
+
 /** A member of a document that a feature refuses, by its path, and the rule that it breaks. */
 export interface BrokenMember {
   readonly field: string;
@@ -210,7 +283,7 @@ export interface BrokenMember {
 
 export interface Feature<Exported extends Objects = Objects> {
   readonly name: string;
-  readonly routes?: FeatureRoutes;
+  readonly routes?: FeatureRoutes | readonly FeatureRoutes[];
   /** Bindings that a request must find. */
   readonly bindings?: readonly string[];
   /** Durable Object classes and entrypoints, by the name under which the Worker exports them. */
@@ -228,8 +301,16 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly tend?: (ground: TendGround) => Promise<number>;
   /** Of the one feature that knows callers by more than keys: says who calls a tenant whose document has `auth`. */
   readonly who?: (ground: CallerGround) => Principal | Failure | Promise<Principal | Failure>;
+  /** Of the same feature: makes `ctx.identity`. */
+  readonly identity?: (ground: IdentityGround) => Identity;
+  /** Of the one feature that knows operators by more than tokens that the platform made. */
+  readonly operators?: OperatorSignIn;
+  /** Of the same feature, where the document has `auth`: why what came in wants another credential, or one that may do more. */
+  readonly asks?: (ground: AdmittedGround, body: unknown) => Failure | undefined;
   /** Made anew with each version of a tenant's policy, and listed after the tenant's own. */
   sources?(ground: SourceGround): readonly Source<CallHost>[];
+  /** Of features whose callers bring credentials: why what comes with one is refused before that is read. */
+  readonly exposed?: (request: Request) => Failure | undefined;
   /** Headers beside those of MCP that it reads of a tenant's clients, of those for which a page's browser asks leave. */
   pageHeaders?(
     deployment: Deployment,
@@ -240,6 +321,8 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly via?: (host: SeenHost, headers: Headers) => Promise<void>;
   /** Of the one feature that has upstreams. */
   readonly upstreams?: UpstreamOperations;
+  /** Of the one feature at which people sign in. */
+  readonly logins?: (stub: TenantStub) => LoginOperations;
   /** Of the one feature that shortens results. */
   readonly results?: ResultKeeper;
 }

@@ -57,7 +57,7 @@ export function createApp(deployment: Deployment): App {
     }
     return c.json({ status: "ready" }, 200, NO_STORE);
   });
-  for (const { routes } of deployment.features) if (routes) addRoutes(app, deployment, routes);
+  for (const routes of deployment.features.flatMap((one) => one.routes ?? [])) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {
     const named = addressOf(deployment, c, c.req.param("first"), c.req.param("second"));
     return serve(deployment, invocationOf(c), named instanceof Promise ? await named : named, MCP);
@@ -185,13 +185,17 @@ async function sayWhose({ deployment, host }: Visit, { headers }: Response): Pro
   if (host) for (const { via } of deployment.features) await via?.(host, headers);
 }
 
-/** A failure: neither the directory nor an authority is asked who this is, because too many were refused there. */
+/** A failure: neither the directory nor an authority is asked who this is: too many were refused there, or others listen. */
 export function refusedUnasked(
   deployment: Deployment,
   id: string,
   credential: Credential,
   request: Request,
 ): Failure | undefined {
+  // Whoever listens must not learn from the answer what the credential was worth.
+  const { exposed } = (credential.kind !== "none" && deployment.features.find((one) => one.exposed)) || {};
+  const refused = exposed?.(request);
+  if (refused) return refused;
   const memo = memoOf(credential);
   const last = lastSnapshot(id);
   const isKnown =

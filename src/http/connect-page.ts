@@ -1,5 +1,6 @@
 // Owns the page that a person sees at an MCP URL: what it is, and how to connect a client to it.
 
+import { markup } from "../deployment/markup.ts";
 import { NO_STORE } from "./respond.ts";
 
 interface PageAbout {
@@ -28,11 +29,6 @@ const STYLE = `
 h1{font-size:1.6rem;margin:0}h2{font-size:1rem;margin:2rem 0 .5rem}p,ul,footer{color:GrayText}
 pre{background:color-mix(in srgb,CanvasText 5%,Canvas);border-radius:6px;padding:.75rem 1rem;overflow:auto;margin:0;user-select:all}
 `;
-
-/** Text of a page, in which no value is anything but text. */
-function markup({ raw }: TemplateStringsArray, ...values: readonly string[]): string {
-  return String.raw({ raw }, ...values.map((value) => value.replace(/[&<>'"]/g, (one) => `&#${one.charCodeAt(0)};`)));
-}
 
 /** No script and nothing from elsewhere: the policy below forbids both. */
 const SECURITY = {
@@ -83,7 +79,7 @@ ${STYLE}
 <footer>${about.name} ${about.version}</footer>
 </main>
 </body>
-</html>`;
+</html>`.html;
   return new Response(page, {
     headers: { "content-type": "text/html; charset=utf-8", vary: "Accept", ...NO_STORE, ...SECURITY },
   });

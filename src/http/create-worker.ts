@@ -64,7 +64,9 @@ export interface BaseObjects {
 type Both<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
   ? All
   : never;
-type ObjectsOf<Features extends readonly Feature[]> = Both<Features[number] extends Feature<infer O> ? O : never>;
+/** One that names none has no names at all, not any. */
+type ObjectsIn<One> = One extends Feature<infer O> ? (string extends keyof O ? object : O) : never;
+type ObjectsOf<Features extends readonly Feature[]> = Both<ObjectsIn<Features[number]>>;
 /** A feature may have an object that does more in place of one that every Worker has. */
 type ExportsWith<Features extends readonly Feature[]> = Omit<BaseObjects, keyof ObjectsOf<Features>> &
   ObjectsOf<Features>;

@@ -5,12 +5,13 @@ import { memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
-import { viewOf, type View } from "../content/serve/view.ts";
+import { viewOf, type Seen, type View } from "../content/serve/view.ts";
 import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
 import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { RecentMap } from "../limits/recent-map.ts";
 import { persistently } from "../streams/persistently.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
@@ -104,7 +105,7 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const found = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
   const known = { tenant, snapshot, derived };
   if (!who) return admitAs(visit, known, found);
-  const tend = () => groundOf(visit, snapshot, document);
+  const tend = () => tendGroundOf(visit, snapshot, document);
   const told = who({ found, document, visit, derived: snapshot.derived, tend });
   return told instanceof Promise ? told.then((by) => admitAs(visit, known, by)) : admitAs(visit, known, told);
 }
@@ -123,13 +124,14 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, principal: 
   if (barred) return barred;
   visit.mostBytes = mostBytesOf(document);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
-  const { scopes } = principal;
-  // No profile has a blank in its name.
-  const key = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
+  const { scopes, narrowing } = principal;
+  // No profile has a blank in its name, and no scope a brace.
+  const all = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
+  const key = narrowing ? all + JSON.stringify(narrowing) : all;
   const view = views.get(key);
   if (view) return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
   const show = (offer: Offer) => {
-    const made = viewOf(offer, { profile, scopes });
+    const made = viewOf(offer, { profile, scopes, narrowing });
     views.set(key, made);
     return new Entered({ visit, snapshot, principal, view: made, document, tendBy, enter });
   };
@@ -143,14 +145,17 @@ interface Derived {
   readonly who: Feature["who"];
   /** Made when somebody is let in first: it may need what is not in this isolate yet. */
   offer: Offer | undefined;
-  /** By profile and scopes. */
-  readonly views: Map<string, View>;
+  /** By profile, scopes and what a person left out. */
+  readonly views: RecentMap<View>;
   /** When it is made again because a part could not be loaded (milliseconds since the epoch); Infinity: it is whole. */
   until: number;
   /** When the features look after the tenant next (milliseconds since the epoch). */
   tendAt: number;
   readonly tendBy: (time: number) => void;
 }
+
+/** Persons may each see something else: who was here last finds theirs made. */
+const MOST_VIEWS = 100;
 
 /** How long an offer is shown that lacks what neither KV nor the authority could bring. */
 const INCOMPLETE_MS = 5_000;
@@ -164,7 +169,7 @@ function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { deriv
     document,
     who: document.auth && deployment.features.find(({ who }) => who)?.who,
     offer: undefined,
-    views: new Map(),
+    views: new RecentMap(MOST_VIEWS),
     until: Infinity,
     tendAt: deployment.features.some((feature) => feature.tend) ? 0 : Infinity,
     tendBy: (time) => {
@@ -178,11 +183,22 @@ function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { deriv
 /** How long a feature may take to look after a tenant before it is asked again. */
 const TENDED_WITHIN_MS = 30_000;
 
+/** What somebody with these scopes would see. */
+export async function viewFor(
+  visit: Visit,
+  tenant: Tenant<NewResource>,
+  snapshot: Snapshot,
+  seen: Seen,
+): Promise<View> {
+  const derived = derivedFrom(visit, tenant, snapshot);
+  return viewOf(derived.offer ?? (await offerTo(visit, tenant, snapshot, derived)), seen);
+}
+
 /** Beside the request: nobody waits for it. */
 function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
   const { features } = visit.deployment;
   const asked = (derived.tendAt = Date.now() + TENDED_WITHIN_MS);
-  const ground = groundOf(visit, snapshot, derived.document);
+  const ground = tendGroundOf(visit, snapshot, derived.document);
   const tended = Promise.all(features.map(async (feature) => feature.tend?.(ground) ?? Infinity));
   visit.waitUntil(
     tended.then(
@@ -197,7 +213,7 @@ function tendTo(visit: Visit, snapshot: Snapshot, derived: Derived): void {
   );
 }
 
-function groundOf(visit: Visit, snapshot: Snapshot, document: TenantDocument): TendGround {
+export function tendGroundOf(visit: Visit, snapshot: Snapshot, document: TenantDocument): TendGround {
   const { tenant, created, version, sections } = snapshot;
   return {
     tenant,
@@ -247,7 +263,11 @@ function mostBytesOf({ limits }: TenantDocument): number {
   return limits?.bodyBytes ?? Infinity;
 }
 
-function suspensionOf({ suspensions }: Policy, profile: string | null, principal: Principal): Failure | undefined {
+export function suspensionOf(
+  { suspensions }: Policy,
+  profile: string | null,
+  principal: Principal,
+): Failure | undefined {
   if (suspensions.length === 0) return undefined;
   const suspended = suspensions.find(
     ({ kind, name }) =>
@@ -269,7 +289,7 @@ function principalOf(
   if (credential.kind === "none") return mode === "open" ? ANONYMOUS : unauthorized(credential);
   const memo = memoOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);
-  if (!grant || mode === "oauth" || (grant.expires !== null && grant.expires <= Date.now()))
+  if (!grant || (mode === "oauth" && !grant.person) || (grant.expires !== null && grant.expires <= Date.now()))
     return unauthorized(credential);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");
@@ -279,7 +299,7 @@ function principalOf(
 const principals = new WeakMap<KeyGrant, Principal>();
 
 function keyPrincipal(grant: KeyGrant): Principal {
-  let principal = principals.get(grant);
+  let principal = grant.person ?? principals.get(grant);
   if (!principal) {
     const { id, name, scopes } = grant;
     principal = { kind: "key", id: keyPrincipalId(id), subject: name, scopes: scopes ?? undefined, claims: {} };

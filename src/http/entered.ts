@@ -135,6 +135,9 @@ export class Entered implements CallHost, SessionCaller {
   get results(): CallHost["results"] {
     return this.visit.deployment.features.find(({ results }) => results)?.results;
   }
+  get identity(): CallHost["identity"] {
+    return this.visit.deployment.features.find(({ identity }) => identity)?.identity?.(this);
+  }
   get doors(): Doors {
     const { jurisdiction } = this.visit.placement;
     return (this.#doors ??= createDoors(this.kept, this.env, {

@@ -1,6 +1,7 @@
 // Owns the feature `gateway()` as a Worker's author imports it: upstreams, and the endpoint on which a message names one.
 // A Worker without it has neither in its bundle.
 
+import { exposedBy } from "../auth/origin.ts";
 import { upstreamsFeature, type GatewayOptions } from "../gateway/gateway.ts";
 import { unwrapMessage } from "../gateway/wrapped-calls.ts";
 import { pageHeaders } from "./page-headers.ts";
@@ -8,5 +9,6 @@ import { wrappedRoutes } from "./wrapped-endpoint.ts";
 
 /** Upstreams of tenants: `docs/gateway.md`. */
 export function gateway(options: GatewayOptions = {}): ReturnType<typeof upstreamsFeature> {
-  return { ...upstreamsFeature(options), pageHeaders, routes: wrappedRoutes(unwrapMessage) };
+  // Upstreams are sent headers of clients.
+  return { ...upstreamsFeature(options), exposed: exposedBy, pageHeaders, routes: wrappedRoutes(unwrapMessage) };
 }

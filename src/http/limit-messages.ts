@@ -24,6 +24,14 @@ export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
 
 /** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
 export function limitMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
+  const limited = countMessages(entered, value);
+  if (!entered.document.auth) return limited;
+  const { asks } = entered.visit.deployment.features.find((feature) => feature.asks) ?? {};
+  // What wants another credential keeps all that came with it from running: an HTTP status is of the whole.
+  return asks?.(entered, value) ?? limited;
+}
+
+function countMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
   const caller = callerOf(entered);
   const edge = edgeOf(entered.visit);
   if (Array.isArray(value) && value.length > 0) return limitBatch(entered, value.slice(0, MAX_BATCH), { caller, edge });
@@ -58,6 +66,12 @@ async function limitBatch(entered: Entered, messages: readonly unknown[], counte
   const over: (Failure | undefined)[] = [];
   for (const message of messages) over.push(failOf(entered, await limitMessage(entered, message, counted)));
   return over.some((one) => one !== undefined) ? over : undefined;
+}
+
+/** For what is no message, of somebody of whom only the address is known. */
+export async function limitAddress(visit: Visit, created: string, limits: LimitsInForce): Promise<Failure | undefined> {
+  const caller = { tenant: visit.tenant, created, id: visit.address, isAnonymous: true, limits };
+  return limitFailure(await limiter.take(caller, undefined, Date.now(), edgeOf(visit)));
 }
 
 /** The failure for the whole of what was sent, where it cannot be taken in part. */

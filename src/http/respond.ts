@@ -33,7 +33,7 @@ export function respondAnswer({ json, status, retryAfter, met, challenge, holder
   const headers = {
     ...JSON_HEADERS,
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
-    ...(status === 401 && { "www-authenticate": challenge ?? CHALLENGE }),
+    ...((challenge ?? status === 401) && { "www-authenticate": challenge ?? CHALLENGE }),
     ...(met && limitHeaders(met, retryAfter)),
   };
   return new Response(bodyOfAnswer(json, holder), { status, headers });

@@ -1,15 +1,24 @@
-// Owns who calls a tenant with tokens of authorization servers: verifies each once in an isolate, and says where to get
-// one. Refuses keys where only such tokens are taken, and takes no token anywhere else.
+// Owns who calls a tenant with tokens of authorization servers, or with nothing in the mode `mixed`: verifies each token once
+// in an isolate, and says where to get one. Refuses keys where only such tokens are taken, and takes no token anywhere else.
 
-import { claimedIssuer, verifyJwt, type JwtClaims } from "../auth/jwt.ts";
-import type { Person, Principal } from "../auth/principal.ts";
+import { keyIdOf } from "../auth/api-key.ts";
+import type { Credential } from "../auth/credential.ts";
+import { exposedBy } from "../auth/origin.ts";
+import { claimedIssuer, type JwtClaims } from "../auth/jwt.ts";
+import { ANONYMOUS, type Person, type Principal } from "../auth/principal.ts";
 import type { CallerGround } from "../deployment/deployment.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { issuersOf, type IssuerDocument } from "../tenants/document/tenant-document.ts";
+import {
+  issuersOf,
+  takesTokens,
+  type IssuerDocument,
+  type TenantDocument,
+} from "../tenants/document/tenant-document.ts";
 import { personOf } from "./claims.ts";
-import { keysOf, newerKeysOf } from "./issuers/issuer-keys.ts";
-import { challengeAt, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
+import { verifiedBy } from "./issuers/issuer-keys.ts";
+import { firstScopesOf } from "./oauth-scopes.ts";
+import { challengeAt, homeOf, protectedResourceOf, type ProtectedResource } from "./protected-resource.ts";
 
 /** How many tokens of one tenant an isolate remembers; the one that was verified first is forgotten first. */
 const MOST_KEPT = 1000;
@@ -19,22 +28,61 @@ type Told = Principal | Failure;
 
 export function tokenCaller(ground: CallerGround): Told | Promise<Told> {
   const { found, document, visit } = ground;
-  const { knock, request, deployment } = visit;
-  const { mode = "open", auth } = document;
-  if (!mode.endsWith("oauth") || !auth) return found;
-  const { credential } = knock;
+  const { credential } = visit.knock;
+  const { mode, auth } = document;
+  if (!takesTokens(mode) || !auth) return found;
   if (credential.kind === "keptPerson") return stillNamed(credential.person, issuersOf(document));
-  const place = protectedResourceOf(request, deployment.path, knock.path);
+  const place = resourceAsked(visit);
   if (credential.kind === "stranger") return bearerOfToken(credential.token, place, ground);
-  if (!isFailure(found) || found.error !== "unauthorized") return found;
-  if (credential.kind === "none") return wanted(place);
-  return wanted(place, mode === "oauth" ? "this tenant takes no keys" : "this key is not one of this tenant");
+  if (isFailure(found)) return found.error === "unauthorized" ? unknownCaller(ground, credential) : found;
+  return isElsewhere(found, credential.kind, place) ? wanted(ground, OF_ANOTHER) : withEverybodys(found, document);
+}
+
+/** Who brings nothing, or a key or token of ours that is not one of this tenant. */
+function unknownCaller(ground: CallerGround, credential: Credential): Told {
+  const { document } = ground;
+  const { mode } = document;
+  if (credential.kind === "none")
+    return mode === "mixed" ? { ...ANONYMOUS, scopes: everybodysIn(document) } : wanted(ground);
+  if (credential.kind === "key" && keyIdOf(credential.token) === undefined) return wanted(ground, "it has ended");
+  return wanted(ground, mode === "oauth" ? "this tenant takes no keys" : "this key is not one of this tenant");
+}
+
+const OF_ANOTHER = "it is for another audience";
+
+/** A token of ours is for one endpoint. Where its request is over, that was looked at when it came. */
+function isElsewhere(found: Principal, kind: string, { resource }: ProtectedResource): boolean {
+  const { resource: meant = resource } = found as Partial<Person>;
+  return kind === "key" && meant !== resource;
+}
+
+/** Scopes of the tenant that need no credential; none where nothing says so. */
+function everybodysIn({ mode, auth }: TenantDocument): readonly string[] {
+  return mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : [];
+}
+
+/** Who signed in sees what everybody sees, too; a key has its own scopes. */
+function withEverybodys(found: Principal, document: TenantDocument): Principal {
+  const { kind, scopes } = found;
+  const more = everybodysIn(document);
+  return kind === "oauth" && scopes && more.length > 0
+    ? { ...found, scopes: [...new Set([...more, ...scopes])] }
+    : found;
+}
+
+/** Which endpoint is asked for. */
+export function resourceAsked({ knock, request, deployment }: CallerGround["visit"]): ProtectedResource {
+  return protectedResourceOf(request, deployment.path, knock.path);
 }
 
 /** Without an error where no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
-function wanted(place: ProtectedResource, why?: string): Failure {
+export function wanted({ visit, document: { auth } }: Pick<CallerGround, "visit" | "document">, why?: string): Failure {
+  const exposed = exposedBy(visit.request);
+  if (exposed) return exposed;
   const message = why === undefined ? undefined : `Invalid credential: ${why}`;
-  return { ...failure("unauthorized", message), challenge: challengeAt(place, why) };
+  const wrong = why === undefined ? undefined : ({ error: "invalid_token", why } as const);
+  const challenge = challengeAt(resourceAsked(visit), auth ? firstScopesOf(auth) : [], wrong);
+  return { ...failure("unauthorized", message), challenge };
 }
 
 /** A token is good until it ends, while its issuer is one of the tenant's. */
@@ -53,12 +101,13 @@ function bearerOfToken(token: string, place: ProtectedResource, ground: CallerGr
   if (person) {
     if (Date.now() < person.expires) return person;
     known.delete(key);
-    return wanted(place, "it has expired");
+    return wanted(ground, "it has expired");
   }
   return verify(token, place, ground).then((verified) => {
     if ("kind" in verified && verified.kind === "failure") return verified;
-    remember(known, key, verified);
-    return verified;
+    const named = { ...verified, home: homeOf(ground.visit) };
+    remember(known, key, named);
+    return named;
   });
 }
 
@@ -72,9 +121,10 @@ async function verify(token: string, place: ProtectedResource, ground: CallerGro
   const claimed = claimedIssuer(token);
   const issuer = issuersOf(ground.document).find((one) => one.issuer === claimed);
   if (!issuer)
-    return wanted(place, claimed === undefined ? "it is neither a key nor a token" : "it has another issuer");
+    return wanted(ground, claimed === undefined ? "it is neither a key nor a token" : "it has another issuer");
   const claims = await claimsOf(token, issuer, { place, ground });
-  return isFailure(claims) ? claims : personOf(issuer, claims);
+  if (isFailure(claims)) return claims;
+  return personOf(issuer, claims, everybodysIn(ground.document));
 }
 
 interface Asked {
@@ -85,13 +135,10 @@ interface Asked {
 async function claimsOf(token: string, issuer: IssuerDocument, { place, ground }: Asked): Promise<JwtClaims | Failure> {
   const tend = ground.tend();
   const audience = audienceOf(issuer, place, ground);
-  const attempt = async (keys: Awaited<ReturnType<typeof keysOf>>) =>
-    keys && verifyJwt(token, { issuer: issuer.issuer, keys, audience }, Date.now());
   try {
-    let verified = await attempt(await keysOf(tend, issuer.issuer));
-    if (!verified || verified.kind === "unknownKey") verified = await attempt(await newerKeysOf(tend, issuer.issuer));
+    const verified = await verifiedBy(tend, token, { issuer: issuer.issuer, audience });
     if (verified?.kind === "verified") return verified.claims;
-    if (verified) return wanted(place, verified.kind === "refused" ? verified.why : "no key of its issuer signed it");
+    if (verified) return wanted(ground, verified.kind === "refused" ? verified.why : "no key of its issuer signed it");
   } catch (error) {
     tend.onError(error);
   }

@@ -2,27 +2,62 @@
 
 import { JWT_LEEWAY_S, type JwtClaims } from "../auth/jwt.ts";
 import type { Person } from "../auth/principal.ts";
+import { oauthScopesOf, SCOPE_CLAIM } from "./oauth-scopes.ts";
 import type { IssuerDocument } from "../tenants/document/tenant-document.ts";
 
-export function personOf({ issuer, scopes, claims: shown = [] }: IssuerDocument, claims: JwtClaims): Person {
+/** `everybodys`: scopes of the tenant that need no credential. */
+export function personOf(document: IssuerDocument, claims: JwtClaims, everybodys: readonly string[]): Person {
+  const { issuer, scopes, claims: shown } = document;
   const { sub, exp } = claims;
+  const said = new Set(scopes ? valuesOf(claims, scopes.claim) : []);
   return {
     kind: "oauth",
     // No issuer has a blank in its name.
     id: `oauth ${issuer} ${sub}`,
     issuer,
     subject: sub,
-    scopes: scopes && scopesIn(claims, scopes),
-    claims: Object.fromEntries(shown.filter((name) => Object.hasOwn(claims, name)).map((name) => [name, claims[name]])),
+    ...profileOf(claims),
+    scopes: scopes && scopesIn(claims, scopes, everybodys),
+    granted: oauthScopesOf(document).filter((one) => said.has(one)),
+    claims: shownOf(claims, shown),
     expires: (exp + JWT_LEEWAY_S) * 1000,
   };
 }
 
+/** https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims; an address that was not verified is anybody's. */
+export function profileOf(claims: Readonly<Record<string, unknown>>): Pick<Person, "email" | "name" | "groups"> {
+  const { email, email_verified: isVerified, name, groups } = claims;
+  return {
+    ...(typeof email === "string" && String(isVerified) !== "false" && { email }),
+    ...(typeof name === "string" && { name }),
+    ...(Array.isArray(groups) && { groups: groups.filter((one) => typeof one === "string") }),
+  };
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Those that handlers are shown. */
+export function shownOf(claims: Claims, shown: readonly string[] = []): Claims {
+  return Object.fromEntries(shown.filter((name) => Object.hasOwn(claims, name)).map((name) => [name, claims[name]]));
+}
+
 /** In the order of the document, so that equal callers share a view. */
-function scopesIn(claims: JwtClaims, { claim, values }: NonNullable<IssuerDocument["scopes"]>): readonly string[] {
-  const value = Object.hasOwn(claims, claim) ? claims[claim] : claim.split(".").reduce<unknown>(member, claims);
-  const said = new Set(textsOf(value, claim));
-  return [...new Set(Object.entries(values).flatMap(([one, scopes]) => (said.has(one) ? scopes : [])))];
+export function scopesIn(
+  claims: Claims,
+  { claim, values }: NonNullable<IssuerDocument["scopes"]>,
+  everybodys: readonly string[] = [],
+): readonly string[] {
+  const said = new Set(valuesOf(claims, claim));
+  return [
+    ...new Set([...everybodys, ...Object.entries(values).flatMap(([one, names]) => (said.has(one) ? names : []))]),
+  ];
+}
+
+export function valuesOf(claims: Claims, claim: string): readonly unknown[] {
+  return textsOf(
+    Object.hasOwn(claims, claim) ? claims[claim] : claim.split(".").reduce<unknown>(member, claims),
+    claim,
+  );
 }
 
 /** `realm_access.roles`: a claim inside another one. */
@@ -34,5 +69,5 @@ function member(value: unknown, name: string): unknown {
 /** Scopes stand in one text with blanks between; any other text is one value, whatever a person could write into it. */
 function textsOf(value: unknown, claim: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  return typeof value === "string" && /^(scope|scp)$/.test(claim) ? value.split(" ") : [value];
+  return typeof value === "string" && SCOPE_CLAIM.test(claim) ? value.split(" ") : [value];
 }

@@ -14,10 +14,15 @@ export interface LoginUrls {
   readonly account: string;
   /** The tenant's endpoint without a profile: `{base}/mcp/TENANT`, on a tenant's hostname `/mcp`. */
   readonly resource: string;
+  /** The same endpoint where it stands for all tenants, `{base}/mcp`; absent: the tenant is not the default one. */
+  readonly shared?: string;
 }
 
 export interface LoginVisit {
+  /** Its body is in `body`. */
   readonly request: Request;
+  /** What was sent, at most 64 KiB; empty where nothing was. */
+  readonly body: string;
   /** What follows the issuer, as `/authorize`; `/account` on the page of grants. */
   readonly path: string;
   readonly urls: LoginUrls;

@@ -2,6 +2,9 @@
 // https://datatracker.ietf.org/doc/html/rfc9728
 
 import { pathBelow, publicUrl } from "../deployment/mount.ts";
+import type { CallerGround } from "../deployment/deployment.ts";
+import type { LoginUrls } from "./login-visit.ts";
+import { oauthScopesOf } from "./oauth-scopes.ts";
 import { issuersOf, type TenantDocument } from "../tenants/document/tenant-document.ts";
 
 export const METADATA_PATH = "/.well-known/oauth-protected-resource";
@@ -24,18 +27,54 @@ export function protectedResourceAt(base: string, below: string): ProtectedResou
   return { resource: base + below, metadata: base + METADATA_PATH + below };
 }
 
-export function metadataOf(document: TenantDocument, { resource }: ProtectedResource) {
+/** The tenant's own issuer. What follows `/mcp` begins with the tenant's name, unless it is on a hostname of its own. */
+export function homeOf({ request, deployment, knock }: CallerGround["visit"]): string {
+  const base = new URL(request.url).origin + deployment.path;
+  const below = knock.profile === null ? "" : `/${knock.profile}`;
+  return knock.path === below ? base : `${base}/login${knock.path.slice(0, knock.path.length - below.length)}`;
+}
+
+/** `isOwn`: the host is the tenant's own. `isDefault`: the tenant is the one of `/mcp`. */
+export function loginUrlsAt(
+  base: string,
+  tenant: string,
+  { isOwn, isDefault }: { readonly isOwn: boolean; readonly isDefault: boolean },
+): LoginUrls {
+  if (isOwn) return { issuer: base, account: `${base}/account`, resource: `${base}/mcp` };
+  const urls = {
+    issuer: `${base}/login/${tenant}`,
+    account: `${base}/account/${tenant}`,
+    resource: `${base}/mcp/${tenant}`,
+  };
+  return isDefault ? { ...urls, shared: `${base}/mcp` } : urls;
+}
+
+/** `own`: the tenant's own issuer, which comes first where it has one: clients take the first. */
+export function metadataOf(document: TenantDocument, { resource }: ProtectedResource, own: string) {
   const { title } = document;
+  const scopes = [...new Set(issuersOf(document).flatMap(oauthScopesOf))];
   return {
     resource,
-    authorization_servers: issuersOf(document).map(({ issuer }) => issuer),
+    authorization_servers: [...(document.auth?.login ? [own] : []), ...issuersOf(document).map(({ issuer }) => issuer)],
     bearer_methods_supported: ["header"],
+    ...(scopes.length > 0 && { scopes_supported: scopes }),
     ...(title !== undefined && { resource_name: title }),
   };
 }
 
-/** https://datatracker.ietf.org/doc/html/rfc9728#section-5.1 */
-export function challengeAt({ metadata }: ProtectedResource, error?: string): string {
-  const wrong = error === undefined ? "" : `, error="invalid_token", error_description="${error}"`;
-  return `Bearer realm="tenantry", resource_metadata="${metadata}"${wrong}`;
+/** Absent where no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
+export interface ChallengeError {
+  readonly error: "invalid_token" | "insufficient_scope";
+  readonly why: string;
+}
+
+/** `scopes`: what a client shall ask for. https://datatracker.ietf.org/doc/html/rfc9728#section-5.1 */
+export function challengeAt(
+  { metadata }: ProtectedResource,
+  scopes: readonly string[],
+  wrong: ChallengeError | undefined,
+): string {
+  const scope = scopes.length === 0 ? "" : `, scope="${scopes.join(" ")}"`;
+  const error = wrong ? `, error="${wrong.error}", error_description="${wrong.why}"` : "";
+  return `Bearer realm="tenantry", resource_metadata="${metadata}"${scope}${error}`;
 }

@@ -42,9 +42,12 @@ export function refusedAsWritten(url: WrittenUrl, allow = ""): OutboundRule | un
   if (isAllowed(url, allow)) return undefined;
   if (protocol !== "https:") return "scheme";
   if (port && Number(port) < 1024) return "port";
-  const isPublic = isPublicAddress(hostname);
-  if (isPublic === undefined) return INSIDE.test(hostname.replace(/\.+$/, "")) ? "name" : undefined;
-  return isPublic ? undefined : "address";
+  return isPublicHost(hostname) ? undefined : isPublicAddress(hostname) === false ? "address" : "name";
+}
+
+/** Whether a host may be on the public internet, by its name or its address alone. */
+export function isPublicHost(hostname: string): boolean {
+  return isPublicAddress(hostname) ?? !INSIDE.test(hostname.replace(/\.+$/, ""));
 }
 
 function isAllowed({ protocol, hostname, host }: WrittenUrl, allow: string): boolean {

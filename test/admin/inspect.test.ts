@@ -50,7 +50,7 @@ describe("what is wrong", () => {
     ["a type of a text with a pattern", NewTenant, { id: 7 }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
     ["a pattern", NewTenant, { id: "A" }, [["id", "1 to 40 of a-z, 0-9 and inner hyphens"]]],
     ["a reserved word", NewTenant, { id: "mcp" }, [["id", "is a reserved word"]]],
-    ["an option", Document, { mode: "shut" }, [["mode", "one of open, key, oauth, key+oauth"]]],
+    ["an option", Document, { mode: "shut" }, [["mode", "one of open, key, oauth, key+oauth, mixed"]]],
     ["a length", Document, { title: "x".repeat(2001) }, [["title", "at most 2000 characters"]]],
     ["an empty text", NewSecret, { value: "" }, [["value", "at least 1 character"]]],
     ["half a character", NewSecret, { value: "\ud800" }, [["value", "must be text"]]],
@@ -101,7 +101,7 @@ describe("what is wrong", () => {
       Document,
       { mode: 1, colour: 1, limits: { keys: -1 } },
       [
-        ["mode", "expected string, received number: one of open, key, oauth, key+oauth"],
+        ["mode", "expected string, received number: one of open, key, oauth, key+oauth, mixed"],
         ["colour", "is not known here"],
         ["limits.keys", "at least 0"],
       ],

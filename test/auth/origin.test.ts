@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { hostAllowed, hostnameOf } from "../../src/auth/origin.ts";
 
 const NAMES = ["acme.mcp.example.com", "ACME.mcp.Example.com"];
-const ENDS = ["", ".", "..", ":", ":0", ":80", ":65536", ":0080", ".:", ".:80", "..:", "..:8787"];
+const ENDS = ["", ".", "..", ":", ":0", ":80", ":65536", ":0080", ".:", ".:80", "..:", "..:8362"];
 const SPELLINGS = NAMES.flatMap((name) => ENDS.map((end) => name + end));
 
 const from = (host?: string) => new Headers(host === undefined ? {} : { host });
@@ -18,9 +18,9 @@ describe("a host", () => {
 
   it.each([
     ["[::1]", "[::1]"],
-    ["[::1]:8787", "[::1]"],
+    ["[::1]:8362", "[::1]"],
     ["[::1]:", "[::1]"],
-    ["127.0.0.1:8787", "127.0.0.1"],
+    ["127.0.0.1:8362", "127.0.0.1"],
     ["a.b:80x", "a.b:80x"],
     ["a..b", "a..b"],
     ["", ""],

@@ -10,6 +10,7 @@ import {
   defineTemplate,
   defineTool,
   gateway,
+  login,
 } from "../../src/tenantry.ts";
 import type { WorkerOptions } from "../../src/tenantry.ts";
 
@@ -69,13 +70,11 @@ describe("createWorker", () => {
     ["instructions that are no text", { instructions: {} }, "instructions is a string"],
     ["a seed that is no function", { seed: [] }, "seed is a function"],
     ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
-    ...["outage", "profiles", "scopes", "names", "allowedOrigins", "toString"].map(
-      (member): [string, object, string] => [
-        `${member}, of the document`,
-        { [member]: {} },
-        `${member} is no member of it`,
-      ],
-    ),
+    ...["outage", "profiles", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
+      `${member}, of the document`,
+      { [member]: {} },
+      `${member} is no member of it`,
+    ]),
     ["a limit that there is none of", { limits: { messages: 5 } }, "limits: there is no limit messages"],
     ["a limit that is no number", { limits: { toolCalls: "5" } }, "limits: toolCalls is a whole number from 1 to"],
     [
@@ -99,6 +98,53 @@ describe("createWorker", () => {
     ["a seed that is no list", { seed: () => 5 }, "seed: "],
   ])("refuses a tenant with %s", (_what, definition, says) => {
     expect(() => createWorker({ tenants: { acme: definition } })).toThrow(`tenant "acme": ${says}`);
+  });
+
+  const auth = { issuers: [{ issuer: "https://login.example.com" }] };
+
+  it.each<[what: string, definition: object, says: string]>([
+    ["a mode that needs auth and has none", { mode: "oauth" }, "mode is open or key; others need auth"],
+    ["a mode that is none", { mode: "Oauth", auth }, "mode is one of open, key, oauth, key+oauth, mixed"],
+    ["auth that is none", { mode: "oauth", auth: true }, "auth.issuers are objects with issuer"],
+    ["no issuers", { mode: "oauth", auth: { issuers: [] } }, "auth.issuers are objects"],
+    [
+      "an issuer by name alone",
+      { mode: "oauth", auth: { issuers: ["https://x.example"] } },
+      "auth.issuers are objects",
+    ],
+    [
+      "scopes that are none",
+      { mode: "oauth", auth: { issuers: [{ issuer: "https://x.example.com", scopes: { claim: "scope" } }] } },
+      "auth.issuers are objects",
+    ],
+    [
+      "an issuer that is no URL",
+      { mode: "oauth", auth: { issuers: [{ issuer: "login" }] } },
+      "auth.issuers.0.issuer is a URL",
+    ],
+    ["a mode that shows something to everybody", { mode: "mixed", auth }, "auth.anonymous is needed in the mode mixed"],
+    [
+      "scopes that nobody defines",
+      { mode: "mixed", auth: { ...auth, anonymous: { scopes: ["publik"] } }, scopes: { public: { tools: ["*"] } } },
+      'auth.anonymous.scopes names no scope "publik"; did you mean "public"?',
+    ],
+    [
+      "scopes of everybody that are no list",
+      { mode: "mixed", auth: { ...auth, anonymous: {} } },
+      "auth.anonymous is { scopes: [...] }",
+    ],
+  ])("refuses a tenant with %s", (_what, definition, says) => {
+    expect(() => createWorker({ tenants: { acme: definition }, features: [login()] })).toThrow(
+      `tenant "acme": ${says}`,
+    );
+  });
+
+  it("takes a tenant with auth where there is login(), and names it where there is none", () => {
+    const scopes = { public: { tools: ["*"] } };
+    const acme = { mode: "mixed", auth: { ...auth, anonymous: { scopes: ["public"] } }, scopes } as const;
+    expect(() => createWorker({ tenants: { acme }, features: [login()] })).not.toThrow();
+    const says = 'tenant "acme": auth needs the feature login(), which this Worker does not have';
+    expect(() => createWorker({ tenants: { acme }, features: [admin()] })).toThrow(says);
   });
 
   it("takes a seed that needs what only a request has", () => {

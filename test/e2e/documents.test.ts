@@ -2,13 +2,19 @@
 // built against the packed package, started, and asked for what the page says of them.
 
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { startAuthorizationServer } from "../support/authorization-server.ts";
 import { shellEnvironment } from "../support/application.ts";
+import { bearer } from "../support/fixture-admin.ts";
 import { clientOf, ERAS } from "../support/mcp.ts";
 import { startPlainUpstream } from "../support/plain-upstream.ts";
 import { packedPackage } from "../support/packed-package.ts";
@@ -120,6 +126,65 @@ test("docs/login.md: a tenant that takes tokens says where they come from", asyn
     authorization_servers: ["https://login.example.com/realms/acme"],
   });
 });
+
+test("docs/login.md: a tool calls an API as the person who calls, and the API knows who that is", async () => {
+  const server = await startAuthorizationServer();
+  const [source = "", ...blocks] = await blocksOf("login.md");
+  const [tool = "", verifying = ""] = ["ctx.identity", "createRemoteJWKSet"].map((word) =>
+    blocks.find((block) => block.includes(word)),
+  );
+  const text = (await blocksOf("login.md", "json")).find((block) => block.includes('"via": "signed"')) ?? "";
+  let answer: (request: Request) => Promise<Response> = async () => new Response(null, { status: 503 });
+  const api = await startFetchServer((request) => answer(request));
+  const AUDIENCE = "https://api.example.com";
+  const written = source
+    .replace(/^import .*$/m, `$&\n${tool.replaceAll(AUDIENCE, api)}`)
+    .replace("tenants: {}", "tools: [orders], tenants: {}");
+  const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+  const origin = await started(written, { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" }, []);
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-api-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  await symlink(MODULES, join(folder, "node_modules"), "dir");
+  const file = join(folder, "api.ts");
+  await writeFile(file, verifying.replace("https://mcp.example.com", origin).replaceAll(AUDIENCE, api));
+  const { default: handler } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
+    default: { fetch: typeof answer };
+  };
+  answer = (request) => handler.fetch(request);
+  const document = JSON.parse(
+    text.replace("https://login.example.com/realms/acme", server.issuer).replaceAll(AUDIENCE, api),
+  ) as unknown;
+  const headers = { "content-type": "application/json", authorization: `Bearer ${ADMIN_TOKEN}` };
+  const body = JSON.stringify({ id: "acme", document });
+  expect((await fetch(`${origin}/admin/v1/tenants`, { method: "POST", headers, body })).status).toBe(201);
+  expect((await fetch(`${api}/orders`)).status).toBe(401);
+  const url = `${origin}/mcp/acme`;
+  for (const { revision } of ERAS) {
+    for (const sub of ["alice", "bob"]) {
+      const client = await clientOf(revision, url, {}, bearer(await server.token({ aud: url, sub })));
+      const { result } = await client.request("tools/call", { name: "orders", arguments: {} });
+      expect(result["content"]).toEqual([{ type: "text", text: `{"ordersOf":"${sub}"}` }]);
+    }
+  }
+});
+
+/** The origin of a server on this machine that answers as a handler of the web's own does. Stops after the test. */
+async function startFetchServer(answer: (request: Request) => Promise<Response>): Promise<string> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const headers = new Headers(request.headers as Record<string, string>);
+      const answered = await answer(new Request(`http://127.0.0.1${request.url}`, { headers }));
+      response.writeHead(answered.status).end(await answered.text());
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 describe("docs/features.md", () => {
   const counts = async (origin: string) => (await fetch(`${origin}/count`)).text();

@@ -13,7 +13,7 @@ import { type Application, shellEnvironment, startApplication } from "../support
 const ROOT = join(import.meta.dirname, "../..");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 /** Where the README says that `npm start` serves. */
-const DOCUMENTED_ORIGIN = "http://localhost:8787";
+const DOCUMENTED_ORIGIN = "http://localhost:8362";
 
 let folder: string;
 let application: Application;
@@ -66,7 +66,7 @@ describe("what a Worker is told beside that", () => {
   test("is .dev.vars, where there is one", () => {
     writeFileSync(join(project, ".dev.vars"), "A = 'one two' # said\nexport B=$A\nSECRETS_KEY=mine\n");
     expect(told([])).toBe("A='one two'\nB='\\$A'\n");
-    expect(filesOf([])).toEqual(["development-vars-8787"]);
+    expect(filesOf([])).toEqual(["development-vars-8362"]);
   });
 
   test("is .dev.vars of the environment, and of the configuration's folder", () => {
@@ -84,19 +84,19 @@ describe("what a Worker is told beside that", () => {
       ".env.local",
       ".env.staging",
       ".env.staging.local",
-      "development-vars-8787",
+      "development-vars-8362",
     ]);
     writeFileSync(join(project, "mine"), "");
-    expect(filesOf(["--env-file=mine"])).toEqual(["--env-file=mine", "development-vars-8787"]);
+    expect(filesOf(["--env-file=mine"])).toEqual(["--env-file=mine", "development-vars-8362"]);
     writeFileSync(join(project, ".dev.vars"), "A=one\n");
-    expect(filesOf(["--env-file=mine"])).toEqual(["--env-file=mine", "development-vars-8787"]);
+    expect(filesOf(["--env-file=mine"])).toEqual(["--env-file=mine", "development-vars-8362"]);
     expect(told(["--env-file=mine"])).toBe("");
   });
 });
 
 test.each([
-  { given: "--port 9000", replaced: "--port=8787" },
-  { given: "--port=9000", replaced: "--port=8787" },
+  { given: "--port 9000", replaced: "--port=8362" },
+  { given: "--port=9000", replaced: "--port=8362" },
   { given: "--persist-to elsewhere", replaced: "--persist-to=.wrangler/state" },
   { given: "--log-level=info", replaced: "--log-level=warn" },
 ])("$given takes the place of $replaced", ({ given, replaced }) => {

@@ -43,8 +43,8 @@ describe("an upstream", () => {
     ["ftp://mcp.example.com/", "must begin with https:"],
     ["https://ann:secret@mcp.example.com/", "must hold no name and no password: use headers"],
     ["https://mcp.example.com/#x", "must have no fragment"],
-    ["http://localhost:8787/mcp", "must begin with https:"],
-    ["https://localhost:8787/mcp", "leads to no public address"],
+    ["http://localhost:8362/mcp", "must begin with https:"],
+    ["https://localhost:8362/mcp", "leads to no public address"],
     ["https://127.0.0.1/mcp", "leads to no public address"],
     ["https://[::1]/mcp", "leads to no public address"],
     ["https://169.254.169.254/mcp", "leads to no public address"],
@@ -55,7 +55,7 @@ describe("an upstream", () => {
   });
 
   it("may be on the same machine during development", () => {
-    expect(broken({ up: { url: "http://localhost:8787/mcp" } }, { allow: "http://localhost" })).toEqual([]);
+    expect(broken({ up: { url: "http://localhost:8362/mcp" } }, { allow: "http://localhost" })).toEqual([]);
     expect(broken({ up: { url: "http://mcp.example.com/mcp" } }, { allow: "http://localhost" })).toEqual([
       "upstreams.up.url: must begin with https:",
     ]);

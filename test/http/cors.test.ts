@@ -12,8 +12,8 @@ function namesIn(files: readonly string[], pattern: RegExp): readonly string[] {
   return [...new Set(code.flatMap((text) => [...text.matchAll(pattern)].map(([, name = ""]) => name)))];
 }
 
-/** Added by the browser or the platform: no page may send these, or needs leave to. */
-const NOT_OF_A_PAGE = /^(host|origin|content-length|access-control-.*|cf-.*|sec-.*)$/;
+/** Added by the browser, the platform or a proxy: no page may send these, or needs leave to. */
+const NOT_OF_A_PAGE = /^(host|origin|content-length|access-control-.*|cf-.*|sec-.*|x-forwarded-proto)$/;
 /** https://fetch.spec.whatwg.org/#cors-safelisted-response-header-name */
 const READ_ANYWAY = /^(cache-control|content-type|content-length|access-control-.*|vary)$/;
 /** Says no more than the status does, or is for the page of a tenant, which no script reads. */

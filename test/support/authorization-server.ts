@@ -1,10 +1,12 @@
 // Owns a small authorization server as far as a resource server sees it, over real HTTP: metadata, keys, and tokens that
-// it signs as a test says. Refuses to log anybody in.
+// it signs as a test says, or gives in exchange for others of its own. Refuses to log anybody in.
 
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from "jose";
+import { exportJWK, generateKeyPair, jwtVerify, SignJWT, type CryptoKey, type JWK, type JWTPayload } from "jose";
 import { onTestFinished } from "vitest";
 import type { Json } from "./mcp.ts";
 
@@ -24,6 +26,10 @@ export interface AuthorizationServer {
   namedAs: string | undefined;
   /** Answers nothing but 503 while it is. */
   isAway: boolean;
+  /** What it was asked to exchange, in order: forms, and who asked. */
+  readonly exchanges: readonly { readonly form: URLSearchParams; readonly authorization: string | undefined }[];
+  /** Says, in place of a token, what is answered to an exchange. */
+  refuses: { readonly status: number; readonly body: Json } | undefined;
   /** The public part of its newest key. */
   readonly publicKey: JWK;
   /** Signs with another key from now on, and publishes no earlier one. */
@@ -38,28 +44,63 @@ interface ServerOptions {
   /** Follows its origin in its name, as `/realms/one`. */
   readonly path?: string;
   readonly alg?: "ES256" | "RS256" | "EdDSA";
+  /** Hears how it is stopped; after the test when absent. */
+  readonly ends?: (stop: () => void) => void;
+  /** What it does beside that; `answer` says whether it has answered. */
+  readonly more?: {
+    readonly metadata: (issuer: string) => Json;
+    readonly answer: (request: IncomingMessage, response: ServerResponse, server: AuthorizationServer) => boolean;
+  };
 }
 
-/** Stops after the test. */
+/** Stops after the test, unless the options say otherwise. */
 export async function startAuthorizationServer(options: ServerOptions = {}): Promise<AuthorizationServer> {
-  const { place = "oauth", path = "", alg = "ES256" } = options;
+  const { place = "oauth", path = "", alg = "ES256", ends = onTestFinished, more } = options;
   const asked: string[] = [];
   let key = await newKey(alg);
+  const exchanges: { form: URLSearchParams; authorization: string | undefined }[] = [];
+  /** https://datatracker.ietf.org/doc/html/rfc8693 */
+  const exchange = async (form: URLSearchParams): Promise<{ status: number; body: Json }> => {
+    const { payload } = await jwtVerify(form.get("subject_token") ?? "", key.verifies, { issuer: made.issuer });
+    const aud = form.get("audience");
+    const token = await made.token({ sub: payload.sub, aud, scope: form.get("scope") ?? undefined, jti: randomUUID() });
+    return { status: 200, body: { access_token: token, token_type: "Bearer", expires_in: 3600 } };
+  };
+  const metadataOf = ({ issuer, namedAs = issuer }: AuthorizationServer) => ({
+    issuer: namedAs,
+    jwks_uri: `${issuer}/keys`,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    response_types_supported: ["code"],
+    code_challenge_methods_supported: ["S256"],
+    ...more?.metadata(issuer),
+  });
+  const where =
+    place === "oauth" ? `/.well-known/oauth-authorization-server${path}` : `${path}/.well-known/openid-configuration`;
+  const answerToken = async (request: IncomingMessage, response: ServerResponse) => {
+    const form = new URLSearchParams(await text(request));
+    exchanges.push({ form, authorization: request.headers.authorization });
+    const refused = { status: 400, body: { error: "invalid_grant", error_description: form.get("subject_token") } };
+    const { status, body } = made.refuses ?? (await exchange(form).catch(() => refused));
+    response.writeHead(made.isAway ? 503 : status, { "content-type": "application/json" });
+    response.end(JSON.stringify(body));
+  };
   const server = createServer((request, response) => {
     const url = request.url ?? "";
     asked.push(url);
-    const { issuer, namedAs = issuer } = made;
-    const metadata = { issuer: namedAs, jwks_uri: `${issuer}/keys`, token_endpoint: `${issuer}/token` };
-    const where =
-      place === "oauth" ? `/.well-known/oauth-authorization-server${path}` : `${path}/.well-known/openid-configuration`;
-    const found = url === where ? metadata : url === `${path}/keys` ? { keys: [key.jwk] } : undefined;
+    if (!made.isAway && more?.answer(request, response, made) === true) return;
+    if (request.method === "POST" && url === `${path}/token`) return void answerToken(request, response);
+    answerGet(url, response);
+  });
+  const answerGet = (url: string, response: ServerResponse) => {
+    const found = url === where ? metadataOf(made) : url === `${path}/keys` ? { keys: [key.jwk] } : undefined;
     const status = made.isAway ? 503 : found ? 200 : 404;
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(made.isAway ? {} : (found ?? {})));
-  });
+  };
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  onTestFinished(() => {
+  ends(() => {
     server.closeAllConnections();
     server.close();
   });
@@ -68,6 +109,8 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
     asked,
     namedAs: undefined as string | undefined,
     isAway: false,
+    exchanges,
+    refuses: undefined as AuthorizationServer["refuses"],
     get publicKey() {
       return key.jwk;
     },
@@ -88,5 +131,5 @@ export async function startAuthorizationServer(options: ServerOptions = {}): Pro
 async function newKey(alg: string) {
   const { publicKey, privateKey } = await generateKeyPair(alg);
   const jwk: JWK = { ...(await exportJWK(publicKey)), kid: crypto.randomUUID(), use: "sig" };
-  return { secret: privateKey, jwk };
+  return { secret: privateKey, verifies: publicKey, jwk };
 }

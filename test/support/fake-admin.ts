@@ -1,6 +1,7 @@
 // Owns an admin API in memory for tests of its clients: it holds requests against the contract's own schemas, keeps what
 // they write, and can be told to hang, to refuse or to vanish. No policy, no roles: that is the real one's.
 
+import { fakeLoginParts, fakeLogins, type FakeLogins } from "./fake-logins.ts";
 import { fakeExplained } from "./fake-explained.ts";
 import { answerUpstreams } from "./fake-upstreams.ts";
 import { shownLimits, withLimit } from "./fake-limits.ts";
@@ -27,7 +28,7 @@ interface Resource {
   readonly body: Buffer;
 }
 
-interface FakeTenant {
+interface FakeTenant extends FakeLogins {
   own: TenantDocument;
   revision: number;
   readonly birth: Pick<Infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
@@ -114,6 +115,7 @@ export class FakeAdmin {
       birth: {},
       resources: new Map(),
       keys: new Map(),
+      ...fakeLogins(),
       suspensions: new Map(),
       secrets: new Map(),
       audit: [],
@@ -222,6 +224,7 @@ export class FakeAdmin {
       resources: () => (asked.path[3] === "content" ? this.#content(asked, tenant) : listResources(asked, tenant)),
       prompts: () => prompts(asked, tenant),
       keys: () => keys(asked, tenant),
+      ...fakeLoginParts(asked, tenant),
       suspensions: () => suspensions(asked, tenant),
       secrets: () => secrets(asked, tenant),
       limits: () => limits(asked, tenant),
@@ -402,8 +405,7 @@ async function keys({ method, path, json }: Asked, tenant: FakeTenant): Promise<
   }
   if (method === "DELETE") return { json: { revision: 2, changed: tenant.keys.delete(id), effectiveAt: null } };
   const key = tenant.keys.get(id);
-  if (!key) throw new Refused(404, "There is no such key");
-  if (verb !== "rotate") throw new Refused(404, "Not found");
+  if (!key || verb !== "rotate") throw new Refused(404, "There is no such key");
   const { overlapSeconds = 0 } = await json(contract.RotateKey);
   const next = { ...key, id: `${id}b` };
   tenant.keys.set(id, { ...key, retires: new Date(Date.parse(CREATED) + overlapSeconds * 1000).toISOString() });
@@ -428,11 +430,8 @@ async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): P
 async function secrets(asked: Asked, tenant: FakeTenant): Promise<Answer> {
   const { method, path, json } = asked;
   const names = [...tenant.secrets.keys()].toSorted();
-  if (method === "GET")
-    return page(
-      asked,
-      Array.from(names, (name) => ({ name, updated: CREATED })),
-    );
+  const shown = names.map((one) => ({ name: one, updated: CREATED }));
+  if (method === "GET") return page(asked, shown);
   const name = held(contract.SecretName, path[3]).toUpperCase();
   if (method === "DELETE") return { json: { revision: 2, changed: tenant.secrets.delete(name), effectiveAt: null } };
   tenant.secrets.set(name, (await json(contract.NewSecret)).value);

@@ -1,16 +1,16 @@
 // Owns the servers of others that are tried as upstreams: programs of test/foreign, each in a process or a workerd of its own,
 // whose packages are installed when somebody asks. Refuses assertions.
 
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { promisify } from "node:util";
 import { bundle, start, type Bindings } from "../../bench/runtime.ts";
 import { freePort } from "../../scripts/fixture-server.ts";
+import { installPackages } from "./install-packages.ts";
 
 export const FOREIGN = join(import.meta.dirname, "../foreign");
 const LISTENS_WITHIN_MS = 30_000;
@@ -20,28 +20,8 @@ export interface ForeignServer {
   stop(): Promise<void>;
 }
 
-/** What package-lock.json names, unless it is there already. */
-export async function installForeign(): Promise<void> {
-  if (await isInstalled()) return;
-  await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: FOREIGN });
-}
-
-type Lock = Readonly<{ packages: Readonly<Record<string, { version?: string; optional?: boolean }>> }>;
-
-/** npm writes down what it installed; what is optional is for this platform or for another. */
-async function isInstalled(): Promise<boolean> {
-  try {
-    const [wanted, found] = await Promise.all(
-      ["package-lock.json", "node_modules/.package-lock.json"].map(
-        async (file) => (JSON.parse(await readFile(join(FOREIGN, file), "utf8")) as Lock).packages,
-      ),
-    );
-    return Object.entries(wanted ?? {}).every(
-      ([path, { version, optional }]) => path === "" || optional === true || found?.[path]?.version === version,
-    );
-  } catch {
-    return false;
-  }
+export function installForeign(): Promise<void> {
+  return installPackages(FOREIGN);
 }
 
 /** A program that listens at `PORT` of its environment: a path from test/foreign. */

@@ -5,16 +5,19 @@ import { afterAll } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { bundleWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
 import { bearer } from "./fixture-admin.ts";
-import { clientOf, type Json } from "./mcp.ts";
+import { client2026, clientOf, type Client, type Json } from "./mcp.ts";
 import { sendRaw, write, type RawReply } from "./raw-http.ts";
 
 /** `{tenant}.` before it names a tenant. */
 export const LOGIN_HOST = "mcp.login.example";
 
 /** As deployed, but with servers of this machine for issuers. Stops after the tests of the file. */
-export async function startLoginWorker(): Promise<OneWorker> {
-  const modules = await bundleWorker("login-worker");
-  const vars = { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1", TENANT_HOST: LOGIN_HOST };
+export async function startLoginWorker(
+  more: Readonly<Record<string, string>> = {},
+  entry: "login-worker" | "acting-worker" = "login-worker",
+): Promise<OneWorker> {
+  const modules = await bundleWorker(entry);
+  const vars = { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1", TENANT_HOST: LOGIN_HOST, ...more };
   const worker = await startWorker(modules, { vars });
   afterAll(() => worker.stop());
   return worker;
@@ -29,9 +32,26 @@ export async function listAs(url: string, revision: string, token?: string): Pro
 
 /** What the tool says of its caller, for a client of the era: with a session where there is one. */
 export async function whoamiAs(url: string, revision: string, token: string, tool = "whoami"): Promise<Json> {
-  const client = await clientOf(revision, url, {}, bearer(token));
-  const { result, text } = await client.request("tools/call", { name: tool, arguments: {} });
+  return JSON.parse(await toldBy(await clientOf(revision, url, {}, bearer(token)), tool)) as Json;
+}
+
+/** For a client that wants to hear of progress. */
+export async function actingClient(url: string, revision: string, token?: string): Promise<Client> {
+  const always = token === undefined ? {} : bearer(token);
+  return revision === "2026-07-28"
+    ? client2026(url, {}, { progressToken: "p" }, always)
+    : clientOf(revision, url, {}, always);
+}
+
+/** The text that a tool answers. */
+export async function toldBy(client: Client, tool: string, args: Json = {}): Promise<string> {
+  const { result, text, headers } = await client.request("tools/call", {
+    name: tool,
+    arguments: args,
+    _meta: { progressToken: crypto.randomUUID() },
+  });
+  if (tool.endsWith("_streamed") && headers.get("content-type") !== "text/event-stream") throw new Error("no stream");
   const [said] = (result["content"] ?? []) as { text: string }[];
   if (!said) throw new Error(`no answer: ${text}`);
-  return JSON.parse(said.text) as Json;
+  return said.text;
 }

@@ -5,6 +5,7 @@ import {
   renamingOf,
   type ProfileDocument,
   type PromptDocument,
+  takesTokens,
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
 import { targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
@@ -25,10 +26,10 @@ export function brokenRules(document: TenantDocument, catalog: CatalogNames): Fi
   ];
 }
 
-/** What a Worker without the feature cannot keep: nobody would be let in. */
+/** What a Worker without the feature cannot keep: nobody would be let in. Of `auth` every Worker says it. */
 export function withoutLogin({ auth, mode }: TenantDocument): FieldRule[] {
-  if (!auth && !mode?.endsWith("oauth")) return [];
-  return [{ field: auth ? "auth" : "mode", rule: "needs the feature login(), which this Worker does not have" }];
+  if (auth || !takesTokens(mode)) return [];
+  return [{ field: "mode", rule: "needs the feature login(), which this Worker does not have" }];
 }
 
 /** What a base binds lies under the tenant's own document without effect: writing it would be believed to have one. */

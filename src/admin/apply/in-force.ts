@@ -14,6 +14,8 @@ export async function untilInForce(effectiveAt: number): Promise<void> {
 }
 
 /** ISO 8601. null stays null: there is no such time. */
+export function isoTime(milliseconds: number): string;
+export function isoTime(milliseconds: number | null): string | null;
 export function isoTime(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString();
 }

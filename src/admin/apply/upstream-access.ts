@@ -7,7 +7,7 @@ import { leaseTables } from "../../tenants/authority/lease-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { openSecret } from "../../tenants/isolate/tenant-secrets.ts";
-import { ProblemError } from "../problem.ts";
+import { lackingFeature } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import { readRecord, type Managed } from "./tenant-access.ts";
 import { policyOf } from "./tenant-offer.ts";
@@ -15,9 +15,7 @@ import { policyOf } from "./tenant-offer.ts";
 export function upstreamOperations({ options: { features = [] } }: Desk): UpstreamOperations {
   const operations = features.find(({ upstreams }) => upstreams)?.upstreams;
   if (operations) return operations;
-  throw new ProblemError("conflict", {
-    detail: "Upstreams need the feature gateway(), which this Worker does not have",
-  });
+  throw lackingFeature("Upstreams need the feature gateway()");
 }
 
 /** The tenant as its authority has it at this moment: asked again, it may be another version. */

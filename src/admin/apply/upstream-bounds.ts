@@ -1,9 +1,10 @@
-// Owns which upstreams a tenant's own administrator may write: those that an operator's bounds allow. A Worker fetches on its
+// Owns what a tenant's own administrator may write within bounds, and which upstreams: those that an operator's bounds allow. A Worker fetches on its
 // operator's account, and sends with each request what secrets a header names. Refuses to judge what is taken away.
 
 import { canonicalJson } from "../../auth/seal.ts";
 import {
   mergeDocuments,
+  type AuthBounds,
   type TenantDocument,
   type UpstreamBounds,
   type UpstreamDocument,
@@ -13,25 +14,35 @@ import { isWithinHosts } from "../../tenants/document/upstream-hosts.ts";
 import { ProblemError } from "../problem.ts";
 import type { FieldRule } from "../inspect.ts";
 import type { Desk } from "../route.ts";
+import { authOutOfBounds } from "./auth-bounds.ts";
 import { findManaged, readRecord, type Managed } from "./tenant-access.ts";
 
 type Judge = (before: TenantDocument, after: TenantDocument) => FieldRule[];
 
-export async function upstreamJudge(desk: Desk, id: string): Promise<Judge> {
+/** Of upstreams, and of the authorization servers beside them. */
+export async function boundsJudge(desk: Desk, id: string): Promise<Judge> {
   if (desk.caller.role !== "tenant-admin") return () => [];
   const managed = await findManaged(desk, id);
   const record = await readRecord(managed);
-  return (before, after) => outOfBounds(before, after, boundsIn(desk, managed, record));
+  return (before, after) => allOutOfBounds(before, after, boundsIn(desk, managed, record));
+}
+
+interface Bounds {
+  readonly upstreams: UpstreamBounds | undefined;
+  readonly auth: AuthBounds | undefined;
+}
+
+function allOutOfBounds(before: TenantDocument, after: TenantDocument, { upstreams, auth }: Bounds): FieldRule[] {
+  return [...outOfBounds(before, after, upstreams), ...authOutOfBounds(before, after, auth)];
 }
 
 /** As operators say in the document and its bases, else as the Worker's author does. */
-function boundsIn(
-  { options: { features = [] } }: Desk,
-  { tenant }: Managed,
-  { effective }: TenantRecord,
-): UpstreamBounds | undefined {
-  const { upstreamBounds } = mergeDocuments([tenant.base, effective]);
-  return upstreamBounds ?? features.find(({ upstreams }) => upstreams)?.upstreams?.bounds;
+function boundsIn({ options: { features = [] } }: Desk, { tenant }: Managed, { effective }: TenantRecord): Bounds {
+  const { upstreamBounds, authBounds } = mergeDocuments([tenant.base, effective]);
+  return {
+    upstreams: upstreamBounds ?? features.find(({ upstreams }) => upstreams)?.upstreams?.bounds,
+    auth: authBounds,
+  };
 }
 
 /**
@@ -40,7 +51,7 @@ function boundsIn(
  */
 export function holdBounds(desk: Desk, managed: Managed, record: TenantRecord, after: TenantDocument): void {
   if (desk.caller.role !== "tenant-admin") return;
-  const errors = outOfBounds(record.own, after, boundsIn(desk, managed, record));
+  const errors = allOutOfBounds(record.own, after, boundsIn(desk, managed, record));
   if (errors.length > 0) throw new ProblemError("forbidden", { errors });
 }
 

@@ -1,11 +1,10 @@
 // Owns the platform's operators and its own audit log, in the platform's object. Of a token only a hash is kept.
 
 import { auditMigrations, auditPage, pruneAudit, recordAudit } from "../../tenants/authority/audit-log.ts";
+import type { OperatorRole } from "../../deployment/operator-sign-in.ts";
 import type { Actor, AuditEntry } from "../../tenants/authority/policy-records.ts";
 import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
-
-export type OperatorRole = "owner" | "operator" | "auditor" | "tenant-admin";
 
 export interface OperatorRecord {
   readonly name: string;

@@ -7,6 +7,7 @@ import { documentRoutes } from "./document-routes.ts";
 import { explainRoutes } from "./explain-routes.ts";
 import { exportRoutes } from "./export-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
+import { grantRoutes } from "./grant-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
@@ -25,6 +26,7 @@ export const ROUTES: readonly Route[] = [
   ...upstreamRoutes,
   ...resourceRoutes,
   ...keyRoutes,
+  ...grantRoutes,
   ...secretRoutes,
   ...suspensionRoutes,
   ...upstreamReviewRoutes,

@@ -30,7 +30,8 @@ async function namedFor({ env, caller }: Desk, id: string, entries: readonly Aud
   if (caller.tenants === null) return [...entries];
   const all = await remote(platformOf(env), operatorTables).operators();
   const own = new Set(all.filter(({ tenants }) => tenants?.includes(id)).map(({ name }) => name));
-  return entries.map((entry) => (own.has(entry.actor) ? entry : { ...entry, actor: "operator" }));
+  const isOwn = (actor: string) => own.has(actor) || actor.startsWith("tenant-admin ");
+  return entries.map((entry) => (isOwn(entry.actor) ? entry : { ...entry, actor: "operator" }));
 }
 
 export const auditRoutes: readonly Route[] = [

@@ -6,7 +6,7 @@ import { applyDocument, type Intent, type AppliedDocument } from "../apply/apply
 import { Applied, Document, NamedPrompt, pageShapeOf, DocumentPrompt, ToolName, type Infer } from "../contract.ts";
 import { ifMatchOf, isKnown, quoted } from "../etag.ts";
 import { limitJudge } from "../apply/limit-rules.ts";
-import { upstreamJudge } from "../apply/upstream-bounds.ts";
+import { boundsJudge } from "../apply/upstream-bounds.ts";
 import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import type { FieldRule } from "../inspect.ts";
@@ -51,7 +51,7 @@ export const documentRoutes: readonly Route[] = [
     handle: async (call) => {
       const { dryRun, wait } = call.query;
       const next = call.body as TenantDocument;
-      const judges = await Promise.all([limitJudge(call, call.params.id), upstreamJudge(call, call.params.id)]);
+      const judges = await Promise.all([limitJudge(call, call.params.id), boundsJudge(call, call.params.id)]);
       const edit = (own: TenantDocument) => {
         const ofOthers = judges.flatMap((judge) => judge(own, next));
         checkMembers(call, own, next, ofOthers);
@@ -163,7 +163,7 @@ function shown(outcome: AppliedDocument): Infer<typeof Applied> {
  * Members that a tenant-admin must not change: what the customer pays for, what could be another tenant's, how long a
  * brake may take, and what bounds the tenant-admin.
  */
-const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds", "upstreamBounds", "services", "auth"] as const;
+const OPERATORS_ONLY = ["extends", "hostnames", "outageSeconds", "upstreamBounds", "services", "authBounds"] as const;
 
 /** What an operator withdraws waits for the tenant's leases: nobody else may make them longer than this. Milliseconds. */
 const LONGEST_OF_A_TENANT = 10_000;

@@ -57,7 +57,7 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
   }
   const key = ask.key === undefined ? undefined : await keyOf(managed, ask.key);
   const barred = [...barredBy(document.mode ?? "open", key, profile), ...suspendedBy(record, key, profile)];
-  const scopes = key?.scopes ?? undefined;
+  const scopes = key ? (key.scopes ?? undefined) : everybodysIn(document);
   const view = viewOf(offer, { profile, scopes });
   const found =
     ask.kind === "resources"
@@ -148,9 +148,14 @@ async function keyOf({ policy }: Managed, id: string): Promise<KeyRecord> {
   return key;
 }
 
+/** What limits who brings nothing; undefined: nothing does. */
+function everybodysIn({ mode, auth }: TenantDocument): readonly string[] | undefined {
+  return mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : undefined;
+}
+
 function barredBy(mode: string, key: KeyRecord | undefined, profile: string | null): string[] {
   if (mode === "oauth") return ["tenant: takes tokens of its issuers, and no keys"];
-  if (!key) return mode === "open" ? [] : ["tenant: takes a key, and none is named"];
+  if (!key) return mode === "open" || mode === "mixed" ? [] : ["tenant: takes a key, and none is named"];
   const ends = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
   return [
     ...(ends <= Date.now() ? ["key: has ended"] : []),

@@ -6,7 +6,8 @@ import { mergeDocuments, type TenantDocument } from "../../tenants/document/tena
 import { limitsInForce } from "../../limits/limit-table.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
-import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
+import { acknowledge } from "../apply/acknowledge.ts";
+import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
@@ -93,18 +94,8 @@ export const keyRoutes: readonly Route[] = [
     handle: async (call) => {
       const { id, key } = call.params;
       const managed = await findManaged(call, id);
-      const { revision } = await readRecord(managed);
-      const done = await managed.policy.revokeKey(key, call.caller);
-      // Waits even if it was gone already: the answer to an earlier try may have been lost.
-      const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
-      await untilInForce(effectiveAt);
-      const body = {
-        revision: done.state === "written" ? done.revision : revision,
-        changed: done.state === "written",
-        effectiveAt: isoTime(effectiveAt),
-        ...(await endStale(call, effectiveAt, [[managed, await managed.policy.staleUntil()]])),
-      };
-      return { body };
+      await readRecord(managed);
+      return acknowledge(managed, await managed.policy.revokeKey(key, call.caller), call);
     },
   }),
 ];

@@ -7,6 +7,7 @@ import { secretNameOf, workerSecretOf } from "../../tenants/document/secret-name
 import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
 import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
 import { Acknowledged, NewSecret, pageShapeOf, Secret, SecretName, type Infer } from "../contract.ts";
+import { acknowledge } from "../apply/acknowledge.ts";
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
@@ -69,14 +70,8 @@ export const secretRoutes: readonly Route[] = [
       const { id } = call.params;
       const name = nameIn(call.params);
       const managed = await findManaged(call, id);
-      const { revision } = await readRecord(managed);
-      const done = await managed.policy.deleteSecret(name, call.caller);
-      const changed = done.state === "written";
-      // Waits even if it was gone already: the answer to an earlier try may have been lost.
-      const effectiveAt = changed ? done.effectiveAt : await managed.policy.inForceAt();
-      await untilInForce(effectiveAt);
-      const body = { revision: changed ? done.revision : revision, changed, effectiveAt: isoTime(effectiveAt) };
-      return { body };
+      await readRecord(managed);
+      return acknowledge(managed, await managed.policy.deleteSecret(name, call.caller));
     },
   }),
 ];

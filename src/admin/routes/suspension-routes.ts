@@ -3,13 +3,13 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
-import { endStale, isoTime, untilInForce } from "../apply/in-force.ts";
+import { acknowledge } from "../apply/acknowledge.ts";
 import { pageOfAll } from "../page.ts";
-import { invalidFields, notFound, ProblemError } from "../problem.ts";
+import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
 import { object, textUpTo } from "../shapes.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
@@ -117,9 +117,13 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
   }
 }
 
-/** Whoever an issuer of the tenant may name: nobody has a list of them. */
-function isPerson(id: string, { auth }: TenantDocument): boolean {
-  return auth?.issuers?.some(({ issuer }) => id.startsWith(`oauth ${issuer} `)) ?? false;
+/** Whoever an issuer of the tenant may name, or may sign in to it: nobody has a list of them. */
+function isPerson(id: string, { auth: { issuers = [], login } = {} }: TenantDocument): boolean {
+  const [, issuer, subject] = /^oauth (\S+) (.)/.exec(id) ?? [];
+  const urls = [login?.authorizeUrl, login?.productUrl];
+  const isNamed = [...issuers, login].some((one) => one?.issuer === issuer);
+  // Of what has no issuer, the origin stands for one.
+  return subject !== undefined && (isNamed || urls.some((url) => `${url}/`.startsWith(`${issuer}/`)));
 }
 
 /** All that is suspended is in every lease. */
@@ -141,14 +145,4 @@ async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise
 
 function suspender({ caller: { name, role } }: Desk): Suspender {
   return { name, isTenantAdmin: role === "tenant-admin" };
-}
-
-/** `desk`: for what takes something away. */
-async function acknowledge(managed: Managed, done: WriteResult, desk?: Desk): Promise<RouteAnswer> {
-  if (done.state === "absent") throw notFound(`tenant ${managed.id}`);
-  const effectiveAt = done.state === "written" ? done.effectiveAt : await managed.policy.inForceAt();
-  await untilInForce(effectiveAt);
-  const { revision, state } = done;
-  const stale = desk && (await endStale(desk, effectiveAt, [[managed, await managed.policy.staleUntil()]]));
-  return { body: { revision, changed: state === "written", effectiveAt: isoTime(effectiveAt), ...stale } };
 }

@@ -8,7 +8,7 @@ import type { TenantDocument, UpstreamDocument } from "../../tenants/document/te
 import { isoTime, untilInForce } from "../apply/in-force.ts";
 import { findManaged } from "../apply/tenant-access.ts";
 import { upstreamGround, upstreamOperations } from "../apply/upstream-access.ts";
-import { upstreamJudge } from "../apply/upstream-bounds.ts";
+import { boundsJudge } from "../apply/upstream-bounds.ts";
 import {
   Applied,
   pageShapeOf,
@@ -126,7 +126,7 @@ interface Edit {
 }
 
 async function write(call: Desk & { readonly query: Infer<typeof WriteQuery> }, id: string, { action, change }: Edit) {
-  const judge = await upstreamJudge(call, id);
+  const judge = await boundsJudge(call, id);
   const edit = (own: TenantDocument): TenantDocument => {
     const { upstreams: before = {}, ...others } = own;
     const upstreams = change(before);

@@ -3,11 +3,12 @@
 
 import type { Command } from "commander";
 import { createAdminClient, type AdminClient } from "./admin/admin-client.ts";
-import { findTarget, isLoopback } from "./config.ts";
+import { findTarget } from "./config.ts";
 import type { ShownLine } from "./terminal/output.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { ask, isInteractive, type Terminal } from "./terminal/terminal.ts";
 import { usageError } from "./exit.ts";
+import { isLoopback } from "./server-url.ts";
 
 export interface Globals {
   readonly url?: string;

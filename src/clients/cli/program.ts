@@ -7,6 +7,7 @@ import { addCallCommand } from "./commands/call.ts";
 import { addCompletionCommands } from "./commands/completion.ts";
 import { addExportCommand } from "./commands/export.ts";
 import { addFleetCommands } from "./commands/fleet.ts";
+import { addGrantCommands } from "./commands/grant.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addLimitsCommand } from "./commands/limits.ts";
 import { addLoginCommands } from "./commands/login.ts";
@@ -81,7 +82,7 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
     addUpstreamCommands,
     addUpstreamReviewCommands,
   ],
-  "Who gets in": [addKeyCommands, addSuspendCommands, addLimitsCommand, addAuditCommands],
+  "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand, addAuditCommands],
   "Trying out": [addCallCommand, addWatchCommand],
   "Local clients": [addStdioCommand],
   "The whole server": [addFleetCommands, addOperatorCommands],

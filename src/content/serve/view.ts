@@ -1,6 +1,7 @@
 // Owns a view: what one principal sees of a tenant in one profile, over all of the tenant's sources. Computed once for
 // each policy version, profile and set of scopes; then names are only looked up.
 
+import type { Narrowing } from "../../auth/principal.ts";
 import type { CallHost, Sight } from "../../calls/call-host.ts";
 import type { Definitions } from "../../protocol/backend.ts";
 import type { PromptDefinition, ServerInfo, ToolDefinition } from "../../protocol/definition.ts";
@@ -9,7 +10,12 @@ import type { Failure } from "../../protocol/errors.ts";
 import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
 import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
-import type { ProfileDocument, ResultBudget, TenantDocument } from "../../tenants/document/tenant-document.ts";
+import {
+  renamingOf,
+  type ProfileDocument,
+  type ResultBudget,
+  type TenantDocument,
+} from "../../tenants/document/tenant-document.ts";
 import { isVisible, mayBeVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
@@ -47,13 +53,14 @@ export interface Seen {
   readonly profile: string | null;
   /** Names of the principal's scopes; undefined: nothing limits the principal. */
   readonly scopes: readonly string[] | undefined;
+  readonly narrowing?: Narrowing | undefined;
 }
 
 export function viewOf(offer: Offer, seen: Seen): View {
   const { catalog, document, sources } = offer;
   const profile = seen.profile === null ? undefined : document.profiles?.[seen.profile];
   const eyes: Eyes = { profile, scopes: seen.scopes?.flatMap((name) => document.scopes?.[name] ?? []) };
-  const looking: Looking = { ...offer, eyes, profile: seen.profile };
+  const looking: Looking = { ...offer, ...seen, eyes };
   const shown = sources.filter((source) => hasPartIn(looking, source));
   const missing = missingIn(shown, looking);
   const cache = cacheOf(offer, seen, shown);
@@ -75,9 +82,8 @@ export function viewOf(offer: Offer, seen: Seen): View {
   };
 }
 
-interface Looking extends Offer {
+interface Looking extends Offer, Seen {
   readonly eyes: Eyes;
-  readonly profile: string | null;
 }
 
 /**
@@ -108,14 +114,18 @@ function firstOfEach<T>(items: readonly T[], nameOf: (item: T) => string): Reado
   return first;
 }
 
-function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<View, "tools" | "tool"> {
+function toolsSeen(looking: Looking): Pick<View, "tools" | "tool"> {
+  const { sources, policy, document, eyes, profile, narrowing } = looking;
   const all = firstOfEach(
     sources.flatMap(({ tools }) => tools),
     ({ name }) => name,
   );
   const isSearched = eyes.profile?.search ?? document.search ?? false;
   const visible = [...all.values()].filter(
-    ({ name, only }) => (only !== "search" || isSearched) && isVisible(document, eyes, "tools", name),
+    ({ name, only }) =>
+      (only !== "search" || isSearched) &&
+      isVisible(document, eyes, "tools", name) &&
+      !isLeftOut(narrowing, name, renamingOf(eyes.profile?.tools, name)?.name),
   );
   const listed = withoutGivenNames(visible.map((tool) => listTool(tool, listNamed(tool, eyes.profile?.tools))));
   const suspended = policy.suspensions.filter(({ kind }) => kind === "tool");
@@ -131,6 +141,14 @@ function toolsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<
       list: (tool) => listTool(tool, listNamed(tool, undefined)),
     }),
   };
+}
+
+/** What was denied by either name stays denied when a profile gives it another, or none. */
+function isLeftOut(narrowing: Narrowing | undefined, name: string, listed = name): boolean {
+  return (
+    narrowing !== undefined &&
+    ([name, listed].some((one) => narrowing.deny.includes(one)) || narrowing.allow?.includes(listed) === false)
+  );
 }
 
 function listTool(target: ServedTool<CallHost>, wire: ToolDefinition["wire"]): ListedTool {

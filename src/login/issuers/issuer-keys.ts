@@ -1,8 +1,7 @@
 // Owns the keys of an authorization server as an isolate has them: a section of the tenant's lease, read anew by one
 // isolate for all. Nobody who brings a token can have a server asked more often than its authority lets them.
 
-import type { JSONWebKeySet } from "jose";
-import { issuerKeys, type IssuerKeys } from "../../auth/jwt.ts";
+import { issuerKeys, verifyJwt, type IssuerKeys, type TrustedIssuer, type VerifiedJwt } from "../../auth/jwt.ts";
 import { digest } from "../../auth/seal.ts";
 import type { TendGround } from "../../deployment/deployment.ts";
 import { sectionPlace } from "../../deployment/leased-sections.ts";
@@ -10,10 +9,10 @@ import { RecentMap } from "../../limits/recent-map.ts";
 import { keptUnder } from "../../tenants/authority/incarnation.ts";
 import { sectionTables } from "../../tenants/authority/section-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { issuersOf } from "../../tenants/document/tenant-document.ts";
+import { issuersOf, takesTokens, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { loadSection, writeSection, type SectionPlace } from "../../tenants/isolate/sections.ts";
 import { issuerTables, type IssuerClaim } from "./issuer-tables.ts";
-import { readIssuer } from "./read-issuer.ts";
+import { readIssuer, type IssuerEndpoints, type IssuerSection } from "./read-issuer.ts";
 
 /** Whoever does not read it itself waits so long for who does. */
 const WAITS_MS = 3_000;
@@ -25,9 +24,15 @@ const RETRY_MS = 30_000;
 const LEARNED_MS = 60_000;
 
 /** By what stands for the tenant and the section's hash: imported keys are kept in them. */
-const sets = new RecentMap<IssuerKeys>(500);
+const sets = new RecentMap<ReadIssuer>(500);
 /** By what stands for the tenant and the name of the section. */
 const learned = new RecentMap<{ readonly hash: string; readonly at: number }>(500);
+
+/** A server as it was read. */
+interface ReadIssuer {
+  readonly keys: IssuerKeys;
+  readonly endpoints: IssuerEndpoints;
+}
 
 interface Source {
   readonly ground: TendGround;
@@ -47,16 +52,33 @@ async function sectionOf(issuer: string): Promise<string> {
   return `issuer:${await digest(issuer)}`;
 }
 
-/** undefined: nobody has read it yet. */
-export async function keysOf(ground: TendGround, issuer: string): Promise<IssuerKeys | undefined> {
-  const source = await sourceOf(ground, issuer);
-  const known = learned.get(`${source.place.kept} ${source.section}`);
-  const hash = known && Date.now() < known.at + LEARNED_MS ? known.hash : ground.leased.get(source.section);
-  return hash === undefined ? undefined : keysAt(source, hash);
+/** By the server's keys, newer ones where none of those that are known signed it; undefined: it cannot be read. */
+export async function verifiedBy(
+  ground: TendGround,
+  token: string,
+  { issuer, audience }: Pick<TrustedIssuer, "issuer" | "audience">,
+): Promise<VerifiedJwt | undefined> {
+  const attempt = async (read: ReadIssuer | undefined) =>
+    read && verifyJwt(token, { issuer, keys: read.keys, audience }, Date.now());
+  const verified = await attempt(await known(ground, issuer));
+  return verified && verified.kind !== "unknownKey" ? verified : attempt(await readNow(ground, issuer));
 }
 
-/** Those that the server has now, where they may be asked for again; undefined: there are none. */
-export async function newerKeysOf(ground: TendGround, issuer: string): Promise<IssuerKeys | undefined> {
+/** Where people sign in at the server; undefined: it cannot be read. */
+export async function endpointsOf(ground: TendGround, issuer: string): Promise<IssuerEndpoints | undefined> {
+  return ((await known(ground, issuer)) ?? (await readNow(ground, issuer)))?.endpoints;
+}
+
+/** undefined: nobody has read it yet. */
+async function known(ground: TendGround, issuer: string): Promise<ReadIssuer | undefined> {
+  const source = await sourceOf(ground, issuer);
+  const lately = learned.get(`${source.place.kept} ${source.section}`);
+  const hash = lately && Date.now() < lately.at + LEARNED_MS ? lately.hash : ground.leased.get(source.section);
+  return hash === undefined ? undefined : readAt(source, hash);
+}
+
+/** As the server is now, where it may be asked again; undefined: nothing is known of it. */
+async function readNow(ground: TendGround, issuer: string): Promise<ReadIssuer | undefined> {
   const source = await sourceOf(ground, issuer);
   const asked = Date.now();
   let hash: string | null = null;
@@ -68,18 +90,25 @@ export async function newerKeysOf(ground: TendGround, issuer: string): Promise<I
   }
   if (hash === null) return undefined;
   learned.set(`${source.place.kept} ${source.section}`, { hash, at: asked });
-  return keysAt(source, hash);
+  return readAt(source, hash);
+}
+
+/** Those whose tokens are taken, and the one at which people sign in. */
+function namesIn(document: TenantDocument): readonly string[] {
+  const { via, issuer } = document.auth?.login ?? {};
+  const names = issuersOf(document).map((one) => one.issuer);
+  return [...new Set(via === "oidc" && issuer ? [...names, issuer] : names)];
 }
 
 /** Beside requests: has every server read when it is due. Gives when to look again, milliseconds since the epoch. */
 export async function tendIssuers(ground: TendGround): Promise<number> {
-  const { auth, mode } = ground.document;
-  const issuers = mode?.endsWith("oauth") ? (auth?.issuers ?? []) : [];
-  await forgetOthers(ground, await Promise.all(issuers.map(({ issuer }) => sectionOf(issuer))));
+  const { document } = ground;
+  const issuers = takesTokens(document.mode) ? namesIn(document) : [];
+  await forgetOthers(ground, await Promise.all(issuers.map(sectionOf)));
   if (issuers.length === 0) return Infinity;
   const now = Date.now();
   const read = await Promise.all(
-    issuers.map(async ({ issuer }) => {
+    issuers.map(async (issuer) => {
       const source = await sourceOf(ground, issuer);
       const claim = await claimed(source, now - READ_EVERY_MS);
       return claim.claimed ? readAnew(source) : claim.hash;
@@ -96,16 +125,15 @@ async function forgetOthers({ leased, stub, revision }: TendGround, wanted: read
 }
 
 function claimed({ ground, issuer, section }: Source, since: number): Promise<IssuerClaim> {
-  const issuers = issuersOf(ground.document).map((one) => one.issuer);
-  return remote(ground.stub(), issuerTables).claim({ issuer, section, issuers, since });
+  return remote(ground.stub(), issuerTables).claim({ issuer, section, issuers: namesIn(ground.document), since });
 }
 
 /** For whoever claimed it. The hash of what it has now; null: nothing that can be used. */
 async function readAnew({ ground, issuer, section, place }: Source): Promise<string | null> {
   const tables = remote(ground.stub(), issuerTables);
   try {
-    const keys = await readIssuer(issuer, ground.tenant, ground.env);
-    const bytes = new TextEncoder().encode(JSON.stringify(keys));
+    const read = await readIssuer(issuer, ground.document.auth?.login?.issuer === issuer, ground);
+    const bytes = new TextEncoder().encode(JSON.stringify(read));
     const { state } = await writeSection(place, { name: section, bytes });
     if (state === "full") throw new Error(`there is no room for the keys of ${issuer}`);
     await tables.settle(issuer, true);
@@ -117,13 +145,14 @@ async function readAnew({ ground, issuer, section, place }: Source): Promise<str
   return hash;
 }
 
-async function keysAt({ place }: Source, hash: string): Promise<IssuerKeys | undefined> {
+async function readAt({ place }: Source, hash: string): Promise<ReadIssuer | undefined> {
   const key = `${place.kept} ${hash}`;
-  const known = sets.get(key);
-  if (known) return known;
+  const had = sets.get(key);
+  if (had) return had;
   const section = await loadSection(place, hash);
   if (!section) return undefined;
-  const made = issuerKeys(JSON.parse(new TextDecoder().decode(section.bytes)) as JSONWebKeySet);
+  const { endpoints, ...keys } = JSON.parse(new TextDecoder().decode(section.bytes)) as IssuerSection;
+  const made = { keys: issuerKeys(keys), endpoints };
   sets.set(key, made);
   return made;
 }

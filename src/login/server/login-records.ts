@@ -1,5 +1,6 @@
 // Owns the shapes that cross between a tenant's object and the Workers that are its authorization server.
 
+import type { Narrowing } from "../../auth/principal.ts";
 import type { SignedIn } from "../sign-in/sign-in.ts";
 
 /** A client as the authorization server knows it, whether it registered or has a document. */
@@ -16,14 +17,6 @@ export interface LoginClient {
   readonly secretHash: string | null;
   /** Of its metadata: who consented to another is asked again. */
   readonly digest: string;
-}
-
-/** What a person left out at consent. Names are those of the endpoint's view. */
-export interface Narrowing {
-  /** Tools that are not to be seen or called. */
-  readonly deny: readonly string[];
-  /** Only these; absent: also tools that come later. */
-  readonly allow?: readonly string[];
 }
 
 /** Who consented to what for whom. */

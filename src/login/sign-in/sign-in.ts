@@ -67,5 +67,5 @@ export interface SignIn {
     kept: Readonly<Record<string, string>>,
   ): Promise<SignedInWith | NotSignedIn>;
   /** Absent: nobody can be asked, and the person signs in again when `signInHours` are over. */
-  confirm?(visit: Pick<LoginVisit, "ground" | "login" | "urls">, provider: ProviderTokens): Promise<Confirmed>;
+  confirm?(visit: Pick<LoginVisit, "ground" | "login">, provider: ProviderTokens): Promise<Confirmed>;
 }

@@ -4,7 +4,7 @@ import { authorityState } from "./authority-tables.ts";
 import { blocksOf } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
-import type { LeaseAnswer, LeaseAsk, Policy, RetiredName } from "./policy-records.ts";
+import type { KeyGrant, LeaseAnswer, LeaseAsk, Policy, RetiredName } from "./policy-records.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost } from "./tables.ts";
 import type { TenantHost } from "./tenant-host.ts";
@@ -30,7 +30,7 @@ export function grant(
     policy: isCurrent ? null : { document, ...withdrawn(sql) },
     sections: isCurrent ? null : sectionsOf(sql),
     ...authorityState(host),
-    key: ask.keyHash === null ? null : useKey(host, ask.keyHash),
+    key: ask.keyHash === null ? null : credentialIn(host, ask.keyHash, document),
     // A cursor of an earlier tenant of the same name means nothing here: that one counted its own ended sessions.
     ended: ask.endedAfter === undefined ? null : endedSince(sql, isSame ? ask.endedAfter : null),
   };
@@ -56,8 +56,12 @@ export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retire
   return { suspensions: [...suspensionsOf(sql), ...blocksOf(sql)], retired: retired as RetiredName[] };
 }
 
+function credentialIn(host: TenantHost, hash: string, document: TenantDocument): KeyGrant | null {
+  return useKey(host, hash) ?? host.grantOf?.(hash, document) ?? null;
+}
+
 /** Notes the key's last use once for each lease, not for each call. null: no such key, or it has expired or retired. */
-function useKey(host: TableHost, hash: string) {
+export function useKey(host: TableHost, hash: string): KeyGrant | null {
   const { sql } = host;
   const [found] = sql
     .exec<{

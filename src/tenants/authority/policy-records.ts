@@ -1,5 +1,6 @@
 // Owns the shapes that cross between a tenant's authority and whoever asks it: leases, records, and the ends of writes.
 
+import type { Person } from "../../auth/principal.ts";
 import type { KeyRing } from "../../auth/seal.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import type { Suspension } from "../document/visibility.ts";
@@ -12,6 +13,8 @@ export interface KeyGrant {
   readonly profile: string | null;
   /** Milliseconds since the epoch. */
   readonly expires: number | null;
+  /** It is an access token of the tenant's own authorization server: whose. */
+  readonly person?: Person;
 }
 
 export interface KeyRecord extends KeyGrant {

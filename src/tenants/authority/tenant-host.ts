@@ -1,10 +1,11 @@
 // Owns what every domain with tables in a tenant's object may use beyond its rows: making leases learn of a change, and the
 // audit log. So no domain reaches into another's tables.
 
+import type { TenantDocument } from "../document/tenant-document.ts";
 import type { Withdrawn } from "./changes.ts";
 import { trackLeases, type Leases } from "./lease-times.ts";
 import { keptUnder, type Incarnation } from "./incarnation.ts";
-import type { Actor } from "./policy-records.ts";
+import type { Actor, KeyGrant } from "./policy-records.ts";
 import { setSection } from "./section-rows.ts";
 import type { TableHost, WriteAudit } from "./tables.ts";
 
@@ -32,6 +33,8 @@ export interface TenantHost extends TableHost {
    * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
    */
   definitionsChanged(section: string, hash: string | null): boolean;
+  /** Set by the one domain whose rows are credentials too: what is asked for no key is looked for there, by its hash. */
+  grantOf?: (hash: string, document: TenantDocument) => KeyGrant | null;
 }
 
 /** `write`: what writes the audit log; absent: nobody reads it, so nothing is recorded. */

@@ -1,6 +1,14 @@
 // Owns how a tenant is declared in code, and turning that declaration into the base of what its operators write.
 
-import { MAX_STALENESS_MS, type Limits, type TenantDocument, type UpstreamDocument } from "./tenant-document.ts";
+import {
+  MAX_STALENESS_MS,
+  type AuthDocument,
+  type Limits,
+  type Mode,
+  type ScopeDocument,
+  type TenantDocument,
+  type UpstreamDocument,
+} from "./tenant-document.ts";
 import { checkMembers, given } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
@@ -10,7 +18,11 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly title?: string;
   readonly description?: string;
   readonly instructions?: string;
-  readonly mode?: "open" | "key";
+  readonly mode?: Mode;
+  /** Authorization servers whose tokens are taken, and what everybody sees; it needs the feature `login()`. */
+  readonly auth?: AuthDocument;
+  /** Named sets of patterns that limit what a caller sees: those of `auth`, and of keys. */
+  readonly scopes?: Readonly<Record<string, ScopeDocument>>;
   /** Glob patterns over names (`*` and `?`); without them the tenant has every tool of the Worker. */
   readonly tools?: readonly string[];
   readonly prompts?: readonly string[];
@@ -44,7 +56,7 @@ const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
-  "title description instructions mode tools prompts resources search seed config limits upstreams maxStalenessMs".split(
+  "title description instructions mode auth scopes tools prompts resources search seed config limits upstreams maxStalenessMs".split(
     " ",
   );
 
@@ -64,7 +76,9 @@ export function defineTenants<Seed>(
     const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
     const stray = Object.keys(definition).find((member) => !MEMBERS.includes(member));
     if (stray !== undefined) throw new TypeError(`tenant "${id}": ${stray} is no member of it`);
-    if (mode !== "open" && mode !== "key") throw new TypeError(`tenant "${id}": mode is open or key`);
+    if (mode !== "open" && mode !== "key" && !definition.auth) {
+      throw new TypeError(`tenant "${id}": mode is open or key; others need auth`);
+    }
     if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
       throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
     }

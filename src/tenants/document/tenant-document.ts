@@ -150,8 +150,13 @@ export interface Limits extends Readonly<Partial<Record<LimitName, number>>> {
   readonly exact?: boolean;
 }
 
-/** In the last two, callers may bring tokens of the authorization servers that `auth` names; `oauth` takes no keys. */
-export type Mode = "open" | "key" | "oauth" | "key+oauth";
+/** `oauth` takes no keys; `mixed` lets in whoever brings nothing, too, and shows them what `auth.anonymous` says. */
+export type Mode = "open" | "key" | "oauth" | "key+oauth" | "mixed";
+
+/** Whether callers may bring tokens of the authorization servers that `auth` names. */
+export function takesTokens(mode: Mode | undefined): boolean {
+  return /^((key\+)?oauth|mixed)$/.test(`${mode}`);
+}
 
 /** An authorization server whose tokens are taken. */
 export interface IssuerDocument {
@@ -164,9 +169,27 @@ export interface IssuerDocument {
     readonly claim: string;
     /** By a value of the claim: names of the tenant's scopes. */
     readonly values: Readonly<Record<string, readonly string[]>>;
+    /** Where the claim holds OAuth scopes: those that a client asks for first; without it, all of them. */
+    readonly first?: readonly string[];
   };
   /** The claims that handlers are shown. */
   readonly claims?: readonly string[];
+  readonly identity?: IdentityDocument;
+}
+
+/** How handlers reach the tenant's own API as the person who calls: with which tokens. */
+export interface IdentityDocument {
+  /**
+   * `provider`: that of the provider at which the person signed in. `exchange`: one that their authorization server gives in
+   * exchange for theirs (RFC 8693). `signed`: one that the tenant signs.
+   */
+  readonly via: "provider" | "exchange" | "signed";
+  /** For what one may be asked, to the character. */
+  readonly audiences: readonly string[];
+  /** Of an `exchange`: where, and as which client; `{{secret:NAME}}`, without which that is a public one. */
+  readonly tokenUrl?: string;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
 }
 
 /** How people sign in to the tenant's own authorization server. */
@@ -193,6 +216,7 @@ export interface LoginDocument {
   /** What limits the caller, and what handlers see: as with issuers. */
   readonly scopes?: IssuerDocument["scopes"];
   readonly claims?: readonly string[];
+  readonly identity?: IdentityDocument;
   /** How long an access token is good, 5 to 60; 60 by default. */
   readonly accessMinutes?: number;
   /** How long somebody who signed in need not sign in again, 1 to 720; 168 by default. */
@@ -207,11 +231,19 @@ export interface LoginDocument {
 export interface AuthDocument {
   readonly issuers?: readonly IssuerDocument[];
   readonly login?: LoginDocument;
+  /** In the mode `mixed`: names of the tenant's scopes, which limit what a caller sees who brings nothing. */
+  readonly anonymous?: { readonly scopes: readonly string[] };
 }
 
 /** The authorization servers of others whose tokens a tenant takes. */
 export function issuersOf({ auth }: Pick<TenantDocument, "auth">): readonly IssuerDocument[] {
   return auth?.issuers ?? [];
+}
+
+/** Which of `auth` a tenant's own administrator may write; only operators say so. Without it: nothing. */
+export interface AuthBounds {
+  /** The hosts of issuers, written as those of `upstreamBounds`. */
+  readonly hosts?: readonly string[];
 }
 
 /** What a platform may decide for its customers. */
@@ -263,6 +295,7 @@ export interface TenantDocument {
   /** By an id that begins the names of what it offers. They need the feature `gateway()`. */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
   readonly upstreamBounds?: UpstreamBounds;
+  readonly authBounds?: AuthBounds;
   /** The services that upstreams may be; only operators say so. */
   readonly services?: readonly string[];
   /** How many days a name that is listed no more can still be called; 30 by default. */

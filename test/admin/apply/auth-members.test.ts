@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { takesAway } from "../../../src/admin/apply/withdrawal.ts";
-import { ask, newTenant, operator } from "../../support/worker/admin.ts";
+import { login } from "../../../src/tenantry.ts";
+import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN } from "../../support/worker/admin.ts";
 
 const issuer = (name: string) => ({ issuer: `https://${name}.example.com` });
 const NEEDED = "needs the feature login(), which this Worker does not have";
@@ -23,6 +24,25 @@ describe("auth in a tenant's document", () => {
     const { token } = await operator("tenant-admin", { tenants: [id] });
     const json = { mode: "key", auth: { issuers: [issuer("a")] } };
     expect((await ask("PUT", `/tenants/${id}/document`, { token, json })).status).toBe(403);
+  });
+
+  it("of the mode mixed is explained as everybody sees it, where no key is named", async () => {
+    const id = await newTenant();
+    const app = appOf({ ...adminOptions, features: [login()] });
+    const headers = { authorization: `Bearer ${adminEnv.ADMIN_TOKEN}`, "content-type": "application/json" };
+    const at = `${ORIGIN}/admin/v1/tenants/${id}`;
+    const auth = { issuers: [issuer("a")], anonymous: { scopes: ["some"] } };
+    const body = JSON.stringify({ mode: "mixed", auth, scopes: { some: { tools: ["add"] } } });
+    expect((await app.fetch(new Request(`${at}/document`, { method: "PUT", headers, body }), adminEnv)).status).toBe(
+      200,
+    );
+    const seen = async (name: string) => {
+      const response = await app.fetch(new Request(`${at}/explain?kind=tools&name=${name}`, { headers }), adminEnv);
+      return (await response.json<{ visible: boolean }>()).visible;
+    };
+    const { body: listed } = await ask("GET", `/tenants/${id}/explain?kind=tools&name=add`);
+    expect(listed).toMatchObject({ reasons: expect.arrayContaining([expect.stringContaining("scope")]) });
+    expect([await seen("add"), await seen("greet")]).toEqual([true, false]);
   });
 
   it.each([

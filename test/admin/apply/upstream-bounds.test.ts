@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { applyDocument } from "../../../src/admin/apply/apply-document.ts";
 import { findManaged } from "../../../src/admin/apply/tenant-access.ts";
-import type { OperatorRole } from "../../../src/admin/platform/operator-tables.ts";
+import type { OperatorRole } from "../../../src/deployment/operator-sign-in.ts";
 import { gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, operator, ORIGIN, rules } from "../../support/worker/admin.ts";

@@ -149,7 +149,7 @@ describe("tokens", () => {
   it("of development work only where its variable is set, and never by the name of the host", async () => {
     const DEVELOPMENT = "dev-token-of-the-tests-0123456789";
     const request = (url: string) => new Request(url, { headers: { authorization: `Bearer ${DEVELOPMENT}` } });
-    for (const host of [ORIGIN, "http://localhost:8787", "http://127.0.0.1:8787"]) {
+    for (const host of [ORIGIN, "http://localhost:8362", "http://127.0.0.1:8362"]) {
       const url = `${host}/admin/v1/tenants`;
       expect((await appOf().fetch(request(url), adminEnv)).status).toBe(401);
       expect((await appOf().fetch(request(url), { ...adminEnv, DEV_ADMIN_TOKEN: "" })).status).toBe(401);
@@ -202,7 +202,7 @@ describe("pages in browsers", () => {
   const from = (origin: string) => ask("GET", "/tenants", { headers: { origin } });
 
   it("of an origin that is not allowed get nothing, token or not, and do nothing", async () => {
-    for (const origin of ["https://evil.example", "null", ORIGIN, "http://localhost:8787"]) {
+    for (const origin of ["https://evil.example", "null", ORIGIN, "http://localhost:8362"]) {
       const refused = await from(origin);
       expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([403, null]);
       const made = await ask("POST", "/tenants", { headers: { origin }, json: { id: "by-a-page" } });

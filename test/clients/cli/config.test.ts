@@ -137,8 +137,8 @@ describe("without a server that is named", () => {
       exit: 2,
       stderr: "tenantry: npm start runs at the ports 9600 and 9700: say which, --url http://localhost:PORT\n",
     });
-    await started(folder, { port: "8787" });
-    expect(await findTarget({}, { cwd: folder, env: cli.env })).toMatchObject({ url: "http://localhost:8787" });
+    await started(folder, { port: "8362" });
+    expect(await findTarget({}, { cwd: folder, env: cli.env })).toMatchObject({ url: "http://localhost:8362" });
   });
 
   test("what login kept comes first, and so does a server that the command starts itself", async () => {
@@ -146,7 +146,7 @@ describe("without a server that is named", () => {
     await started(folder, { port: "9700" });
     await started(folder, { port: "9600" });
     const place = { cwd: folder, env: cli.env };
-    expect(await findTarget({ local: true }, place)).toMatchObject({ url: "http://localhost:8787" });
+    expect(await findTarget({ local: true }, place)).toMatchObject({ url: "http://localhost:8362" });
     await cli.run(["login", "--url", admin.url, "--token", TOKEN]);
     expect(await findTarget({}, place)).toMatchObject({ url: admin.url });
   });

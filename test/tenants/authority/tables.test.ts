@@ -12,6 +12,9 @@ import { sectionTables } from "../../../src/tenants/authority/section-tables.ts"
 import { gatewayTables } from "../../../src/gateway/gateway-tables.ts";
 import { resultTables } from "../../../src/gateway/budget/result-tables.ts";
 import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
+import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
+import { signingKeyTables } from "../../../src/login/identity/signing-key-tables.ts";
+import { loginTables } from "../../../src/login/server/login-tables.ts";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { standingTables } from "../../../src/tenants/authority/standing-tables.ts";
@@ -99,7 +102,10 @@ describe("migrate", () => {
       { name: "ended", version: endedTables.migrations.length },
       { name: "gateway", version: gatewayTables.migrations.length },
       { name: "gateway-review", version: reviewTables.migrations.length },
+      { name: "issuers", version: issuerTables.migrations.length },
       { name: "limits", version: limitTables.migrations.length },
+      { name: "login", version: loginTables.migrations.length },
+      { name: "login_keys", version: signingKeyTables.migrations.length },
       { name: "policy", version: policyTables.migrations.length },
       { name: "results", version: resultTables.migrations.length },
       { name: "section-rows", version: sectionRows.migrations.length },

@@ -25,10 +25,10 @@ describe("a hostname that the directory gives to a tenant", () => {
     "tenantry.acme.workers.dev",
     "Tenantry.Acme.Workers.Dev.",
     "localhost",
-    "mcp.localhost:8787",
+    "mcp.localhost:8362",
     "localhost.localdomain",
-    "127.0.0.1:8787",
-    "[::1]:8787",
+    "127.0.0.1:8362",
+    "[::1]:8362",
   ])("is the Worker's all the same: %s", async (host) => {
     await directoryOf(env).claimHostname(host.toLowerCase().replace(/\.?(?::\d+)?$/, ""), ACME);
     expect(await ownerOf(host, "mcp.test")).toBeNull();

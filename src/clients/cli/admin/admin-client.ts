@@ -149,18 +149,19 @@ async function judge(outcome: Response | Error, target: Target): Promise<Respons
 
 async function sendOnce(target: Target, ask: Ask, signal: AbortSignal): Promise<Response | Error> {
   const url = urlOf(target.url, ask);
+  const token = target.current ? await target.current(signal) : target.token;
   try {
-    return await fetch(url, requestOf(target, ask, signal));
+    return await fetch(url, requestOf(token, ask, signal));
   } catch (error) {
     if (signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
     return error as Error;
   }
 }
 
-function requestOf(target: Target, ask: Ask, signal: AbortSignal): RequestInit {
+function requestOf(token: string | undefined, ask: Ask, signal: AbortSignal): RequestInit {
   const headers = new Headers(ask.headers);
   headers.set("accept", "application/json, */*;q=0.5");
-  if (target.token !== undefined) headers.set("authorization", `Bearer ${target.token}`);
+  if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
   const { body, json } = ask;
   if (body) {
     headers.set("content-type", body.mimeType);
@@ -190,12 +191,12 @@ export function urlOf(base: string, { path, query = {} }: Pick<Ask, "path" | "qu
   return `${base}/admin/v1/${path.map(encodeURIComponent).join("/")}${search}`;
 }
 
-function explain(refusal: ServerRefused, { token, tokenFrom }: Target): ServerRefused {
+function explain(refusal: ServerRefused, { token, tokenFrom, current }: Target): ServerRefused {
   if (refusal.status !== 401) return refusal;
   const hint =
     token === undefined
       ? "no token: set TENANTRY_TOKEN or run tenantry login"
-      : `the token of ${tokenFrom} was refused`;
+      : `the token of ${tokenFrom} was refused${current ? "; tenantry login gets another one" : ""}`;
   return new ServerRefused(401, `${refusal.message} (${hint})`);
 }
 

@@ -1,5 +1,6 @@
 // Owns the help that belongs to no single command: first steps, the document, configuration, exit codes.
 
+import { DEFAULT_URL } from "../config.ts";
 import { EXIT } from "../exit.ts";
 
 export const GETTING_STARTED = `
@@ -48,8 +49,9 @@ export const TOPICS: Readonly<Record<string, string>> = {
       resultBudget: { tokens: 20000 }   # what is longer is read in a second step
   scopes:                        # what a key with this scope may use
     read: { tools: [note_list, note_read], resources: ["*"] }
-  auth:                          # tokens of your authorization server, in the modes oauth and key+oauth: docs/login.md
+  auth:                          # tokens of your authorization server, in the modes oauth, key+oauth and mixed: docs/login.md
     issuers: [{ issuer: "https://login.example.com", scopes: { claim: groups, values: { Staff: [read] } }, claims: [email] }]
+    anonymous: { scopes: [read] }   # in the mode mixed: what everybody sees
   prompts:
     review:
       arguments: [{ name: tone, required: true }]
@@ -76,6 +78,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
         scope: wiki.read         # and method and resource, in docs/gateway.md
     billing: { service: BILLING, path: /mcp }   # a Worker beside this one
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
+  authBounds: { hosts: ["*.idp.example.com"] }   # issuers that a tenant-admin may add to auth; only operators set it
   services: [BILLING]            # Workers beside this one that its upstreams may name; only operators set it
   retirementDays: 30             # how long a retired tool name stays callable
 
@@ -88,7 +91,7 @@ Look before you leap: tenantry diff -f tenant.yaml`,
   2. TENANTRY_URL and TENANTRY_TOKEN in the environment
   3. what tenantry login kept, in ~/.config/tenantry/config.json
   4. the server of an npm start in this folder or one above, at whichever port, with its development token; else
-     http://localhost:8787
+     ${DEFAULT_URL}
 
 A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key-file or --key,
 else TENANTRY_KEY. Arguments such as --token and --key are seen by other programs of this machine; files, stdin and the

@@ -1,50 +1,97 @@
-// Owns `tenantry login` and `tenantry logout`: which server this person works with, kept in a file only they can read.
+// Owns `tenantry login` and `tenantry logout`: which server this person works with and as whom, kept in a file only they can
+// read.
 
 import type { Command } from "commander";
 import { createAdminClient } from "../admin/admin-client.ts";
-import { findTarget, forgetToken, keepToken, parseToken, parseUrl } from "../config.ts";
-import { usageError } from "../exit.ts";
+import { act, type CommandContext, type Globals } from "../command-context.ts";
+import { findTarget, forgetToken, keepSignIn, keepToken, parseToken } from "../config.ts";
+import type { KeptSignIn } from "../config-file.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
+import { parseUrl } from "../server-url.ts";
+import { IssuerClient } from "../sign-in/issuer-client.ts";
+import { operatorClientOf, signIn } from "../sign-in/sign-in.ts";
 import { ServerRefused } from "../terminal/problem.ts";
-import { act, type Globals, type CommandContext } from "../command-context.ts";
 import { askSecret, isInteractive, readStdin, type Terminal } from "../terminal/terminal.ts";
+import { parseMost } from "./option-values.ts";
+
+interface Options {
+  readonly browser?: true;
+  readonly port?: number;
+}
 
 export function addLoginCommands(program: Command, terminal: Terminal): void {
   const login = program
     .command("login")
-    .description("Check a server's URL and token and keep them for later commands.")
+    .description("Sign in to a server, by the browser or with a token, and keep it for later commands.")
+    .option("--browser", "sign in by the browser, also where nobody can be asked for a token")
+    .option(
+      "--port <port>",
+      "where the browser comes back to, for an authorization server that wants to know it",
+      parseMost(65_535),
+    )
     .addHelpText(
       "after",
       `
 Examples:
   tenantry login --url https://mcp.example.com
+  tenantry login --browser --port 8401 --url https://mcp.example.com
   tenantry login --url https://mcp.example.com < token.txt
   pass show mcp/token | tenantry login --url https://mcp.example.com
 
-The token is asked for, or read from stdin. Other programs of this machine can read --token. Several servers may be kept: the last login is the default, --url picks another.`,
+Where operators of the server sign in with an authorization server, a browser opens; its address is printed, too. Else a token is asked for, or read from stdin. Other programs of this machine can read --token. Several servers may be kept: the last login is the default, --url picks another.`,
     );
-  act(login, terminal, (context) => keep(context, login.optsWithGlobals<Globals>()));
+  act(login, terminal, async (context, _args, options: Options) => {
+    const globals = login.optsWithGlobals<Globals>();
+    const url = globals.url === undefined ? context.api.base : parseUrl(globals.url);
+    const asksBrowser = options.browser ?? (globals.token === undefined && isInteractive(terminal));
+    const about = asksBrowser ? await operatorClientOf(url, terminal.signal) : undefined;
+    if (about) return byBrowser(context, url, { about, port: options.port ?? 0 });
+    if (options.browser) {
+      throw new CliError(EXIT.notFound, `operators of ${url} have tokens: tenantry login without --browser takes one`);
+    }
+    return byToken(context, url, globals.token);
+  });
 
   const logout = program
     .command("logout")
-    .description("Forget the token of a server.")
+    .description("Forget the token of a server, and end the sign-in that it came from.")
     .addHelpText("after", "\nExamples:\n  tenantry logout\n  tenantry logout --url https://mcp.example.com");
   act(logout, terminal, async (context) => {
     const { url } = await findTarget(logout.optsWithGlobals<Globals>(), terminal);
-    const had = await forgetToken(url, terminal);
+    const { had, signIn: ended } = await forgetToken(url, terminal);
+    if (ended) await endAtIssuer(context, ended);
     context.show({ url, forgotten: had }, () =>
       had ? `The token of ${url} is forgotten` : `No token of ${url} is kept`,
     );
   });
 }
 
-async function keep(context: CommandContext, globals: Globals): Promise<void> {
+async function byBrowser(context: CommandContext, url: string, how: Parameters<typeof signIn>[2]): Promise<void> {
   const { terminal } = context;
-  const url = globals.url === undefined ? context.api.base : parseUrl(globals.url);
-  const token = parseToken(globals.token ?? (await askToken(terminal, url)));
-  const target = { url, token, tokenFrom: globals.token === undefined ? "stdin" : "--token" };
-  await checkToken(target, terminal);
+  const tokens = await signIn(context, url, how);
+  await checkToken({ url, token: parseToken(tokens.token), tokenFrom: how.about.issuer }, terminal);
+  const file = await keepSignIn(url, tokens, how.about, terminal);
+  const { called = "somebody", refreshToken, expires } = tokens;
+  const until = refreshToken === undefined ? `, until ${new Date(expires).toISOString()}` : "";
+  context.show({ url, file, as: called }, () => `Logged in to ${url} as ${called}${until}; kept in ${file}`);
+}
+
+async function byToken(context: CommandContext, url: string, given: string | undefined): Promise<void> {
+  const { terminal } = context;
+  const token = parseToken(given ?? (await askToken(terminal, url)));
+  await checkToken({ url, token, tokenFrom: given === undefined ? "stdin" : "--token" }, terminal);
   const file = await keepToken(url, token, terminal);
   context.show({ url, file }, () => `Logged in to ${url}; kept in ${file}`);
+}
+
+/** What is forgotten here is forgotten, whatever becomes of it there. */
+async function endAtIssuer(context: CommandContext, { refreshToken, ...about }: KeptSignIn): Promise<void> {
+  if (refreshToken === undefined) return;
+  try {
+    await new IssuerClient(about, context.terminal.signal).revoke(refreshToken);
+  } catch (error) {
+    context.warn(`the sign-in goes on at ${about.issuer}: ${(error as Error).message}`);
+  }
 }
 
 /** Throws for a token that the server does not know. A 403 is no such refusal: the server looks at the token first. */

@@ -5,6 +5,9 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { writePrivate } from "./private-file.ts";
 
+/** On which no client listens for its authorization code, as Cursor does on wrangler's own: docs/decisions/0063-operators.md */
+export const DEFAULT_PORT = "8362";
+
 /** What wrangler is told by its environment, whatever a person's own says. */
 export const ENVIRONMENT = {
   // Without these wrangler asks the network for a place to pretend to be at, and waits for it.

@@ -1,0 +1,110 @@
+// Owns the file in which `login` keeps servers, tokens and sign-ins, readable by its owner alone. Refuses to let two programs
+// change it at once: of two that have the same refresh token the second would be taken for a thief.
+
+import { mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileError } from "./admin/file-error.ts";
+import { usageError } from "./exit.ts";
+import { isRunning, runOf, type Run } from "./local/run.ts";
+import type { SignInClient } from "./sign-in/issuer-client.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+/** A sign-in as it is kept; its token is with the others. */
+export interface KeptSignIn extends SignInClient {
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+  /** From then on another one is got. */
+  readonly renews: number;
+  readonly refreshToken?: string | undefined;
+}
+
+export interface Config {
+  readonly url?: string;
+  /** Keyed by the URL of the server, as those below. */
+  readonly tokens?: Readonly<Record<string, string>>;
+  readonly signIns?: Readonly<Record<string, KeptSignIn>>;
+}
+
+export type ConfigPlace = Pick<Terminal, "env" | "cwd">;
+
+/** Longer than any change takes: whoever had the lock has gone. */
+const STALE_MS = 60_000;
+const LOOKS_EVERY_MS = 50;
+
+export function configFile({ env }: ConfigPlace): string {
+  const folder = env["XDG_CONFIG_HOME"] || join(env["HOME"] || homedir(), ".config");
+  return join(folder, "tenantry", "config.json");
+}
+
+export async function loadConfig(place: ConfigPlace): Promise<Config> {
+  const file = configFile(place);
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
+    throw fileError(error, file);
+  }
+  try {
+    const config = JSON.parse(text) as Config | null;
+    if (typeof config === "object" && config !== null) return config;
+  } catch {
+    // The error below is the same for every content that is no configuration.
+  }
+  throw usageError(`${file}: is not a JSON object; delete it and run tenantry login again`);
+}
+
+/** Nobody else changes it meanwhile. What `change` returns is written, unless it is what it was given. */
+export async function changeConfig(
+  place: ConfigPlace,
+  change: (config: Config) => Config | Promise<Config>,
+): Promise<string> {
+  const file = configFile(place);
+  const unlock = await lock(file);
+  try {
+    const before = await loadConfig(place);
+    const after = await change(before);
+    if (after !== before) await save(file, after);
+  } finally {
+    await unlock();
+  }
+  return file;
+}
+
+async function lock(file: string): Promise<() => Promise<void>> {
+  const held = `${file}.lock`;
+  for (;;) {
+    try {
+      await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+      await writeFile(held, JSON.stringify(runOf(process.pid)), { flag: "wx", mode: 0o600 });
+      return () => rm(held, { force: true });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw fileError(error, file);
+    }
+    if (await isLeft(held)) await rm(held, { force: true });
+    else await new Promise((resolve) => setTimeout(resolve, LOOKS_EVERY_MS));
+  }
+}
+
+/** Whoever was interrupted leaves it behind. One that is being written is nobody's yet, and one that is gone is free. */
+async function isLeft(held: string): Promise<boolean> {
+  try {
+    if (Date.now() - (await stat(held)).mtimeMs > STALE_MS) return true;
+    return !isRunning(JSON.parse(await readFile(held, "utf8")) as Run);
+  } catch {
+    return false;
+  }
+}
+
+/** Written to a file beside it first, so that it is never half-written. */
+async function save(file: string, config: Config): Promise<void> {
+  const fresh = `${file}.${process.pid}`;
+  try {
+    await writeFile(fresh, `${JSON.stringify(config, null, 2)}\n`, { mode: 0o600 });
+    await rename(fresh, file);
+  } catch (error) {
+    await rm(fresh, { force: true });
+    throw fileError(error, file);
+  }
+}

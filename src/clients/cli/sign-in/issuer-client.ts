@@ -1,0 +1,184 @@
+// Owns what the command line asks an authorization server: its metadata, a code, tokens, newer ones, and to forget them.
+// Refuses plain http beyond this machine, and says of each refusal what to do next. https://datatracker.ietf.org/doc/html/rfc8252
+
+import * as oauth from "oauth4webapi";
+import type { Infer, OperatorClientShape } from "../../../admin/contract.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { isLoopback } from "../server-url.ts";
+import { oneLine } from "../terminal/printable.ts";
+import { unreachable } from "../terminal/problem.ts";
+
+export type SignInClient = Infer<typeof OperatorClientShape>;
+
+/** What the server is sent, until when, and with what the next one is got. */
+export interface Tokens {
+  readonly token: string;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
+  readonly refreshToken?: string | undefined;
+  /** As the issuer calls whoever signed in. */
+  readonly called?: string | undefined;
+}
+
+export interface CodeRequest {
+  /** Where the browser is sent. */
+  readonly url: string;
+  readonly state: string;
+  /** With what came back. */
+  redeem(parameters: URLSearchParams): Promise<Tokens>;
+}
+
+const WITHIN_MS = 30_000;
+
+export class IssuerClient {
+  readonly #about: SignInClient;
+  readonly #signal: AbortSignal;
+  readonly #client: oauth.Client;
+
+  constructor(about: SignInClient, signal: AbortSignal) {
+    this.#about = about;
+    this.#signal = signal;
+    this.#client = { client_id: about.clientId };
+  }
+
+  /** What a browser is to be asked for a code, which comes back to `redirectUri`. */
+  async ask(redirectUri: string): Promise<CodeRequest> {
+    const { scopes, clientId } = this.#about;
+    const server = await this.#metadata();
+    const verifier = oauth.generateRandomCodeVerifier();
+    const state = oauth.generateRandomState();
+    const nonce = scopes.includes("openid") ? oauth.generateRandomNonce() : undefined;
+    const url = this.#secure(server.authorization_endpoint);
+    const parameters = {
+      response_type: "code",
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      scope: scopes.join(" "),
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state,
+      ...(nonce !== undefined && { nonce }),
+      ...this.#resource(),
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return {
+      url: url.href,
+      state,
+      redeem: (answered) =>
+        this.#spoken(async () => {
+          // State, and `iss` where the server says it: the answer of another server is not taken to this one.
+          const valid = oauth.validateAuthResponse(server, this.#client, answered, state);
+          const options = { ...this.#options(), additionalParameters: this.#resource() };
+          const response = await oauth.authorizationCodeGrantRequest(
+            ...([server, this.#client, oauth.None(), valid, redirectUri, verifier, options] as const),
+          );
+          const checks = nonce === undefined ? {} : { expectedNonce: nonce };
+          return this.#tokensOf(await oauth.processAuthorizationCodeResponse(server, this.#client, response, checks));
+        }),
+    };
+  }
+
+  async refresh(refreshToken: string): Promise<Tokens> {
+    const server = await this.#metadata();
+    return this.#spoken(async () => {
+      const options = { ...this.#options(), additionalParameters: this.#resource() };
+      const response = await oauth.refreshTokenGrantRequest(server, this.#client, oauth.None(), refreshToken, options);
+      const answered = await oauth.processRefreshTokenResponse(server, this.#client, response);
+      return { refreshToken, ...this.#tokensOf(answered) };
+    });
+  }
+
+  /** False where the server has no way to be told. https://datatracker.ietf.org/doc/html/rfc7009 */
+  async revoke(refreshToken: string): Promise<boolean> {
+    const server = await this.#metadata();
+    if (server.revocation_endpoint === undefined) return false;
+    return this.#spoken(async () => {
+      const hint = { token_type_hint: "refresh_token" };
+      const options = { ...this.#options(), additionalParameters: hint };
+      const response = await oauth.revocationRequest(server, this.#client, oauth.None(), refreshToken, options);
+      await oauth.processRevocationResponse(response);
+      return true;
+    });
+  }
+
+  /** Where both are, OpenID's says more. */
+  #metadata(): Promise<oauth.AuthorizationServer> {
+    const issuer = this.#secure(this.#about.issuer);
+    return this.#spoken(async () => {
+      const read = async (algorithm: "oidc" | "oauth2") =>
+        oauth.processDiscoveryResponse(issuer, await oauth.discoveryRequest(issuer, { ...this.#options(), algorithm }));
+      return read("oidc").catch(() => read("oauth2"));
+    });
+  }
+
+  #options() {
+    const isLocal = isLoopback(this.#about.issuer);
+    return {
+      signal: () => AbortSignal.any([this.#signal, AbortSignal.timeout(WITHIN_MS)]),
+      [oauth.allowInsecureRequests]: isLocal,
+    };
+  }
+
+  /** https://datatracker.ietf.org/doc/html/rfc8707 */
+  #resource(): Record<string, string> {
+    const { audience = "" } = this.#about;
+    return /^https?:/.test(audience) ? { resource: audience } : {};
+  }
+
+  #secure(endpoint = ""): URL {
+    const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+    if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.href))) return url;
+    const what = endpoint === "" ? "names no page at which to sign in" : `has ${endpoint}, which is no https URL`;
+    throw new CliError(EXIT.refused, oneLine(`${this.#about.issuer} ${what}: ask whoever runs the server`));
+  }
+
+  #tokensOf(answered: oauth.TokenEndpointResponse): Tokens {
+    const { issuer, audience } = this.#about;
+    const { access_token: access, id_token: id, refresh_token: refreshToken, expires_in: seconds = 300 } = answered;
+    const token = audience === undefined ? id : access;
+    if (token === undefined) {
+      throw new CliError(EXIT.refused, `${issuer} gave no ID token: the scopes in OPERATORS have to have openid`);
+    }
+    const claims = claimsOf(token);
+    const { exp, email, preferred_username: username, sub } = { ...claims, ...(id !== undefined && claimsOf(id)) };
+    const called = [email, username, sub].find((one) => typeof one === "string");
+    const ends = claims["exp"] ?? exp;
+    const expires = typeof ends === "number" ? ends * 1000 : Date.now() + seconds * 1000;
+    return { token, expires, called, ...(refreshToken !== undefined && { refreshToken }) };
+  }
+
+  async #spoken<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof CliError) throw error;
+      if (this.#signal.aborted) throw new CliError(EXIT.interrupted, "interrupted", { cause: error });
+      throw refusalOf(error, this.#about.issuer);
+    }
+  }
+}
+
+/** Of a token that another one verifies; nothing where it cannot be read. */
+function claimsOf(token: string): Record<string, unknown> & { readonly sub?: string } {
+  try {
+    const [, payload = ""] = token.split(".");
+    return JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** Thrown where the server says no: another attempt of the same is of no use. */
+export class SignInRefused extends CliError {}
+
+function refusalOf(error: unknown, issuer: string): CliError {
+  if (error instanceof oauth.AuthorizationResponseError || error instanceof oauth.ResponseBodyError) {
+    const { error: code, error_description: about } = error;
+    const said = about === undefined ? code : `${code}: ${about}`;
+    return new SignInRefused(EXIT.notAuthorised, oneLine(`${issuer} refused (${said}): run tenantry login again`));
+  }
+  const isAnswer = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError;
+  if (!isAnswer && !(error instanceof oauth.WWWAuthenticateChallengeError)) return unreachable(error, issuer);
+  const message = `${issuer} answered what cannot be used (${error.message}): ask whoever runs it`;
+  return new CliError(EXIT.refused, oneLine(message), { cause: error });
+}

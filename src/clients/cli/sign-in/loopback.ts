@@ -1,0 +1,86 @@
+// Owns the port of this machine to which a browser brings the code. Refuses whatever does not bring the state that was sent
+// along, and to hear anybody but this machine. https://datatracker.ietf.org/doc/html/rfc8252#section-7.3
+
+import { timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { usageError } from "../exit.ts";
+
+const PATH = "/callback";
+const HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "cache-control": "no-store",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  connection: "close",
+};
+
+export interface Redirected {
+  readonly parameters: URLSearchParams;
+  /** What the browser shows; once. */
+  answer(text: string): void;
+}
+
+export interface Loopback {
+  readonly port: number;
+  readonly redirectUri: string;
+  /** Rejects with the reason of the signal. */
+  redirected(state: string, signal: AbortSignal): Promise<Redirected>;
+  close(): void;
+}
+
+/** `port`: 0 for any that is free. */
+export async function openLoopback(wanted: number): Promise<Loopback> {
+  let take: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
+  const server = createServer((request, response) => {
+    if (take?.(request, response) === true) return;
+    show(response, 404, "Nothing is here, or nothing any more.");
+  });
+  server.listen(wanted, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    throw usageError(`--port ${wanted}: ${(error as Error).message}`);
+  }
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    redirectUri: `http://127.0.0.1:${port}${PATH}`,
+    redirected: (state, signal) =>
+      new Promise((resolve, reject) => {
+        const stop = () => reject(signal.reason as Error);
+        if (signal.aborted) stop();
+        signal.addEventListener("abort", stop, { once: true });
+        take = (request, response) => {
+          const parameters = parametersOf(request);
+          if (!parameters || !isSame(parameters.get("state") ?? "", state)) return false;
+          take = undefined;
+          signal.removeEventListener("abort", stop);
+          resolve({ parameters, answer: (text) => show(response, 200, text) });
+          return true;
+        };
+      }),
+    close: () => {
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}
+
+function parametersOf({ method, url = "" }: IncomingMessage): URLSearchParams | undefined {
+  const [path, query = ""] = url.split("?", 2);
+  return method === "GET" && path === PATH ? new URLSearchParams(query) : undefined;
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** `text` is ours: nothing in it is a page's, or a server's. */
+function show(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, HEADERS);
+  response.end(`<!doctype html><html lang="en"><title>tenantry</title><p>${text}</p></html>\n`);
+}

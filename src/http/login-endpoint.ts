@@ -1,0 +1,97 @@
+// Owns the URLs of tenants' authorization servers: finds the tenant under a lease, holds whoever comes against the limits of
+// an address, then hands the visit to src/login. Refuses what a tenant that takes no tokens of its own would be asked.
+
+import type { FeatureRoutes } from "../deployment/deployment.ts";
+import type { LoginVisit } from "../login/login-visit.ts";
+import { LOGIN_PATHS, PROGRAM_PATHS, takeStep } from "../login/server/login-steps.ts";
+import type { LoginDocument } from "../tenants/document/tenant-document.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { ANONYMOUS } from "../auth/principal.ts";
+import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
+import { limitsInForce } from "../limits/limit-table.ts";
+import type { Endpoint } from "./app.ts";
+import { textOf } from "./body.ts";
+import { tendGroundOf, suspensionOf, unknownTenant, viewFor } from "./enter.ts";
+import { limitAddress } from "./limit-messages.ts";
+import { askedAt, atTenant, openPlace, PUBLIC, refuseVisit, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
+import type { Address, Visit } from "./visit.ts";
+import { metadataEndpoint } from "./well-known.ts";
+
+const MOST_BYTES = 65_536;
+/** Of a tenant that takes tokens of others alone: it may sign tokens for its own API. */
+const NO_LOGIN: LoginDocument = { via: "key" };
+
+const open: FeatureRoutes["open"] = (deployment) => async (request, env, ctx) => {
+  const at = await askedAt(deployment, request, env);
+  const { address, path } = stepAt(at);
+  const isProgram = PROGRAM_PATHS.includes(path);
+  if (isProgram && request.method === "OPTIONS") return new Response(null, { status: 204, headers: PUBLIC });
+  const endpoint = path.startsWith("/.well-known/")
+    ? metadataEndpoint(at, "")
+    : loginEndpoint(at, path, request.headers);
+  const response = await serveAnyone(deployment, { request, env, ctx }, address, endpoint);
+  if (isProgram) for (const [name, value] of Object.entries(PUBLIC)) response.headers.set(name, value);
+  return response;
+};
+
+/** On a tenant's own hostname they stand at the root, and nowhere else. */
+export const loginRoutes: readonly FeatureRoutes[] = ["/login/*", "/account/*", ...LOGIN_PATHS].map((path) => {
+  return { path, onHostnames: true, open };
+});
+
+const KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)$/;
+
+function stepAt({ path, owner }: AskedAt): { readonly address: Address | undefined; readonly path: string } {
+  if (owner !== null) return { address: LOGIN_PATHS.includes(path) ? atTenant(owner) : undefined, path };
+  const [, place, tenant, below = ""] = /^\/(login|account)\/([^/]+)(\/.*)?$/.exec(path) ?? [];
+  const step = place === "account" ? `/account${below}` : below;
+  const isStep =
+    place === "account" ? below === "" : step !== "/account" && (LOGIN_PATHS.includes(step) || KNOWN.test(step));
+  return { address: tenant !== undefined && isStep ? atTenant(tenant) : undefined, path: step };
+}
+
+function loginEndpoint(at: AskedAt, path: string, asked: Headers): Endpoint {
+  const answer = async (visit: Visit): Promise<Response> => {
+    const ready = await visitAt(visit, at, path, asked);
+    return isFailure(ready) ? refuseVisit(visit, ready) : takeStep(ready);
+  };
+  return { post: answer, other: answer };
+}
+
+/** `asked`: the headers as they came. */
+async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers): Promise<LoginVisit | Failure> {
+  const place = await openPlace(visit);
+  if (isFailure(place)) return place;
+  const { tenant, snapshot, document } = place;
+  const login = document.auth?.login ?? (path === "/jwks" ? NO_LOGIN : undefined);
+  if (!login) return unknownTenant(visit, visit.knock.credential, false);
+  const limits = limitsInForce(visit.deployment.catalog.limits, document.limits);
+  const barred =
+    suspensionOf(snapshot.policy, null, ANONYMOUS) ?? (await limitAddress(visit, snapshot.created, limits));
+  if (barred) return barred;
+  const body = await bodyOf(visit.request);
+  if (isFailure(body)) return body;
+  return {
+    request: new Request(visit.request.url, { method: visit.request.method, headers: asked }),
+    body,
+    path,
+    urls: urlsOf(visit, at),
+    login,
+    ground: tendGroundOf(visit, snapshot, document),
+    ring: snapshot.ring,
+    address: visit.address,
+    viewOf: (profile, scopes) => viewFor(visit, tenant, snapshot, { profile, scopes }),
+  };
+}
+
+async function bodyOf(request: Request): Promise<string | Failure> {
+  if (request.method !== "POST") return "";
+  const body = new RequestBody(request, MESSAGE_PACE);
+  try {
+    const text = await textOf(body, MOST_BYTES);
+    return typeof text === "string" ? text : text.error === "parseError" ? failure("invalidRequest") : text;
+  } finally {
+    body.release();
+  }
+}

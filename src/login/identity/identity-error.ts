@@ -1,0 +1,30 @@
+// Owns why there is no token with which a handler could act for who calls, in words that a model may read too: what is
+// wrong, and who can do what about it. Refuses to quote anything that was sent or answered.
+
+const RULES = {
+  anonymous: "nobody signed in: have callers sign in, in the mode oauth or key+oauth",
+  key: "an API key stands for no person: have callers sign in, in the mode oauth or key+oauth",
+  unset: "nothing says how: an operator writes `identity` where the tenant's document names who signs people in",
+  audience: "this audience is not one of `identity.audiences` in the tenant's document",
+  scopes: "these scopes cannot be had: they are no scopes, or not among those that the provider gave",
+  ended: "the caller's own token has ended: call again with a new one",
+  again: "the provider gives no token for this caller any more: they have to sign in again",
+  stored:
+    "the call goes on without the request that brought the caller's token: ask for this one earlier, or call again",
+  refused: "the authorization server gives none to this caller: an operator looks at its log, and at `identity`",
+  away: "the authorization server cannot be reached right now: try again",
+  sealed: "an operator has to set SECRETS_KEY for this Worker",
+} as const;
+
+export type IdentityRule = keyof typeof RULES;
+
+/** What `ctx.identity.token` rejects with. */
+export class IdentityError extends Error {
+  override readonly name = "IdentityError";
+  readonly rule: IdentityRule;
+
+  constructor(rule: IdentityRule) {
+    super(`no token for this caller (${rule}): ${RULES[rule]}`);
+    this.rule = rule;
+  }
+}

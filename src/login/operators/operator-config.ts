@@ -1,0 +1,66 @@
+// Owns what the Worker's variable OPERATORS may say: whose tokens let operators in, and which value of a claim gives which
+// role. Refuses members that it does not know, because what is misspelt must not pass for what was not said. Pure.
+
+import { OPERATOR_ROLES, type OperatorClient, type OperatorRole } from "../../deployment/operator-sign-in.ts";
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
+import { isTenantId } from "../../tenants/document/tenant-definition.ts";
+import { issuerRule } from "../issuers/issuer-rule.ts";
+
+export interface OperatorConfig extends OperatorClient {
+  /** `realm_access.roles` is a claim inside another one. */
+  readonly claim: string;
+  /** By a value of the claim; a list names the tenants of a tenant-admin. */
+  readonly roles: ReadonlyMap<unknown, OperatorRole | readonly string[]>;
+}
+
+interface Written extends Omit<OperatorConfig, "roles" | "scopes"> {
+  readonly scopes?: string[];
+  readonly roles: Readonly<Record<string, OperatorRole | readonly string[]>>;
+}
+
+const NEEDED = ["issuer", "clientId", "claim"];
+const MEMBERS = [...NEEDED, "audience", "scopes", "roles"];
+const SCOPES = ["openid", "email"];
+
+/** As wrangler hands it over: a table of `[vars]`, or its JSON. A text: what is wrong with it. `allow`: as for issuers. */
+export function readOperatorConfig(raw: unknown, allow: string): OperatorConfig | string {
+  const said = typeof raw === "string" ? parsed(raw) : raw;
+  if (!isObject(said)) return "it is no object in JSON";
+  const fault = faultOf(said);
+  if (fault !== undefined) return fault;
+  const { issuer, clientId, claim, audience, scopes = SCOPES, roles } = said as unknown as Written;
+  const wrong = issuerRule(issuer, allow);
+  if (wrong !== undefined) return `issuer: ${wrong}`;
+  return { issuer, clientId, claim, scopes, roles: new Map(Object.entries(roles)), ...given({ audience }) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function faultOf(said: JsonObject): string | undefined {
+  const stray = Object.keys(said).find((name) => !MEMBERS.includes(name));
+  if (stray !== undefined) return `${stray}: is none of ${MEMBERS.join(", ")}`;
+  const { audience = "x", scopes = SCOPES, roles } = said;
+  const textless = [...NEEDED, "audience"].find((name) => !isText({ ...said, audience }[name]));
+  if (textless !== undefined) return `${textless}: must be a text`;
+  if (!Array.isArray(scopes) || !scopes.every(isText)) return "scopes: must be a list of texts";
+  const entries = Object.entries(isObject(roles) ? roles : {});
+  const broken = entries.length === 0 ? [""] : entries.find(([, role]) => !isRole(role));
+  return broken && `roles.${broken[0]}: must be owner, operator, auditor, or a list of tenants`;
+}
+
+function isText(value: unknown): boolean {
+  return typeof value === "string" && value !== "";
+}
+
+/** `tenant-admin` says nothing without tenants. */
+function isRole(role: unknown): boolean {
+  if (Array.isArray(role)) return role.length > 0 && role.every((id) => typeof id === "string" && isTenantId(id));
+  return OPERATOR_ROLES.some((known) => known === role && known !== "tenant-admin");
+}

@@ -1,0 +1,113 @@
+// Owns the page on which a person decides what a client may do for them, and what its form says. Every name on it is somebody
+// else's choice; the page says whose.
+
+import type { Narrowing } from "../../auth/principal.ts";
+import { markup, type Markup } from "../../deployment/markup.ts";
+import type { SignedIn } from "../sign-in/sign-in.ts";
+import { harmless } from "./harmless.ts";
+import { form, page, tenantName, type FormTarget, type PageTenant } from "./page.ts";
+import { clientName, personName, redirectPlace, vouchedBy, type ShownClient } from "./shown-client.ts";
+
+export interface ConsentTool {
+  readonly name: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  /** The upstream that it comes from; absent: the tenant's own. */
+  readonly group?: string | undefined;
+}
+
+export interface ConsentView {
+  readonly tenant: PageTenant;
+  readonly client: ShownClient;
+  /** The URI to which the answer goes. */
+  readonly redirect: string;
+  readonly person: SignedIn;
+  readonly profile?: string | null;
+  /** null: nothing limits the person. */
+  readonly scopes: readonly { readonly name: string; readonly description?: string | undefined }[] | null;
+  readonly tools: readonly ConsentTool[];
+  readonly form: FormTarget;
+  /** The URL at which grants are ended. */
+  readonly account: string;
+  /** Why they are asked once more. */
+  readonly again?: string | undefined;
+}
+
+export type ConsentDecision = "allow" | "deny" | "switch";
+
+/** What the form says; undefined: it is none of ours. `switch`: somebody else wants to sign in. */
+export function decisionOf(answer: URLSearchParams): ConsentDecision | undefined {
+  return (["allow", "deny", "switch"] as const).find((one) => one === answer.get("decision"));
+}
+
+/** What was unticked of what was shown. */
+export function narrowingOf(answer: URLSearchParams, shown: readonly string[]): Narrowing {
+  const ticked = new Set(answer.getAll("tool"));
+  const deny = shown.filter((name) => !ticked.has(name));
+  return answer.has("later") ? { deny } : { deny, allow: shown.filter((name) => ticked.has(name)) };
+}
+
+export function consentPage(view: ConsentView): string {
+  const { tenant, client, again } = view;
+  const name = tenantName(tenant);
+  const asked = again === undefined ? "" : markup`<div class="note" role="alert"><p>${again}</p></div>`;
+  const fields = markup`${facts(view)}${scopeList(view)}${toolList(view)}
+<p><small>You can end this at any time: ${view.account}</small></p>
+<p class="act"><button class="go" name="decision" value="allow">Allow</button><button name="decision" value="deny">Cancel</button></p>`;
+  // Enter presses a form's first button, from a box too. Nobody shall allow by that: outside of a dialog, this one does nothing.
+  const first = markup`<button hidden formmethod="dialog"></button>${fields}`;
+  const called = clientName(client);
+  return page({
+    tenant,
+    title: `Allow ${called}?`,
+    heading: markup`Allow <bdi>${called}</bdi> to use <bdi>${name}</bdi>?`,
+    body: markup`${asked}${form(view.form, first)}`,
+  });
+}
+
+/** Who asks, where they lead, and how far that can be relied on. */
+function facts({ client, redirect, profile, person }: ConsentView): Markup {
+  const name = clientName(client);
+  const host = vouchedBy(client);
+  const [isLoopback, leads] = redirectPlace(redirect);
+  const local = isLoopback ? markup`<p>Any program on this computer can ask like this, under any name.</p>` : "";
+  const chosen =
+    host === undefined ? markup`<p>The name <bdi>${name}</bdi> is not checked: the client chose it itself.</p>` : "";
+  const warning = markup`<div class="note">${chosen}${local}<p>Allow it only if you have just begun to connect it yourself.</p></div>`;
+  return markup`<dl>
+<dt>Client</dt><dd><bdi>${name}</bdi>${host === undefined ? "" : `, published by ${host}`}</dd>
+<dt>Sends you to</dt><dd>${leads}</dd>${profile == null ? "" : markup`<dt>Profile</dt><dd>${profile}</dd>`}
+<dt>Signed in as</dt><dd><bdi>${personName(person)}</bdi> <button class="link" name="decision" value="switch">Not you?</button></dd>
+</dl>${chosen || local ? warning : ""}`;
+}
+
+function scopeList({ scopes }: ConsentView): Markup | string {
+  if (!scopes || scopes.length === 0) return "";
+  const rows = scopes.map(
+    ({ name, description = "" }) => markup`<dt>${name}</dt><dd><bdi>${harmless(description, 140)}</bdi></dd>`,
+  );
+  return markup`<h2>Within your rights</h2><dl>${rows}</dl>`;
+}
+
+function toolList({ tools, tenant }: ConsentView): Markup {
+  if (tools.length === 0)
+    return markup`<p>There is no tool here that you may use. <label class="row">${later()}</label></p>`;
+  const groups = Map.groupBy(tools, ({ group }) => group);
+  const lists = [...groups].map(([group, own]) => {
+    const title = group ?? tenantName(tenant);
+    return markup`${groups.size > 1 ? markup`<h3><bdi>${title}</bdi></h3>` : ""}${own.map(toolRow)}`;
+  });
+  return markup`<fieldset><legend>What it may use for you: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}</legend>
+<small>Untick what it shall not have.</small>
+<div class="list">${lists}</div>
+<label class="row">${later()}</label></fieldset>`;
+}
+
+function later(): Markup {
+  return markup`<input type="checkbox" name="later" checked><span>Also tools that come later</span>`;
+}
+
+function toolRow({ name, title = "", description = "" }: ConsentTool): Markup {
+  const shown = harmless(title) || name;
+  return markup`<label class="row"><input type="checkbox" name="tool" value="${name}" checked><span><bdi>${shown}</bdi>${shown === name ? "" : markup` <code>${name}</code>`}<small><bdi>${harmless(description, 140)}</bdi></small></span></label>`;
+}

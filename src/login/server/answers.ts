@@ -1,0 +1,51 @@
+// Owns how a tenant's authorization server answers what is no page of its own: redirects, refusals, and JSON for programs.
+
+import type { LoginVisit } from "../login-visit.ts";
+import { pageResponse, type PageTenant } from "../pages/page.ts";
+import { refusalPage } from "../pages/refusal-page.ts";
+
+export const AGAIN = "Go back to the client, and connect it once more.";
+
+export function tenantOnPage({ ground: { tenant: id, document } }: LoginVisit): PageTenant {
+  return { id, title: document.title };
+}
+
+/** For a person. */
+export function refusePerson(visit: LoginVisit, why: string, next = AGAIN, status = 400): Response {
+  const title = "Not signed in";
+  return pageResponse(refusalPage({ tenant: tenantOnPage(visit), title, why, next }), { status });
+}
+
+export function redirectTo(location: string, ...cookies: readonly string[]): Response {
+  const headers = new Headers({ location, "cache-control": "no-store", "referrer-policy": "no-referrer" });
+  for (const one of cookies) headers.append("set-cookie", one);
+  return new Response(null, { status: 303, headers });
+}
+
+/** https://datatracker.ietf.org/doc/html/rfc6749#section-5.2 */
+export class OAuthError extends Error {
+  readonly status: number;
+  readonly error: string;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(error: string, why: string, status = 400, headers: Readonly<Record<string, string>> = {}) {
+    super(why);
+    this.error = error;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export function answerJson(value: unknown, status = 200, headers: Readonly<Record<string, string>> = {}): Response {
+  return Response.json(value, { status, headers: { "cache-control": "no-store", ...headers } });
+}
+
+/** For a program: what it did wrong becomes an answer. */
+export async function orOAuthError(work: () => Promise<Response>): Promise<Response> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error;
+    return answerJson({ error: error.error, error_description: error.message }, error.status, error.headers);
+  }
+}

@@ -1,0 +1,98 @@
+// Owns what a client asks at `/authorize`: checked in the order in which it is safe to answer. Who asks and where to go back
+// come first: what is wrong with those is told to the person, and never sent to an address that nobody vouches for.
+// https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1-13#section-4.1.1
+
+import type { LoginVisit } from "../login-visit.ts";
+import { findClient } from "./find-client.ts";
+import type { LoginClient } from "./login-records.ts";
+import { mayRedirect } from "./redirects.ts";
+import { resourceOf } from "./resources.ts";
+import type { AuthorizeRequest } from "./transaction.ts";
+
+/** What a client is told at its redirect URI. */
+export interface AuthorizeError {
+  readonly kind: "error";
+  readonly error: string;
+  readonly why: string;
+  readonly redirect: string;
+  readonly state: string | null;
+}
+
+export type AuthorizeAsked =
+  | { readonly kind: "asked"; readonly client: LoginClient; readonly request: AuthorizeRequest }
+  | AuthorizeError
+  /** What the person is told. */
+  | { readonly kind: "wrong"; readonly why: string };
+
+const S256 = /^[\w-]{43}$/;
+
+export async function readAuthorize(visit: LoginVisit, query: URLSearchParams): Promise<AuthorizeAsked> {
+  const twice = repeatedIn(query);
+  const id = query.get("client_id");
+  if (id === null || twice === "client_id" || twice === "redirect_uri") {
+    return { kind: "wrong", why: "The client did not say which one it is" };
+  }
+  const client = await findClient(visit, id);
+  if (client.kind === "clientRefusal") return { kind: "wrong", why: client.why };
+  const redirect = redirectOf(client, query);
+  if (redirect === undefined) {
+    return { kind: "wrong", why: "The client wants to be answered at an address that is none of its own" };
+  }
+  const state = query.get("state");
+  const { document } = visit.ground;
+  const named = resourceOf(visit.urls, document, query.getAll("resource"));
+  const broken = brokenIn(query, twice);
+  if (broken || !named) return errorOf(broken ?? NO_RESOURCE, { redirect, state });
+  const [challenge = ""] = query.getAll("code_challenge");
+  const scopes = scopesAsked(query.get("scope"), document.scopes);
+  return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, ...named } };
+}
+
+function errorOf([error, why]: Broken, back: Pick<AuthorizeError, "redirect" | "state">): AuthorizeError {
+  return { kind: "error", error, why, ...back };
+}
+
+type Broken = readonly [error: string, why: string];
+
+const NO_RESOURCE: Broken = ["invalid_target", "resource names no endpoint of this tenant"];
+
+function brokenIn(query: URLSearchParams, twice: string | undefined): Broken | undefined {
+  if (twice !== undefined) return ["invalid_request", `${twice} is there twice`];
+  if (query.get("response_type") !== "code") return ["unsupported_response_type", "response_type has to be code"];
+  if ((query.get("response_mode") ?? "query") !== "query") return ["invalid_request", "response_mode has to be query"];
+  if (query.get("code_challenge_method") === "S256" && S256.test(query.get("code_challenge") ?? "")) return undefined;
+  return ["invalid_request", "code_challenge with the method S256 is needed"];
+}
+
+/** Of what is asked for once at most: what is there twice. */
+export function repeatedIn(sent: URLSearchParams): string | undefined {
+  const names = [...sent.keys()].filter((name) => name !== "resource");
+  return names.find((name, at) => names.indexOf(name) < at);
+}
+
+/** Who has one alone need not say it. */
+function redirectOf(client: LoginClient, query: URLSearchParams): string | undefined {
+  const [first, ...more] = client.redirects;
+  const redirect = query.get("redirect_uri") ?? (more.length === 0 ? first : undefined);
+  return redirect !== undefined && mayRedirect(client, redirect) ? redirect : undefined;
+}
+
+/** What means nothing here is left out: clients ask for `openid`, or for all that any server of theirs has. */
+function scopesAsked(scope: string | null, known: object = {}): readonly string[] | null {
+  const asked = new Set((scope ?? "").split(" "));
+  const meant = Object.keys(known).filter((name) => asked.has(name));
+  return meant.length === 0 ? null : meant;
+}
+
+/** https://datatracker.ietf.org/doc/html/rfc9207 */
+export function answerTo(
+  { urls }: Pick<LoginVisit, "urls">,
+  { redirect, state }: Pick<AuthorizeRequest, "redirect" | "state">,
+  members: Readonly<Record<string, string>>,
+): string {
+  const url = new URL(redirect);
+  for (const [name, value] of Object.entries({ ...members, ...(state !== null && { state }), iss: urls.issuer })) {
+    url.searchParams.set(name, value);
+  }
+  return url.href;
+}

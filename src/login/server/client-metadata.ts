@@ -1,0 +1,77 @@
+// Owns reading what a client says of itself, in its document or when it registers. Pure. Refuses a way to authenticate
+// that is not here, and takes no notice of what it need not know.
+// https://datatracker.ietf.org/doc/html/rfc7591#section-2
+
+import type { LoginClient } from "./login-records.ts";
+import { isRedirect } from "./redirects.ts";
+
+export interface ClientFault {
+  readonly kind: "fault";
+  readonly error: "invalid_redirect_uri" | "invalid_client_metadata";
+  readonly why: string;
+}
+
+export type ClientMetadata = Pick<LoginClient, "name" | "site" | "redirects" | "method">;
+
+type Said = Readonly<Record<string, unknown>>;
+
+const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"];
+const LONGEST_NAME = 100;
+const MOST_REDIRECTS = 50;
+
+function isSaid(value: unknown): value is Said {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What registers. Without a method it is the one that RFC 7591 names, with a secret. */
+export function registeredMetadata(said: unknown): ClientMetadata | ClientFault {
+  if (!isSaid(said)) return metadataFault("the body is a JSON object");
+  const { redirect_uris: redirects, token_endpoint_auth_method: method = "client_secret_basic" } = said;
+  if (!isList(redirects, isRedirect)) {
+    const why = "redirect_uris are https, http of localhost, 127.0.0.1 or [::1], or an app's own scheme; no fragment";
+    return { kind: "fault", error: "invalid_redirect_uri", why };
+  }
+  if (!METHODS.includes(method)) return metadataFault(`token_endpoint_auth_method is one of ${METHODS.join(", ")}`);
+  return flowFault(said) ?? { ...shownOf(said), redirects, method: method as LoginClient["method"] };
+}
+
+/** The document at `id`. Redirect URIs that nobody may have are none of it, so that one for another server harms no other. */
+export function documentMetadata(id: string, said: unknown): ClientMetadata | ClientFault {
+  if (!isSaid(said)) return metadataFault("it is no JSON object");
+  const { client_id: named, client_name: name, redirect_uris: all, token_endpoint_auth_method: method = "none" } = said;
+  if (named !== id) return metadataFault("its client_id is not its URL");
+  if (typeof name !== "string") return metadataFault("it has no client_name");
+  const redirects = Array.isArray(all) ? all.slice(0, MOST_REDIRECTS).filter(isRedirect) : [];
+  if (redirects.length === 0) return metadataFault("none of its redirect_uris can be used");
+  // ChatGPT's prefers private_key_jwt and offers none beside it.
+  const { token_endpoint_auth_methods_supported: offered = [method], client_secret: secret } = said;
+  if (!Array.isArray(offered) || !offered.includes("none"))
+    return metadataFault("its token_endpoint_auth_method is not none, and no other is taken of a document");
+  if (secret !== undefined) return metadataFault("a document that everybody can read has a client_secret");
+  return flowFault(said) ?? { ...shownOf(said), redirects, method: "none" };
+}
+
+export function metadataFault(why: string): ClientFault {
+  return { kind: "fault", error: "invalid_client_metadata", why };
+}
+
+/** What else it can do is its own business. */
+function flowFault({
+  grant_types: grants = ["authorization_code"],
+  response_types: responses = ["code"],
+}: Said): ClientFault | undefined {
+  const isOurs =
+    [grants, responses].every(Array.isArray) &&
+    (grants as unknown[]).includes("authorization_code") &&
+    (responses as unknown[]).includes("code");
+  return isOurs ? undefined : metadataFault("grant_types has to have authorization_code, and response_types code");
+}
+
+function isList<T>(value: unknown, isOne: (one: unknown) => one is T): value is T[] {
+  return Array.isArray(value) && value.length > 0 && value.length <= MOST_REDIRECTS && value.every(isOne);
+}
+
+function shownOf({ client_name: name, client_uri: site }: Said): Pick<LoginClient, "name" | "site"> {
+  const isSite = typeof site === "string" && URL.canParse(site) && new URL(site).protocol === "https:";
+  return { name: typeof name === "string" ? name.slice(0, LONGEST_NAME) : "", site: isSite ? site : undefined };
+}

@@ -1,0 +1,24 @@
+// Owns how a Worker reaches a tenant's login tables, and what it waits for before it says that something ended.
+
+import type { WriteResult } from "../../tenants/authority/policy-records.ts";
+import { remote, type Remote } from "../../tenants/authority/tables.ts";
+import type { LoginVisit } from "../login-visit.ts";
+import { OAuthError } from "./answers.ts";
+import { loginTables, type LoginMethods } from "./login-tables.ts";
+import type { TokenRefused } from "./token-rows.ts";
+
+export function loginOf({ ground }: Pick<LoginVisit, "ground">): Remote<LoginMethods> {
+  return remote(ground.stub(), loginTables);
+}
+
+/** Until no Worker serves what was before. */
+export async function untilEnded(ended: WriteResult): Promise<void> {
+  const left = ended.state === "written" ? ended.effectiveAt - Date.now() : 0;
+  if (left > 0) await scheduler.wait(left);
+}
+
+/** To be thrown: by then nothing that was ended is good anywhere. */
+export async function refusalOfToken({ error, why, ended }: TokenRefused): Promise<OAuthError> {
+  if (ended) await untilEnded(ended);
+  return new OAuthError(error, why);
+}

@@ -1,0 +1,49 @@
+// Owns which step a visit to a tenant's authorization server takes, by path and method.
+
+import { jwksOf } from "../identity/jwks.ts";
+import type { LoginVisit } from "../login-visit.ts";
+import { account } from "./account.ts";
+import { orOAuthError, refusePerson } from "./answers.ts";
+import { answerToken } from "./redeem.ts";
+import { register } from "./register.ts";
+import { answerRevoke } from "./revoke.ts";
+import { beginAuthorize, consent, finishSignIn } from "./sign-in-steps.ts";
+
+type Step = (visit: LoginVisit) => Response | Promise<Response>;
+
+const forProgram =
+  (step: (visit: LoginVisit) => Promise<Response>): Step =>
+  (visit) =>
+    orOAuthError(() => step(visit));
+
+const STEPS: Readonly<Record<string, Step>> = {
+  "GET /authorize": beginAuthorize,
+  "POST /sign-in": finishSignIn,
+  "GET /callback": finishSignIn,
+  "POST /consent": consent,
+  "POST /token": forProgram(answerToken),
+  "POST /register": forProgram(register),
+  "POST /revoke": forProgram(answerRevoke),
+  "GET /jwks": jwksOf,
+  "GET /account": account,
+  "POST /account": account,
+};
+
+/** All of them, as paths below the issuer. */
+export const LOGIN_PATHS: readonly string[] = [...new Set(Object.keys(STEPS).map((step) => step.split(" ")[1] ?? ""))];
+/** For programs, whose pages of any origin may read the answer: nothing here goes by a cookie. */
+export const PROGRAM_PATHS: readonly string[] = ["/token", "/register", "/revoke", "/jwks"];
+
+export async function takeStep(visit: LoginVisit): Promise<Response> {
+  const { request, path } = visit;
+  const method = request.method === "HEAD" ? "GET" : request.method;
+  const step = STEPS[`${method} ${path}`];
+  if (step) return step(visit);
+  const isThere = LOGIN_PATHS.includes(path);
+  return refusePerson(
+    visit,
+    isThere ? "This is asked for in another way" : "There is nothing here",
+    undefined,
+    isThere ? 405 : 404,
+  );
+}

@@ -1,0 +1,181 @@
+// Owns a tenant's own authorization server in its object: who consented to what, which codes and tokens came of it, and how
+// that ends. Each method is one transaction; whoever calls has done every fetch and every hash before.
+
+import { useKey } from "../../tenants/authority/leases.ts";
+import type { Actor, KeyGrant, WriteResult } from "../../tenants/authority/policy-records.ts";
+import type { Tables } from "../../tenants/authority/tables.ts";
+import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import { clientMethods, type ClientMethods } from "./client-tables.ts";
+import { endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
+import { LOGIN_MIGRATIONS, grantIn, type NewCode, type NewGrant } from "./login-schema.ts";
+import type { Grant } from "./login-records.ts";
+import { bearerOfGrant } from "./grant-bearer.ts";
+import { redeem, refresh, type RedeemAsk, type Redeemed, type TokenRefreshAsk, type Refreshed } from "./token-rows.ts";
+
+const CODE_MS = 60_000;
+const MOST_CODES = 1000;
+/** That a code was redeemed is known for so long: whoever brings it again ends what came of it. */
+const REDEEMED_MS = 600_000;
+const MOST_OF_A_PERSON = 50;
+const MOST_GRANTS = 100_000;
+const CLAIM_MS = 20_000;
+/** What ended is deleted in one go with what ends so soon after it. */
+const TIDY_MS = 600_000;
+
+export type ProviderClaim =
+  /** Only who asked may use them, until they are given back or the claim ends. null: there are none. */
+  | { readonly state: "claimed"; readonly provider: string | null }
+  | { readonly state: "busy" }
+  | { readonly state: "absent" };
+
+export interface LoginMethods extends ClientMethods {
+  /** What the authority knows of a key that somebody pasted. */
+  pasted(hash: string): KeyGrant | null;
+  addGrant(grant: NewGrant, code: NewCode): "added" | "full";
+  redeem(ask: RedeemAsk): Redeemed;
+  refresh(ask: TokenRefreshAsk): Refreshed;
+  /** By the hash of either token. null: it is none of this client's. */
+  revoke(hash: string, client: string): WriteResult | null;
+  /** A grant's provider tokens, for who uses them; null: there are none. */
+  providerOf(grant: string): string | null;
+  /** The same, for the one who may renew them. */
+  claimProvider(grant: string): ProviderClaim;
+  /** `provider` undefined: they stay as they are. `confirmed`: the provider lets the person in. */
+  keepProvider(grant: string, kept: { readonly provider?: string | null; readonly confirmed?: true }): boolean;
+  /** A page of all grants, or of one principal's, by id, from the one after `after`. */
+  grants(after: string, most: number, principal?: string): readonly Grant[];
+  grantsOf(principal: string): readonly Grant[];
+  /** `principal`: it has to be this one's. */
+  endGrant(id: string, actor: Actor, principal?: string): WriteResult;
+  endClient(client: string, actor: Actor): WriteResult;
+  endPrincipal(principal: string, actor: Actor): WriteResult;
+}
+
+export const loginTables: Tables<LoginMethods, TenantHost> = {
+  name: "login",
+  migrations: LOGIN_MIGRATIONS,
+  open: (host) => {
+    host.grantOf = (hash, document) => bearerOfGrant(host, hash, document);
+    return { methods: loginMethods(host), alarm: async (now) => tidy(host, now) };
+  },
+};
+
+function loginMethods(host: TenantHost): LoginMethods {
+  const { sql } = host;
+  const end = (where: string, by: readonly string[], actor: Actor) =>
+    host.transaction(() => endGrants(host, keptGrants(host, where, ...by), actor));
+  return {
+    ...clientMethods(host),
+    pasted: (hash) => useKey(host, hash),
+    addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code)),
+    redeem: (ask) => host.transaction(() => redeem(host, ask)),
+    refresh: (ask) => host.transaction(() => refresh(host, ask)),
+    revoke: (hash, client) => {
+      const tokens = `SELECT grant_id FROM login_access WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh WHERE hash = ?1`;
+      const ended = end(`id IN (${tokens}) AND client = ?2`, [hash, client], { name: client });
+      return ended.state === "absent" ? null : ended;
+    },
+    providerOf: (id) => grantWhere(host, "id = ?", id)?.provider ?? null,
+    claimProvider: (id) =>
+      host.transaction(() => {
+        const row = grantWhere(host, "id = ?", id);
+        if (!row) return { state: "absent" };
+        if (host.now() < row.claimed_until) return { state: "busy" };
+        sql.exec("UPDATE login_grants SET claimed_until = ? WHERE id = ?", host.now() + CLAIM_MS, id);
+        return { state: "claimed", provider: row.provider };
+      }),
+    keepProvider: (id, { provider, confirmed }) =>
+      host.transaction(() => {
+        const row = grantWhere(host, "id = ?", id);
+        if (!row) return false;
+        sql.exec(
+          "UPDATE login_grants SET provider = ?, confirmed_at = ?, claimed_until = 0 WHERE id = ?",
+          provider === undefined ? row.provider : provider,
+          confirmed ? host.now() : row.confirmed_at,
+          id,
+        );
+        return true;
+      }),
+    // Without what ended, so that a page that is not full is the last.
+    grants: (after, most, principal) => {
+      const whose = principal === undefined ? "" : "AND principal = ?";
+      const by = [after, host.now(), principal ?? [], most].flat();
+      return keptGrants(host, `id > ? AND expires > ? ${whose} ORDER BY id LIMIT ?`, ...by).map(grantIn);
+    },
+    grantsOf: (principal) => keptGrants(host, "principal = ? ORDER BY used_at DESC", principal).map(grantIn),
+    endGrant: (id, actor, principal) =>
+      end(principal === undefined ? "id = ?" : "id = ? AND principal = ?", [id, principal ?? []].flat(), actor),
+    endClient: (client, actor) => host.transaction(() => endClient(host, client, actor)),
+    endPrincipal: (principal, actor) => end("principal = ?", [principal], actor),
+  };
+}
+
+/** It ends with its code until that is redeemed. */
+function addGrant(host: TenantHost, grant: NewGrant, code: NewCode): "added" | "full" {
+  const { sql } = host;
+  const now = host.now();
+  const { count } = sql.exec<{ count: number }>("SELECT count(*) AS count FROM login_grants").one();
+  if (count >= MOST_GRANTS || !host.hasRoom() || host.revision() === 0) return "full";
+  const { client, principal } = grant;
+  const older = "id IN (SELECT id FROM login_grants WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
+  endGrants(host, keptGrants(host, older, principal, MOST_OF_A_PERSON - 1), { name: "tenantry" }, false);
+  const row = {
+    id: grant.id,
+    client: client.id,
+    client_name: client.name,
+    digest: client.digest,
+    principal,
+    person: JSON.stringify(grant.person),
+    provider: grant.provider,
+    key_hash: grant.keyHash,
+    home: grant.home,
+    resource: grant.resource,
+    profile: grant.profile,
+    scopes: grant.scopes && JSON.stringify(grant.scopes),
+    narrowing: JSON.stringify(grant.narrowing),
+    created: now,
+    used_at: now,
+    confirmed_at: now,
+    expires: now + CODE_MS,
+    sign_in_until: grant.expires,
+  };
+  const names = Object.keys(row);
+  sql.exec(
+    `INSERT INTO login_grants (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`,
+    ...Object.values(row),
+  );
+  sql.exec(
+    "DELETE FROM login_codes WHERE hash IN (SELECT hash FROM login_codes ORDER BY expires DESC LIMIT -1 OFFSET ?)",
+    MOST_CODES - 1,
+  );
+  sql.exec(
+    "INSERT INTO login_codes (hash, grant_id, redirect, challenge, expires) VALUES (?, ?, ?, ?, ?)",
+    code.hash,
+    grant.id,
+    code.redirect,
+    code.challenge,
+    now + CODE_MS,
+  );
+  host.record({ name: principal }, "grant.create", `grant ${grant.id}`, {
+    before: null,
+    after: { client: client.id, resource: grant.resource, scopes: grant.scopes },
+  });
+  host.wakeAt(now + TIDY_MS);
+  return "added";
+}
+
+/** What ended needs nobody to be told: no Worker takes it any more. Gives when the next thing ends. */
+function tidy(host: TenantHost, now: number): number | undefined {
+  const { sql } = host;
+  host.transaction(() => {
+    sql.exec("DELETE FROM login_grants WHERE expires <= ?", now);
+    for (const table of ["login_access", "login_refresh", "login_codes"]) {
+      sql.exec(`DELETE FROM ${table} WHERE grant_id NOT IN (SELECT id FROM login_grants)`);
+    }
+    sql.exec("DELETE FROM login_access WHERE expires <= ?", now);
+    sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_MS);
+  });
+  const ends = "SELECT expires FROM login_grants UNION ALL SELECT expires FROM login_access";
+  const { next } = sql.exec<{ next: number | null }>(`SELECT min(expires) AS next FROM (${ends})`).one();
+  return next === null ? undefined : Math.max(next, now + TIDY_MS);
+}

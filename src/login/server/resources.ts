@@ -1,0 +1,31 @@
+// Owns which endpoints of a tenant its authorization server gives tokens for. Pure.
+// https://datatracker.ietf.org/doc/html/rfc8707
+
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { LoginUrls } from "../login-visit.ts";
+
+export interface NamedResource {
+  readonly resource: string;
+  readonly profile: string | null;
+}
+
+/** `named`: as a client writes it; none: the tenant's endpoint without a profile. undefined: it is none of this tenant's. */
+export function resourceOf(
+  { resource, shared }: LoginUrls,
+  { profiles = {} }: Pick<TenantDocument, "profiles">,
+  named: readonly string[],
+): NamedResource | undefined {
+  const [one, ...more] = new Set(named.map(written));
+  if (one === undefined) return { resource, profile: null };
+  if (more.length > 0) return undefined;
+  if (one === resource || one === shared) return { resource: one, profile: null };
+  const profile = one.startsWith(`${resource}/`) ? one.slice(resource.length + 1) : "";
+  return Object.hasOwn(profiles, profile) ? { resource: one, profile } : undefined;
+}
+
+/** Host and scheme in any case; a slash at the end is none of the name. What is no such URL is nobody's. */
+function written(text: string): string {
+  if (!URL.canParse(text)) return "";
+  const { origin, pathname, search, hash } = new URL(text);
+  return search === "" && hash === "" ? origin + pathname.replace(/\/+$/, "") : "";
+}

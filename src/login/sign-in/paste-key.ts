@@ -1,0 +1,25 @@
+// Owns signing in with a key of the tenant, which the person pastes into a page of ours: so a tenant that has keys and
+// nothing else works in every client. What comes of it ends with the key.
+
+import { hashToken, keyIdOf } from "../../auth/api-key.ts";
+import { remote } from "../../tenants/authority/tables.ts";
+import { loginTables } from "../server/login-tables.ts";
+import type { NotSignedIn, SignIn } from "./sign-in.ts";
+
+const NO_KEY: NotSignedIn = {
+  kind: "notSignedIn",
+  why: "This is not a key of this tenant, or it has ended",
+  next: "Paste the whole key, or ask whoever gave it to you for another",
+};
+
+export const pasteKey: SignIn = {
+  finish: async ({ ground }, answer) => {
+    const token = (answer.get("key") ?? "").trim();
+    if (keyIdOf(token) === undefined) return NO_KEY;
+    const keyHash = await hashToken(token);
+    const key = await remote(ground.stub(), loginTables).pasted(keyHash);
+    if (!key) return NO_KEY;
+    const person = { issuer: "key", subject: key.id, name: key.name, claims: {} };
+    return { kind: "signedIn", person, keyHash };
+  },
+};

@@ -1,0 +1,11 @@
+// Owns which ways to sign in there are.
+
+import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
+import { oauth2 } from "./oauth2.ts";
+import { oidc } from "./oidc.ts";
+import { pasteKey } from "./paste-key.ts";
+import { product } from "./product.ts";
+import type { SignIn } from "./sign-in.ts";
+
+/** By `auth.login.via` of the document. */
+export const WAYS: Readonly<Record<LoginDocument["via"], SignIn>> = { oidc, oauth2, product, key: pasteKey };

@@ -1,0 +1,96 @@
+// How often the operators' authorization server is asked for its keys, by whatever tokens, and how long they are good.
+
+import { beforeEach, expect, it } from "vitest";
+import { operatorKeys, type OperatorKeys } from "../../../src/login/operators/operator-keys.ts";
+
+const ISSUER = "https://login.example.com";
+
+let now = 0;
+let asked: string[] = [];
+let failed: unknown[] = [];
+/** What the server does next. */
+let answer: () => Promise<{ keys: [] }> = async () => ({ keys: [] });
+let keysOf: OperatorKeys;
+
+const ground = { env: {}, onError: (error: unknown) => failed.push(error) };
+const held = () => keysOf(ISSUER, ground, false);
+const newer = () => keysOf(ISSUER, ground, true);
+
+beforeEach(() => {
+  now = Date.UTC(2026, 10, 22);
+  asked = [];
+  failed = [];
+  answer = async () => ({ keys: [] });
+  keysOf = operatorKeys(
+    (issuer) => {
+      asked.push(issuer);
+      return answer();
+    },
+    () => now,
+  );
+});
+
+it("reads them once in ten minutes", async () => {
+  const first = await held();
+  expect(first).toBeDefined();
+  now += 599_999;
+  expect(await held()).toBe(first);
+  expect(asked).toEqual([ISSUER]);
+  now += 1;
+  expect(await held()).not.toBe(first);
+  expect(asked).toHaveLength(2);
+});
+
+it("reads them at once for a token that none of them signed, and no more often than every ten seconds", async () => {
+  await held();
+  now += 10_000;
+  const next = await newer();
+  for (let at = 0; at < 100; at += 1) expect(await newer()).toBe(next);
+  expect(asked).toHaveLength(2);
+  now += 9_999;
+  await newer();
+  expect(asked).toHaveLength(2);
+  now += 1;
+  expect(await newer()).not.toBe(next);
+});
+
+it("reads them once for all who come at the same time", async () => {
+  const all = await Promise.all(Array.from({ length: 20 }, held));
+  expect(all.every((keys) => keys !== undefined && keys === all[0])).toBe(true);
+  expect(asked).toHaveLength(1);
+});
+
+it("serves those that it has while they are read anew", async () => {
+  const first = await held();
+  now += 600_000;
+  let settle = () => {};
+  answer = () =>
+    new Promise((resolve) => {
+      settle = () => resolve({ keys: [] });
+    });
+  const reading = held();
+  expect(await held()).toBe(first);
+  settle();
+  expect(await reading).not.toBe(first);
+});
+
+it("takes the last good ones for a day while the server cannot be read, and none after it", async () => {
+  const first = await held();
+  answer = async () => {
+    throw new Error("away");
+  };
+  now += 86_399_999;
+  expect(await held()).toBe(first);
+  expect(failed).toHaveLength(1);
+  now += 1;
+  expect(await held()).toBeUndefined();
+  answer = async () => ({ keys: [] });
+  now += 10_000;
+  expect(await held()).toBeDefined();
+});
+
+it("has those of one server: another one's are read", async () => {
+  await held();
+  await keysOf("https://other.example.com", ground, false);
+  expect(asked).toEqual([ISSUER, "https://other.example.com"]);
+});

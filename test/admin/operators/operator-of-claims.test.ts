@@ -1,0 +1,66 @@
+// What the claims of a token make of its bearer, where it takes several of them to say it.
+
+import { describe, expect, it } from "vitest";
+import { readOperatorConfig, type OperatorConfig } from "../../../src/login/operators/operator-config.ts";
+import { operatorOfClaims } from "../../../src/login/operators/operator-of-claims.ts";
+
+const NOW = Date.UTC(2026, 10, 22);
+const ISSUER = "https://login.example.com";
+
+function operatorOf(claims: object, claim: string, roles: object) {
+  const config = readOperatorConfig({ issuer: ISSUER, clientId: "x", claim, roles }, "") as OperatorConfig;
+  const always = { sub: "1", iat: NOW / 1000, exp: NOW / 1000 + 3600 };
+  const found = operatorOfClaims({ ...always, ...claims }, config, NOW);
+  return found.kind === "operator" ? found.operator : found;
+}
+
+describe("an address", () => {
+  const roles = { "alice@example.com": "owner" };
+
+  it("gives a role, unless its server says that nobody has looked whose it is", () => {
+    const email = "alice@example.com";
+    for (const isVerified of [true, undefined]) {
+      const claims = { email, email_verified: isVerified };
+      expect(operatorOf(claims, "email", roles)).toMatchObject({ role: "owner" });
+    }
+    const refused = { kind: "refused", why: "no value of its claim email has a role here" };
+    expect(operatorOf({ email, email_verified: false }, "email", roles)).toEqual(refused);
+  });
+});
+
+describe("several values", () => {
+  const roles = { read: "auditor", work: "operator", all: "owner", a: ["acme", "shared"], b: ["beta", "shared"] };
+  const of = (...groups: string[]) => operatorOf({ groups }, "groups", roles);
+
+  it("give the widest role, in whichever order they stand", () => {
+    expect(of("read", "work")).toMatchObject({ role: "operator", tenants: null });
+    expect(of("work", "read", "all", "a")).toMatchObject({ role: "owner", tenants: null });
+    expect(of("a", "read")).toMatchObject({ role: "auditor", tenants: null });
+  });
+
+  it("give a tenant-admin the tenants of all of them, each once", () => {
+    expect(of("a", "b", "a")).toMatchObject({ role: "tenant-admin", tenants: ["acme", "shared", "beta"] });
+  });
+
+  it("of tenants that are called as a role give that role to nobody", () => {
+    const named = { mine: ["owner", "operator"] };
+    const found = operatorOf({ groups: ["mine"] }, "groups", named);
+    expect(found).toMatchObject({ role: "tenant-admin", tenants: ["owner", "operator"] });
+  });
+});
+
+it("a day is the longest that a token may live, by when it was made or by now, whichever is earlier", () => {
+  const at = NOW / 1000;
+  const roles = { a: "owner" };
+  const lives = (iat: number | undefined, exp: number) => {
+    const found = operatorOf({ groups: "a", iat, exp }, "groups", roles);
+    return "kind" in found ? found : found.role;
+  };
+  const refused = { kind: "refused", why: "it lives longer than a day" };
+  expect(lives(at, at + 86_400)).toBe("owner");
+  expect(lives(undefined, at + 86_400)).toBe("owner");
+  expect(lives(at, at + 86_431)).toEqual(refused);
+  expect(lives(undefined, at + 86_431)).toEqual(refused);
+  expect(lives(at - 86_400, at + 60)).toEqual(refused);
+  expect(lives(at + 86_400, at + 90_000)).toEqual(refused);
+});

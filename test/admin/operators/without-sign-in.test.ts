@@ -1,0 +1,56 @@
+// A Worker at which operators have tokens of the platform's own alone: nothing tells anybody to sign in elsewhere, and whoever
+// configured it wrongly is told why, in the log.
+
+import { expect, it } from "vitest";
+import { login } from "../../../src/http/login-feature.ts";
+import { adminEnv, adminOptions, appOf, ORIGIN } from "../../support/worker/admin.ts";
+
+const JWT = "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUuY29tIn0.c2ln";
+const CONFIG = { issuer: "https://login.example.com", clientId: "x", claim: "groups", roles: { a: "owner" } };
+
+const withLogin = { ...adminOptions, features: [login()] };
+
+async function ask(app: ReturnType<typeof appOf>, path: string, env: object = {}) {
+  const request = new Request(ORIGIN + path, { headers: { authorization: `Bearer ${JWT}` } });
+  const response = await app.fetch(request, { ...adminEnv, ...env });
+  return { status: response.status, body: await response.json<{ readonly detail?: string }>() };
+}
+
+it.each([
+  { what: "the feature", options: adminOptions, env: { OPERATORS: CONFIG } },
+  { what: "the variable", options: withLogin, env: {} },
+])("without $what nobody is sent to an authorization server", async ({ options, env }) => {
+  const reply = await ask(appOf(options), "/admin/login", env);
+  expect(reply).toMatchObject({
+    status: 404,
+    body: { detail: "There is no sign-in: operators have tokens here" },
+  });
+  expect((await ask(appOf(options), "/admin/v1/tenants", env)).status).toBe(401);
+});
+
+it("a mistake in the variable is in the log of an isolate, once, and is nobody's to read who has no business there", async () => {
+  const logged: unknown[] = [];
+  const app = appOf({ ...withLogin, onError: (error) => logged.push(error) });
+  const env = { OPERATORS: { ...CONFIG, roles: { "secret-group": "boss" } } };
+  expect((await ask(app, "/admin/login", env)).status).toBe(404);
+  const refused = await ask(app, "/admin/v1/tenants", env);
+  expect(refused).toMatchObject({
+    status: 401,
+    body: {
+      detail: "The token is not accepted: the Worker's OPERATORS names no authorization server that can be used",
+    },
+  });
+  expect(logged.map(String)).toEqual([
+    "Error: The Worker's OPERATORS is not accepted: roles.secret-group: must be owner, operator, auditor, or a list of tenants",
+  ]);
+});
+
+it("the variable may be a table or its JSON, and another text of it is read anew", async () => {
+  const app = appOf(withLogin);
+  const said = { issuer: CONFIG.issuer, clientId: "x", scopes: ["openid", "email"] };
+  for (const env of [{ OPERATORS: CONFIG }, { OPERATORS: JSON.stringify(CONFIG) }]) {
+    expect(await ask(app, "/admin/login", env)).toEqual({ status: 200, body: said });
+  }
+  const env = { OPERATORS: { ...CONFIG, audience: "api://x" } };
+  expect((await ask(app, "/admin/login", env)).body).toEqual({ ...said, audience: "api://x" });
+});

@@ -1,0 +1,72 @@
+// What `wrangler deploy` would upload, running: the minifier of scripts/bundle-worker.ts has left it what its source does,
+// in both eras, for operators and through an upstream; and its map leads from a place in it to the line of the source.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { SourceMap, type SourceMapPayload } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { gatewayTenant } from "../support/gateway-tenant.ts";
+import { clientOf } from "../support/mcp.ts";
+import { readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
+const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+
+let folder: string;
+let worker: OneWorker;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "tenantry-deployed-"));
+  const args = [WRANGLER, "deploy", "--dry-run", "--outdir", folder];
+  const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", env });
+  expect(status, stdout + stderr).toBe(0);
+  const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
+  worker = await startWorker(await readModules(folder, "worker.js"), { vars });
+});
+
+afterAll(async () => {
+  await worker.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => {
+  test("tools are listed and called, and what arguments break is said", async () => {
+    const client = await clientOf(revision, `${worker.origin}/mcp/demo`);
+    const { tools } = (await client.request("tools/list")).result as { tools: { name: string }[] };
+    expect(tools.map(({ name }) => name)).toContain("note_write");
+    const note = { title: `Of ${revision}`, text: "kept" };
+    const written = await client.request("tools/call", { name: "note_write", arguments: note });
+    expect(written.result).toMatchObject({ structuredContent: { title: note.title } });
+    const refused = await client.request("tools/call", { name: "note_write", arguments: { title: 1 } });
+    expect(refused.result).toMatchObject({ isError: true });
+  });
+
+  test("a tenant that an operator makes, whose upstream is another one, has its tools", async () => {
+    const admin = fixtureAdmin(worker.origin, `front-${revision.slice(0, 4)}`);
+    const tenant = await gatewayTenant(worker.origin, admin, { notes: { url: `${worker.origin}/mcp/demo` } });
+    const client = await tenant.client(revision);
+    const { tools } = (await client.request("tools/list")).result as { tools: { name: string }[] };
+    expect(tools.map(({ name }) => name)).toContain("notes__note_list");
+    const called = await client.request("tools/call", { name: "notes__note_list", arguments: {} });
+    expect(called.result).toMatchObject({ structuredContent: { notes: expect.any(Array) } });
+  });
+});
+
+test("its source map leads from what it says to the line of the source that says it", () => {
+  const said = "This needs a session: send initialize first";
+  const built = readFileSync(join(folder, "worker.js"), "utf8");
+  const payload = readFileSync(join(ROOT, ".wrangler/worker/worker.js.map"), "utf8");
+  const before = built.slice(0, built.indexOf(said)).split("\n");
+  const map = new SourceMap(JSON.parse(payload) as SourceMapPayload);
+  const entry = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0);
+  expect(entry).toMatchObject({ originalSource: expect.stringMatching(/src\/.*\.ts$/) });
+  if (!("originalSource" in entry)) return;
+  const source = readFileSync(join(ROOT, ".wrangler/worker", entry.originalSource), "utf8").split("\n");
+  expect(source[entry.originalLine]).toContain(said);
+});

@@ -1,0 +1,56 @@
+// Official clients at a tenant that has login of its own: they find everything by themselves, from the first refusal to the
+// call, and go on when their access token has ended.
+
+import { describe, expect, test } from "vitest";
+import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { byKey, LOGIN_CLIENTS } from "../support/login-clients.ts";
+import { listAs, startLoginWorker } from "../support/login-tenant.ts";
+
+const worker = await startLoginWorker();
+const { origin } = worker;
+const admin = fixtureAdmin(origin, "official");
+
+async function tenantByKey() {
+  const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
+  const { token, id: key } = await admin.key(id);
+  return { id, url: `${origin}/mcp/${id}`, token, key };
+}
+
+describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
+  test("logs in by nothing but the URL, and calls as who pasted a key", async () => {
+    const { url, token } = await tenantByKey();
+    const client = await logIn(url, byKey(token));
+    const said = JSON.parse(await client.call("whoami")) as { id: string };
+    expect(said).toMatchObject({ kind: "key" });
+  });
+
+  test("logs in at a profile, with a token for that profile alone", async () => {
+    const id = await admin.tenant({ mode: "oauth", auth: { login: { via: "key" } }, profiles: { small: {} } });
+    const { token } = await admin.key(id);
+    const url = `${origin}/mcp/${id}/small`;
+    const { store } = await logIn(url, byKey(token));
+    const access = (store.kept as { access_token: string }).access_token;
+    expect((await listAs(url, "2026-07-28", access)).status).toBe(200);
+    expect((await listAs(`${origin}/mcp/${id}`, "2026-07-28", access)).status).toBe(401);
+  });
+
+  test("goes on with its refresh token where its access token has ended", async () => {
+    const { url, token } = await tenantByKey();
+    const { store, call } = await logIn(url, byKey(token));
+    const before = store.kept as { access_token: string };
+    store.kept = { ...before, access_token: `${before.access_token.slice(0, -4)}AAAA` };
+    store.asked = undefined;
+    expect(JSON.parse(await call("whoami"))).toMatchObject({ kind: "key" });
+    expect(store.asked).toBeUndefined();
+    expect((store.kept as { access_token: string }).access_token).not.toBe(before.access_token);
+  });
+
+  test("has to log in again where the person's key was revoked", async () => {
+    const { id, url, token, key } = await tenantByKey();
+    const { store } = await logIn(url, byKey(token));
+    const access = (store.kept as { access_token: string }).access_token;
+    expect((await listAs(url, "2026-07-28", access)).status).toBe(200);
+    await admin.ask("DELETE", `/tenants/${id}/keys/${key}?wait=1`);
+    expect((await listAs(url, "2026-07-28", access)).status).toBe(401);
+  });
+});

@@ -1,0 +1,84 @@
+// The clients that a tenant's object keeps: so many, of whom those that nobody uses make room for others.
+
+import { expect, it } from "vitest";
+import type { LoginClient } from "../../../src/login/server/login-records.ts";
+import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { onBench, type Bench } from "../../support/worker/tenant.ts";
+
+const MOST = 2000;
+const HOUR = 3_600_000;
+
+const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(loginTables, work);
+
+const clientOf = (id: string, name = "App"): LoginClient => {
+  const said = { name, site: undefined, redirects: ["https://app.example/cb"], method: "none" } as const;
+  return { id, kind: "registered", ...said, secretHash: null, digest: "d" };
+};
+
+function fill({ methods, clock }: Bench<LoginMethods>): void {
+  for (let at = 0; at < MOST; at += 1) {
+    clock.now += 1;
+    methods.keepClient({ client: clientOf(`c${at}`), freshUntil: 0 });
+  }
+}
+
+/** As consent gives it to a client. */
+function grantTo({ sql }: Bench<LoginMethods>, client: string): void {
+  sql.exec(
+    `INSERT INTO login_grants (id, client, client_name, digest, principal, person, home, resource, narrowing, created, used_at,
+       confirmed_at, expires, sign_in_until) VALUES (?1, ?2, '', '', 'p', '{}', '', '', '{}', 0, 0, 0, 0, 0)`,
+    `grant of ${client}`,
+    client,
+  );
+}
+
+it("a client is as it was kept last, and nobody is under another id", async () => {
+  await onLogin(({ methods }) => {
+    expect(methods.client("a")).toBeNull();
+    methods.keepClient({ client: clientOf("a"), freshUntil: 5 });
+    const { site: _none, ...client } = clientOf("a", "Later");
+    expect(methods.keepClient({ client: clientOf("a", "Later"), freshUntil: 7 })).toBe(true);
+    expect(methods.client("a")).toEqual({ client, freshUntil: 7 });
+    expect([methods.client("A"), methods.client("a "), methods.client("%")]).toEqual([null, null, null]);
+  });
+});
+
+it("so many are kept, and the one that was used least lately makes room for another", async () => {
+  await onLogin((bench) => {
+    const { methods, sql, clock } = bench;
+    fill(bench);
+    clock.now += HOUR + 1;
+    expect(methods.client("c0")).not.toBeNull();
+    clock.now += 1;
+    expect(methods.keepClient({ client: clientOf("new"), freshUntil: 0 })).toBe(true);
+    expect([methods.client("c0"), methods.client("new")].every(Boolean)).toBe(true);
+    expect([methods.client("c1"), methods.client("c2") === null]).toEqual([null, false]);
+    expect(sql.exec("SELECT count(*) AS n FROM login_clients").one()).toEqual({ n: MOST });
+  });
+});
+
+it("one that has a grant makes room for nobody", async () => {
+  await onLogin((bench) => {
+    const { methods } = bench;
+    fill(bench);
+    for (let at = 0; at < MOST - 1; at += 1) grantTo(bench, `c${at}`);
+    expect(methods.keepClient({ client: clientOf("new"), freshUntil: 0 })).toBe(true);
+    expect([methods.client("c0") === null, methods.client(`c${MOST - 1}`)]).toEqual([false, null]);
+    grantTo(bench, "new");
+    expect(methods.keepClient({ client: clientOf("more"), freshUntil: 0 })).toBe(false);
+    expect(methods.client("more")).toBeNull();
+    expect(methods.keepClient({ client: clientOf("c5", "Later"), freshUntil: 0 })).toBe(true);
+    expect(methods.client("c5")?.client.name).toBe("Later");
+  });
+});
+
+it("a client that is used is written down once an hour, and found by its id alone", async () => {
+  await onLogin((bench) => {
+    const { methods, clock } = bench;
+    fill(bench);
+    clock.now += HOUR + 1;
+    expect(bench.writtenFor(() => methods.client("c7"))).toBeGreaterThan(0);
+    expect(bench.writtenFor(() => methods.client("c7"))).toBe(0);
+    expect(bench.rowsFor(() => methods.client("c7"))).toBe(1);
+  });
+});

@@ -1,0 +1,243 @@
+// Finding a client by its id: whose document is read, when, and what is taken where it cannot be.
+
+import { describe, expect, test } from "vitest";
+import { findClient } from "../../../src/login/server/find-client.ts";
+import type { LoginClient } from "../../../src/login/server/login-records.ts";
+import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { clientHost } from "../../support/worker/client-host.ts";
+import { loginGround, type LoginGround } from "../../support/worker/login-ground.ts";
+
+const REDIRECT = "https://app.example/cb";
+const SAID = { client_name: "App", redirect_uris: [REDIRECT] };
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+const find = (ground: LoginGround, id: string, login: Partial<LoginDocument> = {}, address = "a") =>
+  findClient({ ground: ground.tend, address, login: { via: "key", ...login } }, id);
+
+const kept = (id: string, name = "As it was"): LoginClient => {
+  const said = { name, site: undefined, redirects: [REDIRECT], method: "none" } as const;
+  return { id, kind: "document", ...said, secretHash: null, digest: "before" };
+};
+
+describe("a document", () => {
+  test("is read once while it is fresh", async () => {
+    const [host, ground] = [clientHost(), loginGround()];
+    const id = host.put("/client.json", SAID);
+    const client = await find(ground, id);
+    expect(client).toMatchObject({ id, kind: "document", name: "App", redirects: [REDIRECT], method: "none" });
+    expect(await find(ground, id)).toEqual(client);
+    expect(host.asked).toEqual(["/client.json"]);
+  });
+
+  test.each([
+    { says: undefined, minutes: 5 },
+    { says: "no-store", minutes: 5 },
+    { says: "max-age=0", minutes: 5 },
+    { says: "public, max-age=3600", minutes: 60 },
+    { says: "s-maxage=7200,max-age=3600", minutes: 60 },
+    { says: "max-age=99999999999999999999", minutes: 1440 },
+    { says: "max-age=-1", minutes: 5 },
+    { says: "max-age=x", minutes: 5 },
+  ])("that says $says is fresh for $minutes minutes", async ({ says, minutes }) => {
+    const [host, ground] = [clientHost(), loginGround()];
+    const before = Date.now();
+    await find(ground, host.put("/client.json", SAID, says === undefined ? {} : { "cache-control": says }));
+    const [stored] = ground.stored.values();
+    expect(stored?.freshUntil).toBeGreaterThanOrEqual(before + minutes * MINUTE);
+    expect(stored?.freshUntil).toBeLessThanOrEqual(Date.now() + minutes * MINUTE);
+  });
+
+  test("is another one for whoever consented when what they were shown changes, and only then", async () => {
+    const host = clientHost();
+    const digestOf = async (said: object) => {
+      const client = await find(loginGround(), host.put("/client.json", { ...SAID, ...said }));
+      return (client as LoginClient).digest;
+    };
+    const digest = await digestOf({});
+    expect(await digestOf({ logo_uri: "https://app.example/logo.png" })).toBe(digest);
+    const two = await digestOf({ redirect_uris: [REDIRECT, "https://app.example/b"] });
+    expect(await digestOf({ redirect_uris: ["https://app.example/b", REDIRECT] })).toBe(two);
+    const others = [await digestOf({ client_name: "Other" }), await digestOf({ client_uri: "https://app.example" })];
+    expect(new Set([digest, two, ...others]).size).toBe(4);
+  });
+
+  test("is read again when it is fresh no more, and taken as it is", async () => {
+    const [host, ground] = [clientHost(), loginGround()];
+    const id = host.put("/client.json", SAID);
+    ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 1 });
+    expect(await find(ground, id)).toMatchObject({ name: "App" });
+    expect(ground.stored.get(id)?.client.name).toBe("App");
+  });
+
+  test("that there is no room for is taken as it is read", async () => {
+    const [host, ground] = [clientHost(), loginGround({ isFull: true })];
+    expect(await find(ground, host.put("/client.json", SAID))).toMatchObject({ name: "App" });
+  });
+});
+
+const AWAY: readonly { what: string; status?: number; headers?: Record<string, string>; body?: string }[] = [
+  { what: "403 with a page", status: 403, headers: { "content-type": "text/html" }, body: "<html>" },
+  { what: "a page", headers: { "content-type": "text/html" }, body: "<html>" },
+  { what: "503", status: 503, body: "{}" },
+  { what: "a redirect to itself", status: 302, headers: { location: "/client.json" } },
+  { what: "no JSON", body: '{"client_id":' },
+  { what: "JSON that says it is text", headers: { "content-type": "text/plain" }, body: "{}" },
+  { what: "more than a document has", body: `{"a":"${"a".repeat(6000)}"}` },
+  { what: "a length that no document has", headers: { "content-length": "50000000" }, body: "{}" },
+];
+
+describe.each(AWAY)("where a host answers $what", ({ status = 200, headers = {}, body = "" }) => {
+  function away() {
+    const host = clientHost();
+    host.answer = () => new Response(body, { status, headers: { "content-type": "application/json", ...headers } });
+    return { host, ground: loginGround(), id: `${host.origin}/client.json` };
+  }
+
+  test("its document is taken as it last was, for thirty days", async () => {
+    const { ground, id } = away();
+    ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 29 * DAY });
+    expect(await find(ground, id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+      name: "As it was",
+    });
+    expect(ground.errors).toHaveLength(1);
+    ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 31 * DAY });
+    expect(await find(ground, id)).toMatchObject({ kind: "clientRefusal" });
+  });
+
+  test("its document is taken as operators pinned it, if it never was read", async () => {
+    const { host, ground, id } = away();
+    expect(await find(ground, id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+      id,
+      kind: "document",
+      name: "App",
+    });
+    expect(ground.stored.size).toBe(0);
+    expect(host.asked).toHaveLength(1);
+    const other = { [id]: { client_id: `${id}x`, ...SAID } };
+    expect(await find(ground, id, { pinned: other })).toMatchObject({ kind: "clientRefusal" });
+  });
+});
+
+test.each([
+  { what: "is gone", status: 404, said: {} },
+  { what: "is gone for ever", status: 410, said: {} },
+  { what: "has another id now", status: 200, said: { client_id: "https://evil.example/client.json", ...SAID } },
+  { what: "takes nobody back", status: 200, said: { client_id: "SELF", ...SAID, redirect_uris: [] } },
+  { what: "is a list", status: 200, said: [] },
+  { what: "is nothing", status: 200, said: null },
+])("a document that $what is refused, whatever it was before", async ({ status, said }) => {
+  const [host, ground] = [clientHost(), loginGround()];
+  const id = `${host.origin}/client.json`;
+  ground.stored.set(id, { client: kept(id), freshUntil: Date.now() - 1 });
+  const body = JSON.stringify(said).replace("SELF", id);
+  host.answer = () => new Response(body, { status, headers: { "content-type": "application/json" } });
+  expect(await find(ground, id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+    kind: "clientRefusal",
+  });
+});
+
+test("a document without an end is given up after what one has", async () => {
+  const [host, ground] = [clientHost(), loginGround()];
+  let sent = 0;
+  const endless = new ReadableStream({
+    pull: (controller) => {
+      sent += 1024;
+      controller.enqueue(new Uint8Array(1024).fill(0x20));
+    },
+  });
+  host.answer = () => new Response(endless, { headers: { "content-type": "application/json" } });
+  expect(await find(ground, `${host.origin}/client.json`)).toMatchObject({ kind: "clientRefusal" });
+  expect(sent).toBeLessThan(10_000);
+});
+
+test("a host that takes its time is waited for no longer than a client waits", { timeout: 30_000 }, async () => {
+  const [host, ground] = [clientHost(), loginGround()];
+  host.answer = ({ signal }) =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(new Error("aborted")));
+    });
+  const begun = Date.now();
+  expect(await find(ground, `${host.origin}/client.json`)).toMatchObject({ kind: "clientRefusal" });
+  expect(Date.now() - begun).toBeLessThan(9000);
+});
+
+const HOSTILE = [
+  "https://127.0.0.2/client.json",
+  "http://10.0.0.1/client.json",
+  "https://10.0.0.1/client.json",
+  "https://169.254.169.254/latest/meta-data",
+  "https://[::1]/client.json",
+  "https://[::ffff:10.0.0.1]/client.json",
+  "https://2130706433/client.json",
+  "https://0x7f.1/client.json",
+  "https://localhost/client.json",
+  "https://metadata.internal/client.json",
+  "https://intranet/client.json",
+  "http://app.example.com/client.json",
+  "https://app.example.com:22/client.json",
+  "https://app.example.com",
+  "https://app.example.com/",
+  "https://app.example.com/?client.json",
+  "https://app.example.com/a/../client.json",
+  "https://app.example.com/a/./client.json",
+  "https://app.example.com/a/%2e%2e/client.json",
+  "https://app.example.com/client.json#fragment",
+  "https://app.example.com/client.json#",
+  "https://user@app.example.com/client.json",
+  "https://user:pass@app.example.com/client.json",
+  "https://@app.example.com/client.json",
+  "https://APP.example.com/client.json",
+  "HTTPS://app.example.com/client.json",
+  "https://app.example.com:443/client.json",
+  "https:app.example.com/client.json",
+  "https:\\\\app.example.com\\client.json",
+  "https://app.example.com\\@evil.example/client.json",
+  "https://ａpp.example.com/client.json",
+  " https://app.example.com/client.json",
+  "https://app.example.com/client.json\n",
+  "https://app.example.com/client json",
+  `https://app.example.com/${"a".repeat(2048)}`,
+  "javascript://app.example.com/client.json",
+  "file:///etc/passwd",
+  "nobody",
+  "",
+];
+
+test.each(HOSTILE)("an id like %j is refused, and nobody is asked for it", async (id) => {
+  const host = clientHost();
+  expect(await find(loginGround(), id, { pinned: { [id]: { client_id: id, ...SAID } } })).toMatchObject({
+    kind: "clientRefusal",
+  });
+  expect(host.asked).toEqual([]);
+});
+
+describe("where operators list clients", () => {
+  test("an id that differs in a character is none of them, and nobody is asked for it", async () => {
+    const [host, ground] = [clientHost(), loginGround()];
+    const id = host.put("/client.json", SAID);
+    const clients = [id, "registered-1"];
+    const near = [`${id}/`, `${id}?a`, id.toUpperCase(), id.replace("client", "other"), host.origin, "registered-2"];
+    for (const one of near) expect(await find(ground, one, { clients })).toMatchObject({ kind: "clientRefusal" });
+    expect([host.asked, ground.calls]).toEqual([[], []]);
+    expect(await find(ground, id, { clients })).toMatchObject({ name: "App" });
+  });
+
+  test("one that registered before is found", async () => {
+    const ground = loginGround();
+    const client: LoginClient = { ...kept("registered-1"), kind: "registered" };
+    ground.stored.set("registered-1", { client, freshUntil: 0 });
+    expect(await find(ground, "registered-1", { clients: ["registered-1"] })).toEqual(client);
+    expect(await find(ground, "registered-2")).toMatchObject({ kind: "clientRefusal" });
+  });
+});
+
+test("one address cannot have documents read without end, and keeps nobody else from theirs", async () => {
+  const [host, ground] = [clientHost(), loginGround()];
+  const results = [];
+  for (let at = 0; at < 40; at += 1) results.push(await find(ground, host.put(`/${at}`, SAID), {}, "flood"));
+  expect(host.asked).toHaveLength(30);
+  expect(results.filter(({ kind }) => kind === "clientRefusal")).toHaveLength(10);
+  expect(await find(ground, host.put("/other", SAID), {}, "other")).toMatchObject({ name: "App" });
+  expect(await find(ground, `${host.origin}/0`, {}, "flood")).toMatchObject({ name: "App" });
+});

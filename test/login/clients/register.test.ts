@@ -1,0 +1,121 @@
+// Registration: what a client is answered, what is kept of it, and how often an address may.
+
+import { describe, expect, test } from "vitest";
+import { hashToken } from "../../../src/auth/api-key.ts";
+import { orOAuthError } from "../../../src/login/server/answers.ts";
+import { register } from "../../../src/login/server/register.ts";
+import type { LoginVisit } from "../../../src/login/login-visit.ts";
+import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { KNOWN_CLIENTS } from "../../support/known-clients.ts";
+import { loginGround, type LoginGround } from "../../support/worker/login-ground.ts";
+
+const REDIRECT = "https://app.example/cb";
+
+async function registering(ground: LoginGround, body: unknown, login: Partial<LoginDocument> = {}, address = "a") {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const visit = { ground: ground.tend, address, body: text, login: { via: "key", ...login } };
+  const response = await orOAuthError(() => register(visit as LoginVisit));
+  return { response, status: response.status, said: (await response.json()) as Record<string, unknown> };
+}
+
+const registered = KNOWN_CLIENTS.filter(({ registration }) => registration);
+
+test.each(registered)("$name is given an id, and told what it said", async ({ registration }) => {
+  const ground = loginGround();
+  const before = Math.floor(Date.now() / 1000);
+  const { response, status, said } = await registering(ground, registration);
+  expect([status, response.headers.get("cache-control")]).toEqual([201, "no-store"]);
+  const { client_id: id, client_id_issued_at: issued, ...metadata } = said;
+  expect(issued).toBeGreaterThanOrEqual(before);
+  const { client_name: name, client_uri: site, redirect_uris: redirects } = registration ?? {};
+  expect(metadata).toEqual({
+    client_name: name,
+    ...(site !== undefined && { client_uri: site }),
+    redirect_uris: redirects,
+    token_endpoint_auth_method: "none",
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+  });
+  const { client } = ground.stored.get(String(id)) ?? {};
+  expect(client).toMatchObject({ id, kind: "registered", name, redirects, method: "none", secretHash: null });
+});
+
+test.each(["client_secret_basic", "client_secret_post", undefined])(
+  "with the method %s a secret is given once, and its hash is kept",
+  async (method) => {
+    const ground = loginGround();
+    const { said } = await registering(ground, { redirect_uris: [REDIRECT], token_endpoint_auth_method: method });
+    const { client_id: id, client_secret: secret } = said as Record<string, string>;
+    expect(said).toMatchObject({
+      client_secret_expires_at: 0,
+      token_endpoint_auth_method: method ?? "client_secret_basic",
+    });
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    const { client } = ground.stored.get(id ?? "") ?? {};
+    expect(client?.secretHash).toBe(await hashToken(secret ?? ""));
+    expect(JSON.stringify(client)).not.toContain(secret);
+  },
+);
+
+test("two of the same are two clients", async () => {
+  const ground = loginGround();
+  const [one, two] = [
+    await registering(ground, registered[0]?.registration),
+    await registering(ground, registered[0]?.registration),
+  ];
+  expect(one.said["client_id"]).not.toBe(two.said["client_id"]);
+});
+
+describe("refused is", () => {
+  test.each([
+    { what: "nothing", body: "", error: "invalid_client_metadata" },
+    { what: "no JSON", body: "{", error: "invalid_client_metadata" },
+    { what: "no object", body: "[]", error: "invalid_client_metadata" },
+    { what: "nothing at all", body: "null", error: "invalid_client_metadata" },
+    {
+      what: "more than a client has to say",
+      body: JSON.stringify({ redirect_uris: [REDIRECT], a: "a".repeat(9000) }),
+      error: "invalid_client_metadata",
+    },
+    {
+      what: "a redirect URI that runs",
+      body: JSON.stringify({ redirect_uris: ["javascript:alert(1)"] }),
+      error: "invalid_redirect_uri",
+    },
+    { what: "one without redirect URIs", body: "{}", error: "invalid_redirect_uri" },
+    {
+      what: "a client that signs",
+      body: JSON.stringify({ redirect_uris: [REDIRECT], token_endpoint_auth_method: "private_key_jwt" }),
+      error: "invalid_client_metadata",
+    },
+  ])("$what", async ({ body, error }) => {
+    const ground = loginGround();
+    const { status, said } = await registering(ground, body);
+    expect([status, said["error"], typeof said["error_description"]]).toEqual([400, error, "string"]);
+    expect(ground.calls).toEqual([]);
+  });
+
+  test("every client where operators list those that may be used", async () => {
+    const { status, said } = await registering(loginGround(), { redirect_uris: [REDIRECT] }, { clients: ["x"] });
+    expect([status, said["error"]]).toEqual([403, "access_denied"]);
+  });
+
+  test("one for which there is no room, for now", async () => {
+    const { response, status } = await registering(loginGround({ isFull: true }), { redirect_uris: [REDIRECT] });
+    expect([status, response.headers.get("retry-after")]).toEqual([503, "3600"]);
+  });
+
+  test("the thirty-first of an address in a minute, and nobody else's", async () => {
+    const ground = loginGround();
+    const statuses: number[] = [];
+    for (let at = 0; at < 40; at += 1) {
+      const { response } = await registering(ground, { redirect_uris: [REDIRECT] }, {}, "flood");
+      statuses.push(response.status);
+      if (response.status === 429) expect(Number(response.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect(statuses.filter((status) => status === 201)).toHaveLength(30);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    expect(ground.stored.size).toBe(30);
+    expect((await registering(ground, { redirect_uris: [REDIRECT] }, {}, "other")).status).toBe(201);
+  });
+});

@@ -1,0 +1,118 @@
+// A refresh that is older than the provider's word: the provider is asked first, by one for all, and what it says holds.
+// The tables are the real ones, the provider is told what to say.
+
+import { expect, it, vi } from "vitest";
+import { confirmedRefresh } from "../../../src/login/server/refresh.ts";
+import { loginTables } from "../../../src/login/server/login-tables.ts";
+import { sealProvider } from "../../../src/login/server/provider-seal.ts";
+import type { Confirmed, ProviderTokens, SignIn } from "../../../src/login/sign-in/sign-in.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import type { Tables } from "../../../src/tenants/authority/tables.ts";
+import { onBench, type Bench } from "../../support/worker/tenant.ts";
+
+const HOUR = 3_600_000;
+const SECRETS_KEY = "A".repeat(43);
+const ISSUER = "https://login.example.com";
+
+type Methods = ReturnType<typeof loginTables.open>["methods"];
+/** A tenant is there, too. */
+const tables: Tables<Methods, TenantHost> = {
+  ...loginTables,
+  open: (host) => {
+    policyTables.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
+    return loginTables.open(host);
+  },
+};
+
+type Visit = Parameters<typeof confirmedRefresh>[0];
+
+function visitOf({ methods }: Bench<Methods>): Visit {
+  const run = async (_tables: string, method: string, args: readonly unknown[]) =>
+    (methods as unknown as Record<string, (...all: readonly unknown[]) => unknown>)[method]?.(...args);
+  const ground = {
+    tenant: "acme",
+    created: "2026-11-23T00:00:00.000000Z",
+    env: { SECRETS_KEY },
+    stub: () => ({ run }),
+  };
+  return { ground, login: { via: "oidc" }, urls: {} } as unknown as Visit;
+}
+
+const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR };
+const askOf = (at: number) => ({
+  ...by,
+  old: "refresh",
+  access: `access ${at}`,
+  refresh: `refresh ${at}`,
+  answer: `answer ${at}`,
+  confirmedMs: HOUR,
+});
+
+/** A grant whose provider was asked last more than an hour ago. */
+async function due(bench: Bench<Methods>): Promise<void> {
+  const { methods, clock } = bench;
+  const grant = {
+    id: "g1",
+    client: { id: "c1", name: "Client", digest: "d1" },
+    principal: `oauth ${ISSUER} alice`,
+    person: { issuer: ISSUER, subject: "alice", claims: {} },
+    resource: "https://mcp.example/mcp/acme",
+    profile: null,
+    scopes: null,
+    narrowing: { deny: [] },
+    home: "https://mcp.example/login/acme",
+    provider: await sealProvider(visitOf(bench).ground, "g1", { access: "theirs", refresh: "first" }),
+    keyHash: null,
+    expires: clock.now + 24 * HOUR,
+  };
+  methods.addGrant(grant, { hash: "code", redirect: "https://client.example/", challenge: "s256" });
+  const redeemed = { ...by, code: "code", redirect: null, challenge: "s256", access: "access", refresh: "refresh" };
+  expect(methods.redeem(redeemed)).toMatchObject({ state: "given" });
+  clock.now += HOUR + 1;
+}
+
+function saying(...said: readonly Confirmed[]) {
+  let at = 0;
+  const confirm = vi.fn(async (_visit: unknown, _provider: ProviderTokens) => {
+    await scheduler.wait(50);
+    return said[at++] ?? { state: "ended" as const };
+  });
+  return { confirm, way: { confirm } as unknown as SignIn };
+}
+
+it("asks the provider once for all who refresh at the same time, and keeps the tokens that it gives", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
+    const visit = visitOf(bench);
+    const all = await Promise.all(Array.from({ length: 10 }, (_none, at) => confirmedRefresh(visit, askOf(at), way)));
+    expect(new Set(all.map((one) => (one.state === "given" ? one.answer : one.state))).size).toBe(1);
+    expect(confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["first"]);
+    bench.clock.now += HOUR + 1;
+    const next = saying({ state: "confirmed" });
+    const [given] = all;
+    const old = given?.state === "given" ? given.answer.replace("answer", "refresh") : "";
+    expect(await confirmedRefresh(visit, { ...askOf(11), old }, next.way)).toMatchObject({ state: "given" });
+    expect(next.confirm.mock.calls.map(([, provider]) => provider.refresh)).toEqual(["second"]);
+  });
+});
+
+it("ends the grant of whom the provider does not let in any more", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const failed = confirmedRefresh(visitOf(bench), askOf(0), saying({ state: "ended" }).way);
+    await expect(failed).rejects.toMatchObject({ error: "invalid_grant" });
+    expect(bench.methods.grants("", 10)).toEqual([]);
+  });
+});
+
+it("gives nothing while the provider is away, and all of it when it is back", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const { way } = saying({ state: "away" }, { state: "confirmed" });
+    const failed = confirmedRefresh(visitOf(bench), askOf(0), way);
+    await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
+    expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
+  });
+});

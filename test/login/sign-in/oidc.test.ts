@@ -1,0 +1,358 @@
+// Signing in at an OpenID provider, looked at by itself: who is let in as whom, what is refused, and what they are told.
+
+import { generateKeyPair, UnsecuredJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { oidc } from "../../../src/login/sign-in/oidc.ts";
+import type { NotSignedIn, ProviderTokens, SignedInWith } from "../../../src/login/sign-in/sign-in.ts";
+import type { LoginDocument } from "../../../src/tenants/document/tenant-document.ts";
+import type { IdentityProvider } from "../../support/identity-provider.ts";
+import { CLIENT, ISSUER, providerFor, SECRET, signInWith, visitWith } from "../../support/worker/sign-in.ts";
+import { upstreamAt } from "../../support/worker/upstreams.ts";
+
+async function world(login: Partial<LoginDocument> = {}) {
+  const provider = await providerFor(ISSUER);
+  const clientSecret = "{{secret:CLIENT}}";
+  const document = { via: "oidc", issuer: provider.issuer, clientId: CLIENT, clientSecret, ...login } as const;
+  const { visit, logged } = await visitWith(document);
+  const signIn = (change?: (answer: URLSearchParams) => void) => signInWith(oidc, visit, provider, change);
+  return { provider, visit, logged, signIn };
+}
+
+function expectIn(signed: SignedInWith | NotSignedIn): SignedInWith {
+  expect(signed).toMatchObject({ kind: "signedIn" });
+  return signed as SignedInWith;
+}
+
+const STRAY = "This answer belongs to another sign-in, or to one that is over";
+
+function expectOut(signed: SignedInWith | NotSignedIn, why: string, error?: string): void {
+  const { kind, next, ...told } = signed as NotSignedIn;
+  expect({ kind, ...told }).toEqual({
+    kind: "notSignedIn",
+    why: expect.stringContaining(why),
+    ...(error && { error }),
+  });
+  expect(next).toMatch(/Begin again|begin again/);
+}
+
+const tokensAsked = ({ heard }: IdentityProvider) => heard.filter(({ path }) => path === "/token");
+
+describe("who signed in", () => {
+  it("is the subject that the provider names, with what it says of them and tokens of theirs", async () => {
+    const { signIn, provider, logged } = await world();
+    Object.assign(provider.people["alice"] ?? {}, { groups: ["staff", 7], hd: "acme.example" });
+    const { person, provider: tokens } = expectIn(await signIn());
+    expect(person).toMatchObject({
+      issuer: provider.issuer,
+      subject: "00u-alice",
+      name: "Alice",
+      email: "alice@example.com",
+      groups: ["staff"],
+      claims: { sub: "00u-alice", hd: "acme.example", groups: ["staff", 7] },
+    });
+    expect(tokens).toMatchObject({
+      access: expect.stringMatching(/^access-/),
+      refresh: expect.stringMatching(/^refresh-/),
+    });
+    expect(tokens?.expires).toBeGreaterThan(Date.now() + 3_000_000);
+    expect(logged).toEqual([]);
+  });
+
+  it("went there with a challenge, a nonce and what the document asks for", async () => {
+    const { visit, provider } = await world({ request: "openid offline_access" });
+    const begun = await oidc.begin?.(visit, "state-1");
+    const { location, kept } = begun as Extract<typeof begun, { kind: "begun" }>;
+    const asked = Object.fromEntries(new URL(location).searchParams);
+    expect(asked).toEqual({
+      response_type: "code",
+      client_id: CLIENT,
+      redirect_uri: `${ISSUER}/callback`,
+      scope: "openid offline_access",
+      state: "state-1",
+      nonce: kept["nonce"],
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: "S256",
+    });
+    expect(location.startsWith(`${provider.issuer}/authorize?`)).toBe(true);
+    expect(JSON.stringify(kept).length).toBeLessThan(500);
+    expect(asked["code_challenge"]).not.toBe(kept["verifier"]);
+  });
+
+  it("brings groups that stand at the user endpoint alone, where something asks for them", async () => {
+    const scopes = { claim: "groups", values: { staff: ["reading"] } };
+    const { signIn, provider } = await world({ scopes });
+    Object.assign(provider.people["alice"] ?? {}, { groups: ["staff"] });
+    provider.onlyInUserInfo.add("groups");
+    expect(expectIn(await signIn()).person).toMatchObject({ groups: ["staff"], claims: { groups: ["staff"] } });
+    expect(provider.heard.at(-1)?.path).toBe("/userinfo");
+  });
+
+  it("is let in without a user endpoint where the ID token says all, or the access token is for another API", async () => {
+    const { signIn, provider } = await world();
+    expectIn(await signIn());
+    expect(provider.heard.map(({ path }) => path)).not.toContain("/userinfo");
+    const other = await world({ claims: ["department"] });
+    other.provider.instead["/userinfo"] = () => new Response("not for you", { status: 403 });
+    expect(expectIn(await other.signIn()).person.subject).toBe("00u-alice");
+  });
+
+  it("has no address that its owner has not shown to be theirs", async () => {
+    for (const said of [false, "false", 0]) {
+      const { signIn, provider } = await world();
+      Object.assign(provider.people["alice"] ?? {}, { email_verified: said });
+      const { person } = expectIn(await signIn());
+      expect([person.email, person.claims["email"]]).toEqual([undefined, undefined]);
+    }
+  });
+
+  it("shows its secret in the form where the provider takes no other way, and a public client shows none", async () => {
+    const post = await world();
+    Object.assign(post.provider.metadata, { token_endpoint_auth_methods_supported: ["client_secret_post"] });
+    expectIn(await post.signIn());
+    expect(tokensAsked(post.provider)[0]?.form.get("client_secret")).toBe(SECRET);
+    const basic = await world();
+    expectIn(await basic.signIn());
+    expect(tokensAsked(basic.provider)[0]?.form.has("client_secret")).toBe(false);
+    const open = await world({ clientId: "open", clientSecret: undefined as never });
+    expectIn(await open.signIn());
+    expect(tokensAsked(open.provider)[0]?.headers.get("authorization")).toBe(null);
+  });
+});
+
+it("nobody is sent anywhere by a Worker that could not keep what comes of it", async () => {
+  const { visit } = await world();
+  for (const [SECRETS_KEY, what] of [
+    [undefined, "unset"],
+    ["short", "broken"],
+  ] as const) {
+    const ground = { ...visit.ground, env: { ...visit.ground.env, SECRETS_KEY } };
+    const told = await oidc.begin?.({ ...visit, ground }, "s");
+    expectOut(told as NotSignedIn, `SECRETS_KEY is ${what}`, "server_error");
+  }
+});
+
+describe("an answer is refused", () => {
+  it.each([
+    ["another state", "state", "state-of-another-browser"],
+    ["no state", "state", null],
+    ["another issuer, mixed up", "iss", "https://evil.example"],
+    ["no issuer, of one that always names itself", "iss", null],
+    ["a code that nobody gave", "code", "guessed"],
+    ["no code", "code", null],
+  ])("with %s", async (_what, name, value) => {
+    const { signIn, provider } = await world();
+    const signed = await signIn((answer) => (value === null ? answer.delete(name) : answer.set(name, value)));
+    expectOut(signed, STRAY);
+    expect(tokensAsked(provider)).toHaveLength(name === "code" ? 1 : 0);
+  });
+
+  it("that another tenant's client was given, or that was redeemed before", async () => {
+    const acme = await world();
+    const globex = await visitWith({ ...acme.visit.login, clientId: "other" });
+    const begun = await oidc.begin?.(globex.visit, "s");
+    const theirs = begun?.kind === "begun" ? (await acme.provider.visit(begun.location)).searchParams.get("code") : "";
+    expectOut(await acme.signIn((answer) => answer.set("code", theirs ?? "")), STRAY);
+    const again = await oidc.begin?.(acme.visit, "s");
+    if (again?.kind !== "begun") throw new Error("nothing begun");
+    const answer = (await acme.provider.visit(again.location)).searchParams;
+    expectIn(await oidc.finish(acme.visit, answer, again.kept));
+    expectOut(await oidc.finish(acme.visit, answer, again.kept), STRAY);
+  });
+
+  it("that says no: whoever declined, or is not let in, is told so, and no word of the provider's", async () => {
+    const { signIn, provider } = await world();
+    provider.atBrowser = null;
+    expectOut(
+      await signIn((answer) => answer.set("error_description", "PROVIDER-WORDS")),
+      "did not let you in",
+      "access_denied",
+    );
+    const codes = [
+      ["login_required", "did not let you in", "access_denied"],
+      ["temporarily_unavailable", "cannot be reached", "temporarily_unavailable"],
+      ["invalid_scope", "invalid_scope", "server_error"],
+      ["<script>", "used: refused", "server_error"],
+    ] as const;
+    for (const [code, why, error] of codes) expectOut(await signIn((answer) => answer.set("error", code)), why, error);
+  });
+});
+
+describe("an ID token is refused", () => {
+  const HOUR = 3600;
+  const now = () => Math.floor(Date.now() / 1000);
+  it.each([
+    ["with another nonce", () => ({ nonce: "of-another" }), STRAY, undefined],
+    ["without a nonce", () => ({ nonce: undefined }), STRAY, undefined],
+    ["for another client", () => ({ aud: "other" }), "it is for another audience", "server_error"],
+    [
+      "for two clients, given to nobody says which",
+      () => ({ aud: [CLIENT, "other"] }),
+      "another client",
+      "server_error",
+    ],
+    ["given to another client", () => ({ aud: [CLIENT, "other"], azp: "other" }), "another client", "server_error"],
+    ["of another issuer", () => ({ iss: "https://evil.example" }), "it has another issuer", "server_error"],
+    ["that has expired", () => ({ exp: now() - HOUR }), "it has expired", "server_error"],
+    ["that never ends", () => ({ exp: undefined }), "it does not say when it ends", "server_error"],
+    ["that is for later", () => ({ nbf: now() + HOUR }), "it is not valid yet", "server_error"],
+    ["of nobody", () => ({ sub: undefined }), "it names nobody", "server_error"],
+  ])("%s", async (_what, claims, why, error) => {
+    const { signIn, provider } = await world();
+    provider.claims = claims();
+    expectOut(await signIn(), why, error);
+  });
+
+  it("that is signed with the client's secret, or with no key", async () => {
+    const { signIn, provider } = await world();
+    provider.signed = { alg: "HS256", key: new TextEncoder().encode(SECRET.padEnd(32, "x")) };
+    expectOut(await signIn(), "its algorithm is not allowed", "server_error");
+    const none = await world();
+    const claims = { iss: none.provider.issuer, aud: CLIENT, sub: "00u-alice", exp: now() + HOUR };
+    const idToken = new UnsecuredJWT(claims).encode();
+    none.provider.instead["/token"] = () =>
+      Response.json({ access_token: "access-1", token_type: "Bearer", id_token: idToken });
+    expectOut(await none.signIn(), "its algorithm is not allowed", "server_error");
+  });
+
+  it("that another key has signed, and where there is none", async () => {
+    const { signIn, provider } = await world();
+    const { privateKey } = await generateKeyPair("RS256");
+    provider.signed = { key: privateKey };
+    expectOut(await signIn(), "it cannot be verified", "server_error");
+    const none = await world();
+    none.provider.instead["/token"] = () => Response.json({ access_token: "access-1", token_type: "Bearer" });
+    expectOut(await none.signIn(), "there is no ID token", "server_error");
+  });
+
+  it("while the user endpoint speaks of somebody else", async () => {
+    const { signIn, provider } = await world({ claims: ["groups"] });
+    provider.instead["/userinfo"] = () => Response.json({ sub: "00u-bob", groups: ["admins"] });
+    expectOut(await signIn(), "two names for one person", "server_error");
+  });
+});
+
+const HUGE = 50 * 1024 * 1024;
+
+function endless(): ReadableStream<Uint8Array> {
+  let sent = 0;
+  const chunk = new TextEncoder().encode(" ".repeat(64 * 1024));
+  return new ReadableStream({
+    pull: (controller) => {
+      sent += chunk.length;
+      return sent > HUGE ? controller.close() : controller.enqueue(chunk);
+    },
+  });
+}
+
+const leadingTo = (location: string) => new Response(null, { status: 307, headers: { location } });
+
+describe("a provider", () => {
+  it("that is away before somebody is sent there leaves them here, with what to do", async () => {
+    const { visit, provider, logged } = await world();
+    provider.instead["/.well-known/openid-configuration"] = () => new Response(null, { status: 503 });
+    expectOut((await oidc.begin?.(visit, "s")) as NotSignedIn, "cannot be reached", "temporarily_unavailable");
+    expect(logged).not.toEqual([]);
+  });
+
+  it.each([
+    ["is down", () => new Response("PROVIDER-WORDS", { status: 503 }), "answered 503"],
+    [
+      "answers a page",
+      () => new Response("<html>PROVIDER-WORDS", { headers: { "content-type": "text/html" } }),
+      "no JSON",
+    ],
+    ["answers half a token", () => new Response('{"access_token":"PROVIDER-WORDS'), "no JSON"],
+    ["answers 50 MB", () => new Response(endless()), "the answer is too large"],
+    ["leads to a private address", () => leadingTo("https://10.0.0.1/token"), "too many redirects"],
+    ["does not let itself be connected to", () => Promise.reject(new TypeError("fetch failed")), "fetch failed"],
+  ])("that %s when the code comes is away, and what it said is nowhere", async (_what, instead, log) => {
+    const { signIn, provider, logged } = await world();
+    provider.instead["/token"] = instead;
+    const signed = await signIn();
+    expectOut(signed, "cannot be reached", "temporarily_unavailable");
+    expect(logged.map(String)).toEqual([expect.stringContaining(log)]);
+    expect(JSON.stringify(signed) + String(logged)).not.toContain("PROVIDER-WORDS");
+  });
+
+  it("that leads on to another server has nothing carried there, secrets least of all", async () => {
+    const { signIn, provider } = await world();
+    const heard: string[] = [];
+    const elsewhere = upstreamAt((request) => {
+      heard.push(request.url);
+      return Response.json({});
+    });
+    provider.instead["/token"] = () => leadingTo(elsewhere);
+    expectOut(await signIn(), "cannot be reached", "temporarily_unavailable");
+    expect(heard).toEqual([]);
+  });
+
+  it("whose endpoints are not on the public internet is not asked", async () => {
+    const { signIn, provider, logged } = await world();
+    Object.assign(provider.metadata, { token_endpoint: "https://169.254.169.254/token" });
+    expectOut(await signIn(), "cannot be reached", "temporarily_unavailable");
+    expect(String(logged)).toContain("not on the public internet");
+  });
+
+  it("that refuses the client is said by its code, and none of its words", async () => {
+    const { visit, provider } = await world();
+    const wrong = await visitWith(visit.login, ISSUER, { CLIENT: "another" });
+    const signed = await signInWith(oidc, wrong.visit, provider);
+    expectOut(signed, "used: invalid_client", "server_error");
+    expect(JSON.stringify(signed)).not.toContain("PROVIDER-WORDS");
+    const unset = await visitWith({ ...visit.login, clientSecret: "{{secret:NOBODY}}" });
+    expectOut(await signInWith(oidc, unset.visit, provider), "its secret is not set here", "server_error");
+  });
+
+  it("that says more of somebody than a browser can carry is refused", async () => {
+    const { signIn, provider } = await world();
+    Object.assign(provider.people["alice"] ?? {}, { groups: Array.from({ length: 1000 }, () => crypto.randomUUID()) });
+    expectOut(await signIn(), "too much of you", "server_error");
+  });
+});
+
+describe("asked again later", () => {
+  const tokensOf = async ({ signIn }: Awaited<ReturnType<typeof world>>) =>
+    expectIn(await signIn()).provider as ProviderTokens;
+
+  it("a provider that still knows somebody gives tokens in place of theirs", async () => {
+    const at = await world();
+    const tokens = await tokensOf(at);
+    const confirmed = await oidc.confirm?.(at.visit, tokens);
+    expect(confirmed).toMatchObject({ state: "confirmed", provider: { refresh: expect.stringMatching(/^refresh-/) } });
+    expect(confirmed?.state === "confirmed" && confirmed.provider?.refresh).not.toBe(tokens.refresh);
+  });
+
+  it("a refresh that brings no new refresh token leaves the old one", async () => {
+    const at = await world();
+    const tokens = await tokensOf(at);
+    at.provider.instead["/token"] = () => Response.json({ access_token: "access-2", token_type: "Bearer" });
+    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({
+      state: "confirmed",
+      provider: { access: "access-2", refresh: tokens.refresh },
+    });
+  });
+
+  it("whoever is disabled there is let in no more, and nobody is while it cannot be asked", async () => {
+    const at = await world();
+    const tokens = await tokensOf(at);
+    at.provider.instead["/token"] = () => new Response(null, { status: 502 });
+    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "away" });
+    at.provider.instead["/token"] = () => Response.json({ error: "invalid_client" }, { status: 401 });
+    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "away" });
+    at.provider.instead["/token"] = () => Response.json({ error: "interaction_required" }, { status: 400 });
+    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "ended" });
+    delete at.provider.instead["/token"];
+    at.provider.disabled.add("alice");
+    expect(await oidc.confirm?.(at.visit, tokens)).toEqual({ state: "ended" });
+  });
+
+  it("without a token to refresh with, the user endpoint says whether they are let in", async () => {
+    const at = await world();
+    const { access } = await tokensOf(at);
+    expect(await oidc.confirm?.(at.visit, { access })).toEqual({ state: "confirmed" });
+    at.provider.disabled.add("alice");
+    expect(await oidc.confirm?.(at.visit, { access })).toEqual({ state: "ended" });
+    at.provider.instead["/userinfo"] = () => new Response(null, { status: 429 });
+    expect(await oidc.confirm?.(at.visit, { access })).toEqual({ state: "away" });
+  });
+});

@@ -1,0 +1,144 @@
+// Signing in at the tenant's own product, looked at by itself: what it is asked, and which of its answers are taken.
+
+import { SignJWT, UnsecuredJWT, type JWTPayload } from "jose";
+import { describe, expect, it } from "vitest";
+import { product } from "../../../src/login/sign-in/product.ts";
+import type { LoginVisit } from "../../../src/login/login-visit.ts";
+import { ISSUER, visitWith } from "../../support/worker/sign-in.ts";
+
+const SHARED = "0123456789abcdef0123456789abcdef";
+const STRAY = "This answer belongs to another sign-in, or to one that is over";
+
+function signed(claims: JWTPayload, secret = SHARED, alg = "HS256"): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg }).sign(new TextEncoder().encode(secret));
+}
+
+const now = () => Math.floor(Date.now() / 1000);
+
+/** As the product makes it, unless a test says otherwise; a claim that is undefined is left out. */
+function tokenFor(state: string, claims: Record<string, unknown> = {}): Promise<string> {
+  const usual = { aud: ISSUER, sub: "17", nonce: state, iat: now(), exp: now() + 60, email: "alice@acme.example" };
+  return signed(JSON.parse(JSON.stringify({ ...usual, ...claims })) as JWTPayload);
+}
+
+async function world(secret = SHARED, issuer = ISSUER) {
+  const login = {
+    via: "product",
+    productUrl: "https://app.acme.example/mcp-login?x=1",
+    productSecret: "{{secret:PRODUCT}}",
+  } as const;
+  const { visit } = await visitWith(login, issuer, { PRODUCT: secret });
+  return { visit };
+}
+
+async function begin(visit: LoginVisit, state: string) {
+  const begun = await product.begin?.(visit, state);
+  if (begun?.kind !== "begun") throw new Error(JSON.stringify(begun));
+  return begun;
+}
+
+async function finish(visit: LoginVisit, state: string, token: string) {
+  const { kept } = await begin(visit, state);
+  return product.finish(visit, new URLSearchParams({ state, token }), kept);
+}
+
+it("the product is told who asks and for what, and nothing that it could send a browser elsewhere by", async () => {
+  const { visit } = await world();
+  const { location, kept } = await begin(visit, "state-1");
+  const { origin, pathname, searchParams } = new URL(location);
+  expect(origin + pathname).toBe("https://app.acme.example/mcp-login");
+  expect(Object.fromEntries(searchParams)).toEqual({ x: "1", issuer: ISSUER, request: "state-1" });
+  expect(JSON.stringify(kept)).not.toContain("state-1");
+});
+
+it("whom it names is in, under its origin, with what it says of them", async () => {
+  const { visit } = await world();
+  const token = await tokenFor("s1", { name: "Alice", groups: ["staff"], plan: "pro" });
+  expect(await finish(visit, "s1", token)).toEqual({
+    kind: "signedIn",
+    person: {
+      issuer: "https://app.acme.example",
+      subject: "17",
+      name: "Alice",
+      email: "alice@acme.example",
+      groups: ["staff"],
+      claims: expect.objectContaining({ sub: "17", plan: "pro", email: "alice@acme.example" }),
+    },
+  });
+});
+
+describe("a token is refused", () => {
+  it.each([
+    ["of another sign-in, replayed", { nonce: "s0" }, STRAY],
+    ["that names no request", { nonce: undefined }, STRAY],
+    ["for another tenant", { aud: "https://mcp.example.com/login/globex" }, "it is for another audience"],
+    ["for nobody", { aud: undefined }, "it is for another audience"],
+    ["that has expired", { iat: now() - 120, exp: now() - 60 }, "it has expired"],
+    ["that never ends", { exp: undefined }, "it does not say when it ends"],
+    [
+      "that was made six minutes ago, however long it says that it lasts",
+      { iat: now() - 360, exp: now() + 9999 },
+      "five minutes",
+    ],
+    ["that does not say when it was made", { iat: undefined }, "five minutes"],
+    ["that is to be made later", { iat: now() + 360, exp: now() + 400 }, "five minutes"],
+    ["that names nobody", { sub: undefined }, "it names nobody"],
+    ["that names nobody in many words", { sub: "x".repeat(256) }, "it names nobody"],
+  ])("%s", async (_what, claims, why) => {
+    const { visit } = await world();
+    const told = await finish(visit, "s1", await tokenFor("s1", claims));
+    expect(told).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining(why) });
+  });
+
+  it("that another secret, another algorithm or nobody has signed", async () => {
+    const { visit } = await world();
+    const claims = { aud: ISSUER, sub: "17", nonce: "s1", iat: now(), exp: now() + 60 };
+    const tokens = [
+      [await signed(claims, "another-secret-another-secret-anot"), "cannot be verified"],
+      [await signed(claims, SHARED, "HS512"), "algorithm is not allowed"],
+      [new UnsecuredJWT(claims).encode(), "algorithm is not allowed"],
+      ["", "cannot be verified"],
+    ] as const;
+    for (const [token, why] of tokens) {
+      expect(await finish(visit, "s1", token)).toMatchObject({
+        kind: "notSignedIn",
+        why: expect.stringContaining(why),
+      });
+    }
+  });
+
+  it("that comes back with another state, or to a browser that another one began", async () => {
+    const { visit } = await world();
+    const [mine, theirs] = [await begin(visit, "mine"), await begin(visit, "theirs")];
+    const token = await tokenFor("mine");
+    for (const [state, kept] of [
+      ["mine", theirs.kept],
+      ["theirs", mine.kept],
+    ] as const) {
+      const told = await product.finish(visit, new URLSearchParams({ state, token }), kept);
+      expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
+    }
+    const told = await product.finish(visit, new URLSearchParams({ state: "theirs", token }), theirs.kept);
+    expect(told).toMatchObject({ kind: "notSignedIn", why: STRAY });
+  });
+
+  it("at another address of the same tenant", async () => {
+    const { visit } = await world(SHARED, "https://mcp.acme.example");
+    const told = await finish(visit, "s1", await tokenFor("s1"));
+    expect(told).toMatchObject({ kind: "notSignedIn", why: expect.stringContaining("another audience") });
+  });
+});
+
+it("a product that says no is believed", async () => {
+  const { visit } = await world();
+  const { kept } = await begin(visit, "s1");
+  const answer = new URLSearchParams({ state: "s1", error: "access_denied", token: await tokenFor("s1") });
+  expect(await product.finish(visit, answer, kept)).toMatchObject({ kind: "notSignedIn", error: "access_denied" });
+});
+
+it.each(["short", "0123456789abcdef0123456789abcde", ""])("nobody signs in with the secret %j", async (secret) => {
+  const { visit } = await world(secret);
+  const told = { kind: "notSignedIn", why: expect.stringContaining("fewer than 32"), error: "server_error" };
+  expect(await product.begin?.(visit, "s1")).toMatchObject(told);
+  expect(await product.finish(visit, new URLSearchParams({ state: "s1" }), {})).toMatchObject(told);
+});

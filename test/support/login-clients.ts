@@ -1,0 +1,136 @@
+// Owns the official clients as far as they log in: each with a store of its own, which ends at the URL that a person has to
+// open. Refuses to open it.
+
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as HttpV2,
+  UnauthorizedError as UnauthorizedV2,
+} from "@modelcontextprotocol/client";
+import { UnauthorizedError as UnauthorizedV1 } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { onTestFinished } from "vitest";
+import type { Json } from "./mcp.ts";
+import { isPage, PersonAtBrowser, textOf, type BrowserPage, type SentAway } from "./person-at-browser.ts";
+
+const ABOUT = { name: "official-login-test", version: "1" };
+export const CLIENT_AT = "http://127.0.0.1:33418/callback";
+
+/** What both clients want of whoever keeps their tokens. */
+class LoginStore {
+  readonly redirectUrl = CLIENT_AT;
+  readonly clientMetadata = {
+    client_name: "Official client",
+    redirect_uris: [CLIENT_AT],
+    grant_types: ["authorization_code", "refresh_token"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+  };
+  /** Set by the client, in this order. */
+  registered: unknown;
+  asked: URL | undefined;
+  verifier = "";
+  kept: unknown;
+
+  state = () => "state-of-the-client";
+  clientInformation = () => this.registered as never;
+  saveClientInformation = (made: unknown) => void (this.registered = made);
+  tokens = () => this.kept as never;
+  saveTokens = (tokens: unknown) => void (this.kept = tokens);
+  redirectToAuthorization = (url: URL) => void (this.asked = url);
+  saveCodeVerifier = (verifier: string) => void (this.verifier = verifier);
+  codeVerifier = () => this.verifier;
+}
+
+export interface LoggedIn {
+  readonly store: LoginStore;
+  readonly call: (name: string, args?: Json) => Promise<string>;
+}
+
+/** `signIn`: what a person does at the URL; gives where the browser was sent at last. */
+export type SignInAt = (url: URL) => Promise<URL>;
+
+export interface LoginClient {
+  readonly title: string;
+  readonly logIn: (url: string, signIn: SignInAt) => Promise<LoggedIn>;
+}
+
+interface Transporting {
+  finish(back: URL): Promise<void>;
+}
+
+async function logIn<C>(
+  store: LoginStore,
+  { connect, isRefused }: { connect: () => Promise<C>; isRefused: (error: unknown) => boolean },
+  { transport, signIn }: { transport: Transporting; signIn: SignInAt },
+): Promise<C> {
+  try {
+    await connect();
+  } catch (error) {
+    if (!isRefused(error) || !store.asked) throw error;
+    const back = await signIn(store.asked);
+    if (back.searchParams.get("state") !== store.state())
+      throw new Error(`another state: ${back.href}`, { cause: error });
+    await transport.finish(back);
+    return connect();
+  }
+  throw new Error("nobody had to log in");
+}
+
+export const LOGIN_CLIENTS: readonly LoginClient[] = [
+  {
+    title: "SDK v1",
+    logIn: async (url, signIn) => {
+      const store = new LoginStore();
+      const made = () => new HttpV1(new URL(url), { authProvider: store });
+      const transport = { finish: (back: URL) => made().finishAuth(back.searchParams.get("code") ?? "") };
+      const connect = async () => {
+        const client = new ClientV1(ABOUT);
+        onTestFinished(() => client.close());
+        await client.connect(made());
+        return client;
+      };
+      const isRefused = (error: unknown) => error instanceof UnauthorizedV1;
+      const client = await logIn(store, { connect, isRefused }, { transport, signIn });
+      return { store, call: async (name, args = {}) => textIn(await client.callTool({ name, arguments: args })) };
+    },
+  },
+  {
+    title: "SDK v2",
+    logIn: async (url, signIn) => {
+      const store = new LoginStore();
+      const made = () => new HttpV2(new URL(url), { authProvider: store });
+      const transport = { finish: (back: URL) => made().finishAuth(back.searchParams) };
+      const connect = async () => {
+        const client = new ClientV2(ABOUT);
+        onTestFinished(() => client.close());
+        await client.connect(made());
+        return client;
+      };
+      const isRefused = (error: unknown) => error instanceof UnauthorizedV2;
+      const client = await logIn(store, { connect, isRefused }, { transport, signIn });
+      return { store, call: async (name, args = {}) => textIn(await client.callTool({ name, arguments: args })) };
+    },
+  },
+];
+
+function textIn(result: object): string {
+  const [first] = ("content" in result ? result.content : []) as { readonly text?: string }[];
+  return first?.text ?? "";
+}
+
+/** Pastes a key of the tenant, and allows what is asked. */
+export function byKey(key: string, clientAt = CLIENT_AT): SignInAt {
+  return async (url) => {
+    const person = new PersonAtBrowser(clientAt);
+    const consent = await person.submit(onPage(await person.open(url)), "Sign in", { key });
+    const gone = await person.submit(onPage(consent), "Allow");
+    if (isPage(gone)) throw new Error(`not sent back: ${textOf(gone.html)}`);
+    return gone.to;
+  };
+}
+
+export function onPage(arrived: BrowserPage | SentAway): BrowserPage {
+  if (isPage(arrived)) return arrived;
+  throw new Error(`no page, but sent to ${arrived.to.href}`);
+}

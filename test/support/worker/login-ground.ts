@@ -1,0 +1,37 @@
+// Owns the ground of a tenant's login for tests without a Worker: what its object keeps of clients is a map. Refuses to
+// decide what may be kept: src/login/server/client-tables.ts does.
+
+import type { TendGround } from "../../../src/deployment/deployment.ts";
+import type { StoredClient } from "../../../src/login/server/client-tables.ts";
+
+export interface LoginGround {
+  readonly tend: TendGround;
+  readonly stored: Map<string, StoredClient>;
+  /** Methods that were called, in order. */
+  readonly calls: readonly string[];
+  readonly errors: readonly unknown[];
+}
+
+let made = 0;
+
+/** Of a tenant of its own: what was asked for another counts for nothing here. */
+export function loginGround({ isFull = false } = {}): LoginGround {
+  const stored = new Map<string, StoredClient>();
+  const calls: string[] = [];
+  const errors: unknown[] = [];
+  const run = async (_tables: string, method: string, [given]: readonly unknown[]) => {
+    calls.push(method);
+    if (method === "client") return stored.get(String(given)) ?? null;
+    const one = given as StoredClient;
+    if (!isFull) stored.set(one.client.id, one);
+    return !isFull;
+  };
+  made += 1;
+  const tend = {
+    tenant: `login-${made}`,
+    env: { OUTBOUND_RESOLVER: "off" },
+    stub: () => ({ run }),
+    onError: (error: unknown) => errors.push(error),
+  };
+  return { tend: tend as unknown as TendGround, stored, calls, errors };
+}
