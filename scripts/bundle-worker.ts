@@ -1,6 +1,6 @@
 // What `wrangler deploy` uploads, which wrangler.toml names as its build step: a Worker as one file, in fewer bytes than
-// wrangler makes of it, with a map to its source. The same whichever command of wrangler asks, as two may ask at once.
-// Arguments: the Worker's entry, and the file to write.
+// wrangler makes of it, with a map to its source. For `wrangler dev` it is made the same way, since both may run at once, but
+// says that this is development, as wrangler does. Arguments: the Worker's entry, and the file to write.
 
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -13,6 +13,9 @@ interface Written {
   /** The source map, as JSON. */
   readonly map: string;
 }
+
+/** Whether mistakes in definitions keep the Worker from starting, or are told to whoever asks it: src/deployment. */
+const MODE = process.env["NODE_ENV"] ?? (process.env["WRANGLER_COMMAND"] === "dev" ? "development" : "production");
 
 /** As wrangler bundles for a deployment: its target, its conditions, its text modules, its constants. */
 async function bundled(entry: string, outfile: string): Promise<Written> {
@@ -31,7 +34,7 @@ async function bundled(entry: string, outfile: string): Promise<Written> {
     external: ["cloudflare:*"],
     loader: { ".md": "text" },
     define: {
-      "process.env.NODE_ENV": JSON.stringify(process.env["NODE_ENV"] ?? "production"),
+      "process.env.NODE_ENV": JSON.stringify(MODE),
       "navigator.userAgent": '"Cloudflare-Workers"',
     },
   });

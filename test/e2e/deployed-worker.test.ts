@@ -23,7 +23,8 @@ let worker: OneWorker;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tenantry-deployed-"));
   const args = [WRANGLER, "deploy", "--dry-run", "--outdir", folder];
-  const env = { ...process.env, WRANGLER_SEND_METRICS: "false" };
+  const { NODE_ENV: _ofVitest, ...ours } = process.env;
+  const env = { ...ours, WRANGLER_SEND_METRICS: "false" };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", env });
   expect(status, stdout + stderr).toBe(0);
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };

@@ -10,7 +10,6 @@ import { convertV4MiniflareOptions, Miniflare, NoOpLog } from "miniflare";
 import { oncePerRun } from "./once-per-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const BUILDER = join(ROOT, "scripts/bundle-worker.ts");
 const CONFIG = join(ROOT, "test/fixtures/wrangler.toml");
 
@@ -38,16 +37,13 @@ export async function bundleWorker(entry: string, mode: Mode = "production"): Pr
   return readModules(folder, `${entry}.js`);
 }
 
-/** The same into a folder, without asking whether another file has made it; to be deployed, by the build step of wrangler.toml. */
+/** The same into a folder, without asking whether another file has made it; by the build step of wrangler.toml. */
 export async function writeBundle(entry: string, mode: Mode, folder: string): Promise<void> {
-  const path = join(ROOT, `test/fixtures/${entry}.ts`);
-  const args =
-    mode === "production"
-      ? [BUILDER, path, join(folder, `${entry}.js`)]
-      : [WRANGLER, "deploy", path, "--dry-run", "--config", CONFIG, "--outdir", folder];
+  const args = [BUILDER, join(ROOT, `test/fixtures/${entry}.ts`), join(folder, `${entry}.js`)];
+  const { NODE_ENV: _ofVitest, ...env } = process.env;
   await promisify(execFile)(process.execPath, args, {
     cwd: ROOT,
-    env: { ...process.env, NODE_ENV: mode, WRANGLER_SEND_METRICS: "false" },
+    env: { ...env, WRANGLER_COMMAND: mode === "production" ? "deploy" : "dev" },
   });
 }
 
