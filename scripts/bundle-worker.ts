@@ -31,7 +31,7 @@ async function bundled(entry: string, outfile: string): Promise<Written> {
     target: "es2024",
     supported: { "import-source": true, using: true },
     conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*"],
+    external: ["cloudflare:*", "node:*"],
     loader: { ".md": "text" },
     define: {
       "process.env.NODE_ENV": JSON.stringify(MODE),

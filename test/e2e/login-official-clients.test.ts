@@ -4,6 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { byKey, LOGIN_CLIENTS } from "../support/login-clients.ts";
+import type { Json } from "../support/mcp.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 
 const worker = await startLoginWorker();
@@ -18,10 +19,10 @@ async function tenantByKey() {
 
 describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
   test("logs in by nothing but the URL, and calls as who pasted a key", async () => {
-    const { url, token } = await tenantByKey();
+    const { url, token, key } = await tenantByKey();
     const client = await logIn(url, byKey(token));
-    const said = JSON.parse(await client.call("whoami")) as { id: string };
-    expect(said).toMatchObject({ kind: "key" });
+    const said = JSON.parse(await client.call("whoami")) as Json;
+    expect(said).toMatchObject({ id: `key ${key}` });
   });
 
   test("logs in at a profile, with a token for that profile alone", async () => {
@@ -35,12 +36,12 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
   });
 
   test("goes on with its refresh token where its access token has ended", async () => {
-    const { url, token } = await tenantByKey();
+    const { url, token, key } = await tenantByKey();
     const { store, call } = await logIn(url, byKey(token));
     const before = store.kept as { access_token: string };
     store.kept = { ...before, access_token: `${before.access_token.slice(0, -4)}AAAA` };
     store.asked = undefined;
-    expect(JSON.parse(await call("whoami"))).toMatchObject({ kind: "key" });
+    expect(JSON.parse(await call("whoami"))).toMatchObject({ id: `key ${key}` });
     expect(store.asked).toBeUndefined();
     expect((store.kept as { access_token: string }).access_token).not.toBe(before.access_token);
   });
@@ -50,7 +51,7 @@ describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
     const { store } = await logIn(url, byKey(token));
     const access = (store.kept as { access_token: string }).access_token;
     expect((await listAs(url, "2026-07-28", access)).status).toBe(200);
-    await admin.ask("DELETE", `/tenants/${id}/keys/${key}?wait=1`);
+    await admin.ask("DELETE", `/tenants/${id}/keys/${key}`);
     expect((await listAs(url, "2026-07-28", access)).status).toBe(401);
   });
 });

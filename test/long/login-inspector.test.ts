@@ -24,7 +24,7 @@ const PROGRAM = join(FOREIGN, "node_modules/@modelcontextprotocol/inspector/clie
 
 test("the Inspector logs a person in and calls a tool as them", async () => {
   const id = await admin.tenant({ mode: "oauth", auth: { login: { via: "key" } } });
-  const { token } = await admin.key(id);
+  const { token, id: key } = await admin.key(id);
   const home = mkdtempSync(join(tmpdir(), "tenantry-home-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
@@ -46,7 +46,7 @@ test("the Inspector logs a person in and calls a tool as them", async () => {
   const [answered] = await Promise.all([text(child.stdout), once(child, "exit")]);
   expect(child.exitCode, said.join("\n")).toBe(0);
   expect(JSON.parse(answered)).toMatchObject({
-    content: [{ text: expect.stringContaining('"kind":"key"') as unknown }],
+    content: [{ text: expect.stringContaining(`"id":"key ${key}"`) as unknown }],
   });
   expect(opened).toBe(1);
 });

@@ -42,7 +42,7 @@ async function startRemote(url: string, home: string, signIn: (url: URL) => Prom
 
 test("mcp-remote logs a person in once, and calls as them then and at its next start", async () => {
   const id = await admin.tenant({ mode: "oauth", auth: { login: { via: "key" } } });
-  const { token } = await admin.key(id);
+  const { token, id: key } = await admin.key(id);
   const home = mkdtempSync(join(tmpdir(), "tenantry-home-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   let opened = 0;
@@ -55,7 +55,7 @@ test("mcp-remote logs a person in once, and calls as them then and at its next s
   for (let start = 1; start <= 2; start += 1) {
     const client = await startRemote(`${origin}/mcp/${id}`, home, signIn);
     const { content } = await client.callTool({ name: "whoami", arguments: {} });
-    expect(JSON.parse((content as { text: string }[])[0]?.text ?? "")).toMatchObject({ kind: "key" });
+    expect(JSON.parse((content as { text: string }[])[0]?.text ?? "")).toMatchObject({ id: `key ${key}` });
     await client.close();
   }
   expect(opened).toBe(1);

@@ -8,6 +8,7 @@ import {
   ClientSecretBasic,
   ClientSecretPost,
   customFetch,
+  OperationProcessingError,
   processClientCredentialsResponse,
   ResponseBodyError,
   WWWAuthenticateChallengeError,
@@ -161,6 +162,6 @@ function whyOf(error: unknown): string {
     return `the token endpoint answered ${error.status}${code}`;
   }
   if (error instanceof WWWAuthenticateChallengeError) return `the token endpoint answered ${error.status}`;
-  if (error instanceof Error && error.name === "OperationProcessingError") return "the token endpoint gave none";
+  if (error instanceof OperationProcessingError) return "the token endpoint gave none";
   return "the token endpoint cannot be reached";
 }

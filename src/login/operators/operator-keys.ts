@@ -32,8 +32,7 @@ export interface KeyGround {
 
 type ReadKeys = (issuer: string, ground: Pick<KeyGround, "env">) => Promise<JSONWebKeySet>;
 
-/** Operators sign in by OpenID: its words are taken first. */
-const readKeys: ReadKeys = (issuer, { env }) => readIssuer(issuer, true, { tenant: NOBODY, env });
+const readKeys: ReadKeys = (issuer, { env }) => readIssuer(issuer, false, { tenant: NOBODY, env });
 
 /** `newer`: those that are held have not signed a token. undefined: there are none. */
 export type OperatorKeys = (issuer: string, ground: KeyGround, newer: boolean) => Promise<IssuerKeys | undefined>;
