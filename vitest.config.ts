@@ -125,7 +125,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "own",
       include: [
-        "test/conformance/{conformance,gateway}.test.ts",
+        "test/conformance/{authorization,conformance,gateway}.test.ts",
         ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
         ...E2E.filter((file) => !asksRunning(file)),
       ],

@@ -44,6 +44,13 @@ test("the suite finds metadata and a code grant as it wants them, and no warning
   const { client_id: client } = (await registered.json()) as { client_id: string };
   const asked = ["--url", issuer, "--client-id", client, "--resource", `${origin}/mcp/${id}`, "-p", String(port)];
   const { status, text } = await runSuite(asked, async (url) => fetch(await byKey(token, callback)(url)));
-  expect(text).not.toMatch(/FAILURE|WARNING|SKIPPED|✗/);
-  expect(status, text).toBe(0);
+  const [summary = ""] = /(?<==== SUMMARY ===\n).*/s.exec(text) ?? [];
+  expect(summary.trim().split("\n")).toEqual([
+    "✓ authorization-server-metadata-endpoint: 2 passed, 0 failed",
+    "✓ authorization-code-grant: 1 passed, 0 failed",
+    "",
+    "Total: 3 passed, 0 failed",
+  ]);
+  expect(text).not.toMatch(/FAILURE|WARNING|SKIPPED/);
+  expect(status).toBe(0);
 });

@@ -8,6 +8,7 @@ import { product } from "../../examples/product-login/product.ts";
 import { beginLogin, CALLBACK, tokensOf, type Begun } from "../support/allowed-client.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../support/identity-provider.ts";
+import { LOGIN_CLIENTS, signingIn } from "../support/login-clients.ts";
 import { LoginBrowser, type Page } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp.ts";
@@ -159,6 +160,18 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       subject: "17",
     });
     expect(toolsOf(await listAs(place.url, revision, token))).toEqual(["whoami"]);
+  });
+});
+
+describe.each(LOGIN_CLIENTS)("$title", ({ logIn }) => {
+  test.each([
+    ["at an OpenID provider", oidcTenant, "00u-alice"],
+    ["at GitHub", githubTenant, "1001"],
+    ["in the tenant's product", productTenant, "17"],
+  ] as const)("logs a person in %s by nothing but the URL, and calls as them", async (_where, makeTenant, subject) => {
+    const { url } = await makeTenant();
+    const { call } = await logIn(url, signingIn({ user: "alice", password: "correct horse" }));
+    expect(JSON.parse(await call("whoami"))).toMatchObject({ kind: "oauth", subject });
   });
 });
 

@@ -31,7 +31,7 @@ test("the Inspector logs a person in and calls a tool as them", async () => {
   const call = [`${origin}/mcp/${id}`, "--transport", "http", "--method", "tools/call", "--tool-name", "whoami"];
   const child = spawn(process.execPath, [PROGRAM, "--cli", ...call, "--callback-url", callback], {
     // Nothing is found in an empty PATH that could open a browser.
-    env: { HOME: home, PATH: "" },
+    env: { HOME: home, PATH: "", MCP_AUTO_OPEN_ENABLED: "true" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const said: string[] = [];

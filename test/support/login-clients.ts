@@ -119,18 +119,25 @@ function textIn(result: object): string {
   return first?.text ?? "";
 }
 
-/** Pastes a key of the tenant, and allows what is asked. */
-export function byKey(key: string, clientAt = CLIENT_AT): SignInAt {
+/** Signs in where a form asks who it is, filled in with `values`, and allows what is asked. */
+export function signingIn(values: Readonly<Record<string, string>>, clientAt = CLIENT_AT): SignInAt {
   return async (url) => {
     const person = new PersonAtBrowser(clientAt);
-    const consent = await person.submit(onPage(await person.open(url)), "Sign in", { key });
-    const gone = await person.submit(onPage(consent), "Allow");
+    const first = onPage(await person.open(url));
+    const isAsked = first.html.includes('type="password"');
+    const consent = isAsked ? onPage(await person.submit(first, "Sign in", values)) : first;
+    const gone = await person.submit(consent, "Allow");
     if (isPage(gone)) throw new Error(`not sent back: ${textOf(gone.html)}`);
     return gone.to;
   };
 }
 
-export function onPage(arrived: BrowserPage | SentAway): BrowserPage {
+/** The same by a key of the tenant. */
+export function byKey(key: string, clientAt?: string): SignInAt {
+  return signingIn({ key }, clientAt);
+}
+
+function onPage(arrived: BrowserPage | SentAway): BrowserPage {
   if (isPage(arrived)) return arrived;
   throw new Error(`no page, but sent to ${arrived.to.href}`);
 }
