@@ -21,7 +21,7 @@ interface Group {
 }
 
 const GROUPS: Group[] = [
-  { entry: "workers/ours.ts", scenarios: SCENARIOS.filter(({ name }) => !/^bare call$|JWT/.test(name)) },
+  { entry: "workers/ours.ts", scenarios: SCENARIOS.filter(({ name }) => !/^bare call$|JWT|token of ours/.test(name)) },
   { entry: "workers/many-tools.ts", scenarios: [{ name: LIST, prepare: async () => list2026(LISTED_TOOLS) }] },
 ];
 

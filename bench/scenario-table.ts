@@ -1,5 +1,5 @@
 // What is measured of our Worker, each with its budget: the ratio to the bare Hono Worker.
-import { loadWithJwt } from "./login.ts";
+import { loadWithJwt, loadWithLogin } from "./login.ts";
 import {
   bareLoad,
   callAs,
@@ -19,6 +19,7 @@ export const SCENARIOS: Scenario[] = [
   { name: "2026 call", budget: 1.5, prepare: async () => load2026 },
   { name: "2026 call with key, scope and limits", budget: 1.8, prepare: loadWithKey },
   { name: "2026 call with a JWT, scope and limits", budget: 1.8, prepare: loadWithJwt },
+  { name: "2026 call with a token of ours, scope and limits", budget: 1.8, prepare: loadWithLogin },
   { name: "2026 list", prepare: async () => list2026(TOOL_COUNT) },
   { name: "bare call", prepare: async () => bareLoad },
   { name: "2025 call in a session", budget: 1.7, prepare: async (send) => loadInSession(send, "2025-11-25") },

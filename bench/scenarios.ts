@@ -8,7 +8,7 @@ export interface Scenario {
   name: string;
   budget?: number;
   /** Sends what must come first (an `initialize`, say) and gives the load. */
-  prepare: (send: Send) => Promise<Load>;
+  prepare: (send: Send, url: URL) => Promise<Load>;
 }
 
 export type Send = (wanted: Omit<Exchange, "fault">) => Promise<Answer>;
@@ -185,7 +185,7 @@ export function callAs(path: string, token: string | undefined): Load {
 export async function loadFor(prepare: Scenario["prepare"], url: URL): Promise<Load> {
   const agent = new Agent();
   try {
-    return await prepare(async (wanted) => exchange(agent, url, wanted));
+    return await prepare(async (wanted) => exchange(agent, url, wanted), url);
   } finally {
     agent.destroy();
   }

@@ -3,7 +3,8 @@
 
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { byKey, LOGIN_CLIENTS } from "../support/login-clients.ts";
+import { LOGIN_CLIENTS } from "../support/login-clients.ts";
+import { byKey } from "../support/person-at-browser.ts";
 import type { Json } from "../support/mcp.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 

@@ -11,10 +11,9 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
 import type { Json } from "./mcp.ts";
-import { isPage, PersonAtBrowser, textOf, type BrowserPage, type SentAway } from "./person-at-browser.ts";
+import { CLIENT_AT, type SignInAt } from "./person-at-browser.ts";
 
 const ABOUT = { name: "official-login-test", version: "1" };
-export const CLIENT_AT = "http://127.0.0.1:33418/callback";
 
 /** What both clients want of whoever keeps their tokens. */
 class LoginStore {
@@ -46,9 +45,6 @@ export interface LoggedIn {
   readonly store: LoginStore;
   readonly call: (name: string, args?: Json) => Promise<string>;
 }
-
-/** `signIn`: what a person does at the URL; gives where the browser was sent at last. */
-export type SignInAt = (url: URL) => Promise<URL>;
 
 export interface LoginClient {
   readonly title: string;
@@ -117,27 +113,4 @@ export const LOGIN_CLIENTS: readonly LoginClient[] = [
 function textIn(result: object): string {
   const [first] = ("content" in result ? result.content : []) as { readonly text?: string }[];
   return first?.text ?? "";
-}
-
-/** Signs in where a form asks who it is, filled in with `values`, and allows what is asked. */
-export function signingIn(values: Readonly<Record<string, string>>, clientAt = CLIENT_AT): SignInAt {
-  return async (url) => {
-    const person = new PersonAtBrowser(clientAt);
-    const first = onPage(await person.open(url));
-    const isAsked = first.html.includes('type="password"');
-    const consent = isAsked ? onPage(await person.submit(first, "Sign in", values)) : first;
-    const gone = await person.submit(consent, "Allow");
-    if (isPage(gone)) throw new Error(`not sent back: ${textOf(gone.html)}`);
-    return gone.to;
-  };
-}
-
-/** The same by a key of the tenant. */
-export function byKey(key: string, clientAt?: string): SignInAt {
-  return signingIn({ key }, clientAt);
-}
-
-function onPage(arrived: BrowserPage | SentAway): BrowserPage {
-  if (isPage(arrived)) return arrived;
-  throw new Error(`no page, but sent to ${arrived.to.href}`);
 }

@@ -14,6 +14,12 @@ export interface SentAway {
   readonly to: URL;
 }
 
+/** Where a client of a test is answered. */
+export const CLIENT_AT = "http://127.0.0.1:33418/callback";
+
+/** `signIn`: what a person does at the URL; gives where the browser was sent at last. */
+export type SignInAt = (url: URL) => Promise<URL>;
+
 interface Cookie {
   readonly name: string;
   readonly value: string;
@@ -99,7 +105,7 @@ export class PersonAtBrowser {
   }
 }
 
-export function isPage(arrived: BrowserPage | SentAway): arrived is BrowserPage {
+function isPage(arrived: BrowserPage | SentAway): arrived is BrowserPage {
   return "html" in arrived;
 }
 
@@ -137,7 +143,7 @@ function attribute(attributes: string, name: string): string | undefined {
 }
 
 /** What a person reads. */
-export function textOf(html: string): string {
+function textOf(html: string): string {
   const plain = html.replaceAll(/<style\b.*?<\/style>/gis, " ").replaceAll(/<[^>]+>/g, " ");
   return decoded(plain).replaceAll(/\s+/g, " ").trim();
 }
@@ -148,4 +154,27 @@ function decoded(text: string): string {
     .replaceAll(/&#(\d+);/g, (_all, code: string) => String.fromCodePoint(Number(code)))
     .replaceAll(/&#x([0-9a-f]+);/gi, (_all, code: string) => String.fromCodePoint(Number.parseInt(code, 16)))
     .replaceAll(/&([a-z]+);/g, (all, name: string) => named[name] ?? all);
+}
+
+/** Signs in where a form asks who it is, filled in with `values`, and allows what is asked. */
+export function signingIn(values: Readonly<Record<string, string>>, clientAt = CLIENT_AT): SignInAt {
+  return async (url) => {
+    const person = new PersonAtBrowser(clientAt);
+    const first = onPage(await person.open(url));
+    const isAsked = first.html.includes('type="password"');
+    const consent = isAsked ? onPage(await person.submit(first, "Sign in", values)) : first;
+    const gone = await person.submit(consent, "Allow");
+    if (isPage(gone)) throw new Error(`not sent back: ${textOf(gone.html)}`);
+    return gone.to;
+  };
+}
+
+/** The same by a key of the tenant. */
+export function byKey(key: string, clientAt?: string): SignInAt {
+  return signingIn({ key }, clientAt);
+}
+
+function onPage(arrived: BrowserPage | SentAway): BrowserPage {
+  if (isPage(arrived)) return arrived;
+  throw new Error(`no page, but sent to ${arrived.to.href}`);
 }
