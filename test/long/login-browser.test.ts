@@ -73,7 +73,12 @@ describe("a person in a browser", () => {
     await page.click("[value=allow]");
     await page.waitForURL(ARRIVED);
     const tokens = await tokensOf(issuer, begun, page.url());
-    expect((await listAs(url, REVISION, String(tokens["access_token"]))).status).toBe(200);
+    const listed = await listAs(url, REVISION, String(tokens["access_token"]));
+    expect([listed.status, listed.text.includes('"whoami_later"'), listed.text.includes('"whoami"')]).toEqual([
+      200,
+      true,
+      false,
+    ]);
     expect((await grantsOf(id)).map(({ deny }) => deny)).toEqual([["whoami"]]);
   });
 
