@@ -1,4 +1,4 @@
-// The Workers in docs/mounting.md, docs/gateway.md, docs/login.md and docs/features.md as a reader copies them: type-checked and
+// The Workers in docs/mounting.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: type-checked and
 // built against the packed package, started, and asked for what the page says of them.
 
 import { execFile } from "node:child_process";
@@ -127,13 +127,14 @@ test("docs/login.md: a tenant that takes tokens says where they come from", asyn
   });
 });
 
-test("docs/login.md: a tool calls an API as the person who calls, and the API knows who that is", async () => {
+test("docs/login-identity.md: a tool calls an API as the person who calls, and the API knows who that is", async () => {
   const server = await startAuthorizationServer();
-  const [source = "", ...blocks] = await blocksOf("login.md");
+  const [source = ""] = await blocksOf("login.md");
+  const blocks = await blocksOf("login-identity.md");
   const [tool = "", verifying = ""] = ["ctx.identity", "createRemoteJWKSet"].map((word) =>
     blocks.find((block) => block.includes(word)),
   );
-  const text = (await blocksOf("login.md", "json")).find((block) => block.includes('"via": "signed"')) ?? "";
+  const text = (await blocksOf("login-identity.md", "json")).find((block) => block.includes('"via": "signed"')) ?? "";
   let answer: (request: Request) => Promise<Response> = async () => new Response(null, { status: 503 });
   const api = await startFetchServer((request) => answer(request));
   const AUDIENCE = "https://api.example.com";

@@ -52,7 +52,7 @@ const echoApi = () =>
     return decodeJwt(token);
   });
 
-/** As in docs/login.md: one that knows the tenant by its issuer alone. */
+/** As in docs/login-identity.md: one that knows the tenant by its issuer alone. */
 async function verifyingApi(issuer: string) {
   const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
   return startEchoApi(async (token) => {

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "../..");
 /** Spelled so that this file does not name it. */
 const CURSORS = `${80 + 7}87`;
 /** Where it is said what clients send, Cursor among them. */
-const OF_CLIENTS = ["docs/login.md", "test/support/known-clients.ts", "test/login/clients/redirects.test.ts"];
+const OF_CLIENTS = ["docs/login-people.md", "test/support/known-clients.ts", "test/login/clients/redirects.test.ts"];
 /** What is no part of the repository, and the pages that say why another port is the default. */
 const PASSED_OVER =
   /^(?:.*\/)?(?:node_modules|\.git|\.wrangler|dist|results|coverage)(?:\/|$)|^docs\/decisions\/|^CHANGELOG/;

@@ -1,5 +1,5 @@
 // Owns what clients that people use send to an authorization server: their documents and registrations as they were seen,
-// redirect URIs, and what they ask with. `docs/login.md` shows it as a table. Refuses to send it: tests do.
+// redirect URIs, and what they ask with. `docs/login-people.md` shows it as a table. Refuses to send it: tests do.
 
 type Said = Readonly<Record<string, unknown>>;
 
@@ -227,7 +227,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
 ];
 
-/** The cells of a row of the table in `docs/login.md`. */
+/** The cells of a row of the table in `docs/login-people.md`. */
 export function cellsOf({ name, document, redirect, resource, refreshResource, note }: KnownClient): readonly string[] {
   const sent = { same: "yes", slash: "with a slash at the end", absent: "no" }[resource];
   const again = refreshResource === "absent" && resource !== "absent" ? ", not when it refreshes" : "";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { isLoopbackRedirect, isRedirect, mayRedirect } from "../../../src/login/server/redirects.ts";
 
-/** Of clients in use: docs/login.md has the table. */
+/** Of clients in use: docs/login-people.md has the table. */
 const USED = [
   "https://claude.ai/api/mcp/auth_callback",
   "https://claude.com/api/mcp/auth_callback",

@@ -1,0 +1,40 @@
+// What the pages of login tell somebody to write: each document is taken, in a mode in which what it says of callers means
+// something.
+
+import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
+import identity from "../../../docs/login-identity.md?raw";
+import people from "../../../docs/login-people.md?raw";
+import product from "../../../docs/login-product.md?raw";
+import first from "../../../docs/login.md?raw";
+import readme from "../../../README.md?raw";
+import { brokenAuth } from "../../../src/login/login-rules.ts";
+import { takesTokens, type LoginDocument, type TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+
+const PAGES = { identity, people, product, first, readme };
+/** A page that has shown a whole one goes on with what stands at `auth.login` in it. */
+const around = (login: LoginDocument): TenantDocument => ({
+  mode: "oauth",
+  auth: { login },
+  scopes: { everything: { tools: ["*"] }, reading: { tools: ["note_read"] } },
+});
+
+const shown = Object.entries(PAGES).flatMap(([page, text]) =>
+  [...text.matchAll(/^```(?:json|yaml)\n(.*?)^```$|^cat > \S+ <<'END'\n(.*?)^END$/gms)]
+    .map(([, block, typed]) => parse(block ?? typed ?? "") as TenantDocument | LoginDocument)
+    .map((one) => ("via" in one ? around(one) : one))
+    .filter(({ auth }) => auth !== undefined)
+    .map((document) => ({ page, document })),
+);
+
+describe("a document that a page of login shows", () => {
+  test("is on each of them", () => {
+    expect(new Set(shown.map(({ page }) => page))).toEqual(new Set(Object.keys(PAGES)));
+    expect(shown.length).toBeGreaterThan(10);
+  });
+
+  test.each(shown)("in $page is taken, in a mode that lets tokens in", ({ document }) => {
+    expect(brokenAuth(document, "")).toEqual([]);
+    expect(takesTokens(document.mode)).toBe(true);
+  });
+});
