@@ -112,7 +112,10 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
       const keys = await managed.policy.keys();
       if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
       if (isPerson(id, mergeDocuments([managed.tenant.base, record.effective]))) return withRoom(record, id);
-      throw invalidFields(["name", `there is no principal ${name}: "${ANONYMOUS.id}", or a key's id`]);
+      throw invalidFields([
+        "name",
+        `there is no principal ${name}: "${ANONYMOUS.id}", a key's id, or "oauth ISSUER SUBJECT"`,
+      ]);
     }
   }
 }

@@ -25,7 +25,8 @@ import {
   type UploadPlan,
   type UploadSource,
 } from "../admin/upload.ts";
-import type { TenantAnswer } from "./tenant.ts";
+import { nextStep } from "../admin/login-said.ts";
+import { noteUnheeded, type TenantAnswer } from "./tenant.ts";
 
 interface ApplyOptions {
   readonly file: string;
@@ -139,6 +140,9 @@ async function applyDocument(
   const query = { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined };
   const ask = { method: "PUT", path, query, headers: { "if-match": etag }, json: file.document } as const;
   const outcome = await file.sent(() => context.api.json<ApplyOutcome>(ask));
+  // Of a base the file says nothing.
+  const { mode = "key", ...said } = file.document as TenantAnswer["effective"];
+  if (file.document["extends"] === undefined) noteUnheeded(context, { ...said, mode });
   return { created: false, outcome, lines: appliedLines(id, outcome) };
 }
 
@@ -177,8 +181,10 @@ async function createFrom(context: CommandContext, id: string, file: TenantFile)
   const lines = changeLines(outcome.changes);
   const json = { id, document: file.document, ...file.birth };
   const make = () => context.api.json<TenantAnswer>({ method: "POST", path: ["tenants"], json });
-  const { revision, url } = await file.sent(make);
-  const said = [`${id}: created at ${url}`, ...lines, ...inForce(null)];
+  const { revision, url, effective } = await file.sent(make);
+  noteUnheeded(context, effective);
+  const next = effective.auth ? nextStep(id, effective) : "";
+  const said = [`${id}: created at ${url}${next}`, ...lines, ...inForce(null)];
   return { created: true, outcome: { ...outcome, revision }, lines: said };
 }
 

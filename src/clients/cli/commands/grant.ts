@@ -75,8 +75,9 @@ async function listGrants(
       extentOf(one),
       time(one.created),
       time(one.lastUsed),
+      one.principal,
     ]);
-    const titles = ["grant", "client", "person", "may use", "since", "last used"];
+    const titles = ["grant", "client", "person", "may use", "since", "last used", "principal"];
     return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
   });
 }

@@ -27,7 +27,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   title: Acme Inc.
   description: What Acme's own people work with.
   instructions: Ask before you delete anything.
-  mode: key                      # key: only with an API key (the default); open: everybody
+  mode: key+oauth                # key: only with an API key (the default); open: everybody; oauth, key+oauth, mixed: auth
   outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
   outageSeconds: 10              # for how long; only operators allow more, and a brake then says until when
   maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world; above 10000 for operators only
@@ -49,7 +49,9 @@ export const TOPICS: Readonly<Record<string, string>> = {
       resultBudget: { tokens: 20000 }   # what is longer is read in a second step
   scopes:                        # what a key with this scope may use
     read: { tools: [note_list, note_read], resources: ["*"] }
-  auth:                          # tokens of your authorization server, in the modes oauth, key+oauth and mixed: docs/login.md
+  auth:                          # in the modes oauth, key+oauth and mixed, and in no other: docs/login.md
+    login: { via: key }          # people sign in, here by pasting a key; or via: oidc, oauth2, product: docs/login-people.md
+    # tokens of your own authorization server
     issuers: [{ issuer: "https://login.example.com", scopes: { claim: groups, values: { Staff: [read] } }, claims: [email] }]
     anonymous: { scopes: [read] }   # in the mode mixed: what everybody sees
   prompts:

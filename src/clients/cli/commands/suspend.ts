@@ -26,10 +26,11 @@ Examples:
   tenantry suspend acme --note "Unpaid since March"
   tenantry suspend acme --tool note_delete --note "Under repair"
   tenantry suspend acme --principal Yk3v0Qp8sD --note "Too many calls"
+  tenantry suspend acme --principal "oauth https://login.example.com 00u1a2b3" --note "Left"
   tenantry suspend --all-tenants --tool note_delete --note "Security fix under way"
   tenantry suspend --all-tenants --tool tracker__delete --note "Upstream was broken into"
 
-tenant show lists what is suspended; resume ends it.`,
+tenant show lists what is suspended; resume ends it. Who signed in has a principal in tenantry grant list.`,
     );
   act(suspend, terminal, runSuspend);
 
@@ -50,7 +51,7 @@ function withTarget(command: Command, verb: string): Command {
   return command
     .argument("[tenant]")
     .option("--profile <name>", `only ${verb} this profile`)
-    .option("--principal <id>", `only ${verb} this caller: a key's id`)
+    .option("--principal <id>", `only ${verb} this caller: a key's id, or "oauth ISSUER SUBJECT"`)
     .option("--tool <name>", `only ${verb} this tool`)
     .option("--all-tenants", "the tool in every tenant");
 }

@@ -5,6 +5,7 @@ import { Option } from "commander";
 import type { SuspensionShape, TenantShape, TenantSummary, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
+import { nextStep, signInLines, unheededAuth } from "../admin/login-said.ts";
 import { parseCount } from "./option-values.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
 import { facts, table, time } from "../terminal/table.ts";
@@ -33,7 +34,10 @@ export function addTenantCommands(program: Command, terminal: Terminal): void {
     .option("-f, --file <file>", "start from this document (tenantry help document)")
     .option("--title <text>", "how people call it")
     .addOption(
-      new Option("--mode <mode>", "who gets in: everybody, or only API keys (the default)").choices(["open", "key"]),
+      new Option(
+        "--mode <mode>",
+        "who gets in: everybody, only API keys (the default), or people who sign in, as auth in -f says",
+      ).choices(["open", "key", "oauth", "key+oauth", "mixed"]),
     )
     .option("--search", "with the built-in tools search and fetch over its resources")
     .option("--region <region>", "where its data is kept near: wnam, enam, sam, weur, eeur, apac, oc, afr, me")
@@ -85,6 +89,7 @@ async function createTenant(context: CommandContext, [id]: readonly [string], op
   const json = { id, document, ...birth };
   const make = () => context.api.json<TenantAnswer>({ method: "POST", path: ["tenants"], json });
   const made = await (from ? from.sent(make) : make());
+  noteUnheeded(context, made.effective);
   context.show(made, () => createdText(made));
 }
 
@@ -92,9 +97,14 @@ function given(options: Readonly<Record<string, unknown>>): Record<string, unkno
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
+/** Nothing refuses it: a fleet may change the mode of its tenants later. */
+export function noteUnheeded(context: CommandContext, effective: Parameters<typeof unheededAuth>[0]): void {
+  const said = unheededAuth(effective);
+  if (said !== undefined) context.note(`Note: ${said}`);
+}
+
 export function createdText({ id, url, effective }: TenantAnswer): string {
-  const next = effective.mode === "key" ? `\nIt needs a key: tenantry key create ${id} --name first` : "";
-  return `${id} is at ${url}${next}`;
+  return `${id} is at ${url}${nextStep(id, effective)}`;
 }
 
 async function listTenants(context: CommandContext, _args: readonly [], options: { limit?: number }): Promise<void> {
@@ -124,6 +134,7 @@ function tenantText(tenant: TenantAnswer, suspensions: readonly SuspensionAnswer
     ["url", tenant.url],
     ["state", suspensions.some(({ kind }) => kind === "tenant") ? "suspended" : tenant.state],
     ["mode", effective.mode ?? "open"],
+    ...signInLines(tenant),
     ["created", time(tenant.created)],
     ["region", tenant.region],
     ["jurisdiction", tenant.jurisdiction],

@@ -44,6 +44,8 @@ test("grants are listed with what each may, and with names that do nothing to a 
     ["g3", expect.stringContaining("Claude"), "key Yk3v0Qp8sD", "only note_read"],
   ]);
   expect(stdout).not.toContain("\u001b");
+  // What `suspend --principal` wants.
+  expect(rows.length).toBe(stdout.split("\n").filter((line) => /(?:oauth \S+ ada|key Yk3v0Qp8sD)$/.test(line)).length);
 });
 
 test("grants of one principal are listed, and as JSON", async () => {

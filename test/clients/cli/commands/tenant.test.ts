@@ -274,3 +274,33 @@ test("a run that stopped names who failed and why, and goes on with resume", asy
   admin.intercept = () => undefined;
   expect((await cli.run(["fleet", "resume", "run-1"])).exit).toBe(0);
 });
+
+test("show says who signs people in, and where they see what they allowed", async () => {
+  const { admin, cli } = await commandLine();
+  const issuer = "https://login.example.com";
+  const login = { via: "oidc", issuer, clientId: "c" } as const;
+  admin.addTenant("acme", { mode: "key+oauth", auth: { login, issuers: [{ issuer: "https://other.example" }] } });
+  const { stdout } = await cli.run(["tenant", "show", "acme"]);
+  expect(stdout).toMatch(/^sign-in +by oidc at https:\/\/login\.example\.com; tokens of https:\/\/other\.example$/m);
+  expect(stdout).toContain(`${admin.url}/account/acme\n`);
+});
+
+test("whoever sets auth in a mode that takes no token is told that it does nothing, and in which it does", async () => {
+  const { admin, cli, folder } = await commandLine();
+  const file = join(folder, "acme.yaml");
+  await writeFile(file, "id: acme\nmode: key\nauth: { login: { via: key } }\n");
+  for (const args of [
+    ["apply", "-f", file],
+    ["apply", "-f", file],
+    ["tenant", "create", "globex", "-f", file],
+  ]) {
+    expect((await cli.run(args)).stderr).toContain("auth does nothing in the mode key");
+  }
+  const { stdout } = await cli.run(["tenant", "show", "acme"]);
+  expect(stdout).toMatch(/^sign-in +auth does nothing in the mode key: .*write mode: key\+oauth/m);
+  expect(stdout).not.toContain(`${admin.url}/account`);
+  await writeFile(file, "id: initech\nmode: key+oauth\nauth: { login: { via: key } }\n");
+  const { stderr, stdout: made } = await cli.run(["apply", "-f", file]);
+  expect(stderr).not.toContain("auth");
+  expect(made).toContain("It needs a key that somebody signs in with: tenantry key create initech --name first\n");
+});
