@@ -3,6 +3,8 @@
 
 import type { FeatureRoutes } from "../deployment/deployment.ts";
 import type { LoginVisit } from "../login/login-visit.ts";
+import { refusedPage } from "../login/pages/refusal-page.ts";
+import { redirectTo } from "../login/server/answers.ts";
 import { LOGIN_PATHS, PROGRAM_PATHS, takeStep } from "../login/server/login-steps.ts";
 import type { LoginDocument } from "../tenants/document/tenant-document.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -13,8 +15,9 @@ import { limitsInForce } from "../limits/limit-table.ts";
 import type { Endpoint } from "./app.ts";
 import { textOf } from "./body.ts";
 import { tendGroundOf, suspensionOf, unknownTenant, viewFor } from "./enter.ts";
-import { limitAddress } from "./limit-messages.ts";
-import { askedAt, atTenant, openPlace, PUBLIC, refuseVisit, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
+import { limitAddress, refusal } from "./limit-messages.ts";
+import { askedAt, atTenant, openPlace, PUBLIC, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
+import { respondFailure } from "./respond.ts";
 import type { Address, Visit } from "./visit.ts";
 import { metadataEndpoint } from "./well-known.ts";
 
@@ -47,16 +50,27 @@ function stepAt({ path, owner }: AskedAt): { readonly address: Address | undefin
   const [, place, tenant, below = ""] = /^\/(login|account)\/([^/]+)(\/.*)?$/.exec(path) ?? [];
   const step = place === "account" ? `/account${below}` : below;
   const isStep =
-    place === "account" ? below === "" : step !== "/account" && (LOGIN_PATHS.includes(step) || KNOWN.test(step));
+    place === "account"
+      ? below === ""
+      : step !== "/account" && (step === "" || LOGIN_PATHS.includes(step) || KNOWN.test(step));
   return { address: tenant !== undefined && isStep ? atTenant(tenant) : undefined, path: step };
 }
 
 function loginEndpoint(at: AskedAt, path: string, asked: Headers): Endpoint {
   const answer = async (visit: Visit): Promise<Response> => {
     const ready = await visitAt(visit, at, path, asked);
-    return isFailure(ready) ? refuseVisit(visit, ready) : takeStep(ready);
+    const isPerson = asked.get("accept")?.includes("text/html") === true && !PROGRAM_PATHS.includes(path);
+    if (isFailure(ready)) return refuseAt(visit, ready, isPerson);
+    // The issuer itself: programs know that there is nothing.
+    return path === "" && isPerson ? redirectTo(ready.urls.account) : takeStep(ready);
   };
   return { post: answer, other: answer };
+}
+
+function refuseAt(visit: Visit, failed: Failure, isPerson: boolean): Response {
+  const why = refusal(visit, failed);
+  const refused = respondFailure(visit.era, undefined, why);
+  return isPerson ? refusedPage(new URL(visit.request.url).host, refused, why.message) : refused;
 }
 
 /** `asked`: the headers as they came. */

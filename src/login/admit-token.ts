@@ -75,11 +75,19 @@ export function resourceAsked({ knock, request, deployment }: CallerGround["visi
   return protectedResourceOf(request, deployment.path, knock.path);
 }
 
+/** Who sees this in a browser has opened what is for a client. */
+function forPerson({ headers }: Request): string | undefined {
+  const isBrowser = headers.get("accept")?.includes("text/html");
+  return isBrowser
+    ? "Authorization required: add this URL to an MCP client, which opens the page to sign in"
+    : undefined;
+}
+
 /** Without an error where no credential came: https://datatracker.ietf.org/doc/html/rfc6750#section-3.1 */
 export function wanted({ visit, document: { auth } }: Pick<CallerGround, "visit" | "document">, why?: string): Failure {
   const exposed = exposedBy(visit.request);
   if (exposed) return exposed;
-  const message = why === undefined ? undefined : `Invalid credential: ${why}`;
+  const message = why === undefined ? forPerson(visit.request) : `Invalid credential: ${why}`;
   const wrong = why === undefined ? undefined : ({ error: "invalid_token", why } as const);
   const challenge = challengeAt(resourceAsked(visit), auth ? firstScopesOf(auth) : [], wrong);
   return { ...failure("unauthorized", message), challenge };

@@ -15,6 +15,7 @@ export function issuerRule(issuer: string, allow: string | undefined): string | 
   // Tokens name it to the character, and a URL has one way to be written.
   if (url.href !== issuer && url.href !== `${issuer}/`) return `is written ${url.href}`;
   if (url.search !== "" || url.hash !== "") return "has no query and no fragment";
+  if (issuer.includes("/.well-known/")) return "is what the metadata has as issuer, and not the URL of the metadata";
   if (allow === undefined || refusedAsWritten(url, allow) === undefined) return undefined;
   return "begins with https:// and leads to the public internet";
 }

@@ -2,7 +2,7 @@
 
 import { markup } from "../../deployment/markup.ts";
 import { harmless } from "./harmless.ts";
-import { page, type PageTenant } from "./page.ts";
+import { page, pageResponse, type PageTenant } from "./page.ts";
 
 export interface RefusalView {
   readonly tenant: PageTenant;
@@ -18,4 +18,16 @@ export function refusalPage({ tenant, title, why, next }: RefusalView): string {
     title,
     body: markup`<div class="note bad" role="alert"><p>${harmless(why, 400)}</p></div><p>${harmless(next, 400)}</p>`,
   });
+}
+
+/** `refused`: as a program reads it, where there is no tenant, or none that may be known of. `why`: said where there is one. */
+export function refusedPage(host: string, { status, headers }: Response, why: string | undefined): Response {
+  const isNobody = why === undefined || status === 401 || status === 404;
+  const view = {
+    tenant: { id: host },
+    title: "Not signed in",
+    why: isNobody ? "Nobody signs in at this address" : why,
+    next: "Compare it with the one that you were given, or ask whoever gave it to you.",
+  };
+  return pageResponse(refusalPage(view), { status, headers });
 }

@@ -4,7 +4,9 @@ import type { LoginVisit } from "../login-visit.ts";
 import { pageResponse, type PageTenant } from "../pages/page.ts";
 import { refusalPage } from "../pages/refusal-page.ts";
 
-export const AGAIN = "Go back to the client, and connect it once more.";
+export const AGAIN = "Go back to the client, and connect it once more if it is not connected.";
+/** Whoever comes back to a page of it after the decision finds this, too. */
+export const OVER = "This browser has not begun to sign in here, took too long, or has decided already";
 
 export function tenantOnPage({ ground: { tenant: id, document } }: LoginVisit): PageTenant {
   return { id, title: document.title };

@@ -30,19 +30,22 @@ export async function readAuthorize(visit: LoginVisit, query: URLSearchParams): 
   const twice = repeatedIn(query);
   const id = query.get("client_id");
   if (id === null || twice === "client_id" || twice === "redirect_uri") {
-    return { kind: "wrong", why: "The client did not say which one it is" };
+    return { kind: "wrong", why: "The client did not say which one it is: client_id is missing" };
   }
   const client = await findClient(visit, id);
   if (client.kind === "clientRefusal") return { kind: "wrong", why: client.why };
   const redirect = redirectOf(client, query);
   if (redirect === undefined) {
-    return { kind: "wrong", why: "The client wants to be answered at an address that is none of its own" };
+    return {
+      kind: "wrong",
+      why: "The client wants to be answered at an address that it did not register: its redirect_uri",
+    };
   }
   const state = query.get("state");
   const { document } = visit.ground;
   const named = resourceOf(visit.urls, document, query.getAll("resource"));
   const broken = brokenIn(query, twice);
-  if (broken || !named) return errorOf(broken ?? NO_RESOURCE, { redirect, state });
+  if (broken || !named) return errorOf(broken ?? noResource(visit), { redirect, state });
   const [challenge = ""] = query.getAll("code_challenge");
   const scopes = scopesAsked(query.get("scope"), document.scopes);
   return { kind: "asked", client, request: { client: id, redirect, state, challenge, scopes, ...named } };
@@ -54,7 +57,9 @@ function errorOf([error, why]: Broken, back: Pick<AuthorizeError, "redirect" | "
 
 type Broken = readonly [error: string, why: string];
 
-const NO_RESOURCE: Broken = ["invalid_target", "resource names no endpoint of this tenant"];
+function noResource({ urls }: LoginVisit): Broken {
+  return ["invalid_target", `resource names no endpoint of this tenant: ${urls.resource} is one`];
+}
 
 function brokenIn(query: URLSearchParams, twice: string | undefined): Broken | undefined {
   if (twice !== undefined) return ["invalid_request", `${twice} is there twice`];

@@ -28,14 +28,22 @@ export function isDocumentId(id: string, allow: string | undefined): boolean {
   return url.href === id && url.pathname !== "/" && refusedAsWritten(url, allow) === undefined;
 }
 
-/** What is wrong with copies that a document pins. `allow`: undefined where nobody knows yet. */
-export function brokenPins({ pinned = {} }: LoginDocument, allow: string | undefined): BrokenMember[] {
-  return Object.entries(pinned).flatMap(([id, said]) => {
+/** A host alone: no client is called so. */
+const HOST = /^(?:https?:\/\/[^/]+\/?|[^/:]+\.[^/:]+)$/i;
+
+/** What is wrong with the clients that a document names, and with copies that it pins. `allow`: undefined where nobody knows yet. */
+export function brokenPins({ pinned = {}, clients = [] }: LoginDocument, allow: string | undefined): BrokenMember[] {
+  const called = "is the URL of a client's document, or the id of one that registered: a host has several clients";
+  const hosts = clients.flatMap((id, at) =>
+    HOST.test(id) ? [{ field: `auth.login.clients.${at}`, rule: called }] : [],
+  );
+  const broken = Object.entries(pinned).flatMap(([id, said]) => {
     const metadata = documentMetadata(id, said);
     const isUrl = allow === undefined || isDocumentId(id, allow);
     const rule = isUrl ? "kind" in metadata && metadata.why : "is named by the URL of a client's document";
     return rule ? [{ field: `auth.login.pinned.${id}`, rule }] : [];
   });
+  return [...hosts, ...broken];
 }
 
 /** Rejects where nobody can know now. */

@@ -36,7 +36,8 @@ type Visit = Pick<LoginVisit, "address" | "ground" | "login">;
 export async function findClient(visit: Visit, id: string): Promise<LoginClient | ClientRefusal> {
   const { ground, login } = visit;
   const mayBe = login.clients?.includes(id) ?? id.length <= LONGEST_ID;
-  if (!mayBe) return refusal("This client is none of those that may be used here");
+  if (!mayBe)
+    return refusal("This client is none of those that may be used here. Ask whoever runs this server to allow it");
   const stored = await loginOf(visit).client(id);
   if (!/^https?:/i.test(id)) return stored?.client ?? refusal("This client is not known here, or not any more");
   if (!isDocumentId(id, loginAllow(ground.env)))

@@ -13,7 +13,7 @@ import { signInPage } from "../pages/sign-in-page.ts";
 import type { NotSignedIn, SignedIn, SignedInWith } from "../sign-in/sign-in.ts";
 import { WAYS } from "../sign-in/ways.ts";
 import { openAccount } from "./account-session.ts";
-import { AGAIN, redirectTo, refusePerson, tenantOnPage } from "./answers.ts";
+import { AGAIN, OVER, redirectTo, refusePerson, tenantOnPage } from "./answers.ts";
 import { answerTo, readAuthorize } from "./authorize.ts";
 import { findClient } from "./find-client.ts";
 import { theirScopes, within } from "./grant-bearer.ts";
@@ -70,8 +70,7 @@ export async function finishSignIn(visit: LoginVisit): Promise<Response> {
   const answer = isForm ? new URLSearchParams(visit.body) : new URL(visit.request.url).searchParams;
   const transaction = await transactionOf(visit, answer.get("state") ?? "");
   const way = WAYS[visit.login.via];
-  if (!transaction || !way)
-    return refusePerson(visit, "This browser has not begun to sign in here, or it took too long");
+  if (!transaction || !way) return refusePerson(visit, OVER);
   const signed = await way.finish(visit, answer, transaction.kept);
   if (signed.kind === "notSignedIn") {
     return way.begin ? notSignedIn(visit, transaction, signed) : signInAgain(visit, transaction, signed);
@@ -164,9 +163,7 @@ export async function consent(visit: LoginVisit): Promise<Response> {
   const answer = new URLSearchParams(visit.body);
   const deciding = await openFor<Deciding>(visit, "consent", answer.get("deciding") ?? "");
   const transaction = deciding && (await transactionOf(visit, deciding.nonce));
-  if (!deciding || !transaction?.request) {
-    return refusePerson(visit, "This browser has not begun to sign in here, or it took too long");
-  }
+  if (!deciding || !transaction?.request) return refusePerson(visit, OVER);
   const asking = { ...transaction, request: transaction.request };
   const { request } = asking;
   const decision = decisionOf(answer);

@@ -8,7 +8,7 @@ import { secretsRing } from "../../auth/secrets-key.ts";
 import type { IssuerEndpoints } from "../issuers/read-issuer.ts";
 import type { LoginUrls, LoginVisit } from "../login-visit.ts";
 import { awayAt, codeIn, deniedAt, misfitAt, strayAnswer, unsetFor } from "./not-signed-in.ts";
-import { askTokens, askUser, type SignInGround, type TokenAnswer } from "./provider-requests.ts";
+import { askTokens, askUser, secretOf, type SignInGround, type TokenAnswer } from "./provider-requests.ts";
 import type { Confirmed, NotSignedIn, ProviderTokens, SignInBegun } from "./sign-in.ts";
 
 /** A provider at which people can sign in. */
@@ -48,14 +48,18 @@ export async function refusedIn(
 
 /** `asked`: what goes with every request of this kind. */
 export async function beginCode(
-  { ground, login, urls }: LoginVisit,
+  visit: LoginVisit,
   { authorize }: CodeProvider,
   state: string,
   asked: Readonly<Record<string, string | undefined>>,
 ): Promise<SignInBegun | NotSignedIn> {
+  const { ground, login, urls } = visit;
   // The provider's tokens are stored sealed by it, and nobody shall go there for nothing.
   const ring = await secretsRing(ground.env);
   if (typeof ring === "string") return unsetFor(authorize, `the Worker's SECRETS_KEY is ${ring}`);
+  const { clientSecret } = login;
+  if (clientSecret !== undefined && (await secretOf(visit, clientSecret)) === undefined)
+    return unsetFor(authorize, `its secret is not set here, ${clientSecret}`);
   const verifier = randomName();
   const parameters = {
     ...asked,

@@ -43,5 +43,8 @@ async function sharedSecret(asking: SignInGround): Promise<Uint8Array | NotSigne
   const { productUrl = "", productSecret } = asking.login;
   const secret = new TextEncoder().encode(await secretOf(asking, productSecret));
   if (secret.length >= LEAST_BYTES) return secret;
-  return unsetFor(productUrl, `its secret is not set here, or has fewer than ${LEAST_BYTES} characters`);
+  return unsetFor(
+    productUrl,
+    `its secret ${productSecret} is not set here, or has fewer than ${LEAST_BYTES} characters`,
+  );
 }

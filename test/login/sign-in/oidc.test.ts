@@ -301,6 +301,12 @@ describe("a provider", () => {
     expect(JSON.stringify(signed)).not.toContain("PROVIDER-WORDS");
     const unset = await visitWith({ ...visit.login, clientSecret: "{{secret:NOBODY}}" });
     expectOut(await signInWith(oidc, unset.visit, provider), "its secret is not set here", "server_error");
+    // Nobody is sent there for nothing, and whoever runs this server is told which.
+    expectOut(
+      (await oidc.begin?.(unset.visit, "s")) as NotSignedIn,
+      "yet: its secret is not set here, {{secret:NOBODY}}",
+      "server_error",
+    );
   });
 
   it("that says more of somebody than a browser can carry is refused", async () => {

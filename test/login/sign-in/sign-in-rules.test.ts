@@ -62,6 +62,9 @@ it.each([
 it.each([
   ["oidc", { issuer: "https://10.0.0.1" }, "leads to the public internet"],
   ["oidc", { issuer: "https://login.acme.com/?x" }, "has no query"],
+  ["oidc", { issuer: "https://login.acme.com/.well-known/openid-configuration" }, "not the URL of the metadata"],
+  ["key", { clients: ["claude.ai"] }, "a host has several clients"],
+  ["key", { clients: ["https://claude.ai/"] }, "a host has several clients"],
   ["oidc", { clientSecret: "hunter2" }, "is {{secret:NAME}}"],
   ["product", { productSecret: "x{{secret:CLIENT}}" }, "is {{secret:NAME}}"],
   ["product", { productUrl: "http://app.acme.com/login" }, "begins with https://"],
