@@ -95,6 +95,9 @@ async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers):
     ground: tendGroundOf(visit, snapshot, document),
     ring: snapshot.ring,
     address: visit.address,
+    waitUntil: (work) => {
+      visit.waitUntil(work);
+    },
     viewOf: (profile, scopes) => viewFor(visit, tenant, snapshot, { profile, scopes }),
   };
 }

@@ -33,6 +33,8 @@ export interface LoginVisit {
   readonly ring: KeyRing;
   /** The visitor's, as limits know it. */
   readonly address: string;
+  /** For what has to be done to the end, though whoever asked goes away. */
+  readonly waitUntil: (work: Promise<unknown>) => void;
   /** What somebody with these scopes would see; undefined scopes: nothing limits them. */
   readonly viewOf: (profile: string | null, scopes: readonly string[] | undefined) => View | Promise<View>;
 }

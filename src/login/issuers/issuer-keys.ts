@@ -10,6 +10,7 @@ import { keptUnder } from "../../tenants/authority/incarnation.ts";
 import { sectionTables } from "../../tenants/authority/section-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { issuersOf, takesTokens, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { lasts } from "../../tenants/isolate/lasting.ts";
 import { loadSection, writeSection, type SectionPlace } from "../../tenants/isolate/sections.ts";
 import { issuerTables, type IssuerClaim } from "./issuer-tables.ts";
 import { readIssuer, type IssuerEndpoints, type IssuerSection } from "./read-issuer.ts";
@@ -61,36 +62,49 @@ export async function verifiedBy(
   const attempt = async (read: ReadIssuer | undefined) =>
     read && verifyJwt(token, { issuer, keys: read.keys, audience }, Date.now());
   const verified = await attempt(await known(ground, issuer));
-  return verified && verified.kind !== "unknownKey" ? verified : attempt(await readNow(ground, issuer));
+  if (verified && verified.kind !== "unknownKey") return verified;
+  const { read, isNew } = await readNow(ground, issuer);
+  const newer = await attempt(read);
+  // Its newer keys may have: who is refused logs in again, and comes back with a token of the same key.
+  return newer?.kind === "unknownKey" && !isNew ? undefined : newer;
 }
 
 /** Where people sign in at the server; undefined: it cannot be read. */
 export async function endpointsOf(ground: TendGround, issuer: string): Promise<IssuerEndpoints | undefined> {
-  return ((await known(ground, issuer)) ?? (await readNow(ground, issuer)))?.endpoints;
+  return ((await known(ground, issuer)) ?? (await readNow(ground, issuer)).read)?.endpoints;
 }
 
 /** undefined: nobody has read it yet. */
 async function known(ground: TendGround, issuer: string): Promise<ReadIssuer | undefined> {
   const source = await sourceOf(ground, issuer);
   const lately = learned.get(`${source.place.kept} ${source.section}`);
-  const hash = lately && Date.now() < lately.at + LEARNED_MS ? lately.hash : ground.leased.get(source.section);
+  const isNew = lately && lasts(lately.at + LEARNED_MS, LEARNED_MS, Date.now());
+  const hash = isNew ? lately.hash : ground.leased.get(source.section);
   return hash === undefined ? undefined : readAt(source, hash);
 }
 
-/** As the server is now, where it may be asked again; undefined: nothing is known of it. */
-async function readNow(ground: TendGround, issuer: string): Promise<ReadIssuer | undefined> {
+interface ReadNow {
+  /** undefined: nothing is known of it. */
+  readonly read: ReadIssuer | undefined;
+  /** Whether it was read when that was tried last; false: it is as it was before. */
+  readonly isNew: boolean;
+}
+
+/** As the server is now, where it may be asked again. */
+async function readNow(ground: TendGround, issuer: string): Promise<ReadNow> {
   const source = await sourceOf(ground, issuer);
   const asked = Date.now();
-  let hash: string | null = null;
+  let claim: IssuerClaim | undefined;
   for (let until = asked; until <= asked + WAITS_MS; until += LOOKS_EVERY_MS) {
-    const claim = await claimed(source, asked);
-    hash = claim.claimed ? await readAnew(source) : claim.hash;
-    if (claim.claimed || !claim.reading) break;
+    claim = await claimed(source, asked);
+    if (claim.claimed) claim = await readAnew(source);
+    if (!claim.reading) break;
     await scheduler.wait(LOOKS_EVERY_MS);
   }
-  if (hash === null) return undefined;
+  const { hash = null, wasRead = false, reading = true } = claim ?? {};
+  if (hash === null) return { read: undefined, isNew: false };
   learned.set(`${source.place.kept} ${source.section}`, { hash, at: asked });
-  return readAt(source, hash);
+  return { read: await readAt(source, hash), isNew: wasRead && !reading };
 }
 
 /** Those whose tokens are taken, and the one at which people sign in. */
@@ -111,7 +125,7 @@ export async function tendIssuers(ground: TendGround): Promise<number> {
     issuers.map(async (issuer) => {
       const source = await sourceOf(ground, issuer);
       const claim = await claimed(source, now - READ_EVERY_MS);
-      return claim.claimed ? readAnew(source) : claim.hash;
+      return claim.claimed ? (await readAnew(source)).hash : claim.hash;
     }),
   );
   return now + (read.includes(null) ? RETRY_MS : READ_EVERY_MS);
@@ -128,8 +142,8 @@ function claimed({ ground, issuer, section }: Source, since: number): Promise<Is
   return remote(ground.stub(), issuerTables).claim({ issuer, section, issuers: namesIn(ground.document), since });
 }
 
-/** For whoever claimed it. The hash of what it has now; null: nothing that can be used. */
-async function readAnew({ ground, issuer, section, place }: Source): Promise<string | null> {
+/** For whoever claimed it. As it is settled then. */
+async function readAnew({ ground, issuer, section, place }: Source): Promise<IssuerClaim> {
   const tables = remote(ground.stub(), issuerTables);
   try {
     const read = await readIssuer(issuer, ground.document.auth?.login?.issuer === issuer, ground);
@@ -141,8 +155,7 @@ async function readAnew({ ground, issuer, section, place }: Source): Promise<str
     ground.onError(error);
     if (await tables.settle(issuer, false)) await remote(ground.stub(), sectionTables).remove(section);
   }
-  const { hash } = await claimed({ ground, issuer, section, place }, 0);
-  return hash;
+  return claimed({ ground, issuer, section, place }, 0);
 }
 
 async function readAt({ place }: Source, hash: string): Promise<ReadIssuer | undefined> {

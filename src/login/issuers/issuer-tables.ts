@@ -1,6 +1,7 @@
 // Owns what only a tenant's authority may decide about the authorization servers that its document names: who reads one
 // now, and when it may be read again. Refuses to speak to any: isolates do.
 
+import { lasts } from "../../tenants/isolate/lasting.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { sectionHash } from "../../tenants/authority/section-rows.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
@@ -28,6 +29,8 @@ export interface IssuerClaim {
   readonly claimed: boolean;
   /** Whether somebody else does. */
   readonly reading: boolean;
+  /** Whether it could be read when that was tried last: else it may have keys that nobody here has seen. */
+  readonly wasRead: boolean;
   /** Of its section as it is now; null: it has none. */
   readonly hash: string | null;
 }
@@ -73,9 +76,12 @@ function claim(host: TenantHost, { issuer, section, issuers, since }: IssuerAsk)
   const row = find(host, issuer);
   const now = host.now();
   const pause = row && row.read_at >= row.tried_at ? PAUSE_MS : RETRY_MS;
-  const isReading = row !== undefined && now < row.claimed_until;
-  const isRecent = row !== undefined && (now < row.tried_at + pause || since < row.read_at);
-  if (isReading || isRecent) return { claimed: false, reading: isReading, hash };
+  const isReading = row !== undefined && lasts(row.claimed_until, CLAIM_MS, now);
+  // Of a clock that was ahead nothing is recent.
+  const isRead = row !== undefined && since < row.read_at && lasts(row.read_at + GOOD_FOR_MS, GOOD_FOR_MS, now);
+  const isRecent = row !== undefined && (lasts(row.tried_at + pause, pause, now) || isRead);
+  const wasRead = row !== undefined && row.read_at >= row.tried_at;
+  if (isReading || isRecent) return { claimed: false, reading: isReading, wasRead, hash };
   sql.exec("DELETE FROM issuers WHERE issuer NOT IN (SELECT value FROM json_each(?))", JSON.stringify(issuers));
   sql.exec(
     `INSERT INTO issuers (issuer, read_at, tried_at, claimed_until) VALUES (?1, 0, 0, ?2)
@@ -83,7 +89,7 @@ function claim(host: TenantHost, { issuer, section, issuers, since }: IssuerAsk)
     issuer,
     now + CLAIM_MS,
   );
-  return { claimed: true, reading: false, hash };
+  return { claimed: true, reading: false, wasRead, hash };
 }
 
 function settle(host: TenantHost, issuer: string, wasRead: boolean): boolean {

@@ -4,7 +4,8 @@ import type { Actor, WriteResult } from "../../tenants/authority/policy-records.
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { grantIn, type GrantRow } from "./login-schema.ts";
 
-const OF_A_GRANT = ["login_access", "login_refresh", "login_codes"] as const;
+/** Its code is good for nothing without it, and is deleted in its time. */
+const OF_A_GRANT = ["login_access", "login_refresh"] as const;
 /** Beyond so many, streams are ended with those of everybody else, who come back, and the audit log names no more. */
 const MOST_NAMED = 100;
 

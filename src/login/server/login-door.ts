@@ -1,14 +1,17 @@
 // Owns how a Worker reaches a tenant's login tables, and what it waits for before it says that something ended.
 
+import { persistently } from "../../streams/persistently.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
+import { reached } from "../../tenants/isolate/in-time.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { OAuthError } from "./answers.ts";
 import { loginTables, type LoginMethods } from "./login-tables.ts";
 import type { TokenRefused } from "./token-rows.ts";
 
+/** What it calls may have been done where the answer was lost, and is asked for again: each method gives the same then. */
 export function loginOf({ ground }: Pick<LoginVisit, "ground">): Remote<LoginMethods> {
-  return remote(ground.stub(), loginTables);
+  return remote({ run: (...call) => reached(persistently(() => ground.stub().run(...call))) }, loginTables);
 }
 
 /** Until no Worker serves what was before. */

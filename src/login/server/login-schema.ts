@@ -21,6 +21,7 @@ export const LOGIN_MIGRATIONS: readonly string[] = [
   `CREATE TABLE login_refresh (hash TEXT PRIMARY KEY, grant_id TEXT NOT NULL, created INTEGER NOT NULL, claimed_at INTEGER,
      answer TEXT) WITHOUT ROWID`,
   "CREATE INDEX login_refresh_grant ON login_refresh (grant_id, created)",
+  "CREATE INDEX login_access_expires ON login_access (expires)",
 ];
 
 export interface GrantRow {

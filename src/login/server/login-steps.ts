@@ -3,7 +3,7 @@
 import { jwksOf } from "../identity/jwks.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { account } from "./account.ts";
-import { orOAuthError, refusePerson } from "./answers.ts";
+import { orOAuthError, orPage, refusePerson } from "./answers.ts";
 import { answerToken } from "./redeem.ts";
 import { register } from "./register.ts";
 import { answerRevoke } from "./revoke.ts";
@@ -14,7 +14,7 @@ type Step = (visit: LoginVisit) => Response | Promise<Response>;
 const forProgram =
   (step: (visit: LoginVisit) => Promise<Response>): Step =>
   (visit) =>
-    orOAuthError(() => step(visit));
+    orOAuthError(visit, () => step(visit));
 
 const STEPS: Readonly<Record<string, Step>> = {
   "GET /authorize": beginAuthorize,
@@ -38,7 +38,7 @@ export async function takeStep(visit: LoginVisit): Promise<Response> {
   const { request, path } = visit;
   const method = request.method === "HEAD" ? "GET" : request.method;
   const step = STEPS[`${method} ${path}`];
-  if (step) return step(visit);
+  if (step) return orPage(visit, () => step(visit));
   const isThere = LOGIN_PATHS.includes(path);
   return refusePerson(
     visit,

@@ -5,6 +5,7 @@ import { useKey } from "../../tenants/authority/leases.ts";
 import type { Actor, KeyGrant, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import { lasts } from "../../tenants/isolate/lasting.ts";
 import { clientMethods, type ClientMethods } from "./client-tables.ts";
 import { endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
 import { LOGIN_MIGRATIONS, grantIn, type NewCode, type NewGrant } from "./login-schema.ts";
@@ -18,9 +19,13 @@ const MOST_CODES = 1000;
 const REDEEMED_MS = 600_000;
 const MOST_OF_A_PERSON = 50;
 const MOST_GRANTS = 100_000;
+/** A tenant that is full counts its grants so often, and not whenever somebody asks. */
+const COUNTED_MS = 60_000;
 const CLAIM_MS = 20_000;
 /** What ended is deleted in one go with what ends so soon after it. */
 const TIDY_MS = 600_000;
+/** Grants, and tokens, that are deleted at once: leases are not given meanwhile. */
+const MOST_TIDIED = 100;
 
 export type ProviderClaim =
   /** Only who asked may use them, until they are given back or the claim ends. null: there are none. */
@@ -64,10 +69,11 @@ function loginMethods(host: TenantHost): LoginMethods {
   const { sql } = host;
   const end = (where: string, by: readonly string[], actor: Actor) =>
     host.transaction(() => endGrants(host, keptGrants(host, where, ...by), actor));
+  const hasPlace = placesOf(host);
   return {
     ...clientMethods(host),
     pasted: (hash) => useKey(host, hash),
-    addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code)),
+    addGrant: (grant, code) => host.transaction(() => addGrant(host, grant, code, hasPlace)),
     redeem: (ask) => host.transaction(() => redeem(host, ask)),
     refresh: (ask) => host.transaction(() => refresh(host, ask)),
     revoke: (hash, client) => {
@@ -80,7 +86,7 @@ function loginMethods(host: TenantHost): LoginMethods {
       host.transaction(() => {
         const row = grantWhere(host, "id = ?", id);
         if (!row) return { state: "absent" };
-        if (host.now() < row.claimed_until) return { state: "busy" };
+        if (lasts(row.claimed_until, CLAIM_MS, host.now())) return { state: "busy" };
         sql.exec("UPDATE login_grants SET claimed_until = ? WHERE id = ?", host.now() + CLAIM_MS, id);
         return { state: "claimed", provider: row.provider };
       }),
@@ -110,12 +116,29 @@ function loginMethods(host: TenantHost): LoginMethods {
   };
 }
 
+/** Takes a place for one more grant; false: there is none. They are counted when those that were counted are taken. */
+function placesOf(host: TenantHost): () => boolean {
+  let left = 0;
+  let countedUntil = 0;
+  return () => {
+    if (left === 0 && !lasts(countedUntil, COUNTED_MS, host.now())) {
+      const { count } = host.sql.exec<{ count: number }>("SELECT count(*) AS count FROM login_grants").one();
+      left = Math.max(0, MOST_GRANTS - count);
+      countedUntil = host.now() + COUNTED_MS;
+    }
+    const isFree = left > 0;
+    if (isFree) left -= 1;
+    return isFree;
+  };
+}
+
 /** It ends with its code until that is redeemed. */
-function addGrant(host: TenantHost, grant: NewGrant, code: NewCode): "added" | "full" {
+function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: () => boolean): "added" | "full" {
   const { sql } = host;
   const now = host.now();
-  const { count } = sql.exec<{ count: number }>("SELECT count(*) AS count FROM login_grants").one();
-  if (count >= MOST_GRANTS || !host.hasRoom() || host.revision() === 0) return "full";
+  // Asked again, because the answer was lost on its way.
+  if (grantWhere(host, "id = ?", grant.id)) return "added";
+  if (!hasPlace() || !host.hasRoom() || host.revision() === 0) return "full";
   const { client, principal } = grant;
   const older = "id IN (SELECT id FROM login_grants WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
   endGrants(host, keptGrants(host, older, principal, MOST_OF_A_PERSON - 1), { name: "tenantry" }, false);
@@ -167,15 +190,24 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode): "added" | "
 /** What ended needs nobody to be told: no Worker takes it any more. Gives when the next thing ends. */
 function tidy(host: TenantHost, now: number): number | undefined {
   const { sql } = host;
-  host.transaction(() => {
-    sql.exec("DELETE FROM login_grants WHERE expires <= ?", now);
-    for (const table of ["login_access", "login_refresh", "login_codes"]) {
-      sql.exec(`DELETE FROM ${table} WHERE grant_id NOT IN (SELECT id FROM login_grants)`);
+  const deleted = host.transaction(() => {
+    const ended = sql.exec<{ id: string }>("SELECT id FROM login_grants WHERE expires <= ? LIMIT ?", now, MOST_TIDIED);
+    const gone = ended.toArray();
+    for (const { id } of gone) {
+      sql.exec("DELETE FROM login_refresh WHERE grant_id = ?", id);
+      sql.exec("DELETE FROM login_grants WHERE id = ?", id);
     }
-    sql.exec("DELETE FROM login_access WHERE expires <= ?", now);
+    // Those of a grant end with it at the latest.
+    const old = "SELECT hash FROM login_access WHERE expires <= ? LIMIT ?";
+    const tokens = sql
+      .exec(`DELETE FROM login_access WHERE hash IN (${old}) RETURNING hash`, now, MOST_TIDIED)
+      .toArray();
     sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_MS);
+    return Math.max(gone.length, tokens.length);
   });
-  const ends = "SELECT expires FROM login_grants UNION ALL SELECT expires FROM login_access";
-  const { next } = sql.exec<{ next: number | null }>(`SELECT min(expires) AS next FROM (${ends})`).one();
+  if (deleted === MOST_TIDIED) return now;
+  const ends = `SELECT min(expires) AS at FROM login_grants UNION ALL SELECT min(expires) FROM login_access
+    UNION ALL SELECT min(expires) + ${REDEEMED_MS} FROM login_codes`;
+  const { next } = sql.exec<{ next: number | null }>(`SELECT min(at) AS next FROM (${ends})`).one();
   return next === null ? undefined : Math.max(next, now + TIDY_MS);
 }

@@ -4,9 +4,9 @@
 import { hashToken } from "../../auth/api-key.ts";
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import type { LoginVisit } from "../login-visit.ts";
-import type { SignIn } from "../sign-in/sign-in.ts";
+import type { Confirmed, SignIn } from "../sign-in/sign-in.ts";
 import { WAYS } from "../sign-in/ways.ts";
-import { OAuthError } from "./answers.ts";
+import { awayFor, OAuthError } from "./answers.ts";
 import { loginOf, refusalOfToken, untilEnded } from "./login-door.ts";
 import { openProvider, sealProvider } from "./provider-seal.ts";
 import { answerTokens, type FreshTokens } from "./token-answer.ts";
@@ -49,7 +49,7 @@ function tooMany(until: number): OAuthError {
 }
 
 /** What of a visit it takes to ask. */
-type Confirming = Parameters<NonNullable<SignIn["confirm"]>>[0];
+type Confirming = Parameters<NonNullable<SignIn["confirm"]>>[0] & Pick<LoginVisit, "waitUntil">;
 type Settled = Exclude<Refreshed, { readonly state: "confirm" }>;
 
 /** `way`: how the person signed in; undefined: nobody can be asked. */
@@ -65,15 +65,17 @@ export async function confirmedRefresh(
     const { grant } = refreshed;
     const claim = await tables.claimProvider(grant);
     if (claim.state === "claimed" && claim.provider !== null && way) {
-      await askProvider(visit, way, { grant, sealed: claim.provider });
+      const asked = askProvider(visit, way, { grant, sealed: claim.provider });
+      // Whoever asked may go away, and what the provider gives is given once.
+      visit.waitUntil(asked.catch(() => {}));
+      await asked;
     } else await scheduler.wait(LOOKS_EVERY_MS);
   }
   throw away();
 }
 
 function away(): OAuthError {
-  const why = "who signed the person in cannot be asked right now: try again";
-  return new OAuthError("temporarily_unavailable", why, 503, { "retry-after": "30" });
+  return awayFor("who signed the person in cannot be asked right now: try again", 30);
 }
 
 interface Held {
@@ -81,10 +83,20 @@ interface Held {
   readonly sealed: string;
 }
 
+/** undefined: nobody can open what they would be asked by. */
+async function confirmedBy(visit: Confirming, way: SignIn, { grant, sealed }: Held): Promise<Confirmed | undefined> {
+  try {
+    const provider = await openProvider(visit.ground, grant, sealed);
+    return provider && (await way.confirm?.(visit, provider));
+  } catch (error) {
+    visit.ground.onError(error);
+    return { state: "away" };
+  }
+}
+
 async function askProvider(visit: Confirming, way: SignIn, { grant, sealed }: Held): Promise<void> {
   const tables = loginOf(visit);
-  const provider = await openProvider(visit.ground, grant, sealed);
-  const confirmed = provider ? await way.confirm?.(visit, provider) : undefined;
+  const confirmed = await confirmedBy(visit, way, { grant, sealed });
   if (confirmed?.state === "confirmed") {
     const renewed = confirmed.provider && (await sealProvider(visit.ground, grant, confirmed.provider));
     await tables.keepProvider(grant, { ...(renewed !== undefined && { provider: renewed }), confirmed: true });

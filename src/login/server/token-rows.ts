@@ -4,6 +4,7 @@
 import { useKey } from "../../tenants/authority/leases.ts";
 import type { WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import { lasts } from "../../tenants/isolate/lasting.ts";
 import { endGrants, grantWhere } from "./grant-rows.ts";
 import { grantIn, type GrantRow } from "./login-schema.ts";
 import type { Grant } from "./login-records.ts";
@@ -111,6 +112,10 @@ export function redeem(host: TenantHost, ask: RedeemAsk): Redeemed {
   const row = code && grantWhere(host, "id = ?", code.grant_id);
   if (!row || row.client !== ask.client) return refused("the code is not known, or has ended");
   if (code.redeemed) {
+    // Whoever asks again because the answer was lost on its way made these tokens, which nobody else knows.
+    const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
+    const [given] = sql.exec<{ expires: number }>(same, ask.access, row.id).toArray();
+    if (given) return { state: "given", grant: grantIn(row), ...given };
     return theft(host, row, "the code was redeemed before, which ends what came of it");
   }
   if (code.expires <= host.now()) return refused("the code is not known, or has ended");
@@ -161,7 +166,7 @@ function refreshAgain(
   { claimed_at: at, answer }: RefreshRow,
   ask: TokenRefreshAsk,
 ): Refreshed {
-  if (at !== null && answer !== null && host.now() <= at + SAME_ANSWER_MS) {
+  if (at !== null && answer !== null && lasts(at + SAME_ANSWER_MS, SAME_ANSWER_MS, host.now() - 1)) {
     return { state: "given", answer, grant: grantIn(row), expires: Math.min(at + ask.accessMs, row.sign_in_until) };
   }
   return theft(host, row, "the refresh token was used before, which ends what came of it");
@@ -176,7 +181,7 @@ function give(host: TenantHost, row: GrantRow, { access, refresh: next, accessMs
   sql.exec("INSERT INTO login_refresh (hash, grant_id, created) VALUES (?, ?, ?)", next, row.id, now);
   // Their answers are good for nobody any more.
   sql.exec(
-    "UPDATE login_refresh SET answer = NULL WHERE grant_id = ? AND claimed_at < ?",
+    "UPDATE login_refresh SET answer = NULL WHERE grant_id = ? AND claimed_at < ? AND answer IS NOT NULL",
     row.id,
     now - SAME_ANSWER_MS,
   );

@@ -13,8 +13,8 @@ const REDIRECT = "https://app.example/cb";
 
 async function registering(ground: LoginGround, body: unknown, login: Partial<LoginDocument> = {}, address = "a") {
   const text = typeof body === "string" ? body : JSON.stringify(body);
-  const visit = { ground: ground.tend, address, body: text, login: { via: "key", ...login } };
-  const response = await orOAuthError(() => register(visit as LoginVisit));
+  const visit = { ground: ground.tend, address, body: text, login: { via: "key", ...login } } as LoginVisit;
+  const response = await orOAuthError(visit, () => register(visit));
   return { response, status: response.status, said: (await response.json()) as Record<string, unknown> };
 }
 

@@ -34,9 +34,10 @@ function visitOf({ methods }: Bench<Methods>): Visit {
     tenant: "acme",
     created: "2026-11-23T00:00:00.000000Z",
     env: { SECRETS_KEY },
+    onError: () => {},
     stub: () => ({ run }),
   };
-  return { ground, login: { via: "oidc" }, urls: {} } as unknown as Visit;
+  return { ground, login: { via: "oidc" }, urls: {}, waitUntil: () => {} } as unknown as Visit;
 }
 
 const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR };
@@ -114,5 +115,37 @@ it("gives nothing while the provider is away, and all of it when it is back", as
     const failed = confirmedRefresh(visitOf(bench), askOf(0), way);
     await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
     expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given", answer: "answer 0" });
+  });
+});
+
+it("is not ended by what cannot be reached, and the next who asks need not wait for that", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const lost = { confirm: () => Promise.reject(new Error("Network connection lost.")) } as unknown as SignIn;
+    const failed = confirmedRefresh(visitOf(bench), askOf(0), lost);
+    await expect(failed).rejects.toMatchObject({ error: "temporarily_unavailable", status: 503 });
+    const { way } = saying({ state: "confirmed" });
+    expect(await confirmedRefresh(visitOf(bench), askOf(0), way)).toMatchObject({ state: "given" });
+  });
+});
+
+it("keeps what the provider gave where the object is moved, and the client goes away", async () => {
+  await onBench(tables, async (bench) => {
+    await due(bench);
+    const visit = visitOf(bench);
+    const stub = visit.ground.stub();
+    let kept = 0;
+    const moving = async (...call: Parameters<typeof stub.run>) => {
+      const given = await stub.run(...call);
+      if (call[1] === "keepProvider" && (kept += 1) === 1)
+        throw new Error("Durable Object reset because its code was updated.");
+      return given;
+    };
+    const waited: Promise<unknown>[] = [];
+    const waitUntil = (work: Promise<unknown>) => void waited.push(work);
+    const moved = { ...visit, waitUntil, ground: { ...visit.ground, stub: () => ({ run: moving }) } };
+    const { confirm, way } = saying({ state: "confirmed", provider: { access: "newer", refresh: "second" } });
+    expect(await confirmedRefresh(moved, askOf(0), way)).toMatchObject({ state: "given" });
+    expect([confirm.mock.calls.length, kept, waited.length]).toEqual([1, 2, 1]);
   });
 });

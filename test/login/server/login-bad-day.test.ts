@@ -1,0 +1,193 @@
+// What a bad day does to a tenant's own authorization server in its object: answers that are lost on their way, a clock that
+// is set back, and so many rows that nobody may look at all of them at once.
+
+import { describe, expect, it } from "vitest";
+import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
+import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import type { Tables } from "../../../src/tenants/authority/tables.ts";
+import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import { onBench, type Bench } from "../../support/worker/tenant.ts";
+
+const ISSUER = "https://login.example.com";
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const MANY = 3000;
+
+const tables: Tables<LoginMethods, TenantHost> = {
+  ...loginTables,
+  open: (host) => {
+    policyTables.open(host).methods.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
+    return loginTables.open(host);
+  },
+};
+
+const onLogin = (work: (bench: Bench<LoginMethods>) => void | Promise<void>) => onBench(tables, work);
+
+function grantOf({ clock }: Bench<LoginMethods>, id = "g1", subject = "alice") {
+  return {
+    id,
+    client: { id: "c1", name: "Client", digest: "d1" },
+    principal: `oauth ${ISSUER} ${subject}`,
+    person: { issuer: ISSUER, subject, claims: {} },
+    resource: "https://mcp.example/mcp/acme",
+    profile: null,
+    scopes: null,
+    narrowing: { deny: [] },
+    home: "https://mcp.example/login/acme",
+    provider: "sealed",
+    keyHash: null,
+    expires: clock.now + DAY,
+  };
+}
+
+const codeOf = (id = "g1") => ({ hash: `code of ${id}`, redirect: "https://client.example/", challenge: "s256" });
+const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR };
+const redeemAsk = (id = "g1") => ({
+  ...by,
+  code: `code of ${id}`,
+  redirect: null,
+  challenge: "s256",
+  access: `access of ${id}`,
+  refresh: `refresh 0 of ${id}`,
+});
+const refreshAsk = (at: number) => ({
+  ...by,
+  old: `refresh ${at} of g1`,
+  access: `access ${at + 1} of g1`,
+  refresh: `refresh ${at + 1} of g1`,
+  answer: `answer ${at + 1}`,
+  confirmedMs: null,
+});
+
+function given(bench: Bench<LoginMethods>, id = "g1", subject = "alice"): void {
+  expect(bench.methods.addGrant(grantOf(bench, id, subject), codeOf(id))).toBe("added");
+  expect(bench.methods.redeem(redeemAsk(id))).toMatchObject({ state: "given" });
+}
+
+describe("whoever asks again because the answer was lost", () => {
+  it("has the tokens of a code that it redeemed, and nobody else has", async () => {
+    await onLogin((bench) => {
+      const { methods } = bench;
+      methods.addGrant(grantOf(bench), codeOf());
+      const first = methods.redeem(redeemAsk());
+      expect(first).toMatchObject({ state: "given" });
+      const again = methods.redeem(redeemAsk());
+      expect(again).toMatchObject({ state: "given", expires: first.state === "given" && first.expires });
+      expect(methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
+      expect(methods.redeem({ ...redeemAsk(), access: "another's" })).toMatchObject({ error: "invalid_grant" });
+      expect(methods.grants("", 10)).toEqual([]);
+    });
+  });
+
+  it("has one grant", async () => {
+    await onLogin((bench) => {
+      const { methods } = bench;
+      for (let at = 0; at < 2; at += 1) expect(methods.addGrant(grantOf(bench), codeOf())).toBe("added");
+      expect(methods.grants("", 10)).toHaveLength(1);
+      expect(methods.redeem(redeemAsk())).toMatchObject({ state: "given" });
+    });
+  });
+});
+
+describe("a clock that was ahead by hours and is right again", () => {
+  it("leaves nobody waiting for whoever asks the provider", async () => {
+    await onLogin((bench) => {
+      given(bench);
+      bench.clock.now += 5 * HOUR;
+      expect(bench.methods.claimProvider("g1").state).toBe("claimed");
+      bench.clock.now -= 5 * HOUR;
+      expect(bench.methods.claimProvider("g1").state).toBe("claimed");
+      expect(bench.methods.claimProvider("g1").state).toBe("busy");
+    });
+  });
+
+  it("lets nobody have the answer of a refresh for hours", async () => {
+    await onLogin((bench) => {
+      given(bench);
+      bench.clock.now += 5 * HOUR;
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
+      bench.clock.now -= 4 * HOUR;
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ error: "invalid_grant" });
+    });
+  });
+
+  it("does not keep an issuer from being read", async () => {
+    await onBench(issuerTables, ({ methods, clock }) => {
+      const ask = () => ({ issuer: ISSUER, section: "issuer:1", issuers: [ISSUER], since: clock.now });
+      const isRead = () => methods.claim(ask()).claimed;
+      clock.now += 5 * HOUR;
+      expect(isRead()).toBe(true);
+      clock.now -= 4 * HOUR;
+      expect([isRead(), isRead()]).toEqual([true, false]);
+      clock.now += HOUR;
+      methods.settle(ISSUER, true);
+      clock.now -= HOUR;
+      expect([isRead(), isRead()]).toEqual([true, false]);
+    });
+  });
+});
+
+describe("of many rows", () => {
+  it("none but a few are read or written for one request, however many there are", async () => {
+    await onLogin((bench) => {
+      const { methods, rowsFor, writtenFor } = bench;
+      for (let at = 0; at < MANY; at += 1) given(bench, `h${at}`, `p${Math.floor(at / 10)}`);
+      const once = grantOf(bench, "once");
+      const steps: readonly (readonly [string, () => unknown])[] = [
+        ["a grant", () => methods.addGrant(grantOf(bench), codeOf())],
+        ["a code", () => methods.redeem(redeemAsk())],
+        ["a refresh", () => methods.refresh(refreshAsk(0))],
+        ["a page of grants", () => methods.grants("h1", 50)],
+        ["a page of nobody's", () => methods.grants("", 50, "oauth x nobody")],
+        ["a person's", () => methods.grantsOf(once.principal)],
+        ["a revocation", () => methods.revoke("access 1 of g1", "c1")],
+        ["a revocation of none", () => methods.revoke("no token", "c1")],
+        ["a person", () => methods.endPrincipal(`oauth ${ISSUER} p7`, { name: "ann" })],
+      ];
+      const costs = steps.map(([what, step]) => {
+        let rows = 0;
+        const written = writtenFor(() => (rows = rowsFor(step)));
+        return [what, rows, written] as const;
+      });
+      // Codes are a thousand at most, of which the oldest go: they are looked at twice.
+      expect(costs.filter(([, rows, written]) => rows > 2100 || written > 100)).toEqual([]);
+    });
+  });
+
+  it("a refresh writes as few after hundreds of refreshes as at first", async () => {
+    await onLogin((bench) => {
+      const { methods, writtenFor, clock } = bench;
+      given(bench);
+      const refreshed = (at: number) => writtenFor(() => methods.refresh(refreshAsk(at)));
+      refreshed(0);
+      for (let at = 1; at < 150; at += 1) {
+        clock.now += 5 * 60_000;
+        refreshed(at);
+      }
+      clock.now += 5 * 60_000;
+      expect(refreshed(150)).toBeLessThan(20);
+    });
+  });
+
+  it("those that ended are deleted some at a time, until none is left", async () => {
+    await onLogin(async (bench) => {
+      const { clock, open, sql, statements } = bench;
+      for (let at = 0; at < 950; at += 1) given(bench, `h${at}`, `p${at}`);
+      clock.now += 2 * DAY;
+      const left = () => sql.exec<{ count: number }>("SELECT count(*) AS count FROM login_grants").one().count;
+      const after: number[] = [];
+      let next: number | undefined = clock.now;
+      for (let rings = 0; next === clock.now && rings < 100; rings += 1) {
+        next = await open.alarm?.(clock.now);
+        after.push(left());
+      }
+      expect(after.slice(0, 2)).toEqual([850, 750]);
+      expect([next, left()]).toEqual([undefined, 0]);
+      for (const table of ["login_access", "login_refresh", "login_codes"])
+        expect(sql.exec(`SELECT 1 FROM ${table}`).toArray()).toEqual([]);
+      const scanning = [...statements].filter((one) => /NOT IN/.test(one));
+      expect(scanning).toEqual([]);
+    });
+  });
+});
