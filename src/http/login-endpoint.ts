@@ -59,10 +59,14 @@ function stepAt({ path, owner }: AskedAt): { readonly address: Address | undefin
 function loginEndpoint(at: AskedAt, path: string, asked: Headers): Endpoint {
   const answer = async (visit: Visit): Promise<Response> => {
     const ready = await visitAt(visit, at, path, asked);
-    const isPerson = asked.get("accept")?.includes("text/html") === true && !PROGRAM_PATHS.includes(path);
-    if (isFailure(ready)) return refuseAt(visit, ready, isPerson);
-    // The issuer itself: programs know that there is nothing.
-    return path === "" && isPerson ? redirectTo(ready.urls.account) : takeStep(ready);
+    const isProgram = PROGRAM_PATHS.includes(path);
+    const isPerson = asked.get("accept")?.includes("text/html") === true && !isProgram;
+    if (!isFailure(ready)) {
+      // The issuer itself: programs know that there is nothing.
+      return path === "" && isPerson ? redirectTo(ready.urls.account) : takeStep(ready);
+    }
+    const refused = refuseAt(visit, ready, isPerson);
+    return isProgram && refused.status >= 429 ? asOAuth(refused) : refused;
   };
   return { post: answer, other: answer };
 }
@@ -71,6 +75,13 @@ function refuseAt(visit: Visit, failed: Failure, isPerson: boolean): Response {
   const why = refusal(visit, failed);
   const refused = respondFailure(visit.era, undefined, why);
   return isPerson ? refusedPage(new URL(visit.request.url).host, refused, why.message) : refused;
+}
+
+/** A client that finds no error of OAuth takes what it has for lost, and has its person sign in again. */
+async function asOAuth(refused: Response): Promise<Response> {
+  const { error } = await refused.json<{ readonly error: { readonly message: string } }>();
+  const said = { error: "temporarily_unavailable", error_description: error.message };
+  return Response.json(said, refused);
 }
 
 /** `asked`: the headers as they came. */

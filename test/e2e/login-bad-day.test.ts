@@ -1,0 +1,120 @@
+// A tenant's own authorization server while its object is moved or away: a client that can ask again is told so in words of
+// OAuth, keeps its login, and gets tokens as soon as there are any. Two Workers over one storage stand for two isolates.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { LoginBrowser } from "../support/login-browser.ts";
+import { authorizeUrl, beginning, redeem, signIn, type LoggingIn } from "../support/login-client.ts";
+import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
+import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+
+const ROUNDS = 8;
+const FAR_MS = 300;
+
+let workers: TwoWorkers;
+beforeAll(async () => {
+  workers = await startTwoWorkers();
+});
+afterAll(() => workers.stop());
+
+interface Person {
+  readonly tenant: string;
+  readonly key: string;
+  readonly login: LoggingIn;
+}
+
+let made = 0;
+async function newPerson(maxStalenessMs = 1000): Promise<Person> {
+  const { one } = workers;
+  const tenant = `bad-day-${(made += 1)}`;
+  const document = { mode: "key+oauth", auth: { login: { via: "key" } }, maxStalenessMs };
+  await one.admin("POST", "/tenants", { id: tenant, document });
+  const { token } = (await one.admin("POST", `/tenants/${tenant}/keys`, { name: "test" })) as { token: string };
+  return { tenant, key: token, login: await beginning(`${one.origin}/mcp/${tenant}`) };
+}
+
+/** At the first Worker, which has the name by which its clients know it. */
+async function posted({ tenant, login }: Person, step: string, form: Record<string, string>): Promise<RawReply> {
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const body = new URLSearchParams({ client_id: login.client.client_id, ...form }).toString();
+  return sendRaw(`${workers.one.origin}/login/${tenant}/${step}`, { headers, body });
+}
+
+const refreshed = (person: Person, token: string) =>
+  posted(person, "token", { grant_type: "refresh_token", refresh_token: token });
+
+interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+}
+
+function expectAway(reply: RawReply): void {
+  expect([reply.status, reply.headers["access-control-allow-origin"]]).toEqual([503, "*"]);
+  expect(Number(reply.headers["retry-after"])).toBeGreaterThan(0);
+  expect(JSON.parse(reply.text)).toMatchObject({ error: "temporarily_unavailable" });
+}
+
+/** As a client that asks again as it is told to. */
+async function untilGiven(ask: () => Promise<RawReply>): Promise<Tokens> {
+  for (let tries = 0; tries < 10; tries += 1) {
+    const reply = await ask();
+    if (reply.status === 200) return JSON.parse(reply.text) as Tokens;
+    expectAway(reply);
+  }
+  throw new Error("no tokens");
+}
+
+async function statusOf({ tenant }: Person, token: string): Promise<number> {
+  const { headers, body } = write("2026-07-28", "tools/list");
+  const init = { headers: { ...headers, authorization: `Bearer ${token}` }, body: JSON.stringify(body) };
+  return (await sendRaw(`${workers.one.origin}/mcp/${tenant}`, init)).status;
+}
+
+test("codes and refresh tokens are redeemed once, and nobody loses them, while objects are moved in the middle of it", async () => {
+  const { one } = workers;
+  const person = await newPerson();
+  const code = new URL(await signIn(person.login, person.key)).searchParams.get("code") ?? "";
+  await one.delay(FAR_MS, 7);
+  let held: Tokens | undefined;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const form = { grant_type: "authorization_code", code, code_verifier: person.login.verifier };
+    const ask = () => (held ? refreshed(person, held.refresh_token) : posted(person, "token", form));
+    const [given] = await Promise.all([
+      untilGiven(ask),
+      paused(round * (FAR_MS / ROUNDS)).then(() => workers.crash()),
+      paused(round * (FAR_MS / ROUNDS) + 120).then(() => workers.crash()),
+    ]);
+    expect(given.refresh_token).not.toBe(held?.refresh_token);
+    held = given;
+  }
+  await one.delay(0, 1);
+  expect(await statusOf(person, held?.access_token ?? "")).toBe(200);
+  const grants = (await one.admin("GET", `/tenants/${person.tenant}/grants`)) as { items?: unknown[] };
+  expect(Object.values(grants).find(Array.isArray)).toHaveLength(1);
+});
+
+function paused(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+test.each([
+  ["while the lease lasts", 10_000, 0, 200],
+  ["when the lease has ended", 1000, 1200, 503],
+])("a client keeps its login through an authority that is away, %s", async (_when, lasts, waits, status) => {
+  const { one } = workers;
+  const person = await newPerson(lasts);
+  const tokens = (await redeem(person.login, await signIn(person.login, person.key))) as unknown as Tokens;
+  expect(await statusOf(person, tokens.access_token)).toBe(200);
+  await one.cutOff();
+  try {
+    await paused(waits);
+    expectAway(await refreshed(person, tokens.refresh_token));
+    expectAway(await posted(person, "revoke", { token: tokens.access_token }));
+    const browser = new LoginBrowser();
+    const page = await browser.go(await authorizeUrl(person.login));
+    expect(page.status).toBe(503);
+    expect(await statusOf(person, tokens.access_token)).toBe(status);
+  } finally {
+    await one.reconnect();
+  }
+  expect((await untilGiven(() => refreshed(person, tokens.refresh_token))).access_token).toMatch(/^tna_/);
+});
