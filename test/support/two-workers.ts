@@ -29,6 +29,8 @@ export interface WatchedWorker {
   cutOff(tenant?: string): Promise<void>;
   /** From now on each call of this Worker to an object or to KV takes up to so many milliseconds more. */
   delay(milliseconds: number, seed: number): Promise<void>;
+  /** The next call of this Worker to a method of tables, as `login.redeem`, is done, and its answer does not arrive. */
+  loseAnswer(method: string): Promise<void>;
   /** Ends what `cutOff` began with the same name, or without one. */
   reconnect(tenant?: string): Promise<void>;
 }
@@ -149,6 +151,7 @@ function watchedWorker(origin: string): WatchedWorker {
     reset?: boolean;
     jitter?: number;
     seed?: number;
+    lose?: string;
   }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
@@ -180,6 +183,9 @@ function watchedWorker(origin: string): WatchedWorker {
     },
     cutOff: async (tenant = "*") => {
       await control({ cut: tenant });
+    },
+    loseAnswer: async (method) => {
+      await control({ lose: method });
     },
     reconnect: async (tenant = "*") => {
       await control({ reconnect: tenant });

@@ -3,6 +3,7 @@
 
 import { toBase64Url } from "../../auth/seal.ts";
 import { RecentMap } from "../../limits/recent-map.ts";
+import { persistently } from "../../streams/persistently.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
 import { IdentityError } from "./identity-error.ts";
@@ -40,7 +41,7 @@ async function signerOf(ground: IdentityAsk["ground"]): Promise<Signer> {
   const { kept } = ground;
   const known = signers.get(kept);
   if (known && lasts(known.until, KEY_KEPT_MS, Date.now())) return known;
-  const signing = await remote(ground.stub(), signingKeyTables).signing();
+  const signing = await persistently(() => remote(ground.stub(), signingKeyTables).signing());
   if (signing === "unset") throw new IdentityError("sealed");
   const { kid, jwk } = signing;
   const key = await crypto.subtle.importKey("jwk", jwk, { name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);

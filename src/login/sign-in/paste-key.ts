@@ -2,8 +2,7 @@
 // nothing else works in every client. What comes of it ends with the key.
 
 import { hashToken, keyIdOf } from "../../auth/api-key.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { loginTables } from "../server/login-tables.ts";
+import { loginOf } from "../server/login-door.ts";
 import type { NotSignedIn, SignIn } from "./sign-in.ts";
 
 const NO_KEY: NotSignedIn = {
@@ -17,7 +16,7 @@ export const pasteKey: SignIn = {
     const token = (answer.get("key") ?? "").trim();
     if (keyIdOf(token) === undefined) return NO_KEY;
     const keyHash = await hashToken(token);
-    const key = await remote(ground.stub(), loginTables).pasted(keyHash);
+    const key = await loginOf({ ground }).pasted(keyHash);
     if (!key) return NO_KEY;
     const person = { issuer: "key", subject: key.id, name: key.name, claims: {} };
     return { kind: "signedIn", person, keyHash };
