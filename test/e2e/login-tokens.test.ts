@@ -293,6 +293,23 @@ test("a server that is away leaves its tokens unanswered, not refused, and they 
     .toBe(200);
 });
 
+test("a token of a key that a server has since, which is away, is unanswered, not refused", async () => {
+  const server = await startAuthorizationServer();
+  const { url } = await tenantOf(server);
+  const before = await server.token({ aud: url });
+  expect((await listAs(url, REVISION, before)).status).toBe(200);
+  await server.rotate();
+  server.isAway = true;
+  const token = await server.token({ aud: url });
+  // Not read again within ten seconds, whoever asks.
+  const timeout = 30_000;
+  await expect.poll(async () => (await listAs(url, REVISION, token)).status, { timeout, interval: 500 }).toBe(503);
+  expect((await listAs(url, REVISION, before)).status).toBe(200);
+  expectRefusal(await listAs(url, REVISION, token), REVISION, { status: 503, code: -32603 });
+  server.isAway = false;
+  await expect.poll(async () => (await listAs(url, REVISION, token)).status, { timeout, interval: 500 }).toBe(200);
+});
+
 test("metadata of another issuer's name is not taken", async () => {
   const server = await startAuthorizationServer();
   const { url } = await tenantOf(server);

@@ -3,6 +3,7 @@
 
 import type { JSONWebKeySet } from "jose";
 import { issuerKeys, type IssuerKeys } from "../../auth/jwt.ts";
+import { lasts } from "../../tenants/isolate/lasting.ts";
 import { readIssuer } from "../issuers/read-issuer.ts";
 
 /** How often it is read while nobody misses a key. */
@@ -44,12 +45,14 @@ export function operatorKeys(read: ReadKeys = readKeys, clock: () => number = Da
     if (held?.issuer !== issuer) held = { issuer, keys: undefined, readAt: 0, triedAt: 0, isReading: false };
     const mine = held;
     const asked = clock();
-    const isWanted = newer || asked >= mine.readAt + READ_EVERY_MS;
-    if (isWanted && asked >= mine.triedAt + PAUSE_MS) await readInto(mine, ground, { read, clock });
+    const isWanted = newer || !lasts(mine.readAt + READ_EVERY_MS, READ_EVERY_MS, asked);
+    if (isWanted && !lasts(mine.triedAt + PAUSE_MS, PAUSE_MS, asked)) await readInto(mine, ground, { read, clock });
     // Another request of the isolate reads them: its promise is its own, so what it brings is looked for.
     const isDone = () => !mine.isReading || (mine.keys !== undefined && !newer);
     for (let waited = 0; !isDone() && waited < WAITS_MS; waited += LOOKS_EVERY_MS) await scheduler.wait(LOOKS_EVERY_MS);
-    return clock() < mine.readAt + GOOD_FOR_MS ? mine.keys : undefined;
+    // Newer ones than can be read now may have signed it.
+    if (newer && mine.readAt < mine.triedAt) return undefined;
+    return lasts(mine.readAt + GOOD_FOR_MS, GOOD_FOR_MS, clock()) ? mine.keys : undefined;
   };
 }
 

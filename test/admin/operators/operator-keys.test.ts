@@ -94,3 +94,24 @@ it("has those of one server: another one's are read", async () => {
   await keysOf("https://other.example.com", ground, false);
   expect(asked).toEqual([ISSUER, "https://other.example.com"]);
 });
+
+it("says nothing of a token of newer keys while the server cannot be read", async () => {
+  await held();
+  answer = async () => {
+    throw new Error("away");
+  };
+  now += 10_000;
+  expect(await newer()).toBeUndefined();
+  expect(await newer()).toBeUndefined();
+  expect(await held()).toBeDefined();
+});
+
+it("reads them again after a clock that was ahead by hours", async () => {
+  now += 18_000_000;
+  await held();
+  now -= 18_000_000;
+  await held();
+  expect(asked).toHaveLength(2);
+  await newer();
+  expect(asked).toHaveLength(2);
+});
