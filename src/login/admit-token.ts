@@ -22,6 +22,8 @@ import { challengeAt, homeOf, protectedResourceOf, type ProtectedResource } from
 
 /** How many tokens of one tenant an isolate remembers; the one that was verified first is forgotten first. */
 const MOST_KEPT = 1000;
+/** Of all of them: an issuer that somebody made may write long ones, and other tenants are in the same memory. */
+const MOST_CHARACTERS = 2_000_000;
 
 type Known = Map<string, Person>;
 type Told = Principal | Failure;
@@ -114,15 +116,21 @@ function bearerOfToken(token: string, place: ProtectedResource, ground: CallerGr
   return verify(token, place, ground).then((verified) => {
     if ("kind" in verified && verified.kind === "failure") return verified;
     const named = { ...verified, home: homeOf(ground.visit) };
-    remember(known, key, named);
+    rememberToken(known, key, named);
     return named;
   });
 }
 
-function remember(known: Known, key: string, person: Person): void {
+/** The newest is kept whatever it takes. */
+export function rememberToken(known: Known, key: string, person: Person): void {
   known.set(key, person);
-  const [oldest = ""] = known.keys();
-  if (known.size > MOST_KEPT) known.delete(oldest);
+  let characters = 0;
+  for (const { length } of known.keys()) characters += length;
+  for (const oldest of known.keys()) {
+    if ((known.size <= MOST_KEPT && characters <= MOST_CHARACTERS) || oldest === key) break;
+    known.delete(oldest);
+    characters -= oldest.length;
+  }
 }
 
 async function verify(token: string, place: ProtectedResource, ground: CallerGround): Promise<Person | Failure> {

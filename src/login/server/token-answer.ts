@@ -25,12 +25,12 @@ export function memberOf(form: URLSearchParams, name: string): string {
 
 export function answerTokens(
   { access, refresh }: Pick<FreshTokens, "access" | "refresh">,
-  { grant: { scopes }, expires }: TokensGiven,
+  { grant: { scopes }, lastsMs }: TokensGiven,
 ): Response {
   return answerJson({
     access_token: access,
     token_type: "Bearer",
-    expires_in: Math.max(1, Math.floor((expires - Date.now()) / 1000)),
+    expires_in: Math.max(1, Math.floor(lastsMs / 1000)),
     refresh_token: refresh,
     scope: [...(scopes ?? []), "offline_access"].join(" "),
   });

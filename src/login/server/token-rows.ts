@@ -44,8 +44,8 @@ export interface RedeemAsk extends Asked {
 
 export interface TokensGiven {
   readonly grant: Grant;
-  /** When the access token ends, milliseconds since the epoch. */
-  readonly expires: number;
+  /** How long the access token is good from now: the clock of whoever asked may be another. */
+  readonly lastsMs: number;
 }
 
 export interface TokenRefused {
@@ -115,7 +115,7 @@ export function redeem(host: TenantHost, ask: RedeemAsk): Redeemed {
     // Whoever asks again because the answer was lost on its way made these tokens, which nobody else knows.
     const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
     const [given] = sql.exec<{ expires: number }>(same, ask.access, row.id).toArray();
-    if (given) return { state: "given", grant: grantIn(row), ...given };
+    if (given) return { state: "given", grant: grantIn(row), lastsMs: given.expires - host.now() };
     return theft(host, row, "the code was redeemed before, which ends what came of it");
   }
   if (code.expires <= host.now()) return refused("the code is not known, or has ended");
@@ -167,7 +167,8 @@ function refreshAgain(
   ask: TokenRefreshAsk,
 ): Refreshed {
   if (at !== null && answer !== null && lasts(at + SAME_ANSWER_MS, SAME_ANSWER_MS, host.now() - 1)) {
-    return { state: "given", answer, grant: grantIn(row), expires: Math.min(at + ask.accessMs, row.sign_in_until) };
+    const lastsMs = Math.min(at + ask.accessMs, row.sign_in_until) - host.now();
+    return { state: "given", answer, grant: grantIn(row), lastsMs };
   }
   return theft(host, row, "the refresh token was used before, which ends what came of it");
 }
@@ -192,5 +193,5 @@ function give(host: TenantHost, row: GrantRow, { access, refresh: next, accessMs
     MOST_USED,
   );
   host.wakeAt(expires);
-  return { grant: { ...grantIn(row), usedAt: now }, expires };
+  return { grant: { ...grantIn(row), usedAt: now }, lastsMs: expires - now };
 }

@@ -73,7 +73,7 @@ describe("whoever asks again because the answer was lost", () => {
       const first = methods.redeem(redeemAsk());
       expect(first).toMatchObject({ state: "given" });
       const again = methods.redeem(redeemAsk());
-      expect(again).toMatchObject({ state: "given", expires: first.state === "given" && first.expires });
+      expect(again).toMatchObject({ state: "given", lastsMs: first.state === "given" && first.lastsMs });
       expect(methods.refresh(refreshAsk(0))).toMatchObject({ state: "given" });
       expect(methods.redeem({ ...redeemAsk(), access: "another's" })).toMatchObject({ error: "invalid_grant" });
       expect(methods.grants("", 10)).toEqual([]);
@@ -99,6 +99,17 @@ describe("a clock that was ahead by hours and is right again", () => {
       bench.clock.now -= 5 * HOUR;
       expect(bench.methods.claimProvider("g1").state).toBe("claimed");
       expect(bench.methods.claimProvider("g1").state).toBe("busy");
+    });
+  });
+
+  it("says how long a token is good by the clock that ends it", async () => {
+    await onLogin((bench) => {
+      bench.methods.addGrant(grantOf(bench), codeOf());
+      expect(bench.methods.redeem(redeemAsk())).toMatchObject({ lastsMs: HOUR });
+      bench.clock.now += 60_000;
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ lastsMs: HOUR });
+      bench.clock.now += 20_000;
+      expect(bench.methods.refresh(refreshAsk(0))).toMatchObject({ lastsMs: HOUR - 20_000 });
     });
   });
 

@@ -1,0 +1,28 @@
+// How much of a tenant's tokens an isolate remembers: other tenants are in the same memory.
+
+import { expect, test } from "vitest";
+import type { Person } from "../../../src/auth/principal.ts";
+import { rememberToken } from "../../../src/login/admit-token.ts";
+
+const person = {} as Person;
+
+function remembering(length: number, tokens: number): Map<string, Person> {
+  const known = new Map<string, Person>();
+  for (let at = 0; at < tokens; at += 1) rememberToken(known, String(at).padStart(length, "0"), person);
+  return known;
+}
+
+test("a thousand tokens of a usual length are remembered, the newest ones", () => {
+  const known = remembering(1500, 1100);
+  expect([known.size, known.has("99".padStart(1500, "0")), known.has("1099".padStart(1500, "0"))]).toEqual([
+    1000,
+    false,
+    true,
+  ]);
+});
+
+test("of long ones fewer are, so that all of them together have a bound", () => {
+  const known = remembering(16_000, 200);
+  expect(known.size).toBe(125);
+  expect(known.has("199".padStart(16_000, "0"))).toBe(true);
+});
