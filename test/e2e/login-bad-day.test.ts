@@ -113,3 +113,25 @@ test.each([
   }
   expect((await untilGiven(() => refreshed(person, tokens.refresh_token))).access_token).toMatch(/^tna_/);
 });
+
+test("a tenant that was made anew under its name knows no client, code, token or half a login of the one before", async () => {
+  const { one } = workers;
+  const person = await newPerson();
+  const { tenant, login } = person;
+  const tokens = (await redeem(login, await signIn(login, person.key))) as unknown as Tokens;
+  const code = new URL(await signIn(login, person.key)).searchParams.get("code") ?? "";
+  const browser = new LoginBrowser();
+  const begun = await browser.go(await authorizeUrl(login));
+  await one.admin("DELETE", `/tenants/${tenant}`);
+  await one.admin("POST", "/tenants", { id: tenant, document: { mode: "key+oauth", auth: { login: { via: "key" } } } });
+  const { token: key } = (await one.admin("POST", `/tenants/${tenant}/keys`, { name: "test" })) as { token: string };
+  const form = { grant_type: "authorization_code", code, code_verifier: login.verifier };
+  const refused = await Promise.all([posted(person, "token", form), refreshed(person, tokens.refresh_token)]);
+  expect(refused.map(({ status, text }) => [status, (JSON.parse(text) as { error: string }).error])).toEqual([
+    [401, "invalid_client"],
+    [401, "invalid_client"],
+  ]);
+  expect(await statusOf(person, tokens.access_token)).toBe(401);
+  expect((await browser.submit(begun, { key })).status).toBe(400);
+  expect(await one.admin("GET", `/tenants/${tenant}/grants`)).toEqual({ items: [] });
+});
