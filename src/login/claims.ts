@@ -6,10 +6,11 @@ import { oauthScopesOf, SCOPE_CLAIM } from "./oauth-scopes.ts";
 import type { IssuerDocument } from "../tenants/document/tenant-document.ts";
 
 /** `everybodys`: scopes of the tenant that need no credential. */
-export function personOf(document: IssuerDocument, claims: JwtClaims, everybodys: readonly string[]): Person {
+export function personOf(document: IssuerDocument, said: JwtClaims, everybodys: readonly string[]): Person {
   const { issuer, scopes, claims: shown } = document;
-  const { sub, exp } = claims;
-  const said = new Set(scopes ? valuesOf(claims, scopes.claim) : []);
+  const { sub, exp } = said;
+  const claims = vouchedFor(said);
+  const held = new Set(scopes ? valuesOf(claims, scopes.claim) : []);
   return {
     kind: "oauth",
     // No issuer has a blank in its name.
@@ -18,17 +19,22 @@ export function personOf(document: IssuerDocument, claims: JwtClaims, everybodys
     subject: sub,
     ...profileOf(claims),
     scopes: scopes && scopesIn(claims, scopes, everybodys),
-    granted: oauthScopesOf(document).filter((one) => said.has(one)),
+    granted: oauthScopesOf(document).filter((one) => held.has(one)),
     claims: shownOf(claims, shown),
     expires: (exp + JWT_LEEWAY_S) * 1000,
   };
 }
 
-/** https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims; an address that was not verified is anybody's. */
-export function profileOf(claims: Readonly<Record<string, unknown>>): Pick<Person, "email" | "name" | "groups"> {
-  const { email, email_verified: isVerified, name, groups } = claims;
+/** An address that was not verified is anybody's: it is not shown, and gives nobody a scope. */
+function vouchedFor({ email, ...others }: Claims): Claims {
+  return email === undefined || String(others["email_verified"]) === "false" ? others : { ...others, email };
+}
+
+/** https://openid.net/specs/openid-connect-core-1_0.html#StandardClaims */
+export function profileOf(claims: Claims): Pick<Person, "email" | "name" | "groups"> {
+  const { email, name, groups } = claims;
   return {
-    ...(typeof email === "string" && String(isVerified) !== "false" && { email }),
+    ...(typeof email === "string" && { email }),
     ...(typeof name === "string" && { name }),
     ...(Array.isArray(groups) && { groups: groups.filter((one) => typeof one === "string") }),
   };

@@ -17,7 +17,7 @@ export function operatorOfClaims(claims: JwtClaims, config: OperatorConfig, now:
   const began = Math.min(typeof iat === "number" ? iat : Infinity, now / 1000);
   if (exp - began > LONGEST_S + JWT_LEEWAY_S) return refusedSignIn("it lives longer than a day");
   // Whoever may write any address into their profile would have its role.
-  const values = config.claim === "email" && isVerified === false ? [] : valuesOf(claims, config.claim);
+  const values = config.claim === "email" && String(isVerified) === "false" ? [] : valuesOf(claims, config.claim);
   const roles = values.map((value) => config.roles.get(value));
   const own = roles.flatMap((one) => (Array.isArray(one) ? (one as readonly string[]) : []));
   const role = OPERATOR_ROLES.find((one) => roles.includes(one)) ?? (own.length > 0 ? "tenant-admin" : undefined);

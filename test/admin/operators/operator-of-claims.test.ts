@@ -24,7 +24,9 @@ describe("an address", () => {
       expect(operatorOf(claims, "email", roles)).toMatchObject({ role: "owner" });
     }
     const refused = { kind: "refused", why: "no value of its claim email has a role here" };
-    expect(operatorOf({ email, email_verified: false }, "email", roles)).toEqual(refused);
+    for (const isVerified of [false, "false"]) {
+      expect(operatorOf({ email, email_verified: isVerified }, "email", roles)).toEqual(refused);
+    }
   });
 });
 
