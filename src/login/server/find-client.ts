@@ -34,25 +34,31 @@ export function waitOf({ address, ground }: Pick<LoginVisit, "address" | "ground
 type Visit = Pick<LoginVisit, "address" | "ground" | "login">;
 
 export async function findClient(visit: Visit, id: string): Promise<LoginClient | ClientRefusal> {
-  const { ground, login } = visit;
+  const { login } = visit;
   const mayBe = login.clients?.includes(id) ?? id.length <= LONGEST_ID;
   if (!mayBe)
     return refusal("This client is none of those that may be used here. Ask whoever runs this server to allow it");
   const stored = await loginOf(visit).client(id);
   if (!/^https?:/i.test(id)) return stored?.client ?? refusal("This client is not known here, or not any more");
-  if (!isDocumentId(id, loginAllow(ground.env)))
+  const env = envFor(visit, id);
+  if (!isDocumentId(id, loginAllow(env)))
     return refusal("The id of this client is no URL of a document on the public internet");
   if (stored && Date.now() < stored.freshUntil) return stored.client;
-  return (await readAnew(visit, id)) ?? (await asItWas(visit, id, stored));
+  return (await readAnew(visit, id, env)) ?? (await asItWas(visit, id, stored));
+}
+
+/** What operators let tools reach inside of a network is nothing that strangers may have us read, unless it is a client of theirs. */
+function envFor({ ground: { env }, login: { clients, pinned = {} } }: Visit, id: string): unknown {
+  return clients || Object.hasOwn(pinned, id) ? env : { ...env, OUTBOUND_ALLOW: "" };
 }
 
 /** undefined: it cannot be read now. */
-async function readAnew(visit: Visit, id: string): Promise<LoginClient | ClientRefusal | undefined> {
+async function readAnew(visit: Visit, id: string, env: unknown): Promise<LoginClient | ClientRefusal | undefined> {
   const { ground } = visit;
   if (waitOf(visit, "read") !== undefined) return undefined;
   try {
     const now = Date.now();
-    const { metadata, goodFor } = await readClientDocument(id, ground.tenant, ground.env);
+    const { metadata, goodFor } = await readClientDocument(id, ground.tenant, env);
     if ("kind" in metadata) return wrongly(metadata);
     const client = await documentClient(id, metadata);
     // Where there is no room it is read each time.

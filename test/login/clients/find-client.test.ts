@@ -76,6 +76,31 @@ describe("a document", () => {
   });
 });
 
+describe("a host inside of a network, which operators let tools reach", () => {
+  const id = "https://tools.corp/client.json";
+  const inside = () => {
+    const [host, ground] = [clientHost(), loginGround()];
+    host.answer = async () => Response.json({ client_id: id, ...SAID });
+    const tend = { ...ground.tend, env: { ...(ground.tend.env as object), OUTBOUND_ALLOW: "*.corp" } };
+    return { host, ground: { ...ground, tend: tend as LoginGround["tend"] } };
+  };
+
+  test("is asked nothing because a stranger names it", async () => {
+    const { host, ground } = inside();
+    expect(await find(ground, id)).toMatchObject({ kind: "clientRefusal" });
+    expect(host.asked).toEqual([]);
+  });
+
+  test.each([{ clients: [id] }, { pinned: { [id]: { client_id: id, ...SAID } } }])(
+    "is asked for the document of a client that operators name: %j",
+    async (login) => {
+      const { host, ground } = inside();
+      expect(await find(ground, id, login)).toMatchObject({ id, name: "App" });
+      expect(host.asked).toEqual([id]);
+    },
+  );
+});
+
 const AWAY: readonly { what: string; status?: number; headers?: Record<string, string>; body?: string }[] = [
   { what: "403 with a page", status: 403, headers: { "content-type": "text/html" }, body: "<html>" },
   { what: "a page", headers: { "content-type": "text/html" }, body: "<html>" },
