@@ -1,6 +1,7 @@
 // Owns finding the tenant whose login somebody asks for: by path, or by the hostname that the tenant has to itself. A tenant
 // that takes no tokens is one that nobody can tell from none.
 
+import { exposedBy } from "../auth/origin.ts";
 import { documentOf } from "../content/serve/sources.ts";
 import type { Bindings, Deployment } from "../deployment/deployment.ts";
 import { pathBelow } from "../deployment/mount.ts";
@@ -16,7 +17,7 @@ import { serve, type Endpoint } from "./app.ts";
 import { hold, unknownTenant } from "./enter.ts";
 import { tenantOfHost } from "./find-tenant.ts";
 import { refusal } from "./limit-messages.ts";
-import { respondFailure } from "./respond.ts";
+import { eraOf, respondFailure } from "./respond.ts";
 import type { Address, Env, Visit } from "./visit.ts";
 
 /** No page's own origin is trusted more than another, and none sends a cookie. */
@@ -56,13 +57,18 @@ interface Bare {
   readonly ctx: ExecutionContext;
 }
 
-/** Whoever asks brings nothing by which they are known at the tenant's endpoint, from whichever page. */
-export function serveAnyone(
+/**
+ * Whoever asks brings nothing by which they are known at the tenant's endpoint, from whichever page. Pages and forms hold keys,
+ * codes and cookies, so all of it is refused where others could read it.
+ */
+export async function serveAnyone(
   deployment: Deployment,
   { request, env, ctx }: Bare,
   address: Address | undefined,
   endpoint: Endpoint,
 ): Promise<Response> {
+  const exposed = exposedBy(request);
+  if (exposed) return respondFailure(eraOf(request), undefined, exposed);
   const headers = new Headers(request.headers);
   headers.delete("origin");
   headers.delete("authorization");
