@@ -71,8 +71,8 @@ function brokenIn(query: URLSearchParams, twice: string | undefined): Broken | u
 
 /** Of what is asked for once at most: what is there twice. */
 export function repeatedIn(sent: URLSearchParams): string | undefined {
-  const names = [...sent.keys()].filter((name) => name !== "resource");
-  return names.find((name, at) => names.indexOf(name) < at);
+  const seen = new Set<string>();
+  return [...sent.keys()].find((name) => name !== "resource" && (seen.has(name) || !seen.add(name)));
 }
 
 /** Who has one alone need not say it. */

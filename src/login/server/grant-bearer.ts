@@ -18,6 +18,11 @@ export function voucherOf({ via, issuer, authorizeUrl, productUrl }: LoginDocume
   return via === "oidc" || url === undefined ? url : new URL(url).origin;
 }
 
+/** Operators who list clients have taken all others away. */
+function takesClient({ clients }: LoginDocument, id: string): boolean {
+  return clients?.includes(id) ?? true;
+}
+
 /** null: nobody, any more or yet. */
 export function bearerOfGrant(host: TenantHost, hash: string, { mode, auth }: TenantDocument): KeyGrant | null {
   const login = auth?.login;
@@ -27,6 +32,7 @@ export function bearerOfGrant(host: TenantHost, hash: string, { mode, auth }: Te
   const [row] = host.sql.exec<GrantRow & { until: number }>(query, hash).toArray();
   if (!row || row.until <= host.now()) return null;
   const { person, scopes: consented, id, client } = grantIn(row);
+  if (!takesClient(login, client.id)) return null;
   const key = row.key_hash === null ? undefined : useKey(host, row.key_hash);
   if (key === null || person.issuer !== voucherOf(login)) return null;
   const expires = Math.min(row.until, key?.expires ?? Infinity);

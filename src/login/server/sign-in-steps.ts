@@ -2,7 +2,7 @@
 // then deciding. Refuses whatever another browser, another page or another tenant has begun.
 
 import { hashToken } from "../../auth/api-key.ts";
-import { keyPrincipalId } from "../../auth/principal.ts";
+import { keyPrincipalId, type Narrowing } from "../../auth/principal.ts";
 import { digest } from "../../auth/seal.ts";
 import type { View } from "../../content/serve/view.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
@@ -19,6 +19,7 @@ import { findClient } from "./find-client.ts";
 import { theirScopes, within } from "./grant-bearer.ts";
 import { loginOf } from "./login-door.ts";
 import type { LoginClient } from "./login-records.ts";
+import { isLoopbackRedirect, mayRedirect } from "./redirects.ts";
 import { sealProvider } from "./provider-seal.ts";
 import {
   beginCookie,
@@ -40,7 +41,21 @@ export async function beginAuthorize(visit: LoginVisit): Promise<Response> {
   const asked = await readAuthorize(visit, new URL(visit.request.url).searchParams);
   if (asked.kind === "wrong") return refusePerson(visit, asked.why);
   if (asked.kind === "asked") return beginSignIn(visit, asked.request, asked.client);
-  return redirectTo(answerTo(visit, asked, { error: asked.error, error_description: asked.why }));
+  return answerUnseen(visit, asked, asked);
+}
+
+/**
+ * Before anybody was asked anything: who sends a link around that names this host has it lead to no page of their own.
+ * https://datatracker.ietf.org/doc/html/rfc9700#section-4.11.2
+ */
+function answerUnseen(
+  visit: LoginVisit,
+  request: Pick<AuthorizeRequest, "redirect" | "state">,
+  { error, why, next }: Pick<NotSignedIn, "why"> & { readonly error: string; readonly next?: string },
+): Response {
+  const isWeb = request.redirect.startsWith("https:") && !isLoopbackRedirect(request.redirect);
+  if (isWeb && !visit.login.clients) return refusePerson(visit, why, next);
+  return redirectTo(answerTo(visit, request, { error, error_description: why }));
 }
 
 /** `request` null: for the page of grants. */
@@ -51,7 +66,10 @@ export async function beginSignIn(
 ): Promise<Response> {
   const nonce = newNonce();
   const begun = await WAYS[visit.login.via]?.begin?.(visit, nonce);
-  if (begun?.kind === "notSignedIn") return notSignedIn(visit, { nonce, request, kept: {} }, begun);
+  if (begun?.kind === "notSignedIn") {
+    const { error, why, next } = begun;
+    return request && error ? answerUnseen(visit, request, { error, why, next }) : refusePerson(visit, why, next, 403);
+  }
   const cookie = await beginCookie(visit, { nonce, request, kept: begun?.kept ?? {} });
   if (cookie === undefined) return refusePerson(visit, "The client sent too much");
   if (begun) return redirectTo(begun.location, cookie);
@@ -100,17 +118,32 @@ export function principalOf({ issuer, subject }: SignedIn): string {
   return issuer === "key" ? keyPrincipalId(subject) : `oauth ${issuer} ${subject}`;
 }
 
+/** As it is now: an address that it has given up since it asked is sent no code. */
+async function clientOf(visit: LoginVisit, request: AuthorizeRequest): ReturnType<typeof findClient> {
+  const client = await findClient(visit, request.client);
+  if (client.kind === "clientRefusal" || mayRedirect(client, request.redirect)) return client;
+  return { kind: "clientRefusal", why: "The client has changed the address at which it is answered" };
+}
+
 type Asking = Transaction & { readonly request: AuthorizeRequest };
+
+interface ShownTool extends ConsentTool {
+  readonly source: string;
+}
 
 interface Extent {
   /** undefined: nothing limits the person. */
   readonly scopes: readonly string[] | undefined;
-  readonly tools: readonly ConsentTool[];
+  readonly tools: readonly ShownTool[];
   readonly digest: string;
 }
 
 /** What the person could let the client use; a text: why nothing. */
-async function extentOf(visit: LoginVisit, request: AuthorizeRequest, signed: SignedInWith): Promise<Extent | string> {
+async function extentOf(
+  visit: LoginVisit,
+  request: AuthorizeRequest,
+  { client, signed }: { readonly client: LoginClient; readonly signed: SignedInWith },
+): Promise<Extent | string> {
   const { login } = visit;
   const { person, keyHash } = signed;
   const key = keyHash === undefined ? undefined : await loginOf(visit).pasted(keyHash);
@@ -119,13 +152,14 @@ async function extentOf(visit: LoginVisit, request: AuthorizeRequest, signed: Si
   const scopes = within(request.scopes, theirScopes(login, person, key));
   const { tools } = await visit.viewOf(request.profile, scopes);
   const shown = tools.map((tool) => toolOf(tool, visit.ground.document));
-  return { scopes, tools: shown, digest: await digest(JSON.stringify(shown)) };
+  return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, shown])) };
 }
 
-function toolOf({ wire }: View["tools"][number], { upstreams = {} }: TenantDocument): ConsentTool {
+/** `source`: what the tool is called where it comes from, whatever a profile calls it. */
+function toolOf({ wire, target }: View["tools"][number], { upstreams = {} }: TenantDocument): ShownTool {
   const { name, title, description } = wire as ConsentTool;
   const [id = ""] = name.split("__");
-  return { name, title, description, group: Object.hasOwn(upstreams, id) ? id : undefined };
+  return { name, source: target.name, title, description, group: Object.hasOwn(upstreams, id) ? id : undefined };
 }
 
 async function askConsent(
@@ -134,9 +168,9 @@ async function askConsent(
   signed: SignedInWith,
   again?: string,
 ): Promise<Response> {
-  const client = await findClient(visit, request.client);
+  const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
-  const extent = await extentOf(visit, request, signed);
+  const extent = await extentOf(visit, request, { client, signed });
   if (typeof extent === "string") return refusePerson(visit, extent, AGAIN, 403);
   const { redirect, profile } = request;
   const deciding: Deciding = { nonce, signed, shown: extent.digest };
@@ -174,8 +208,15 @@ export async function consent(visit: LoginVisit): Promise<Response> {
 }
 
 async function authorizeAgain(visit: LoginVisit, request: AuthorizeRequest): Promise<Response> {
-  const client = await findClient(visit, request.client);
+  const client = await clientOf(visit, request);
   return client.kind === "clientRefusal" ? refusePerson(visit, client.why) : beginSignIn(visit, request, client);
+}
+
+/** What was left out stays so under the name that it has when no profile gives it another any more. */
+function narrowedBy(answer: URLSearchParams, tools: readonly ShownTool[]): Narrowing {
+  const sources = new Map(tools.map(({ name, source }) => [name, source]));
+  const { deny, ...rest } = narrowingOf(answer, [...sources.keys()]);
+  return { ...rest, deny: [...new Set(deny.flatMap((name) => [name, sources.get(name) ?? name]))] };
 }
 
 async function allow(
@@ -186,9 +227,9 @@ async function allow(
 ): Promise<Response> {
   const { request, nonce } = asking;
   const { urls, login } = visit;
-  const client = await findClient(visit, request.client);
+  const client = await clientOf(visit, request);
   if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
-  const extent = await extentOf(visit, request, signed);
+  const extent = await extentOf(visit, request, { client, signed });
   if (typeof extent === "string") return refusePerson(visit, extent, AGAIN, 403);
   if (extent.digest !== shown) {
     return askConsent(visit, asking, signed, "What there is has changed meanwhile. Look at it once more.");
@@ -208,10 +249,7 @@ async function allow(
       resource,
       profile,
       scopes: request.scopes,
-      narrowing: narrowingOf(
-        answer,
-        extent.tools.map(({ name }) => name),
-      ),
+      narrowing: narrowedBy(answer, extent.tools),
       expires: Date.now() + (login.signInHours ?? SIGN_IN_HOURS) * HOUR_MS,
     },
     { hash: await hashToken(code), redirect, challenge },

@@ -111,6 +111,8 @@ export function redeem(host: TenantHost, ask: RedeemAsk): Redeemed {
   const [code] = sql.exec<CodeRow>(query, ask.code).toArray();
   const row = code && grantWhere(host, "id = ?", code.grant_id);
   if (!row || row.client !== ask.client) return refused("the code is not known, or has ended");
+  // Whoever has the code alone, out of a log, ends nothing by it.
+  if (code.challenge !== ask.challenge) return refused("code_verifier is not the one of code_challenge");
   if (code.redeemed) {
     // Whoever asks again because the answer was lost on its way made these tokens, which nobody else knows.
     const same = "SELECT expires FROM login_access WHERE hash = ? AND grant_id = ?";
@@ -119,7 +121,6 @@ export function redeem(host: TenantHost, ask: RedeemAsk): Redeemed {
     return theft(host, row, "the code was redeemed before, which ends what came of it");
   }
   if (code.expires <= host.now()) return refused("the code is not known, or has ended");
-  if (code.challenge !== ask.challenge) return refused("code_verifier is not the one of code_challenge");
   if (ask.redirect !== null && code.redirect !== ask.redirect) {
     return refused("redirect_uri is not the one of the authorization request");
   }
