@@ -74,10 +74,11 @@ function loginFor(ground: AdmittedGround, { kind, name }: Named): Failure | unde
 /** The first scope that shows it; undefined: none that a client can ask for does. */
 function stepUpFor(ground: AdmittedGround, named: Named): Failure | undefined {
   const { document, principal, visit } = ground;
-  const { issuer: name, granted = [], scopes } = principal as Person;
+  const { issuer: name, granted, scopes } = principal as Person;
   const issuer = issuersOf(document).find(({ issuer: one }) => one === name);
-  // The rest of a long result is a resource that no view shows.
-  if (!issuer?.scopes || !scopes || named.kind === "resources") return undefined;
+  // A token of our own has no scopes of theirs, and what its person left out is not to be had. The rest of a long result is a
+  // resource that no view shows.
+  if (!issuer?.scopes || !granted || !scopes || named.kind === "resources") return undefined;
   const { values } = issuer.scopes;
   const needed = oauthScopesOf(issuer)
     .filter((one) => !granted.includes(one))

@@ -6,14 +6,15 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { product } from "../../examples/product-login/product.ts";
 import { beginLogin, CALLBACK, tokensOf, type Begun } from "../support/allowed-client.ts";
-import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../support/identity-provider.ts";
 import { LOGIN_CLIENTS } from "../support/login-clients.ts";
 import { signingIn } from "../support/person-at-browser.ts";
 import { LoginBrowser, type Page } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp.ts";
-import type { RawReply } from "../support/raw-http.ts";
+import { sendRaw, write, type RawReply } from "../support/raw-http.ts";
+import { expectRefusal } from "../support/refusal.ts";
 import { serveApp } from "../support/served-app.ts";
 
 const read = (file: string) => readFile(join(import.meta.dirname, "../..", file), "utf8");
@@ -231,6 +232,16 @@ test("who is somebody else is let go to the provider from the page, by a client 
   expect(policy.split("form-action ")[1]?.split(" ")).toEqual(["'self'", "com.example.app:", "https:", "http:"]);
   const again = await browser.submit(consent, { decision: "switch" });
   expect(again.location?.startsWith(`${openId.issuer}/authorize?`)).toBe(true);
+});
+
+test("who signed in here is asked to have no scope of the tokens that their provider gives to others", async () => {
+  const login = { via: "oidc", issuer: openId.issuer, ...nextClient(), ...BY_GROUPS };
+  const issuers = [{ issuer: openId.issuer, scopes: { claim: "scope", values: { all: ["all"] } } }];
+  const place = await nextTenant(login, { ...NAMED, auth: { login, issuers } });
+  const token = await accessAt(place);
+  const { headers, body } = write("2026-07-28", "tools/call", { name: "whoami_later" });
+  const reply = await sendRaw(place.url, { headers: { ...headers, ...bearer(token) }, body: JSON.stringify(body) });
+  expectRefusal(reply, "2026-07-28", { status: 200, code: -32602, id: 1 });
 });
 
 test("whoever declines is sent back to their client with its state and who says so", async () => {
