@@ -160,3 +160,30 @@ test("a client that changes while somebody decides is shown to them anew, and ge
   const gone = await browser.submit(again, { decision: "allow" });
   expect([gone.status, gone.location]).toEqual([400, null]);
 });
+
+test("one address asks a tenant's object no more often than the steps of login may, and another tenant's as before", async () => {
+  const [{ id }, { id: other }] = [await keyTenant(), await keyTenant()];
+  const at = (tenant: string) => ask("POST", `/login/${tenant}/token`, {}, `client_id=${crypto.randomUUID()}`);
+  const statuses = new Set<number>();
+  for (let asked = 0; asked < 1400; asked += 100) {
+    for (const { status } of await Promise.all(Array.from({ length: 100 }, () => at(id)))) statuses.add(status);
+  }
+  expect(statuses).toEqual(new Set([401, 429]));
+  const { status, headers } = await at(id);
+  expect([status, Number(headers["retry-after"]) > 0]).toEqual([429, true]);
+  expect((await at(other)).status).toBe(401);
+});
+
+test("a person cannot fill the audit log by allowing clients without end", async () => {
+  const { url, key } = await keyTenant();
+  const login = await beginning(url);
+  const browser = new LoginBrowser();
+  const consent = await browser.submit(await browser.go(await authorizeUrl(login)), { key: key.token });
+  const cookies = [...browser.cookies];
+  const statuses: number[] = [];
+  for (let at = 0; at < 40; at += 1) {
+    for (const [name, value] of cookies) browser.cookies.set(name, value);
+    statuses.push((await browser.submit(consent, { decision: "allow" })).status);
+  }
+  expect([statuses[0], statuses.at(-1)]).toEqual([303, 429]);
+});

@@ -26,8 +26,12 @@ const LAST_GOOD_MS = 30 * 86_400_000;
 const limiter = new Limiter();
 
 /** Seconds after which the address may ask for `what` again; undefined: it may now. */
-export function waitOf({ address, ground }: Pick<LoginVisit, "address" | "ground">, what: string): number | undefined {
-  const met = limiter.refuse(`${what} ${ground.tenant} ${address}`, { addressRefusals: MOST_A_MINUTE }, Date.now());
+export function waitOf(
+  { address, ground }: Pick<LoginVisit, "address" | "ground">,
+  what: string,
+  most = MOST_A_MINUTE,
+): number | undefined {
+  const met = limiter.refuse(`${what} ${ground.tenant} ${address}`, { addressRefusals: most }, Date.now());
   return met && Math.ceil(met.waitMs / 1000);
 }
 

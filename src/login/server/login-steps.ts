@@ -3,11 +3,15 @@
 import { jwksOf } from "../identity/jwks.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { account } from "./account.ts";
-import { orOAuthError, orPage, refusePerson } from "./answers.ts";
+import { answerJson, orOAuthError, orPage, refusePerson } from "./answers.ts";
+import { waitOf } from "./find-client.ts";
 import { answerToken } from "./redeem.ts";
 import { register } from "./register.ts";
 import { answerRevoke } from "./revoke.ts";
 import { beginAuthorize, consent, finishSignIn } from "./sign-in-steps.ts";
+
+/** Of one address in a minute: nearly each step asks the object that grants the tenant's leases, whoever takes it. */
+const MOST_STEPS = 1200;
 
 type Step = (visit: LoginVisit) => Response | Promise<Response>;
 
@@ -34,10 +38,14 @@ export const LOGIN_PATHS: readonly string[] = [...new Set(Object.keys(STEPS).map
 /** For programs, whose pages of any origin may read the answer: nothing here goes by a cookie. */
 export const PROGRAM_PATHS: readonly string[] = ["/token", "/register", "/revoke", "/jwks"];
 
+const TOO_OFTEN = { error: "temporarily_unavailable", error_description: "too many requests from this address" };
+
 export async function takeStep(visit: LoginVisit): Promise<Response> {
   const { request, path } = visit;
   const method = request.method === "HEAD" ? "GET" : request.method;
   const step = STEPS[`${method} ${path}`];
+  const wait = waitOf(visit, "step", MOST_STEPS);
+  if (wait !== undefined) return answerJson(TOO_OFTEN, 429, { "retry-after": String(wait) });
   if (step) return orPage(visit, () => step(visit));
   const isThere = LOGIN_PATHS.includes(path);
   return refusePerson(

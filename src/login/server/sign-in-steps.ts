@@ -15,7 +15,7 @@ import { WAYS } from "../sign-in/ways.ts";
 import { openAccount } from "./account-session.ts";
 import { AGAIN, OVER, redirectTo, refusePerson, tenantOnPage } from "./answers.ts";
 import { answerTo, readAuthorize } from "./authorize.ts";
-import { findClient } from "./find-client.ts";
+import { findClient, waitOf } from "./find-client.ts";
 import { theirScopes, within } from "./grant-bearer.ts";
 import { loginOf } from "./login-door.ts";
 import type { LoginClient } from "./login-records.ts";
@@ -234,6 +234,11 @@ async function allow(
   if (extent.digest !== shown) {
     return askConsent(visit, asking, signed, "What there is has changed meanwhile. Look at it once more.");
   }
+  const principal = principalOf(signed.person);
+  // Each is a line of the audit log, which people shall not fill.
+  if (waitOf({ ...visit, address: principal }, "allow") !== undefined) {
+    return refusePerson(visit, "You have allowed too much within a minute", "Wait a minute, then try again.", 429);
+  }
   const id = newNonce();
   const code = newNonce() + newNonce();
   const { resource, profile, redirect, challenge } = request;
@@ -241,7 +246,7 @@ async function allow(
     {
       id,
       client: { id: client.id, name: client.name, digest: client.digest },
-      principal: principalOf(signed.person),
+      principal,
       person: signed.person,
       home: urls.issuer,
       provider: signed.provider ? await sealProvider(visit.ground, id, signed.provider) : null,
