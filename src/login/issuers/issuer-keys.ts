@@ -23,11 +23,16 @@ const READ_EVERY_MS = 600_000;
 const RETRY_MS = 30_000;
 /** What was learned beside the lease is taken for so long: a new lease has it by then. */
 const LEARNED_MS = 60_000;
+/** Of a server at which a key was just looked for in vain, the authority is asked no more: anybody can name keys. */
+const MISSED_MS = 1_000;
 
 /** By what stands for the tenant and the section's hash: imported keys are kept in them. */
 const sets = new RecentMap<ReadIssuer>(500);
 /** By what stands for the tenant and the name of the section. */
 const learned = new RecentMap<{ readonly hash: string; readonly at: number }>(500);
+
+/** By what stands for the tenant and the issuer: when it was. */
+const missed = new RecentMap<number>(500);
 
 /** A server as it was read. */
 interface ReadIssuer {
@@ -63,10 +68,15 @@ export async function verifiedBy(
     read && verifyJwt(token, { issuer, keys: read.keys, audience }, Date.now());
   const verified = await attempt(await known(ground, issuer));
   if (verified && verified.kind !== "unknownKey") return verified;
+  const name = `${keptUnder(ground.tenant, ground.created)} ${issuer}`;
+  if (verified && Date.now() < (missed.get(name) ?? 0) + MISSED_MS) return verified;
   const { read, isNew } = await readNow(ground, issuer);
   const newer = await attempt(read);
-  // Its newer keys may have: who is refused logs in again, and comes back with a token of the same key.
-  return newer?.kind === "unknownKey" && !isNew ? undefined : newer;
+  if (newer?.kind !== "unknownKey") return newer;
+  // Its newer keys may have signed it: who is refused logs in again, and comes back with a token of the same key.
+  if (!isNew) return undefined;
+  missed.set(name, Date.now());
+  return newer;
 }
 
 /** Where people sign in at the server; undefined: it cannot be read. */

@@ -1,0 +1,35 @@
+// Tokens that name keys which nobody has: anybody can make them, and the tenant's object grants everybody's leases.
+
+import { generateKeyPair, SignJWT } from "jose";
+import { expect, it, vi } from "vitest";
+import type { TendGround } from "../../../src/deployment/deployment.ts";
+import { endpointsOf, verifiedBy } from "../../../src/login/issuers/issuer-keys.ts";
+import { CLIENT, ISSUER, providerFor, visitWith } from "../../support/worker/sign-in.ts";
+
+it("a flood of them asks the tenant's object about once a second, and nobody for what is known", async () => {
+  const { issuer } = await providerFor(ISSUER);
+  const { visit } = await visitWith({ via: "oidc", issuer, clientId: CLIENT });
+  let asked = 0;
+  const ground: TendGround = {
+    ...visit.ground,
+    stub: () => {
+      asked += 1;
+      return visit.ground.stub();
+    },
+  };
+  expect(await endpointsOf(ground, issuer)).toBeDefined();
+  const { privateKey } = await generateKeyPair("ES256");
+  const flood = async () => {
+    asked = 0;
+    for (let at = 0; at < 50; at += 1) {
+      const made = new SignJWT({ sub: "a" }).setProtectedHeader({ alg: "ES256", kid: `none-${at}` });
+      const token = await made.setIssuer(issuer).setAudience("a").setExpirationTime("1h").sign(privateKey);
+      expect(await verifiedBy(ground, token, { issuer, audience: ["a"] })).toEqual({ kind: "unknownKey" });
+    }
+    return asked;
+  };
+  expect(await flood()).toBeLessThan(20);
+  vi.setSystemTime(Date.now() + 2000);
+  const later = await flood().finally(() => vi.useRealTimers());
+  expect([later > 0, later < 20]).toEqual([true, true]);
+});
