@@ -187,3 +187,48 @@ test("a person cannot fill the audit log by allowing clients without end", async
   }
   expect([statuses[0], statuses.at(-1)]).toEqual([303, 429]);
 });
+
+test("whoever is somebody else leaves nothing by which the next at the browser decides for them", async () => {
+  const { url, key } = await keyTenant();
+  const login = await beginning(url);
+  const browser = new LoginBrowser();
+  const consent = await browser.submit(await browser.go(await authorizeUrl(login)), { key: key.token });
+  const again = await browser.submit(consent, { decision: "switch" });
+  expect(again.text).toContain('name="key"');
+  const back = await browser.submit(consent, { decision: "allow" });
+  expect([back.status, back.location]).toEqual([400, null]);
+  expect((await browser.submit(again, { key: key.token })).text).toContain("Allow");
+});
+
+test("a token goes with what it stood on: the mode, the way to sign in, the profile, the tenant of that name", async () => {
+  const profiles = { p: {} };
+  const { id, url, key, whole } = await keyTenant({}, { profiles });
+  const login = await beginning(`${url}/p`);
+  const tokens = await redeem(login, await signIn(login, key.token));
+  const status = async (at = `${url}/p`) => (await listAs(at, REVISION, tokens.access_token)).status;
+  expect([await status(), await status(url)]).toEqual([200, 401]);
+  const other = { login: { via: "product", productUrl: "https://app.example.com/in", productSecret: "{{secret:P}}" } };
+  for (const [document, refused] of [
+    [{ ...whole(), mode: "key" }, 401],
+    [{ ...whole(), auth: other }, 401],
+    [
+      {
+        ...whole(),
+        mode: "mixed",
+        auth: { issuers: [{ issuer: "https://a.example.com" }], anonymous: { scopes: [] } },
+      },
+      401,
+    ],
+    [{ ...whole(), profiles: {} }, 404],
+  ] as const) {
+    await admin.apply(id, document);
+    expect([document.mode, await status(), await status(url)]).toEqual([document.mode, refused, 401]);
+    if (refused === 401) expect(await errorOf(refresh(login, tokens.refresh_token))).not.toBe("none");
+    await admin.apply(id, whole());
+    expect(await status()).toBe(200);
+  }
+  await admin.ask("DELETE", `/tenants/${id}`);
+  await admin.ask("POST", "/tenants", { id, document: whole() });
+  expect(await status()).toBe(401);
+  expect(await errorOf(refresh(login, tokens.refresh_token))).toBe("invalid_client");
+});

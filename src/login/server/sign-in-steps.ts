@@ -202,14 +202,18 @@ export async function consent(visit: LoginVisit): Promise<Response> {
   const { request } = asking;
   const decision = decisionOf(answer);
   if (decision === "allow") return allow(visit, asking, deciding, answer);
-  if (decision === "switch") return authorizeAgain(visit, request);
+  if (decision === "switch") return authorizeAgain(visit, asking);
   const denied = { error: "access_denied", error_description: "The person did not allow it" };
   return redirectTo(answerTo(visit, request, denied), endCookie(visit, asking.nonce));
 }
 
-async function authorizeAgain(visit: LoginVisit, request: AuthorizeRequest): Promise<Response> {
+async function authorizeAgain(visit: LoginVisit, { request, nonce }: Asking): Promise<Response> {
   const client = await clientOf(visit, request);
-  return client.kind === "clientRefusal" ? refusePerson(visit, client.why) : beginSignIn(visit, request, client);
+  if (client.kind === "clientRefusal") return refusePerson(visit, client.why);
+  const again = await beginSignIn(visit, request, client);
+  // Who comes after does not go back to the page of who was there before.
+  again.headers.append("set-cookie", endCookie(visit, nonce));
+  return again;
 }
 
 /** What was left out stays so under the name that it has when no profile gives it another any more. */
