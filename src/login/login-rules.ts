@@ -25,7 +25,7 @@ export function brokenAuth(document: TenantDocument, allow: string | undefined):
   if (misshapen.length > 0) return misshapen;
   const { issuers = [], login } = auth ?? {};
   if (issuers.length === 0 && !login) {
-    const rule = `is needed in the mode ${mode}: it names issuers, or how people log in`;
+    const rule = `is needed in the mode ${mode}: issuers, or how people log in, such as { login: { via: "key" } }`;
     return takesTokens(mode) ? [{ field: "auth", rule }] : [];
   }
   const names = issuers.map(({ issuer }) => issuer);

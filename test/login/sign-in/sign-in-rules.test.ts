@@ -96,6 +96,8 @@ it("where nothing says what this Worker may reach, URLs are not looked at yet", 
 
 it("a mode that takes tokens needs issuers, or a way to sign in", () => {
   for (const auth of [undefined, {}, { issuers: [] }]) {
-    expect(brokenAuth({ mode: "oauth", ...(auth && { auth }) }, "")).toMatchObject([{ field: "auth" }]);
+    expect(brokenAuth({ mode: "oauth", ...(auth && { auth }) }, "")).toMatchObject([
+      { field: "auth", rule: expect.stringContaining('such as { login: { via: "key" } }') as string },
+    ]);
   }
 });
