@@ -6,7 +6,6 @@ import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { authorizeUrl, beginning, REDIRECT } from "../support/login-client.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 import { PersonAtBrowser, isPage, textOf } from "../support/person-at-browser.ts";
-import { onPage } from "../support/login-clients.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;

@@ -105,7 +105,7 @@ export class PersonAtBrowser {
   }
 }
 
-function isPage(arrived: BrowserPage | SentAway): arrived is BrowserPage {
+export function isPage(arrived: BrowserPage | SentAway): arrived is BrowserPage {
   return "html" in arrived;
 }
 
@@ -143,7 +143,7 @@ function attribute(attributes: string, name: string): string | undefined {
 }
 
 /** What a person reads. */
-function textOf(html: string): string {
+export function textOf(html: string): string {
   const plain = html.replaceAll(/<style\b.*?<\/style>/gis, " ").replaceAll(/<[^>]+>/g, " ");
   return decoded(plain).replaceAll(/\s+/g, " ").trim();
 }
@@ -174,7 +174,7 @@ export function byKey(key: string, clientAt?: string): SignInAt {
   return signingIn({ key }, clientAt);
 }
 
-function onPage(arrived: BrowserPage | SentAway): BrowserPage {
+export function onPage(arrived: BrowserPage | SentAway): BrowserPage {
   if (isPage(arrived)) return arrived;
   throw new Error(`no page, but sent to ${arrived.to.href}`);
 }
