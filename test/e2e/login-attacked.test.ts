@@ -164,13 +164,15 @@ test("a client that changes while somebody decides is shown to them anew, and ge
 test("one address asks a tenant's object no more often than the steps of login may, and another tenant's as before", async () => {
   const [{ id }, { id: other }] = [await keyTenant(), await keyTenant()];
   const at = (tenant: string) => ask("POST", `/login/${tenant}/token`, {}, `client_id=${crypto.randomUUID()}`);
-  const statuses = new Set<number>();
-  for (let asked = 0; asked < 1400; asked += 100) {
-    for (const { status } of await Promise.all(Array.from({ length: 100 }, () => at(id)))) statuses.add(status);
-  }
-  expect(statuses).toEqual(new Set([401, 429]));
-  const { status, headers } = await at(id);
-  expect([status, Number(headers["retry-after"]) > 0]).toEqual([429, true]);
+  const replies: Awaited<ReturnType<typeof at>>[] = [];
+  const refused = () => replies.filter(({ status }) => status !== 401);
+  // As many flow back while it takes: a machine that is busy asks for longer.
+  while (refused().length === 0 && replies.length < 6000)
+    replies.push(...(await Promise.all(Array.from({ length: 100 }, () => at(id)))));
+  expect(replies.length).toBeGreaterThanOrEqual(1200);
+  expect(refused().length).toBeGreaterThan(0);
+  for (const { status, headers } of refused())
+    expect([status, Number(headers["retry-after"]) > 0]).toEqual([429, true]);
   expect((await at(other)).status).toBe(401);
 });
 
@@ -181,11 +183,11 @@ test("a person cannot fill the audit log by allowing clients without end", async
   const consent = await browser.submit(await browser.go(await authorizeUrl(login)), { key: key.token });
   const cookies = [...browser.cookies];
   const statuses: number[] = [];
-  for (let at = 0; at < 40; at += 1) {
+  for (let at = 0; at < 200 && !statuses.includes(429); at += 1) {
     for (const [name, value] of cookies) browser.cookies.set(name, value);
     statuses.push((await browser.submit(consent, { decision: "allow" })).status);
   }
-  expect([statuses[0], statuses.at(-1)]).toEqual([303, 429]);
+  expect([statuses[0], statuses.at(-1), statuses.length > 30]).toEqual([303, 429, true]);
 });
 
 test("whoever is somebody else leaves nothing by which the next at the browser decides for them", async () => {
