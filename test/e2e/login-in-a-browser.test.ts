@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { authorizeUrl, beginning, REDIRECT } from "../support/login-client.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { PersonAtBrowser, isPage, textOf } from "../support/person-at-browser.ts";
+import { isPage, onPage, PersonAtBrowser, textOf } from "../support/person-at-browser.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;
