@@ -67,6 +67,10 @@ export function bindingsOf(root: string): Bindings {
   };
 }
 
+/** Workers that this repository's build step makes. */
+const OURS = /^(?:workers|\.\.\/src)\//;
+const MINIFIED = ["minify = true", "keep_names = false"];
+
 /** `entry` is a path from the folder of the bench in the checkout at `root`. */
 export async function bundle(entry: string, scratch: string, root = ROOT): Promise<Bundle> {
   const name = basename(entry, extname(entry));
@@ -78,9 +82,14 @@ export async function bundle(entry: string, scratch: string, root = ROOT): Promi
   const builder = join(root, "scripts/bundle-worker.ts");
   const built = join(directory, "built", `${name}.js`);
   const build = ["[build]", `command = ${JSON.stringify([process.execPath, builder, source, built].join(" "))}`];
-  // An older checkout has wrangler bundle its source.
-  const [main, ...step] = existsSync(builder) ? [built, ...build] : [source];
-  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...productionSettings(root).lines, ...step];
+  const { lines } = productionSettings(root);
+  // What is not ours may need of Node what wrangler brings; an older checkout has wrangler bundle all of its source.
+  const isStepped = existsSync(builder) && OURS.test(entry);
+  const byWrangler = [...lines.filter((line) => !line.startsWith("no_bundle")), ...MINIFIED];
+  const [main, ...more] = isStepped
+    ? [built, ...lines, ...build]
+    : [source, ...(existsSync(builder) ? byWrangler : lines)];
+  const settings = [`name = "bench"`, `main = ${JSON.stringify(main)}`, ...more];
   await writeFile(config, `${settings.join("\n")}\n`);
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   const options = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];

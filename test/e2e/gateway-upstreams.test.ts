@@ -170,6 +170,6 @@ describe.each(ROWS.filter(({ sdk }) => sdk === "sessions"))("$server behind $gat
     const ended = expect(called).rejects.toThrow();
     setTimeout(() => abort.abort(), 1000);
     await ended;
-    await expect.poll(() => sdk.cancelled(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => sdk.cancelled(), { timeout: 30_000 }).toBe(1);
   });
 });
