@@ -4,10 +4,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import {
   DEFAULT_PORT,
+  demoOf,
   developmentOptions,
   developmentSecrets,
   ENVIRONMENT,
@@ -22,10 +23,8 @@ import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/l
 
 const ROOT = join(import.meta.dirname, "..");
 const STATE = ".wrangler/state";
-/** Without the build step of wrangler.toml, which is for what is uploaded: wrangler bundles the source itself. */
-const SOURCE = { args: ["src/worker.ts", "--bundle"], env: { TENANTRY_BUILD: "none" } };
-/** For who names our wrangler.toml from another folder: the build step has to find us. */
-const BUILT = { args: [], env: { TENANTRY_ROOT: ROOT } };
+/** What another configuration names, or the command line; where that is ours, its build step has to find us. */
+const NAMED = { args: [], env: { TENANTRY_ROOT: ROOT } };
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
 
@@ -66,8 +65,8 @@ if (await isTaken(Number(port))) fail(`Port ${port} is in use. Another one: npm 
 const adminToken = await keepDevelopmentToken(".", port, true);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
-const isElsewhere = process.cwd() !== ROOT || given.config !== undefined;
-const worker = isElsewhere || args.some((argument) => /\.[cm]?[jt]s$/.test(argument)) ? BUILT : SOURCE;
+const isOurs = resolve(textOf("config") ?? "wrangler.toml") === join(ROOT, "wrangler.toml");
+const worker = isOurs && !args.some((argument) => /\.[cm]?[jt]s$/.test(argument)) ? demoOf(ROOT) : NAMED;
 const child = spawn(
   "wrangler",
   [
@@ -115,7 +114,7 @@ async function untilStarted(): Promise<Started> {
     const started = await startedAt(url);
     if (started !== undefined) return started;
     if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((looked) => setTimeout(looked, LOOK_EVERY_MS));
   }
 }
 

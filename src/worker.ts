@@ -1,16 +1,8 @@
-// The entry that wrangler.toml names: the application of this repository, with its demo tenant. No logic.
+// The entry that wrangler.toml names: all features, and no tenant until an operator makes one. No logic.
 
-import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
 import { admin, createWorker, gateway, login } from "./tenantry.ts";
 
-const worker = createWorker({
-  tools: demoTools,
-  prompts: demoPrompts,
-  resources: demoResources,
-  tenants: { demo: demoTenant },
-  defaultTenant: "demo",
-  features: [admin(), gateway(), login()],
-});
+const worker = createWorker({ tenants: {}, features: [admin(), gateway(), login()] });
 
 export const {
   ContentObject,

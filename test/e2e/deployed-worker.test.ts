@@ -1,5 +1,6 @@
 // What `wrangler deploy` would upload, running: the minifier of scripts/bundle-worker.ts has left it what its source does,
-// in both eras, for operators and through an upstream; and its map leads from a place in it to the line of the source.
+// in both eras, for operators and through an upstream; and its map leads from a place in it to the line of the source. It has
+// no tenant of its own, so what is asked of code is asked of the demo, which the same step has built.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +12,7 @@ import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { gatewayTenant } from "../support/gateway-tenant.ts";
 import { clientOf } from "../support/mcp.ts";
-import { readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+import { bundleWorker, readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
@@ -19,6 +20,7 @@ const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
 let folder: string;
 let worker: OneWorker;
+let demo: OneWorker;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tenantry-deployed-"));
@@ -29,16 +31,29 @@ beforeAll(async () => {
   expect(status, stdout + stderr).toBe(0);
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
   worker = await startWorker(await readModules(folder, "worker.js"), { vars });
+  demo = await startWorker(await bundleWorker("demo-worker"));
 });
 
 afterAll(async () => {
-  await worker.stop();
+  await Promise.all([worker.stop(), demo.stop()]);
   rmSync(folder, { recursive: true, force: true });
+});
+
+test("it starts with no tenant, serves nobody, and says what a URL looks like", async () => {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  const headers = { "content-type": "application/json" };
+  const asked = async (path: string) => fetch(`${worker.origin}${path}`, { method: "POST", headers, body });
+  expect((await asked("/mcp/demo")).status).toBe(404);
+  const bare = await asked("/mcp");
+  expect(bare.status).toBe(404);
+  expect(await bare.text()).toContain("/mcp/{tenant}");
+  const listed = await fixtureAdmin(worker.origin, "none").ask("GET", "/tenants");
+  expect(listed).toMatchObject({ items: [] });
 });
 
 describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => {
   test("tools are listed and called, and what arguments break is said", async () => {
-    const client = await clientOf(revision, `${worker.origin}/mcp/demo`);
+    const client = await clientOf(revision, `${demo.origin}/mcp/demo`);
     const { tools } = (await client.request("tools/list")).result as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toContain("note_write");
     const note = { title: `Of ${revision}`, text: "kept" };
@@ -50,12 +65,29 @@ describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => 
 
   test("a tenant that an operator makes, whose upstream is another one, has its tools", async () => {
     const admin = fixtureAdmin(worker.origin, `front-${revision.slice(0, 4)}`);
-    const tenant = await gatewayTenant(worker.origin, admin, { notes: { url: `${worker.origin}/mcp/demo` } });
+    const tenant = await gatewayTenant(worker.origin, admin, { notes: { url: `${demo.origin}/mcp/demo` } });
     const client = await tenant.client(revision);
     const { tools } = (await client.request("tools/list")).result as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toContain("notes__note_list");
     const called = await client.request("tools/call", { name: "notes__note_list", arguments: {} });
     expect(called.result).toMatchObject({ structuredContent: { notes: expect.any(Array) } });
+  });
+
+  test("a tenant that an operator makes has the resources, the prompts and the search that are stored for it", async () => {
+    const admin = fixtureAdmin(worker.origin, `stored-${revision.slice(0, 4)}`);
+    const greet = {
+      arguments: [{ name: "who", required: true }],
+      messages: [{ role: "user", content: { type: "text", text: "Hello {{who}}" } }],
+    };
+    const id = await admin.tenant({ search: true, prompts: { greet } });
+    await admin.store(id, "docs://guide", "# Guide\n\nHow to begin");
+    const client = await clientOf(revision, `${worker.origin}/mcp/${id}`);
+    const read = await client.request("resources/read", { uri: "docs://guide" });
+    expect(read.result).toMatchObject({ contents: [{ text: "# Guide\n\nHow to begin" }] });
+    const found = await client.request("tools/call", { name: "search", arguments: { query: "begin" } });
+    expect(JSON.stringify(found.result)).toContain("docs://guide");
+    const got = await client.request("prompts/get", { name: "greet", arguments: { who: "Ada" } });
+    expect(JSON.stringify(got.result)).toContain("Hello Ada");
   });
 });
 

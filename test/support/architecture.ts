@@ -28,6 +28,7 @@ const RANKS = [
   "tenantry.ts",
   "zod-mini.ts",
   "demo",
+  "demo-worker.ts",
   "worker.ts",
   "clients",
 ];

@@ -3,6 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { writePrivate } from "./private-file.ts";
 
 /** On which no client listens for its authorization code, as Cursor does on wrangler's own: docs/decisions/0063-operators.md */
@@ -55,6 +56,17 @@ export async function keepSecretsKey(file: string): Promise<string> {
     await writePrivate(file, key);
     return key;
   }
+}
+
+/**
+ * The demo of a checkout of tenantry, which no configuration names. wrangler bundles the source itself, and the build step of
+ * wrangler.toml, which is found by its folder and makes what is uploaded, does nothing.
+ */
+export function demoOf(checkout: string): { args: readonly string[]; env: Readonly<Record<string, string>> } {
+  return {
+    args: [join(checkout, "src/demo-worker.ts"), "--bundle"],
+    env: { TENANTRY_ROOT: checkout, TENANTRY_BUILD: "none" },
+  };
 }
 
 export interface Started {

@@ -5,9 +5,16 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { developmentOptions, developmentSecrets, ENVIRONMENT, keepSecretsKey, LOCAL_VARS } from "./development.ts";
+import {
+  demoOf,
+  developmentOptions,
+  developmentSecrets,
+  ENVIRONMENT,
+  keepSecretsKey,
+  LOCAL_VARS,
+} from "./development.ts";
 import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "./token-file.ts";
@@ -16,6 +23,8 @@ import type { Terminal } from "../terminal/terminal.ts";
 
 const CONFIGS = ["wrangler.toml", "wrangler.jsonc", "wrangler.json"];
 const STOPPED_WITHIN_MS = 3000;
+/** What this program is part of: the package, or a checkout of tenantry, where its demo is run. */
+const OWN = fileURLToPath(new URL("../../../..", import.meta.url));
 
 export interface KeptServer {
   readonly project: string;
@@ -32,8 +41,9 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     const token = await keepDevelopmentToken(project, port, false);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
-    const args = [...argumentsFor(state, port), ...LOCAL_VARS, ...files];
-    const child = start(wrangler, args, project);
+    const demo = resolve(project) === resolve(OWN) ? demoOf(project) : undefined;
+    const args = ["dev", ...(demo?.args ?? []), ...argumentsFor(state, port), ...LOCAL_VARS, ...files];
+    const child = start(wrangler, args, project, demo?.env);
     if (child.pid !== undefined) lock.share(child.pid);
     for (const said of [child.stdout, child.stderr]) {
       said?.setEncoding("utf8").on("data", (chunk: string) => terminal.stderr.write(chunk));
@@ -48,12 +58,12 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
 
 function argumentsFor(state: string, port: string): string[] {
   const options = Object.entries(developmentOptions(port, state)).map(([name, value]) => `--${name}=${value}`);
-  return ["dev", "--ip=127.0.0.1", ...options];
+  return ["--ip=127.0.0.1", ...options];
 }
 
 /** In a process group of its own: wrangler starts other processes, and all of them must be ended together. */
-function start(wrangler: string, args: readonly string[], cwd: string): ChildProcess {
-  const env = { ...process.env, ...ENVIRONMENT };
+function start(wrangler: string, args: readonly string[], cwd: string, more?: NodeJS.ProcessEnv): ChildProcess {
+  const env = { ...process.env, ...ENVIRONMENT, ...more };
   const detached = process.platform !== "win32";
   return spawn(process.execPath, [wrangler, ...args], { cwd, env, detached, stdio: ["ignore", "pipe", "pipe"] });
 }
@@ -84,11 +94,10 @@ function endGroup(child: ChildProcess): void {
 
 /** The Worker to run: of this folder or one above, else the one that this program is part of. */
 export function findProject(cwd: string): string {
-  const own = fileURLToPath(new URL("../../../..", import.meta.url));
   for (let folder = cwd; ; folder = dirname(folder)) {
     if (isProject(folder)) return folder;
     if (dirname(folder) !== folder) continue;
-    if (isProject(own)) return own;
+    if (isProject(OWN)) return OWN;
     throw usageError(`--local: there is no wrangler.toml in ${cwd} or above; name the Worker's folder with --project`);
   }
 }

@@ -1,0 +1,28 @@
+// What runs on a developer's machine (`npm start`): the Worker of worker.ts with an open tenant that anybody may write to.
+// Never deployed by wrangler.toml. No logic.
+
+import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
+import { admin, createWorker, gateway, login } from "./tenantry.ts";
+
+const worker = createWorker({
+  tools: demoTools,
+  prompts: demoPrompts,
+  resources: demoResources,
+  tenants: { demo: demoTenant },
+  defaultTenant: "demo",
+  features: [admin(), gateway(), login()],
+});
+
+export const {
+  ContentObject,
+  DirectoryObject,
+  HubObject,
+  PlatformObject,
+  SessionObject,
+  StoredRuns,
+  TenantObject,
+  UpstreamRefreshes,
+  UpstreamObject,
+} = worker.exports;
+
+export default worker;
