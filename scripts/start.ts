@@ -3,6 +3,7 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmdirSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -23,6 +24,8 @@ import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/l
 
 const ROOT = join(import.meta.dirname, "..");
 const STATE = ".wrangler/state";
+/** Without the build step of wrangler.toml, which is for what is uploaded: wrangler bundles the source itself. */
+const SOURCE = { args: ["src/demo-worker.ts", "--bundle"], env: { TENANTRY_BUILD: "none" } };
 /** What another configuration names, or the command line; where that is ours, its build step has to find us. */
 const NAMED = { args: [], env: { TENANTRY_ROOT: ROOT } };
 const READY_WITHIN_MS = 60_000;
@@ -66,7 +69,9 @@ const adminToken = await keepDevelopmentToken(".", port, true);
 const secretsKey = await keepSecretsKey(".wrangler/development-secrets-key");
 const envFiles = await keepEnvFile(envFile, developmentSecrets(adminToken, secretsKey));
 const isOurs = resolve(textOf("config") ?? "wrangler.toml") === join(ROOT, "wrangler.toml");
-const worker = isOurs && !args.some((argument) => /\.[cm]?[jt]s$/.test(argument)) ? demoOf(ROOT) : NAMED;
+const isNamed = !isOurs || args.some((argument) => /\.[cm]?[jt]s$/.test(argument));
+const demo = process.cwd() === ROOT ? SOURCE : demoOf(ROOT);
+const worker = isNamed ? NAMED : demo;
 const child = spawn(
   "wrangler",
   [
@@ -89,6 +94,7 @@ if (child.pid !== undefined) lock.share(child.pid);
 process.on("exit", () => {
   dropEnvFile(envFile);
   dropDevelopmentToken(".", port);
+  dropEmpty(".wrangler/tmp");
   // What still runs still writes, and the lock is nobody's as soon as it has ended.
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) lock.release();
   else child.kill();
@@ -115,6 +121,15 @@ async function untilStarted(): Promise<Started> {
     if (started !== undefined) return started;
     if (Date.now() > deadline) fail(`The Worker did not answer at ${url} within ${READY_WITHIN_MS / 1000} s`);
     await new Promise((looked) => setTimeout(looked, LOOK_EVERY_MS));
+  }
+}
+
+/** wrangler makes it in the folder that it was started in, and leaves it where an entry was named to it. */
+function dropEmpty(leftBehind: string): void {
+  try {
+    rmdirSync(leftBehind);
+  } catch {
+    // Somebody else's is in it, or there is none.
   }
 }
 

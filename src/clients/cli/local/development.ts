@@ -58,14 +58,11 @@ export async function keepSecretsKey(file: string): Promise<string> {
   }
 }
 
-/**
- * The demo of a checkout of tenantry, which no configuration names. wrangler bundles the source itself, and the build step of
- * wrangler.toml, which is found by its folder and makes what is uploaded, does nothing.
- */
+/** The demo of a checkout of tenantry: its build step makes it of another entry, beside what is deployed, never in its place. */
 export function demoOf(checkout: string): { args: readonly string[]; env: Readonly<Record<string, string>> } {
   return {
-    args: [join(checkout, "src/demo-worker.ts"), "--bundle"],
-    env: { TENANTRY_ROOT: checkout, TENANTRY_BUILD: "none" },
+    args: [join(checkout, ".wrangler/demo-worker/worker.js")],
+    env: { TENANTRY_ROOT: checkout, TENANTRY_ENTRY: "demo-worker" },
   };
 }
 
