@@ -49,7 +49,7 @@ describe.each(ERAS)("an upstream of era $era with client credentials", ({ era, r
     const token = (count: number) => ({ access_token: `token-number-${count}`, token_type: "Bearer" });
     tokens.answer = (count) => ({ body: { ...token(count), expires_in: count === 1 ? 0.001 : 3600 } });
     const up = await plain({ go: () => said("done") });
-    const upstreams = { up: { url: up.url, era, auth: authAt(tokens, { scope: "a b" }) } };
+    const upstreams = { up: { url: up.url, era, auth: authAt(tokens, { scope: "a b", clientId: "ten: try%" }) } };
     const tenant = await gatewayTenant(origin, admin, upstreams, WITH_SECRET);
     const client = await tenant.client(revision);
     const all = await Promise.all(Array.from({ length: 10 }, () => client.request("tools/call", GO)));
@@ -64,7 +64,8 @@ describe.each(ERAS)("an upstream of era $era with client credentials", ({ era, r
       scope: "a b",
       resource: up.url,
     });
-    expect(asked?.headers.authorization).toBe(`Basic ${btoa(`tenantry:${SECRET.replaceAll("-", "%2D")}`)}`);
+    // https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1
+    expect(asked?.headers.authorization).toBe(`Basic ${btoa(`ten%3A%20try%25:${SECRET}`)}`);
   });
 });
 
@@ -144,6 +145,16 @@ describe("a token endpoint that", () => {
       "refuses",
       { status: 401, body: { error: "invalid_client", error_description: `not ${SECRET}` } },
       "it has no access token: the token endpoint answered 401 (invalid_client)",
+    ],
+    [
+      "is out of order",
+      { status: 503, body: { error_description: `not ${SECRET}` } },
+      "it has no access token: the token endpoint answered 503",
+    ],
+    [
+      "gives one that is no bearer",
+      { body: { access_token: "abc", token_type: "DPoP" } },
+      "it has no access token: the token endpoint gave none",
     ],
     ["gives no token", { body: { ok: true } }, "it has no access token: the token endpoint gave none"],
     ["sends us elsewhere", { status: 307, body: {} }, "it has no access token: the token endpoint gave none"],

@@ -2,18 +2,8 @@
 // kept by this isolate until shortly before they end. Refuses to say more of a refusal than its code.
 // https://datatracker.ietf.org/doc/html/rfc6749#section-4.4
 
-import {
-  allowInsecureRequests,
-  clientCredentialsGrantRequest,
-  ClientSecretBasic,
-  ClientSecretPost,
-  customFetch,
-  OperationProcessingError,
-  processClientCredentialsResponse,
-  ResponseBodyError,
-  WWWAuthenticateChallengeError,
-} from "oauth4webapi";
 import { canonicalJson } from "../../auth/seal.ts";
+import { errorCodeIn, membersIn, tokenIn, tokenRequest } from "../../outbound/token-endpoint.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
 
@@ -131,7 +121,7 @@ async function ask(grant: ClientGrant, how: TokenHow, before: Token | undefined)
       if (other !== known) keep(key, { ...other, until: Math.min(until, other.ends) });
       return other.token;
     }
-    const why = `it has no access token: ${whyOf(error)}`;
+    const why = `it has no access token: ${error instanceof TokenRefusal ? error.message : "the token endpoint cannot be reached"}`;
     keep(key, { kind: "refused", why, until });
     throw new TokenRefusal(why);
   }
@@ -141,27 +131,25 @@ async function askServer(
   { tokenUrl, clientId, clientSecret, method, scope, resource }: ClientGrant,
   { fetch }: TokenHow,
 ): Promise<{ readonly token: string; readonly lifeMs: number }> {
-  const server = { issuer: tokenUrl, token_endpoint: tokenUrl };
-  const client = { client_id: clientId };
-  const auth = method === "client_secret_post" ? ClientSecretPost(clientSecret) : ClientSecretBasic(clientSecret);
-  const asked = { ...(scope !== undefined && { scope }), ...(resource !== undefined && { resource }) };
-  // The door decides where requests go, on the machine of a developer too.
-  const options = { [allowInsecureRequests]: true, [customFetch]: fetch, signal: AbortSignal.timeout(TOKEN_WITHIN_MS) };
-  const response = await clientCredentialsGrantRequest(server, client, auth, asked, options);
-  const answer = await processClientCredentialsResponse(server, client, response);
-  const token = answer.access_token;
-  if (answer.token_type !== "bearer" || !/^[\x21-\x7e]{1,16384}$/.test(token)) throw new TypeError("no bearer token");
-  const lifeMs = answer.expires_in === undefined ? UNSAID_LIFE_MS : answer.expires_in * 1000;
-  return { token, lifeMs };
+  const client = { id: clientId, secret: clientSecret, isBasic: method === "client_secret_basic" };
+  const form = {
+    grant_type: "client_credentials",
+    ...(scope !== undefined && { scope }),
+    ...(resource !== undefined && { resource }),
+  };
+  const signal = AbortSignal.timeout(TOKEN_WITHIN_MS);
+  const response = await fetch(tokenUrl, { ...tokenRequest(client, form), signal });
+  const { status, headers } = response;
+  const body = membersIn(await response.text(), headers.get("content-type"));
+  const given = status === 200 && body ? tokenIn(body) : undefined;
+  if (!given) throw new TokenRefusal(whyNot(status, errorCodeIn(body?.["error"])));
+  // How long it serves may be unsaid, or said so that nobody understands it: then it serves once.
+  const { access, seconds = UNSAID_LIFE_MS / 1000 } = given;
+  return { token: access, lifeMs: Math.max(seconds * 1000 || 0, 0) };
 }
 
 /** The words of the server may repeat what it was sent: only the code that it gave is said. */
-function whyOf(error: unknown): string {
-  if (error instanceof ResponseBodyError) {
-    const code = /^[a-z_]{1,40}$/.test(error.error) ? ` (${error.error})` : "";
-    return `the token endpoint answered ${error.status}${code}`;
-  }
-  if (error instanceof WWWAuthenticateChallengeError) return `the token endpoint answered ${error.status}`;
-  if (error instanceof OperationProcessingError) return "the token endpoint gave none";
-  return "the token endpoint cannot be reached";
+function whyNot(status: number, code: string | undefined): string {
+  if (status < 400) return "the token endpoint gave none";
+  return `the token endpoint answered ${status}${code === undefined ? "" : ` (${code})`}`;
 }

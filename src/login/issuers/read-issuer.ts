@@ -5,7 +5,7 @@
 import type { JSONWebKeySet } from "jose";
 import { OutboundDoor, type OutboundVars } from "../../outbound/outbound-door.ts";
 import { resolverAt } from "../../outbound/resolve.ts";
-import { isObject } from "../../protocol/jsonrpc.ts";
+import { jsonIn } from "../../outbound/token-endpoint.ts";
 
 const WITHIN_MS = 5_000;
 const MOST_BYTES = 256 * 1024;
@@ -111,16 +111,6 @@ function endpointsIn(metadata: Metadata): IssuerEndpoints {
     namesItself: metadata["authorization_response_iss_parameter_supported"] === true,
     takesBasic: !Array.isArray(methods) || methods.includes("client_secret_basic"),
   };
-}
-
-/** undefined: it is no object. An error of the platform would repeat what stands in the text. */
-export function jsonIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isPublicKey(key: unknown): key is Readonly<Record<string, unknown>> {

@@ -1,6 +1,7 @@
 // Owns what somebody is told who could not sign in: why, and what to do next. Refuses the words of a provider, which may
 // repeat what it was sent; its codes are said where they look like codes.
 
+import { errorCodeIn } from "../../outbound/token-endpoint.ts";
 import type { NotSignedIn } from "./sign-in.ts";
 
 const ANEW = "Begin again in the application that sent you here";
@@ -46,7 +47,7 @@ export function unsetFor(url: string, what: string): NotSignedIn {
 
 /** https://datatracker.ietf.org/doc/html/rfc6749#section-4.1.2.1 */
 export function codeIn(error: unknown): string {
-  return typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : "refused";
+  return errorCodeIn(error) ?? "refused";
 }
 
 export function hostOf(url: string): string {

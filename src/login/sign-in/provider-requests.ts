@@ -3,15 +3,15 @@
 
 import type { TendGround } from "../../deployment/deployment.ts";
 import { wholeSecret } from "../../gateway/upstream-rules.ts";
+import { ASKED_AS, membersIn, tokenIn, tokenRequest } from "../../outbound/token-endpoint.ts";
 import type { LoginDocument } from "../../tenants/document/tenant-document.ts";
 import { workerSecretOf } from "../../tenants/document/secret-name.ts";
-import { loginDoor, jsonIn } from "../issuers/read-issuer.ts";
+import { loginDoor } from "../issuers/read-issuer.ts";
 import { codeIn, hostOf } from "./not-signed-in.ts";
 import type { ProviderTokens } from "./sign-in.ts";
 
 const WITHIN_MS = 10_000;
 const MOST_BYTES = 64 * 1024;
-const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -28,11 +28,10 @@ async function ask(
 ): Promise<{ readonly status: number; readonly body: Members } | undefined> {
   const door = loginDoor(ground.tenant, ground.env, WITHIN_MS);
   try {
-    // GitHub answers nobody who does not say what they are.
-    const headers = { accept: "application/json", "user-agent": "tenantry", ...init.headers };
+    const headers = { ...ASKED_AS, ...init.headers };
     const response = await door.fetch(url, { ...init, headers, redirect: "error", maxBytes: MOST_BYTES });
     const { status } = response;
-    const body = bodyIn(await response.text(), response.headers.get("content-type") ?? "");
+    const body = membersIn(await response.text(), response.headers.get("content-type"));
     if (status < 500 && status !== 429 && (body || status >= 400)) return { status, body: body ?? {} };
     ground.onError(new Error(`signing in: ${hostOf(url)} answered ${status}${body ? "" : ", and no JSON"}`));
   } catch (error) {
@@ -41,13 +40,6 @@ async function ask(
     door.close();
   }
   return undefined;
-}
-
-/** GitHub and older providers answer with a form where they are not asked well, or whatever they are asked. */
-function bodyIn(text: string, type: string): Members | undefined {
-  return type.startsWith("application/x-www-form-urlencoded")
-    ? Object.fromEntries(new URLSearchParams(text))
-    : jsonIn(text);
 }
 
 export type TokenAnswer =
@@ -66,31 +58,20 @@ export async function askTokens(
   const secret = await secretOf(asking, clientSecret);
   if (clientSecret !== undefined && secret === undefined)
     return { kind: "refused", code: "its secret is not set here" };
-  const authorization = `Basic ${btoa([clientId, secret].map((text) => encodeURIComponent(text ?? "")).join(":"))}`;
-  const shown = { client_id: clientId, ...(secret !== undefined && { client_secret: secret }) };
-  const isBasic = takesBasic && secret !== undefined;
-  const answer = await ask(asking, token, {
-    method: "POST",
-    headers: { "content-type": "application/x-www-form-urlencoded", ...(isBasic && { authorization }) },
-    body: new URLSearchParams({ ...form, ...(isBasic ? {} : shown) }).toString(),
-  });
+  const answer = await ask(asking, token, tokenRequest({ id: clientId, secret, isBasic: takesBasic }, form));
   return answer ? tokensIn(answer.status, answer.body) : { kind: "away" };
 }
 
 function tokensIn(status: number, body: Members): TokenAnswer {
-  const { access_token: access, refresh_token: refresh, token_type: type = "bearer", expires_in: life, scope } = body;
-  // GitHub refuses with 200.
   if (status !== 200 || body["error"] !== undefined) return { kind: "refused", code: codeIn(body["error"]) };
-  const isBearer = typeof access === "string" && TOKEN.test(access) && /^bearer$/i.test(String(type));
-  if (!isBearer) return { kind: "refused", code: "it gave no bearer token" };
-  const seconds = Number(life);
-  const tokens = {
-    access,
-    ...(typeof refresh === "string" && TOKEN.test(refresh) && { refresh }),
-    ...(seconds > 0 && { expires: Date.now() + seconds * 1000 }),
-    ...(typeof scope === "string" && { scope }),
+  const given = tokenIn(body);
+  if (!given) return { kind: "refused", code: "it gave no bearer token" };
+  const { seconds = 0, idToken, ...tokens } = given;
+  return {
+    kind: "tokens",
+    tokens: seconds > 0 ? { ...tokens, expires: Date.now() + seconds * 1000 } : tokens,
+    idToken,
   };
-  return { kind: "tokens", tokens, idToken: body["id_token"] };
 }
 
 /** Who the token was given for, as the provider says it. */

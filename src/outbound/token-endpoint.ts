@@ -1,0 +1,78 @@
+// Owns what is said to a token endpoint, and what its answer gives: the same words for upstreams and for who signs people in.
+// Refuses to send anything: whoever asks has a door and a patience of its own. https://datatracker.ietf.org/doc/html/rfc6749#section-5
+
+import { isObject } from "../protocol/jsonrpc.ts";
+
+/** How a client shows its secret: https://datatracker.ietf.org/doc/html/rfc6749#section-2.3.1 */
+export interface TokenClient {
+  readonly id: string;
+  /** undefined: a public one. */
+  readonly secret: string | undefined;
+  readonly isBasic: boolean;
+}
+
+export interface TokenGiven {
+  readonly access: string;
+  readonly refresh?: string;
+  /** How long it serves; absent: nobody said. NaN: nobody can tell what was said. */
+  readonly seconds?: number;
+  readonly scope?: string;
+  readonly idToken: unknown;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** More than most servers give, and no more than a header takes. */
+const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+/** GitHub answers nobody who does not say what they are. */
+export const ASKED_AS = { accept: "application/json", "user-agent": "tenantry" } as const;
+const FORM = "application/x-www-form-urlencoded";
+
+export function tokenRequest(
+  { id, secret, isBasic }: TokenClient,
+  form: Readonly<Record<string, string>>,
+): { readonly method: string; readonly headers: Record<string, string>; readonly body: string } {
+  const isShown = isBasic && secret !== undefined;
+  const authorization = `Basic ${btoa([id, secret].map((text) => encodeURIComponent(text ?? "")).join(":"))}`;
+  const shown = { client_id: id, ...(secret !== undefined && { client_secret: secret }) };
+  return {
+    method: "POST",
+    headers: { ...ASKED_AS, "content-type": FORM, ...(isShown && { authorization }) },
+    body: new URLSearchParams({ ...form, ...(isShown ? {} : shown) }).toString(),
+  };
+}
+
+/** undefined: there is none that can be used as a bearer. Where no type is said, it is one. */
+export function tokenIn(body: Members): TokenGiven | undefined {
+  const { access_token: access, refresh_token: refresh, token_type: type = "bearer", expires_in: life, scope } = body;
+  const isBearer = typeof access === "string" && TOKEN.test(access) && /^bearer$/i.test(String(type));
+  // GitHub refuses with 200.
+  if (!isBearer || body["error"] !== undefined) return undefined;
+  return {
+    access,
+    ...(typeof refresh === "string" && TOKEN.test(refresh) && { refresh }),
+    ...(life !== undefined && { seconds: Number(life) }),
+    ...(typeof scope === "string" && { scope }),
+    idToken: body["id_token"],
+  };
+}
+
+/** undefined: it is no code, and may repeat what the server was sent. */
+export function errorCodeIn(error: unknown): string | undefined {
+  return typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : undefined;
+}
+
+/** GitHub and older servers answer with a form where they are not asked well, or whatever they are asked. */
+export function membersIn(text: string, type: string | null): Members | undefined {
+  return type?.startsWith(FORM) ? Object.fromEntries(new URLSearchParams(text)) : jsonIn(text);
+}
+
+/** undefined: it is no object. An error of the platform would repeat what stands in the text. */
+export function jsonIn(text: string): Members | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { errorCodeIn, membersIn, tokenIn, tokenRequest } from "../../src/outbound/token-endpoint.ts";
+
+const BEARER = { access_token: "abc", token_type: "Bearer" };
+
+describe("what a token endpoint is sent", () => {
+  const client = { id: "a:b", secret: "c d%", isBasic: true };
+
+  test("names the client in a header or in the form, never in both", () => {
+    const shown = tokenRequest(client, { grant_type: "x" });
+    expect(shown.headers["authorization"]).toBe(`Basic ${btoa("a%3Ab:c%20d%25")}`);
+    expect(shown.body).toBe("grant_type=x");
+    const posted = tokenRequest({ ...client, isBasic: false }, { grant_type: "x" });
+    expect(posted.headers).not.toHaveProperty("authorization");
+    expect(posted.body).toBe("grant_type=x&client_id=a%3Ab&client_secret=c+d%25");
+  });
+
+  test("names a client without a secret in the form", () => {
+    const { headers, body } = tokenRequest({ ...client, secret: undefined }, {});
+    expect(headers).not.toHaveProperty("authorization");
+    expect(body).toBe("client_id=a%3Ab");
+  });
+});
+
+describe("what a token endpoint gives", () => {
+  test.each([
+    ["a bearer", { ...BEARER, expires_in: 60, scope: "a" }, { access: "abc", seconds: 60, scope: "a" }],
+    ["one whose life is a text", { ...BEARER, expires_in: "60" }, { access: "abc", seconds: 60 }],
+    ["one whose life nobody can read", { ...BEARER, expires_in: "soon" }, { access: "abc", seconds: Number.NaN }],
+    ["one of no said type", { access_token: "abc" }, { access: "abc" }],
+    ["one with a token to ask again", { ...BEARER, refresh_token: "r" }, { access: "abc", refresh: "r" }],
+  ])("is %s", (_what, body, given) => {
+    expect(tokenIn(body)).toEqual({ ...given, idToken: undefined });
+  });
+
+  test.each([
+    ["none", {}],
+    ["one of another type", { ...BEARER, token_type: "DPoP" }],
+    ["one that no header takes", { ...BEARER, access_token: "a\r\nb" }],
+    ["one that is no text", { ...BEARER, access_token: 1 }],
+    ["an error beside it", { ...BEARER, error: "slow_down" }],
+  ])("is nothing where it is %s", (_what, body) => {
+    expect(tokenIn(body)).toBeUndefined();
+  });
+
+  test("is read as JSON, or as the form that it says it is", () => {
+    expect(membersIn('{"error":"x"}', null)).toEqual({ error: "x" });
+    expect(membersIn("error=x", "application/x-www-form-urlencoded; charset=utf-8")).toEqual({ error: "x" });
+    expect(membersIn("error=x", "text/html")).toBeUndefined();
+    expect(membersIn("[]", "application/json")).toBeUndefined();
+  });
+
+  test("has a code where it looks like one, and no words of the server", () => {
+    expect(errorCodeIn("invalid_client")).toBe("invalid_client");
+    expect(errorCodeIn("Not you, s3cret")).toBeUndefined();
+  });
+});
