@@ -9,7 +9,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { addressUnder, type Endpoint } from "./app.ts";
 import { unknownTenant } from "./enter.ts";
 import { askedAt, atTenant, openPlace, PUBLIC, refuseVisit, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
-import type { Address } from "./visit.ts";
+import type { Address, Visit } from "./visit.ts";
 
 const HEADERS = { ...PUBLIC, "cache-control": "public, max-age=60" };
 
@@ -47,20 +47,20 @@ function serverAt({ path, owner }: AskedAt): Address | undefined {
 
 /** `endpoint`: the path of the one that is asked about; empty: it is the tenant's authorization server itself. */
 export function metadataEndpoint(at: AskedAt, endpoint: string): Endpoint {
-  return {
-    post: async (visit) => refuseVisit(visit, failure("methodNotAllowed", "Method not allowed: use GET")),
-    other: async (visit) => {
-      const place = await openPlace(visit);
-      if (isFailure(place)) return refuseVisit(visit, place);
-      const { document } = place;
-      const { issuer } = urlsOf(visit, at);
-      if (endpoint !== "") {
-        return Response.json(metadataOf(document, protectedResourceAt(at.base, endpoint), issuer), {
-          headers: HEADERS,
-        });
-      }
-      if (!document.auth?.login) return refuseVisit(visit, unknownTenant(visit, visit.knock.credential, false));
-      return Response.json(serverMetadata(issuer, document), { headers: HEADERS });
-    },
+  const answer = async (visit: Visit): Promise<Response> => {
+    // Before the method: names of no tenant are counted, however somebody asks for them.
+    const place = await openPlace(visit);
+    if (isFailure(place)) return refuseVisit(visit, place);
+    if (visit.request.method === "POST") {
+      return refuseVisit(visit, failure("methodNotAllowed", "Method not allowed: use GET"));
+    }
+    const { document } = place;
+    const { issuer } = urlsOf(visit, at);
+    if (endpoint !== "") {
+      return Response.json(metadataOf(document, protectedResourceAt(at.base, endpoint), issuer), { headers: HEADERS });
+    }
+    if (!document.auth?.login) return refuseVisit(visit, unknownTenant(visit, visit.knock.credential, false));
+    return Response.json(serverMetadata(issuer, document), { headers: HEADERS });
   };
+  return { post: answer, other: answer };
 }

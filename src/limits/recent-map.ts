@@ -4,11 +4,14 @@
 export class RecentMap<V> {
   #young = new Map<string, V>();
   #old = new Map<string, V>();
+  #weight = 0;
   readonly #half: number;
+  readonly #weigh: (value: V) => number;
 
-  /** `most`: how many entries there are at most. */
-  constructor(most: number) {
+  /** `most`: how much all entries weigh at most; how many there are, where nothing says what one weighs. */
+  constructor(most: number, weigh: (value: V) => number = () => 1) {
     this.#half = Math.max(1, Math.floor(most / 2));
+    this.#weigh = weigh;
   }
 
   get(key: string): V | undefined {
@@ -20,9 +23,11 @@ export class RecentMap<V> {
   }
 
   set(key: string, value: V): void {
+    if (!this.#young.has(key)) this.#weight += this.#weigh(value);
     this.#young.set(key, value);
-    if (this.#young.size < this.#half) return;
+    if (this.#weight < this.#half) return;
     this.#old = this.#young;
     this.#young = new Map();
+    this.#weight = 0;
   }
 }

@@ -26,8 +26,16 @@ const LEARNED_MS = 60_000;
 /** Of a server at which a key was just looked for in vain, the authority is asked no more: anybody can name keys. */
 const MISSED_MS = 1_000;
 
-/** By what stands for the tenant and the section's hash: imported keys are kept in them. */
-const sets = new RecentMap<ReadIssuer>(500);
+const MOST_KEPT_BYTES = 8 * 1024 * 1024;
+/** Of one beside its bytes: so many short ones are few enough. */
+const EACH_BYTES = 8192;
+
+/** By what stands for the tenant and the section's hash: imported keys are kept in them. Tenants say which servers are read. */
+export function readIssuers(): RecentMap<ReadIssuer> {
+  return new RecentMap(MOST_KEPT_BYTES, ({ bytes }) => EACH_BYTES + bytes);
+}
+
+const sets = readIssuers();
 /** By what stands for the tenant and the name of the section. */
 const learned = new RecentMap<{ readonly hash: string; readonly at: number }>(500);
 
@@ -35,9 +43,11 @@ const learned = new RecentMap<{ readonly hash: string; readonly at: number }>(50
 const missed = new RecentMap<number>(500);
 
 /** A server as it was read. */
-interface ReadIssuer {
+export interface ReadIssuer {
   readonly keys: IssuerKeys;
   readonly endpoints: IssuerEndpoints;
+  /** As it is stored. */
+  readonly bytes: number;
 }
 
 interface Source {
@@ -175,7 +185,7 @@ async function readAt({ place }: Source, hash: string): Promise<ReadIssuer | und
   const section = await loadSection(place, hash);
   if (!section) return undefined;
   const { endpoints, ...keys } = JSON.parse(new TextDecoder().decode(section.bytes)) as IssuerSection;
-  const made = { keys: issuerKeys(keys), endpoints };
+  const made = { keys: issuerKeys(keys), endpoints, bytes: section.bytes.length };
   sets.set(key, made);
   return made;
 }

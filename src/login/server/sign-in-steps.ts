@@ -24,6 +24,7 @@ import { sealProvider } from "./provider-seal.ts";
 import {
   beginCookie,
   endCookie,
+  endOldest,
   isOwnForm,
   newNonce,
   openFor,
@@ -72,9 +73,10 @@ export async function beginSignIn(
   }
   const cookie = await beginCookie(visit, { nonce, request, kept: begun?.kept ?? {} });
   if (cookie === undefined) return refusePerson(visit, "The client sent too much");
-  if (begun) return redirectTo(begun.location, cookie);
+  const cookies = [...endOldest(visit), cookie];
+  if (begun) return redirectTo(begun.location, ...cookies);
   const page = signInPage({ tenant: tenantOnPage(visit), client, form: signInForm(visit, nonce) });
-  return pageResponse(page, { headers: { "set-cookie": cookie } });
+  return pageResponse(page, { headers: cookies.map((one) => ["set-cookie", one]) });
 }
 
 function signInForm({ urls }: LoginVisit, nonce: string) {

@@ -9,6 +9,8 @@ import type { SignedInWith } from "../sign-in/sign-in.ts";
 const TAKES_MS = 600_000;
 /** What browsers keep of a cookie is 4,096 bytes. */
 const MOST_SEALED = 3900;
+/** Of logins that are under way in a browser, in one tenant: with more its requests would be too long for servers. */
+const MOST_BEGUN = 4;
 
 /** What a client asked for, once it was checked. */
 export interface AuthorizeRequest {
@@ -43,6 +45,9 @@ export interface Deciding {
 
 type Sealed<T> = T & { readonly until: number };
 
+/** As `newNonce` makes them, and no name of anything else: other tenants' names may begin as this one's do. */
+const NONCE = /^(?!.*-account$)[\w-]{22}$/;
+
 /** A command line would take what begins with a hyphen for an option. */
 export function newNonce(): string {
   return toBase64Url(crypto.getRandomValues(new Uint8Array(16))).replace(/^-/, "_");
@@ -74,6 +79,18 @@ export function endCookie(visit: LoginVisit, name: string): string {
   return cookie(visit, name, "", 0);
 }
 
+/** For those that were begun first, so that there is room for one more. */
+export function endOldest(visit: LoginVisit): readonly string[] {
+  const own = cookieName(visit, "");
+  // Browsers send the older ones first: https://datatracker.ietf.org/doc/html/rfc6265#section-5.4
+  const begun = cookiesOf(visit).flatMap((one) => {
+    const [name = ""] = one.split("=");
+    const nonce = name.startsWith(own) ? name.slice(own.length) : "";
+    return NONCE.test(nonce) ? [nonce] : [];
+  });
+  return begun.slice(0, 1 - MOST_BEGUN).map((nonce) => endCookie(visit, nonce));
+}
+
 /** undefined: this browser has begun none of that name. */
 export async function transactionOf(visit: LoginVisit, nonce: string): Promise<Transaction | undefined> {
   const found = await openFor<Transaction>(visit, "transaction", cookieOf(visit, nonce));
@@ -89,8 +106,15 @@ export function cookie(visit: LoginVisit, name: string, value: string, forMs: nu
 /** Empty where there is none. */
 export function cookieOf(visit: LoginVisit, name: string): string {
   const wanted = `${cookieName(visit, name)}=`;
-  const all = (visit.request.headers.get("cookie") ?? "").split(";").map((one) => one.trim());
-  return all.find((one) => one.startsWith(wanted))?.slice(wanted.length) ?? "";
+  return (
+    cookiesOf(visit)
+      .find((one) => one.startsWith(wanted))
+      ?.slice(wanted.length) ?? ""
+  );
+}
+
+function cookiesOf({ request }: LoginVisit): readonly string[] {
+  return (request.headers.get("cookie") ?? "").split(";").map((one) => one.trim());
 }
 
 /** With the prefix no other host and no plain http can set it: https://datatracker.ietf.org/doc/html/rfc6265bis */

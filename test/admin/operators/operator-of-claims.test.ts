@@ -66,3 +66,8 @@ it("a day is the longest that a token may live, by when it was made or by now, w
   expect(lives(at - 86_400, at + 60)).toEqual(refused);
   expect(lives(at + 86_400, at + 90_000)).toEqual(refused);
 });
+
+it("of what somebody is called a hundred characters stand in their name", () => {
+  const named = operatorOf({ groups: "a", name: "n".repeat(150) }, "groups", { a: "owner" });
+  expect(named).toMatchObject({ name: `owner ${ISSUER} 1 (${"n".repeat(100)})` });
+});

@@ -1,0 +1,88 @@
+// What a tenant's object keeps of login, at its bounds: what is beyond them makes room, waits or is not named.
+
+import { expect, it } from "vitest";
+import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { Tables } from "../../../src/tenants/authority/tables.ts";
+import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import { onBench, type Bench } from "../../support/worker/tenant.ts";
+
+type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
+
+const tables: Tables<Both, TenantHost> = {
+  name: "login",
+  migrations: loginTables.migrations,
+  open: (host) => {
+    const policy = policyTables.open(host).methods;
+    policy.create({ own: {}, effective: {}, actor: { name: "ann" }, action: "create" });
+    const login = loginTables.open(host);
+    return { ...login, methods: { ...policy, ...login.methods } };
+  },
+};
+
+const onLogin = (work: (bench: Bench<Both>) => void | Promise<void>) => onBench(tables, work);
+const DAY = 86_400_000;
+
+function add({ methods, clock }: Bench<Both>, id: string, subject = id): "added" | "full" {
+  const grant = {
+    id,
+    client: { id: "c1", name: "Client", digest: "d1" },
+    principal: `oauth https://login.example.com ${subject}`,
+    person: { issuer: "https://login.example.com", subject, claims: {} },
+    resource: "https://mcp.example/mcp/acme",
+    profile: null,
+    scopes: null,
+    narrowing: { deny: [] },
+    home: "https://mcp.example/login/acme",
+    provider: null,
+    keyHash: null,
+    expires: clock.now + DAY,
+  };
+  return methods.addGrant(grant, { hash: `code of ${id}`, redirect: "https://client.example/", challenge: "s256" });
+}
+
+it("a thousand codes are kept, and the next one takes the place of the oldest", async () => {
+  await onLogin((bench) => {
+    for (let at = 0; at <= 1000; at += 1) {
+      bench.clock.now += 1;
+      expect(add(bench, `g${at}`)).toBe("added");
+    }
+    const kept = bench.sql.exec<{ hash: string }>("SELECT hash FROM login_codes").toArray();
+    const hashes = kept.map(({ hash }) => hash);
+    expect([hashes.length, hashes.includes("code of g0"), hashes.includes("code of g1000")]).toEqual([
+      1000,
+      false,
+      true,
+    ]);
+  });
+});
+
+it(
+  "a hundred thousand grants are kept, and the next one waits until there is a place",
+  { timeout: 60_000 },
+  async () => {
+    await onLogin((bench) => {
+      const { sql, clock } = bench;
+      const fill = `WITH RECURSIVE n(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM n WHERE at < 99999)
+      INSERT INTO login_grants (id, client, client_name, digest, principal, person, home, resource, narrowing, created, used_at,
+        confirmed_at, expires, sign_in_until) SELECT 'h' || at, 'c2', '', '', 'p' || at, '{}', '', '', '{}', 0, 0, 0, ?1, ?1 FROM n`;
+      sql.exec(fill, clock.now + DAY);
+      expect([add(bench, "g1"), add(bench, "g2")]).toEqual(["added", "full"]);
+      sql.exec("DELETE FROM login_grants WHERE id = 'h1'");
+      clock.now += 60_001;
+      expect([add(bench, "g3"), add(bench, "g4")]).toEqual(["added", "full"]);
+    });
+  },
+);
+
+it("a client's end names a hundred grants in the audit log, and says of how many it is", async () => {
+  await onLogin((bench) => {
+    for (let at = 0; at < 150; at += 1) add(bench, `g${at}`);
+    expect(bench.methods.endClient("c1", { name: "ann" })).toMatchObject({ state: "written" });
+    const newest = bench.methods.audit({ before: null, limit: 100 });
+    const entries = [...newest, ...bench.methods.audit({ before: newest.at(-1)?.sequence ?? 0, limit: 100 })];
+    const ends = entries.filter(({ action }) => action === "grant.end");
+    expect(ends).toHaveLength(100);
+    expect(entries.find(({ action }) => action === "login-client.remove")).toMatchObject({ before: { people: 150 } });
+  });
+});
