@@ -1,6 +1,7 @@
 // Owns the package's public face: what an author of a Worker imports. Nothing else is promised to stay.
 // oxlint-disable oxc/no-barrel-file
 
+import type { Around } from "./calls/call-host.ts";
 import type { NewResource } from "./calls/resource-store.ts";
 import type { TenantDefinitionOf as Definition } from "./tenants/document/tenant-definition.ts";
 
@@ -40,17 +41,32 @@ export type {
   Context,
   ElicitAnswer,
   ElicitOptions,
+  RequestHeaders,
   Root,
   SampleOptions,
 } from "./calls/context.ts";
+export type { Guarded, Viewer } from "./calls/guarded.ts";
+export { UserError } from "./protocol/user-error.ts";
 export { OutboundError, type OutboundRule } from "./outbound/outbound-error.ts";
 export type { OutboundInit } from "./outbound/outbound-door.ts";
 export { IdentityError, type IdentityRule } from "./login/identity/identity-error.ts";
-export type { CallEnd, CallEvent, CallHost, Hooks, Identity, TokenAsk } from "./calls/call-host.ts";
+export type {
+  Around,
+  AroundCall,
+  AroundOutcome,
+  CallEnd,
+  CallEvent,
+  CallHost,
+  Hooks,
+  Identity,
+  TokenAsk,
+} from "./calls/call-host.ts";
 export type { Question } from "./calls/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";
 export type { Principal } from "./auth/principal.ts";
-export type { ContentBlock } from "./protocol/outcome.ts";
+export type { CallOutcome, ContentBlock, InvalidArguments } from "./protocol/outcome.ts";
+export type { Failure } from "./protocol/errors.ts";
+export type { ClientInfo } from "./protocol/meta.ts";
 export type {
   AskedUri,
   AskedValue,
@@ -67,4 +83,4 @@ export type {
 
 export type { LimitName, Limits } from "./tenants/document/tenant-document.ts";
 
-export type TenantDefinition = Definition<NewResource>;
+export type TenantDefinition = Definition<NewResource, Around>;

@@ -17,9 +17,11 @@ export interface CallEvent {
   readonly tenant: string;
   readonly profile: string | null;
   readonly principal: Principal;
-  readonly method: "tools/call" | "prompts/get" | "resources/read";
-  /** Tool or prompt name, or resource URI. */
+  readonly method: "tools/call" | "prompts/get" | "resources/read" | "completion/complete";
+  /** Tool or prompt name, or resource URI; of a completion, what is completed. */
   readonly name: string;
+  /** By which the request is found in the logs; a client that was told of an error has it. */
+  readonly requestId: string;
 }
 
 export type CallEnd = "complete" | "error" | "input_required" | "timeout" | "cancelled";
@@ -29,9 +31,30 @@ export interface Hooks {
   /** A text that it returns refuses the call, and the client is told the text. */
   readonly beforeCall?: (event: CallEvent) => string | undefined | Promise<string | undefined>;
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
-  /** Errors that clients are not told about: a handler's exception, a binding that failed. */
+  /**
+   * Errors that clients are not told about: a handler's exception or time-out, a binding that failed, work that nobody
+   * waited for. No UserError: its text is for who called.
+   */
   readonly onError?: (error: unknown, event: CallEvent | undefined) => void;
 }
+
+/** What a call ended in, before it is written as the client's revision wants it. */
+export type AroundOutcome = CallOutcome | InvalidArguments;
+
+export interface AroundCall extends CallEvent {
+  /** Of a tool or prompt, as they came: nothing has looked at them. */
+  readonly args: JsonObject | undefined;
+  /** Aborts when the client cancels the call. */
+  readonly signal: AbortSignal;
+  /** Why the call is refused, whatever is returned here; undefined: it is not, so far. */
+  readonly refused: Failure | undefined;
+}
+
+/**
+ * What it returns is the outcome. `next` never rejects, except when it is asked to run again what may run only once: then
+ * with an Error. What is thrown here is treated as if the handler had thrown it.
+ */
+export type Around = (call: AroundCall, next: () => Promise<AroundOutcome>) => AroundOutcome | Promise<AroundOutcome>;
 
 /** What handlers need to know of the view under which they run. */
 export interface Sight {
@@ -93,12 +116,17 @@ export interface CallHost {
   readonly env: unknown;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
+  /** What the authors of the Worker and of the tenant have run around calls, the outermost first. */
+  readonly around?: readonly Around[] | undefined;
+  readonly requestId: string;
   /** Absent: results are as long as they are. */
   readonly results?: ResultKeeper | undefined;
   /** Absent in a Worker without the feature `login()`. */
   readonly identity?: Identity | undefined;
   /** How many Workers of ours the request went through that this is done for. */
   readonly hops: number;
+  /** Those of the request that the client sent; of none of them where a stored call runs anew, without its request. */
+  readonly headers: Headers;
   /** A header of the request that the client sent; null as well where a stored call runs anew, without its request. */
   clientHeader(name: string): string | null;
   /** The body of that request as it came; undefined where it is not there. It may hold several messages. */

@@ -1,5 +1,12 @@
 // Owns what a handler does at most once, in either era: claimed in the authority before it is begun, settled after it.
 
+import { UserError } from "../protocol/user-error.ts";
+
+/** What was done once may have been done: whoever calls has to look before they try again, and so has the operator. */
+class UnknownEnd extends UserError {
+  override readonly isLogged = true;
+}
+
 /** The authority's half of `once`. */
 export interface ClaimBook {
   claim(nonce: string, name: string): Promise<{ state: "claimed" | "unknown" } | { state: "settled"; value: string }>;
@@ -18,7 +25,7 @@ export async function claimed(
   const claim = await claims.claim(nonce, name);
   if (claim.state === "settled") return JSON.parse(claim.value) as unknown;
   if (claim.state === "unknown") {
-    throw new Error(`"${name}" was begun by an earlier try of this call; whether it was done is not known`);
+    throw new UnknownEnd(`"${name}" was begun by an earlier try of this call; whether it was done is not known`);
   }
   const value = toJson(await act());
   await claims.settle(nonce, name, JSON.stringify(value));

@@ -3,18 +3,18 @@
 
 import type { Call } from "../protocol/call.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
-import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { requiredCapabilities } from "../protocol/meta.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
-import { Context } from "./context.ts";
-import type { CallEnd, CallEvent, CallHost } from "./call-host.ts";
+import { CallContext } from "./call-context.ts";
+import type { Context } from "./context.ts";
+import { eventOf, outcomeOf } from "./fault.ts";
+import type { CallEnd, CallHost } from "./call-host.ts";
 import type { ClaimBook } from "./claims.ts";
-import { MissingCapability, ReplayInterview, type Interview } from "./interview.ts";
-import { ForeignCursor } from "./resource-store.ts";
+import { ReplayInterview, type Interview } from "./interview.ts";
+import { owners, type Lost } from "./lost-promises.ts";
 import { StreamInterview } from "./stream-interview.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
@@ -31,17 +31,16 @@ export interface Handling<T> {
   readonly work: (ctx: Context) => T | Promise<T>;
   /** Makes the result of what the handler returned. */
   readonly finish: (value: T) => Finished | Promise<Finished>;
-  /** What the client is told when the handler threw, or returned what cannot be sent. */
-  readonly fail: (error: unknown) => CallOutcome;
+  /** Its results fit a schema, which no error does. */
+  readonly hasOutput?: boolean;
 }
 
 /** Runs the author's `beforeCall`; gives the text that refuses the call, undefined where the call goes on. */
 export function beforeCall(name: string, call: Call, host: CallHost): string | undefined | Promise<string | undefined> {
-  return host.hooks.beforeCall?.(eventOf(name, call, host));
+  return host.hooks.beforeCall?.(eventOf({ name, call, host }));
 }
 
 export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
-  const event = eventOf(handling.name, call, host);
   const interview =
     call.dialect.era === "2026"
       ? openInterview(call, host)
@@ -51,15 +50,16 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   const rechecking = host.recheck(call);
   const withdrawn = rechecking instanceof Promise ? await rechecking : rechecking;
   if (withdrawn) return withdrawn;
-  const ctx = new Context(call, host, opened, handling.name);
+  const ctx = new CallContext(call, host, opened, handling.name);
   let working: T | Promise<T> | undefined;
-  const ended = await runHandler(() => (working = handling.work(ctx)), {
+  const { name } = handling;
+  const ended = await runHandler(() => (working = start(handling, ctx, { name, call, host })), {
     timeoutMs: handling.timeoutMs,
     interview: opened,
     sink: call.sink,
   });
   if (ctx.unsent) await ctx.unsent;
-  const concluding = conclude(ended, { handling, call, host, ctx, interview: opened, event });
+  const concluding = conclude(ended, { handling, call, host, ctx, interview: opened });
   const outcome = concluding instanceof Promise ? await concluding : concluding;
   // The call is over; its handler, told by `ctx.signal`, may still clear up.
   const close = () => {
@@ -70,27 +70,27 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   } else close();
   // A run of era 2025 that was left is not the end of its call: another run brings that.
   const isLeft = ended.kind === "suspended" && outcome.kind !== "inputRequired";
-  if (!isLeft) report(event, endOf(ended, outcome), host);
+  if (!isLeft) reportEnd(name, call, host, endOf(ended, outcome));
   return outcome;
 }
 
-/** Runs `afterCall`. The call is over, so a hook that fails now must not cost the client its result. */
-function report(event: CallEvent, end: CallEnd, host: CallHost): void {
-  try {
-    host.hooks.afterCall?.(event, end);
-  } catch (error) {
-    host.hooks.onError?.(error, event);
-  }
+function start<T>({ work }: Handling<T>, ctx: Context, lost: Lost): T | Promise<T> {
+  return owners.calls ? owners.calls.run(lost, () => work(ctx)) : work(ctx);
 }
 
-/** Runs `afterCall` for what was answered without a handler. */
+/**
+ * Runs `afterCall`; by itself for what was answered without a handler. The call is over, so a hook that fails now must not
+ * cost the client its result.
+ */
 export function reportEnd(name: string, call: Call, host: CallHost, end: CallEnd = "complete"): void {
-  if (host.hooks.afterCall) report(eventOf(name, call, host), end, host);
-}
-
-function eventOf(name: string, call: Call, host: CallHost): CallEvent {
-  const { tenant, profile, principal } = host;
-  return { tenant, profile, principal, method: call.method as CallEvent["method"], name };
+  const { hooks } = host;
+  if (!hooks.afterCall) return;
+  const event = eventOf({ name, call, host });
+  try {
+    hooks.afterCall(event, end);
+  } catch (error) {
+    hooks.onError?.(error, event);
+  }
 }
 
 function endOf(ended: HandlerEnd<unknown>, outcome: CallOutcome): CallEnd {
@@ -130,9 +130,8 @@ interface Running<T> {
   readonly handling: Handling<T>;
   readonly call: Call;
   readonly host: CallHost;
-  readonly ctx: Context;
+  readonly ctx: CallContext;
   readonly interview: Interview;
-  readonly event: CallEvent;
 }
 
 function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | Promise<CallOutcome> {
@@ -152,10 +151,13 @@ function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | P
         ? inputRequired(running, running.interview)
         : failure("cancelled");
     case "timedOut": {
-      const { timeoutMs } = handling;
-      ctx.abort(new Error(`no result within ${timeoutMs} ms`));
-      running.call.questions?.withdraw("the call took too long");
-      return failure("timeout", `Request timed out: ${handling.name} took longer than ${timeoutMs} ms`, { timeoutMs });
+      const { name, timeoutMs } = handling;
+      const { call, host } = running;
+      const late = new Error(`${name}: no result within ${timeoutMs} ms`);
+      ctx.abort(late);
+      host.hooks.onError?.(late, eventOf({ name, call, host }));
+      call.questions?.withdraw("the call took too long");
+      return failure("timeout", `Request timed out: ${name} took longer than ${timeoutMs} ms`, { timeoutMs });
     }
     case "cancelled":
       ctx.abort(new Error("the client cancelled the call"));
@@ -182,22 +184,14 @@ function conclusion<T>(finished: Finished, running: Running<T>): CallOutcome {
   return fault(new Error(`${running.handling.name}: ${finished.broken}`), running);
 }
 
-function fault<T>(error: unknown, { handling, host, event }: Running<T>): CallOutcome {
-  if (error instanceof MissingCapability) {
-    return failure("missingCapability", `${handling.name}: ${error.message}`, {
-      requiredCapabilities: requiredCapabilities(error.capability),
-    });
-  }
-  if (!(error instanceof ForeignCursor)) host.hooks.onError?.(error, event);
-  return error instanceof AppError ? error.toFailure() : handling.fail(error);
+function fault<T>(error: unknown, { handling: { name, hasOutput }, call, host }: Running<T>): CallOutcome {
+  return outcomeOf(error, { name, hasOutput, call, host });
 }
 
-async function inputRequired<T>(
-  { handling, call, host }: Running<T>,
-  interview: ReplayInterview,
-): Promise<CallOutcome> {
+async function inputRequired<T>(running: Running<T>, interview: ReplayInterview): Promise<CallOutcome> {
+  const { call, host } = running;
   const requestState = await sealProgress(bindingOf(host), call, interview.progress);
-  if (typeof requestState !== "string") return handling.fail(new Error(requestState.broken));
+  if (typeof requestState !== "string") return fault(new Error(requestState.broken), running);
   const { inputRequests } = interview;
   return { kind: "inputRequired", requestState, ...(inputRequests === undefined ? {} : { inputRequests }) };
 }

@@ -48,7 +48,7 @@ export interface ResourceStore {
   read(uri: string): Promise<(ResourceMeta & ResourceBody) | undefined>;
   /**
    * Stores the resource, in the place of one with the same URI. `ifAbsent`: leaves that one, and gives what it is.
-   * Throws for what breaks a rule, and where the tenant has no room for another.
+   * Throws a UserError for what breaks a rule, and where the tenant has no room for another.
    */
   write(resource: NewResource, options?: { ifAbsent?: boolean }): Promise<ResourceMeta>;
   /** Whether there was such a resource. */

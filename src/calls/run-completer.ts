@@ -1,10 +1,13 @@
 // Owns running a completer, an author's function that proposes values while somebody types one. Refuses it questions.
 
 import type { Call } from "../protocol/call.ts";
-import { failure, type Failure } from "../protocol/errors.ts";
+import { failure } from "../protocol/errors.ts";
+import type { CallOutcome } from "../protocol/outcome.ts";
 import type { AskedValue } from "../protocol/source.ts";
 import type { CallHost } from "./call-host.ts";
-import { Context } from "./context.ts";
+import { CallContext } from "./call-context.ts";
+import type { Context } from "./context.ts";
+import { eventOf, outcomeOf } from "./fault.ts";
 import { runHandler } from "./run-handler.ts";
 import { StreamInterview } from "./stream-interview.ts";
 
@@ -20,16 +23,18 @@ export async function runCompleter(
   { name, value, known }: AskedValue,
   call: Call,
   host: CallHost,
-): Promise<readonly string[] | Failure> {
+): Promise<readonly string[] | CallOutcome> {
   const interview = new StreamInterview({}, undefined, undefined);
-  const ctx = new Context(call, host, interview, name);
+  const ctx = new CallContext(call, host, interview, name);
   const ended = await runHandler(async () => completer(value, { arguments: known, ctx }), {
     timeoutMs: TIMEOUT_MS,
     interview,
     sink: call.sink,
   });
   if (ended.kind === "returned") return ended.value;
-  ctx.abort(new Error("the completion is over"));
-  if (ended.kind === "threw") host.hooks.onError?.(ended.error, undefined);
-  return ended.kind === "timedOut" ? failure("timeout") : failure("internal", "Internal error: the completion failed");
+  const over = new Error(`${name}: the completion ended: ${ended.kind}`);
+  ctx.abort(over);
+  if (ended.kind === "threw") return outcomeOf(ended.error, { name, call, host });
+  if (ended.kind === "timedOut") host.hooks.onError?.(over, eventOf({ name, call, host }));
+  return failure(ended.kind === "timedOut" ? "timeout" : "cancelled");
 }

@@ -5,6 +5,7 @@ import { canonicalJson, digest } from "../auth/seal.ts";
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
+import { UserError } from "../protocol/user-error.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
 import { claimed, toJson, type ClaimBook } from "./claims.ts";
 import { bare, MissingCapability, type Interview } from "./interview.ts";
@@ -56,7 +57,8 @@ export class StreamInterview implements Interview {
     const answers = bare<JsonObject>({});
     let open = Object.entries(questions);
     for (let tries = 0; open.length > 0; tries += 1) {
-      if (tries === MAX_TRIES) throw new Error(`the client's answer to "${open[0]?.[0]}" does not fit the question`);
+      if (tries === MAX_TRIES)
+        throw new UserError(`the client's answer to "${open[0]?.[0]}" does not fit the question`);
       const put = await Promise.all(open.map(([name, question]) => putOf(name, question, { tries, heard })));
       const responses = await this.#wait(put);
       if (!responses) return this.#suspend();
@@ -137,6 +139,6 @@ function wireOf(params: JsonObject): JsonObject {
 /** undefined: the answer is missing or does not fit. Throws where the client answered with an error. */
 function answerOf(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
   if (!response) return undefined;
-  if ("error" in response) throw new Error(`the client refused "${name}": ${response.error.message}`);
+  if ("error" in response) throw new UserError(`the client refused "${name}": ${response.error.message}`);
   return isUsableAnswer(question, response.result) ? response.result : undefined;
 }

@@ -1,7 +1,7 @@
 // Owns what a Worker is made of: what its author wrote, and features. A feature is a value that brings routes, Durable
 // Objects, tables and sources; what an author does not import is not in the bundle.
 
-import type { CallHost, Hooks, Identity, ResultKeeper } from "../calls/call-host.ts";
+import type { Around, CallHost, Hooks, Identity, ResultKeeper } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import type { View } from "../content/serve/view.ts";
@@ -30,6 +30,7 @@ export interface Deployment {
   /** The tenant of `/mcp`. */
   readonly defaultTenant: string | undefined;
   readonly hooks: Hooks;
+  readonly around?: Around | undefined;
   /** The path under which it is mounted, such as `/ai`; empty: at the root. */
   readonly path: string;
   readonly features: readonly Feature[];

@@ -1,6 +1,7 @@
 // Owns a message that names its upstream beside itself, in `server_id`: it goes there as it is, and what comes back comes
 // back as it is, apart from what the caller's view does not show. Refuses methods of which a view could not say that.
 
+import { surrounded } from "../calls/around.ts";
 import { beforeCall } from "../calls/handle.ts";
 import type { Unwrapped, WrappedVisit } from "../deployment/deployment.ts";
 import type { ListedKind } from "../protocol/definition.ts";
@@ -11,6 +12,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { invalid, isFailure, readObject, readString, readStrings } from "../protocol/methods/params.ts";
 import { toolError } from "../protocol/methods/tools.ts";
 import { Encoded, type CallOutcome, type InvalidArguments } from "../protocol/outcome.ts";
+import type { AskedUri } from "../protocol/source.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { KEY_OF } from "./check-definition.ts";
 import { forwardCall } from "./forward-call.ts";
@@ -256,6 +258,17 @@ async function readListed({ source, called, call, visit: { view, host } }: At): 
   const { uri } = parsed;
   const notFound = failure("resourceNotFound", undefined, { uri: own });
   if (!view.sees(uri)) return notFound;
+  const run = async () => (await readSeen({ source, call, host, view }, { uri, asked })) ?? notFound;
+  return surrounded({ name: uri, call, host, repeatable: true }, run);
+}
+
+type Seen = Pick<At, "source" | "call"> & Pick<WrappedVisit, "view" | "host">;
+
+/** undefined: there is no such resource. */
+async function readSeen(
+  { source, call, host, view }: Seen,
+  { uri, asked }: AskedUri,
+): Promise<CallOutcome | undefined> {
   const refused = await beforeCall(uri, call, host);
   if (refused !== undefined) return failure("refused", refused);
   // As the view knows it: whether it may still be had is looked up by that.
@@ -270,7 +283,7 @@ async function readListed({ source, called, call, visit: { view, host } }: At): 
     const outcome = await template.read({ uri, asked }, viewed, host);
     if (outcome) return outcome;
   }
-  return notFound;
+  return undefined;
 }
 
 async function complete(at: At): Promise<CallOutcome> {

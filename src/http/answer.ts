@@ -4,6 +4,7 @@
 import type { Call } from "../protocol/call.ts";
 import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/dispatch.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
+import type { CallOutcome } from "../protocol/outcome.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { noteMet } from "./daily-limits.ts";
 import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
@@ -11,6 +12,7 @@ import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
 import { atOnceFailure, runningOf } from "./limit-messages.ts";
 import { failureOf } from "./on-error.ts";
+import { isAuthored, tellRefused } from "./refused-calls.ts";
 
 const NO_ROOM: Failure = {
   ...failure("busy", "Temporarily unavailable: too many large answers were not read yet, try again"),
@@ -23,7 +25,9 @@ export async function answer(entered: Entered, call: Call): Promise<Answer> {
   const { concurrentCalls } = entered.limits;
   const ticket = running.begin(concurrentCalls, Date.now());
   if (ticket === undefined) {
-    return encodeFailure(call.id, atOnceFailure(entered, "concurrentCalls"), call.dialect.era);
+    const refused = atOnceFailure(entered, "concurrentCalls");
+    if (entered.around && isAuthored(call)) await tellRefused(entered, call, refused);
+    return encodeFailure(call.id, refused, call.dialect.era);
   }
   try {
     return await answerCounted(entered, call);
@@ -57,6 +61,19 @@ function isWithin(json: string, most: number): boolean {
 
 const encoder = new TextEncoder();
 
+function outcomeOf(entered: Entered, call: Call): CallOutcome | Promise<CallOutcome> {
+  const { backend, view, visit } = entered;
+  return visit.unwrapped?.answer(call, { view, backend, host: entered }) ?? dispatch(call, backend);
+}
+
+/** Where nobody that is around calls was reached, because nothing was found, they are told now. */
+async function heardAround(entered: Entered, call: Call): Promise<CallOutcome> {
+  const finding = { found: false };
+  const outcome = await outcomeOf(entered, { ...call, finding });
+  if (!finding.found) await tellRefused(entered, call, outcome);
+  return outcome;
+}
+
 /** The same for a call that was counted when it came in. */
 export async function answerCounted(entered: Entered, call: Call): Promise<Answer> {
   const { visit } = entered;
@@ -65,13 +82,12 @@ export async function answerCounted(entered: Entered, call: Call): Promise<Answe
     // Whoever was let in may have waited since, for a session or for others in its batch.
     const again = entered.holds ? entered : await enter(visit);
     if (isFailure(again)) return encodeFailure(call.id, again, call.dialect.era);
-    const { backend, view } = again;
-    const outcome = visit.unwrapped?.answer(call, { view, backend, host: again }) ?? dispatch(call, backend);
+    const outcome = again.around && isAuthored(call) ? heardAround(again, call) : outcomeOf(again, call);
     const encoded = encodeAnswer(
       call.id,
       outcome instanceof Promise ? await outcome : outcome,
       call.dialect,
-      view.server,
+      again.view.server,
     );
     return sendable(again, call, encoded);
   } catch (error) {

@@ -1,6 +1,7 @@
 // Owns `createWorker`: from what an author writes to the Worker's entry, and to everything that the Worker must export.
 
-import type { Hooks } from "../calls/call-host.ts";
+import type { Around, CallEvent, Hooks } from "../calls/call-host.ts";
+import { hearLostPromises } from "../calls/lost-promises.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { defined, definitionFaults, isDeployed } from "../content/define/refuse.ts";
 import type { Prompt } from "../content/define/prompt.ts";
@@ -8,6 +9,7 @@ import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import type { Tool } from "../content/define/tool.ts";
 import { ContentObject } from "../content/store/content-object.ts";
 import { earlierContent } from "../content/store/earlier-content.ts";
+import { guardedIn } from "../content/serve/hidden.ts";
 import { checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings, Deployment, Feature } from "../deployment/deployment.ts";
 import { limitTables } from "../limits/limit-tables.ts";
@@ -42,7 +44,7 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
   /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
   readonly limits?: Limits;
   /** By tenant id. When absent there is one open tenant, `demo`, with everything. */
-  readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource>>>;
+  readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>>;
   /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
   readonly defaultTenant?: string;
   /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
@@ -50,6 +52,8 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
   /** Parts that a Worker may do without, such as `admin()`. */
   readonly features?: Features;
   readonly hooks?: Hooks;
+  /** Runs around each call of every tenant: the outermost. */
+  readonly around?: Around;
 }
 
 export interface BaseObjects {
@@ -90,6 +94,7 @@ export function createWorker<const Features extends readonly Feature[] = readonl
     const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
     if (missing !== undefined) throw new TypeError(missing);
   });
+  hearLostPromises(deployment.hooks.onError);
   const app = createApp(deployment);
   /** Environments that were checked and have every binding, so that later requests skip the check. */
   const whole = new WeakSet<object>();
@@ -162,10 +167,12 @@ function deploymentOf(options: WorkerOptions): Deployment {
       tools: options.tools ?? [],
       prompts: options.prompts ?? [],
       resources: options.resources ?? [],
+      guarded: guardedIn(options),
     },
     tenants,
     defaultTenant: options.defaultTenant ?? only,
     hooks: { onError: logError, ...options.hooks },
+    around: options.around,
     path: defined(() => mountPath(options.path ?? "")) ?? "",
     features: options.features ?? [],
   };
@@ -177,7 +184,8 @@ function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOp
 }
 
 /** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
-function logError(error: unknown): void {
+function logError(error: unknown, event: CallEvent | undefined): void {
+  const where = event ? [`${event.tenant}: ${event.method} ${event.name}, request ${event.requestId}:`] : [];
   // oxlint-disable-next-line no-console
-  console.error(error);
+  console.error(...where, error);
 }

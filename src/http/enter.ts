@@ -3,8 +3,10 @@
 
 import { memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
+import type { Guarded } from "../calls/guarded.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
+import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { viewOf, type Seen, type View } from "../content/serve/view.ts";
 import type { Bindings, Feature, TendGround } from "../deployment/deployment.ts";
 import { featureSources, type FeatureSources } from "../deployment/feature-sources.ts";
@@ -124,19 +126,33 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, principal: 
   if (barred) return barred;
   visit.mostBytes = mostBytesOf(document);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
+  const { guarded } = visit.deployment.catalog;
+  const hidden = guarded && hiddenFrom(visit, principal, guarded);
   const { scopes, narrowing } = principal;
-  // No profile has a blank in its name, and no scope a brace.
-  const all = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
-  const key = narrowing ? all + JSON.stringify(narrowing) : all;
+  const key = viewKey({ profile, scopes, narrowing, hidden });
   const view = views.get(key);
   if (view) return new Entered({ visit, snapshot, principal, view, document, tendBy, enter });
   const show = (offer: Offer) => {
-    const made = viewOf(offer, { profile, scopes, narrowing });
+    const made = viewOf(offer, { profile, scopes, narrowing, hidden });
     views.set(key, made);
     return new Entered({ visit, snapshot, principal, view: made, document, tendBy, enter });
   };
   const offer = derived.offer ?? offerTo(visit, tenant, snapshot, derived);
   return offer instanceof Promise ? offer.then(show) : show(offer);
+}
+
+/** No profile has a blank in its name, and no scope a brace. */
+function viewKey({ profile, scopes, narrowing, hidden }: Seen): string {
+  const all = scopes === undefined ? (profile ?? "") : `${profile ?? ""} ${scopes.join(" ")}`;
+  const named = narrowing ? all + JSON.stringify(narrowing) : all;
+  return hidden ? `${hidden.key} ${named}` : named;
+}
+
+function hiddenFrom(visit: Visit, principal: Principal, guarded: readonly Guarded[]): Hidden {
+  const tenant = { id: visit.tenant, profile: visit.knock.profile };
+  return hiddenOf(guarded, { principal, tenant }, (error) => {
+    visit.onError(error);
+  });
 }
 
 /** What is computed on a version of a tenant's policy, once in an isolate. */

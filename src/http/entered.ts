@@ -3,7 +3,7 @@
 
 import { ANONYMOUS, type Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
-import type { CallHost, Hooks } from "../calls/call-host.ts";
+import type { Around, CallHost, Hooks } from "../calls/call-host.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
 import { ViewBackend } from "../content/serve/backend.ts";
 import type { View } from "../content/serve/view.ts";
@@ -22,6 +22,7 @@ import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authori
 import { isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
+import { requestIdOf } from "./on-error.ts";
 import type { Visit } from "./visit.ts";
 
 /** One of so many parts of a tenant's sessions is for callers with a key. */
@@ -107,6 +108,18 @@ export class Entered implements CallHost, SessionCaller {
   }
   get sentText(): string | undefined {
     return this.visit.sentText;
+  }
+  get headers(): Headers {
+    return this.visit.request.headers;
+  }
+  get requestId(): string {
+    return requestIdOf(this.visit.request);
+  }
+  get around(): CallHost["around"] {
+    const { deployment, knock } = this.visit;
+    const of = isFailure(knock.known) ? undefined : (knock.known.definition?.around as Around | undefined);
+    if (!deployment.around && !of) return undefined;
+    return [deployment.around, of].filter((one) => one !== undefined);
   }
   clientHeader(name: string): string | null {
     return this.visit.request.headers.get(name);

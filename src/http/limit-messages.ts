@@ -14,6 +14,7 @@ import type { InUse } from "../limits/in-use.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
 import { limitDaily, noteMet } from "./daily-limits.ts";
 import type { Entered } from "./entered.ts";
+import { tellLimited } from "./refused-calls.ts";
 import type { LimitEnv, Visit } from "./visit.ts";
 
 /** One for all tenants and deployments of this isolate. */
@@ -24,6 +25,15 @@ export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
 
 /** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
 export function limitMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
+  const limited = takeMessages(entered, value);
+  if (limited === undefined || !entered.around) return limited;
+  return Promise.resolve(limited).then(async (met) => {
+    if (met) await tellLimited(entered, value, met);
+    return met;
+  });
+}
+
+function takeMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
   const limited = countMessages(entered, value);
   if (!entered.document.auth) return limited;
   const { asks } = entered.visit.deployment.features.find((feature) => feature.asks) ?? {};

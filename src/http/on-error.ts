@@ -10,6 +10,11 @@ export function failureOf(error: unknown, request: Request): Failure {
 
 const ids = new WeakMap<Request, string>();
 
+/** A request that goes on with the work of another one has its id. */
+export function nameRequest(request: Request, id: string): void {
+  ids.set(request, id);
+}
+
 /** Cloudflare's ray where there is one, so that its logs and ours agree; made only when somebody needs it. */
 export function requestIdOf(request: Request): string {
   let id = ids.get(request);

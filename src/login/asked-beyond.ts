@@ -99,11 +99,12 @@ function viewWith({ view, document, snapshot, visit }: AdmittedGround, scopes: r
   const { deployment } = visit;
   const views = (derived.get(askedBeyond) as Views | undefined) ?? new Map<string, View>();
   derived.set(askedBeyond, views);
-  const key = `${deployment.path} ${profile ?? ""} ${scopes.join(" ")}`;
+  const { hidden } = view;
+  const key = `${deployment.path} ${hidden?.key ?? ""} ${profile ?? ""} ${scopes.join(" ")}`;
   const had = views.get(key);
   if (had && had.sources === view.sources) return had;
   const offer = { catalog: deployment.catalog, tenant: known, policy, version, document, sources: view.sources };
-  const made = viewOf(offer, { profile, scopes });
+  const made = viewOf(offer, { profile, scopes, hidden });
   if (views.size >= MOST_VIEWS) views.clear();
   views.set(key, made);
   return made;

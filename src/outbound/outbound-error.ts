@@ -1,6 +1,8 @@
 // Owns what the outbound door refuses, and how the author of a tool is told: by the name of a rule. Refuses to name an
 // address that a name stands for: it would tell who asks what is inside a network.
 
+import { UserError } from "../protocol/user-error.ts";
+
 const RULES = {
   url: "it is no absolute URL",
   scheme: "only https: leaves this Worker",
@@ -25,9 +27,10 @@ export function isOutboundRule(code: string): code is OutboundRule {
   return Object.hasOwn(RULES, code);
 }
 
-/** What `ctx.fetch` rejects with when it is this Worker that refuses. */
-export class OutboundError extends Error {
+/** What `ctx.fetch` rejects with when it is this Worker that refuses. Who calls may have named the URL, so it is shown. */
+export class OutboundError extends UserError {
   override readonly name = "OutboundError";
+  override readonly isLogged = true;
   readonly rule: OutboundRule;
 
   constructor(rule: OutboundRule) {

@@ -3,7 +3,7 @@
 
 import type { Dialect } from "./era.ts";
 import type { JsonObject, RequestId } from "./jsonrpc.ts";
-import type { LogLevel } from "./meta.ts";
+import type { ClientInfo, LogLevel } from "./meta.ts";
 
 /** One running request. */
 export interface Call {
@@ -20,6 +20,8 @@ export interface Call {
   /** Era 2025 only: how this call asks its client; undefined where it cannot ask. */
   readonly questions?: QuestionPort | undefined;
   readonly sink: EventSink;
+  /** Set where somebody wants to know whether the call found what it names. */
+  readonly finding?: { found: boolean } | undefined;
   /** A request header by name. Clients of era 2026 repeat some arguments in headers. */
   header(name: string): string | null;
   /** Milliseconds since the epoch. The caller brings the clock, because this folder has none. */
@@ -30,6 +32,8 @@ export interface Call {
 export interface SessionPort {
   /** The client's initialize asked for something that is no dated revision, such as "1.0". */
   readonly unofficial: boolean;
+  /** As the client named itself in its initialize; undefined where that is not known. */
+  readonly client?: ClientInfo | undefined;
   /** undefined: the client never set one. */
   logLevel(): Promise<LogLevel | undefined>;
   setLogLevel(level: LogLevel): Promise<void>;

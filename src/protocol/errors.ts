@@ -31,6 +31,8 @@ export const ERRORS = {
   resourceNotFound: { code: { "2025": -32002, "2026": -32602 }, status: 200, message: "Resource not found" },
   timeout: { code: { "2025": -32001, "2026": -32603 }, status: 200, message: "Request timed out" },
   refused: { code: -32600, status: 200, message: "Refused" },
+  /** What its author says to whoever calls: of what was asked for, so that it can be asked for otherwise. */
+  told: { code: -32602, status: 200, message: "Refused" },
   cancelled: { code: -32603, status: 200, message: "Request cancelled" },
   busy: { code: -32603, status: 200, message: "Temporarily unavailable, try again" },
   sessionRequired: { code: -32600, status: 400, message: "This needs a session: send initialize first" },

@@ -25,6 +25,27 @@ export function reaches(level: LogLevel, minimum: LogLevel): boolean {
   return LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(minimum);
 }
 
+/** How a client names itself. https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation */
+export interface ClientInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
+/** A name of a client and of its version is a few words. */
+const MAX_CLIENT_CHARACTERS = 64;
+
+/** `info`: whatever stands in the place of a client's name; undefined: it names nobody. */
+export function clientOf(info: unknown): ClientInfo | undefined {
+  if (!isObject(info) || typeof info.name !== "string" || typeof info.version !== "string") return undefined;
+  return { name: info.name.slice(0, MAX_CLIENT_CHARACTERS), version: info.version.slice(0, MAX_CLIENT_CHARACTERS) };
+}
+
+/** What of a request's `_meta` is not the protocol's own. */
+export function furtherMeta({ _meta }: JsonObject): JsonObject {
+  const own = (key: string) => key.startsWith("io.modelcontextprotocol/") || key === "progressToken";
+  return isObject(_meta) ? Object.fromEntries(Object.entries(_meta).filter(([key]) => !own(key))) : {};
+}
+
 /** What a server may ask of a client; a dot names a sub-capability. */
 export type ClientCapability = "elicitation" | "elicitation.url" | "sampling" | "sampling.tools" | "roots";
 

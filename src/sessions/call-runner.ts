@@ -3,6 +3,7 @@
 // session's object, and answers come back from there, whichever isolate they reached.
 
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
+import { UserError } from "../protocol/user-error.ts";
 import { notification, type JsonObject, type RequestId } from "../protocol/jsonrpc.ts";
 import type { NewCall } from "./call-tables.ts";
 import { HeldSocket } from "../streams/held-socket.ts";
@@ -204,7 +205,7 @@ export class CallRunner implements QuestionPort {
       });
       const ask = { call, key: this.key, attempt: this.#attempt, memos: JSON.stringify(memos), questions: put };
       const result = await persistently<AskResult>(async () => this.#host.object().ask(ask, this.#host.expires));
-      if (result.state === "full") throw new Error("this session has too many calls that wait for their client");
+      if (result.state === "full") throw new UserError("this session has too many calls that wait for their client");
       if (result.state === "stale") break;
       if (first) this.#becomeStored();
       const answers = this.#answersIn(result.known, wanted);

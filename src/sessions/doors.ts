@@ -87,6 +87,7 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
     remembered,
     sessionPort: (session) => ({
       unofficial: session.unofficial,
+      client: session.client,
       logLevel: () => inTime(persistently(async () => sessionObject(session).logLevel())),
       setLogLevel: (level) => persistently(async () => (await remembered(session)).setLogLevel(level, session.expires)),
       subscribe: (uri, asked) =>

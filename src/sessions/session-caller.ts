@@ -19,6 +19,8 @@ export interface SessionCaller {
   readonly credential: Credential;
   /** How many Workers of ours the request went through. */
   readonly hops: number;
+  /** By which the request is found in logs. */
+  readonly requestId: string;
   readonly ring: KeyRing;
   readonly ended: EndedSessions;
   readonly doors: Doors;

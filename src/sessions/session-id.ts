@@ -4,7 +4,7 @@
 import { seal, unseal, type KeyRing } from "../auth/seal.ts";
 import { DIALECTS, REVISIONS_2025, type Dialect, type Negotiated } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { hasCapability, requiredCapabilities, type ClientCapability } from "../protocol/meta.ts";
+import { hasCapability, requiredCapabilities, type ClientCapability, type ClientInfo } from "../protocol/meta.ts";
 
 /** Clients keep session ids for days; a sealing key opens what it sealed for as long as this. */
 export const SESSION_LIFETIME_MS = 7 * 86_400_000;
@@ -23,6 +23,8 @@ export interface Session {
   readonly nonce: string;
   /** Milliseconds since the epoch. */
   readonly expires: number;
+  /** As it named itself; undefined where it did not, and where its name left no room in the id. */
+  readonly client?: ClientInfo | undefined;
 }
 
 export interface SessionOwner {
@@ -40,6 +42,8 @@ type Sealed = [
   principal: string,
   nonce: string,
   expires: number,
+  /** Absent in what earlier releases sealed. */
+  client?: readonly [name: string, version: string],
 ];
 
 const purposeOf = (tenant: string) => `session ${tenant}`;
@@ -49,7 +53,10 @@ export async function mintSession(
   owner: SessionOwner,
   negotiated: Negotiated,
   capabilities: JsonObject,
-  nonce: string = crypto.randomUUID(),
+  {
+    nonce = crypto.randomUUID(),
+    client,
+  }: { readonly nonce?: string | undefined; readonly client?: Session["client"] } = {},
 ): Promise<string> {
   const sealed: Sealed = [
     (REVISIONS_2025 as readonly string[]).indexOf(negotiated.dialect.revision),
@@ -60,7 +67,10 @@ export async function mintSession(
     nonce,
     Date.now() + SESSION_LIFETIME_MS,
   ];
-  return seal(owner.ring, purposeOf(owner.tenant), JSON.stringify(sealed));
+  const purpose = purposeOf(owner.tenant);
+  const named = client && (await seal(owner.ring, purpose, JSON.stringify([...sealed, [client.name, client.version]])));
+  if (named !== undefined && named.length <= MAX_ID_CHARACTERS) return named;
+  return seal(owner.ring, purpose, JSON.stringify(sealed));
 }
 
 interface Opened {
@@ -82,7 +92,7 @@ export function openSession(owner: SessionOwner, id: string): Session | undefine
 async function unsealSession(owner: SessionOwner, id: string): Promise<Session | undefined> {
   const payload = await unseal(owner.ring, purposeOf(owner.tenant), id);
   if (payload === undefined) return undefined;
-  const [revision, unofficial, bits, profile, principal, nonce, expires] = JSON.parse(payload) as Sealed;
+  const [revision, unofficial, bits, profile, principal, nonce, expires, client] = JSON.parse(payload) as Sealed;
   const name = REVISIONS_2025[revision];
   if (name === undefined) return undefined;
   const session: Session = {
@@ -93,6 +103,7 @@ async function unsealSession(owner: SessionOwner, id: string): Promise<Session |
     principal,
     nonce,
     expires,
+    client: client && { name: client[0], version: client[1] },
   };
   if (opened.size >= MAX_OPENED) {
     const [oldest] = opened.keys();

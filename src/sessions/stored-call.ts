@@ -32,8 +32,10 @@ export interface CallRecord {
   readonly person?: Person;
   /** Absent in what release 0.1.0 stored. */
   readonly hops?: number;
+  /** By which the call is found in logs; absent in what earlier releases stored. */
+  readonly requestId?: string;
   readonly revision: Revision;
-  readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires">;
+  readonly session: Pick<Session, "unofficial" | "capabilities" | "nonce" | "expires" | "client">;
   readonly call: Pick<Call, "id" | "method" | "params">;
 }
 
@@ -104,11 +106,11 @@ const LOST_FOR_GOOD =
   "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
 
 async function describe(
-  { mount, tenant, created, profile, credential, principal, hops }: SessionCaller,
+  { mount, tenant, created, profile, credential, principal, hops, requestId }: SessionCaller,
   { call, session, repeatable }: SessionCall,
 ): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
   const { id, method, params } = call;
-  const { unofficial, capabilities, nonce, expires } = session;
+  const { unofficial, capabilities, nonce, expires, client } = session;
   const record: CallRecord = {
     mount,
     tenant,
@@ -118,8 +120,9 @@ async function describe(
     principal: principal.id,
     ...(principal.kind === "oauth" && { person: principal as Person }),
     hops,
+    requestId,
     revision: session.dialect.revision,
-    session: { unofficial, capabilities, nonce, expires },
+    session: { unofficial, capabilities, nonce, expires, ...(client && { client }) },
     call: { id, method, params },
   };
   const lost = failure("internal", repeatable ? LOST : LOST_FOR_GOOD);

@@ -11,7 +11,6 @@ import { AppError } from "../../src/protocol/app-error.ts";
 import type { Call } from "../../src/protocol/call.ts";
 import type { CallOutcome } from "../../src/protocol/outcome.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
-import { toolError } from "../../src/protocol/methods/tools.ts";
 import { callOf, hostOf, RecordingSink } from "../support/worker/calls.ts";
 import { freshTenant, rowsOf } from "../support/worker/tenant.ts";
 
@@ -31,7 +30,6 @@ function run(work: Work, { call, host, timeoutMs = 60_000 }: About = {}): Promis
     timeoutMs,
     work,
     finish: (returned) => toolResult(returned, undefined),
-    fail: (error) => toolError(String(error)),
   };
   return handle(handling, callOf({ params: PARAMS, ...call }), hostOf(freshTenant(), host));
 }
@@ -47,17 +45,14 @@ describe("an outcome", () => {
     expect(textOf(await run(() => "done"))).toEqual({ content: [{ type: "text", text: "done" }] });
   });
 
-  it("is the text of what was thrown, and the operator gets the thing itself", async () => {
-    for (const [thrown, text] of [
-      [new TypeError("no such city"), "TypeError: no such city"],
-      ["just a text", "just a text"],
-    ]) {
+  it("is where to look for what was thrown, and the operator gets the thing itself, and of which call it is", async () => {
+    for (const thrown of [new TypeError("no such city"), "just a text"]) {
       const errors: unknown[] = [];
-      const hooks: Hooks = { onError: (error) => errors.push(error) };
+      const hooks: Hooks = { onError: (...told) => errors.push(told) };
       expect(textOf(await run(() => Promise.reject(thrown as Error), { host: { hooks } }))).toEqual(
-        errorText(String(text)),
+        errorText("Internal error: the server's log says why, under request request-1"),
       );
-      expect(errors).toEqual([thrown]);
+      expect(errors).toEqual([[thrown, expect.objectContaining({ name: "tool", requestId: "request-1" })]]);
     }
   });
 
@@ -141,7 +136,6 @@ describe("a call that asks", () => {
       timeoutMs: 60_000,
       work,
       finish: (returned) => toolResult(returned, undefined),
-      fail: (error) => toolError(String(error)),
     };
     return handle(handling, callOf({ params: { ...PARAMS, ...params } }), host);
   }

@@ -1,5 +1,6 @@
 // Owns what a Worker's author wrote in code, for all of its tenants. Refuses to know which tenant has which part.
 
+import type { Guarded } from "../../calls/guarded.ts";
 import type { ServerInfo } from "../../protocol/definition.ts";
 import type { Limits } from "../../tenants/document/tenant-document.ts";
 import type { Prompt } from "./prompt.ts";
@@ -13,5 +14,7 @@ export interface Catalog {
   readonly limits?: Limits | undefined;
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
+  /** Those of the three that are not there for everybody. */
+  readonly guarded?: readonly Guarded[] | undefined;
   readonly resources: readonly (Resource | ResourceTemplate)[];
 }

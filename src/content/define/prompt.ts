@@ -2,10 +2,10 @@
 
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Context } from "../../calls/context.ts";
+import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
 import type { Call } from "../../protocol/call.ts";
-import { failure, type Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 import { invalid } from "../../protocol/methods/params.ts";
@@ -22,7 +22,7 @@ export interface PromptArgument {
   readonly complete?: Completer;
 }
 
-export interface PromptOptions {
+export interface PromptOptions extends Guarded {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -31,7 +31,7 @@ export interface PromptOptions {
   readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
 }
 
-export interface Prompt extends ServedPrompt<CallHost> {
+export interface Prompt extends ServedPrompt<CallHost>, Guarded {
   readonly kind: "prompt";
 }
 
@@ -51,6 +51,7 @@ export function createPrompt(options: PromptOptions): Prompt {
   );
   return {
     kind: "prompt",
+    ...guardsOf(`prompt "${name}"`, options),
     name,
     get: (args, call, host) => getPrompt(options, args, call, host),
     complete: (asked, call, host) => completeArgument(declared, asked, call, host),
@@ -70,7 +71,6 @@ function getPrompt(
       timeoutMs: DEFAULT_TIMEOUT_MS,
       work: (ctx) => handler({ ...args }, ctx),
       finish: (returned) => promptResult(returned, description ?? title ?? name),
-      fail: () => failure("internal", "Internal error: the prompt could not be made"),
     },
     call,
     host,
@@ -82,7 +82,7 @@ async function completeArgument(
   asked: AskedValue,
   call: Call,
   host: CallHost,
-): Promise<readonly string[] | Failure> {
+): Promise<readonly string[] | CallOutcome> {
   if (!Object.hasOwn(declared, asked.name)) return invalid("argument.name", "is no argument of the prompt");
   const completer = declared[asked.name]?.complete;
   return completer ? runCompleter(completer, asked, call, host) : [];

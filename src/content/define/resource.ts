@@ -2,10 +2,12 @@
 
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Context } from "../../calls/context.ts";
+import { surrounded } from "../../calls/around.ts";
+import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
 import type { Call } from "../../protocol/call.ts";
-import { failure, type Failure } from "../../protocol/errors.ts";
+import { failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 import { invalid } from "../../protocol/methods/params.ts";
@@ -20,7 +22,7 @@ import { resourceContents } from "./results.ts";
 /** How many stored URIs are looked at for one completion. */
 const MAX_STORED = 2000;
 
-export interface ResourceDescription {
+export interface ResourceDescription extends Guarded {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -41,7 +43,7 @@ export interface ResourceOptions extends ResourceDescription {
   readonly read?: (ctx: Context) => Body | Promise<Body>;
 }
 
-export interface Resource extends ServedResource<CallHost> {
+export interface Resource extends ServedResource<CallHost>, Guarded {
   readonly kind: "resource";
 }
 
@@ -53,7 +55,7 @@ export interface TemplateOptions extends ResourceDescription {
   readonly read?: (variables: Record<string, string>, ctx: Context) => Body | undefined | Promise<Body | undefined>;
 }
 
-export interface ResourceTemplate extends ServedTemplate<CallHost> {
+export interface ResourceTemplate extends ServedTemplate<CallHost>, Guarded {
   readonly kind: "template";
 }
 
@@ -76,12 +78,13 @@ function createResource(options: ResourceOptions): Resource {
   const size = typeof fixed === "string" ? new TextEncoder().encode(fixed).byteLength : fixed?.byteLength;
   return {
     kind: "resource",
+    ...guardsOf(`resource "${options.uri}"`, options),
     uri: parsed.uri,
     wire: given({ uri: parsed.uri, ...aboutWire(options), size }),
     read: ({ uri, asked }, call, host) =>
       handle(
         {
-          ...READING,
+          timeoutMs: DEFAULT_TIMEOUT_MS,
           name: uri,
           work: read,
           finish: (body) => ({ result: resourceContents(asked, options.mimeType, body) }),
@@ -104,6 +107,7 @@ function createTemplate(options: TemplateOptions): ResourceTemplate {
   const { uriTemplate, read } = options;
   return {
     kind: "template",
+    ...guardsOf(`template "${uriTemplate}"`, options),
     wire: { uriTemplate, ...aboutWire(options) },
     read: async (asked, call, host) => {
       const variables = read && template.match(asked.uri);
@@ -113,31 +117,31 @@ function createTemplate(options: TemplateOptions): ResourceTemplate {
   };
 }
 
-const READING = {
-  timeoutMs: DEFAULT_TIMEOUT_MS,
-  fail: () => failure("internal", "Internal error: the resource could not be read"),
-} as const;
-
 async function readTemplate(
-  { read, mimeType }: TemplateOptions,
+  { read, mimeType, around }: TemplateOptions,
   variables: Record<string, string>,
   { asked, call, host }: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
 ): Promise<CallOutcome | undefined> {
+  const { uri: name } = asked;
   let missing = false;
-  const outcome = await handle(
-    {
-      ...READING,
-      name: asked.uri,
-      work: (ctx) => read?.(variables, ctx),
-      finish: (body) => {
-        missing = body === undefined;
-        return { result: resourceContents(asked.asked, mimeType, body ?? "") };
+  const run = () =>
+    handle(
+      {
+        timeoutMs: DEFAULT_TIMEOUT_MS,
+        name,
+        work: (ctx) => read?.(variables, ctx),
+        finish: (body) => {
+          missing = body === undefined;
+          return { result: resourceContents(asked.asked, mimeType, body ?? "") };
+        },
       },
-    },
-    call,
-    host,
-  );
-  return missing ? undefined : outcome;
+      call,
+      host,
+    );
+  const none = failure("resourceNotFound", "Resource not found", { uri: asked.asked });
+  const found = () => run().then((outcome) => (missing ? none : outcome));
+  const outcome = await surrounded({ name, call, host, own: around, repeatable: true, isInner: true }, found);
+  return outcome === none ? undefined : outcome;
 }
 
 async function completeVariable(
@@ -145,7 +149,7 @@ async function completeVariable(
   template: UriTemplate,
   asked: AskedValue,
   { call, host }: { readonly call: Call; readonly host: CallHost },
-): Promise<readonly string[] | Failure> {
+): Promise<readonly string[] | CallOutcome> {
   const { name } = asked;
   if (!template.variables.includes(name)) return invalid("argument.name", "is no variable of the template");
   const own = Object.hasOwn(complete, name) ? complete[name] : undefined;

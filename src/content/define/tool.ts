@@ -2,16 +2,15 @@
 
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Context } from "../../calls/context.ts";
+import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { hasAtMost } from "../../calls/json-schema.ts";
-import { ForeignCursor } from "../../calls/resource-store.ts";
 import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
-import { invalidArguments, toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
 import { checkListed } from "./check-listed.ts";
@@ -29,7 +28,7 @@ export interface ToolAnnotations {
 /** What a handler receives: by its names and types where the schema says them. */
 type Arguments<Input> = Infer<Input> extends object ? Infer<Input> : Record<string, unknown>;
 
-export interface ToolOptions<Input extends AnySchema> {
+export interface ToolOptions<Input extends AnySchema> extends Guarded {
   /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; at most 64 to be callable by every client. */
   readonly name: string;
   readonly title?: string;
@@ -47,11 +46,11 @@ export interface ToolOptions<Input extends AnySchema> {
    * more than once: what must happen at most once belongs into `ctx.once`.
    */
   readonly resumable?: boolean | Partial<Resumable>;
-  /** A thrown error becomes a result with `isError`, without its stack. */
+  /** A thrown UserError becomes a result with `isError` and its text; of any other error the client learns only an id. */
   readonly handler: (args: Arguments<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
 }
 
-export interface Tool extends ServedTool<CallHost> {
+export interface Tool extends ServedTool<CallHost>, Guarded {
   readonly kind: "tool";
 }
 
@@ -76,13 +75,6 @@ const TOO_MANY = {
   received: "more",
   message: `arguments: at most ${MAX_MEMBERS} values`,
 };
-/** `ctx.resources.list` was given what the client sent. */
-const CURSOR = {
-  path: "cursor",
-  expected: "one of this list",
-  received: "another",
-  message: "cursor: is not one of this list",
-};
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
 /** Throws a TypeError that names the tool, the member and the rule when the definition cannot be served. */
@@ -104,6 +96,7 @@ function createTool<Input extends AnySchema>(options: ToolOptions<Input>): Tool 
   return {
     kind: "tool",
     name,
+    ...guardsOf(`tool "${name}"`, options),
     ...describe(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
     // A handler of era 2026 runs again after each answer, so what must not be done twice is in `ctx.once` anyway.
@@ -140,20 +133,11 @@ function callChecked(
       timeoutMs,
       work: (ctx) => handler(checked.value as never, ctx),
       finish: (returned) => toolResult(returned, output),
-      fail: (error) =>
-        error instanceof ForeignCursor
-          ? invalidArguments({ violations: [CURSOR] }, call.dialect)
-          : toolError(errorText(error)),
+      hasOutput: output !== undefined,
     },
     call,
     host,
   );
-}
-
-/** What a model may read of an exception: its message, and neither its class nor where it was thrown. */
-function errorText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.message ? `Error: ${error.message}` : "Error";
 }
 
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {

@@ -2,11 +2,14 @@
 // Refuses to decide what is seen: the view did.
 
 import { AppError } from "../../protocol/app-error.ts";
+import { surrounded } from "../../calls/around.ts";
+import type { Guarded } from "../../calls/guarded.ts";
 import { beforeCall } from "../../calls/handle.ts";
 import type { CallHost, ResultKeeper } from "../../calls/call-host.ts";
 import type { Backend, CompletionRequest, FoundPrompt, FoundTool, Page } from "../../protocol/backend.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { toolError } from "../../protocol/methods/tools.ts";
 import type { CallOutcome } from "../../protocol/outcome.ts";
@@ -24,34 +27,48 @@ export class ViewBackend implements Backend {
     this.#host = host;
   }
 
-  tool(name: string): FoundTool | Failure | undefined {
-    const definition = this.definitions.tool(name, Date.now());
+  tool(listed: string): FoundTool | Failure | undefined {
+    const definition = this.definitions.tool(listed, Date.now());
     if (!definition || isFailure(definition)) return definition;
     const { target } = definition;
     return {
       definition,
       call: (args, call) => {
-        const run = () => this.#within(definition, target.call(args, call, this.#host));
-        const asked = this.#allow(target.name, call);
-        if (asked === undefined) return run();
-        return Promise.resolve(asked).then((stop) => (typeof stop === "string" ? toolError(stop) : (stop ?? run())));
+        const { around: own } = target as Guarded;
+        if (!own && !this.#host.around) return this.#callTool(definition, args, call);
+        const { name, repeatable, wire } = target;
+        const hasOutput = wire.outputSchema !== undefined;
+        const about = { name, call, host: this.#host, args, own, repeatable, hasOutput };
+        return surrounded(about, () => this.#callTool(definition, args, call));
       },
     };
   }
 
-  prompt(name: string): FoundPrompt | Failure | undefined {
-    const definition = this.definitions.prompt(name, Date.now());
+  prompt(listed: string): FoundPrompt | Failure | undefined {
+    const definition = this.definitions.prompt(listed, Date.now());
     if (!definition || isFailure(definition)) return definition;
     const { target } = definition;
     return {
       definition,
-      get: async (args, call) => {
-        const asked = this.#allow(target.name, call);
-        const stop = asked instanceof Promise ? await asked : asked;
-        if (typeof stop === "string") return failure("refused", stop);
-        return stop ?? target.get(args, call, this.#host);
+      get: (args, call) => {
+        const { name } = target;
+        const { around: own } = target as Guarded;
+        return surrounded({ name, call, host: this.#host, args, own, repeatable: true }, async () => {
+          const asked = this.#allow(name, call);
+          const stop = asked instanceof Promise ? await asked : asked;
+          if (typeof stop === "string") return failure("refused", stop);
+          return stop ?? target.get(args, call, this.#host);
+        });
       },
     };
+  }
+
+  #callTool(definition: ListedTool, args: JsonObject, call: Call): ReturnType<FoundTool["call"]> {
+    const { target } = definition;
+    const run = () => this.#within(definition, target.call(args, call, this.#host));
+    const asked = this.#allow(target.name, call);
+    if (asked === undefined) return run();
+    return Promise.resolve(asked).then((stop) => (typeof stop === "string" ? toolError(stop) : (stop ?? run())));
   }
 
   /** What the profile's budget leaves of what a tool answers; all of it where there is none. */
@@ -81,10 +98,20 @@ export class ViewBackend implements Backend {
   /**
    * Looks in what is held in memory, then on the shelves, then under the templates, each in the order of the sources.
    */
-  async readResource(asked: AskedUri, call: Call): Promise<CallOutcome> {
+  readResource(asked: AskedUri, call: Call): Promise<CallOutcome> {
     const view = this.definitions;
+    const { uri: name } = asked;
     const results = view.resultBudget && this.#host.results;
-    if (results?.isRest(asked.uri)) return this.#readRest(results, asked, call);
+    const rest = results?.isRest(name) ? results : undefined;
+    if (!rest && !view.sees(name)) return this.#readSeen(asked, call);
+    const { around: own } = (view.resourcesByUri.get(name) ?? {}) as Guarded;
+    return surrounded({ name, call, host: this.#host, own, repeatable: true }, () =>
+      rest ? this.#readRest(rest, asked, call) : this.#readSeen(asked, call),
+    );
+  }
+
+  async #readSeen(asked: AskedUri, call: Call): Promise<CallOutcome> {
+    const view = this.definitions;
     const allowing = this.#allow(asked.uri, call);
     const stop = allowing instanceof Promise ? await allowing : allowing;
     if (typeof stop === "string") return failure("refused", stop);

@@ -2,6 +2,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import type { ContentBlock } from "../../protocol/outcome.ts";
+import { UserError } from "../../protocol/user-error.ts";
 import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
@@ -35,7 +36,7 @@ async function contentOf(content: PromptContent, args: Record<string, string>, c
     case "resource": {
       const uri = fill(content.uri, args);
       const found = await ctx.resources.read(uri);
-      if (!found) throw new Error(`the prompt needs the resource ${uri}, which is not there`);
+      if (!found) throw new UserError(`the prompt needs the resource ${uri}, which is not there`);
       const { mimeType, text, blob } = found;
       const body = text === undefined ? { blob: toBase64(blob) } : { text };
       return { type: "resource", resource: { uri, mimeType, ...body } };

@@ -20,6 +20,7 @@ import { isVisible, mayBeVisible, settingOf, type Eyes } from "../../tenants/doc
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
+import type { Hidden } from "./hidden.ts";
 import type { Offer } from "./sources.ts";
 
 export type ListedTool = ToolDefinition & Listed<ServedTool<CallHost>>;
@@ -44,6 +45,7 @@ export interface View extends Definitions, Sight {
   /** Those of which anything is seen, or may be once it is known. */
   readonly shown: readonly Source<CallHost>[];
   readonly resultBudget?: ResultBudget;
+  readonly hidden?: Hidden;
   tool(name: string, now: number): ListedTool | Failure | undefined;
   prompt(name: string, now: number): ListedPrompt | Failure | undefined;
 }
@@ -54,6 +56,8 @@ export interface Seen {
   /** Names of the principal's scopes; undefined: nothing limits the principal. */
   readonly scopes: readonly string[] | undefined;
   readonly narrowing?: Narrowing | undefined;
+  /** Absent where everything is there for everybody. */
+  readonly hidden?: Hidden | undefined;
 }
 
 export function viewOf(offer: Offer, seen: Seen): View {
@@ -73,7 +77,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     ...promptsSeen(looking),
     ...resourcesSeen(looking),
     sources,
-    ...given({ resultBudget: profile?.resultBudget }),
+    ...given({ resultBudget: profile?.resultBudget, hidden: seen.hidden }),
     shown,
     missing,
     meta: missingMeta(missing),
@@ -115,18 +119,21 @@ function firstOfEach<T>(items: readonly T[], nameOf: (item: T) => string): Reado
 }
 
 function toolsSeen(looking: Looking): Pick<View, "tools" | "tool"> {
-  const { sources, policy, document, eyes, profile, narrowing } = looking;
+  const { sources, policy, document, eyes, profile, narrowing, hidden } = looking;
   const all = firstOfEach(
     sources.flatMap(({ tools }) => tools),
     ({ name }) => name,
   );
   const isSearched = eyes.profile?.search ?? document.search ?? false;
-  const visible = [...all.values()].filter(
-    ({ name, only }) =>
+  const visible = [...all.values()].filter((tool) => {
+    const { name, only } = tool;
+    return (
+      !hidden?.things.has(tool) &&
       (only !== "search" || isSearched) &&
       isVisible(document, eyes, "tools", name) &&
-      !isLeftOut(narrowing, name, renamingOf(eyes.profile?.tools, name)?.name),
-  );
+      !isLeftOut(narrowing, name, renamingOf(eyes.profile?.tools, name)?.name)
+    );
+  });
   const listed = withoutGivenNames(visible.map((tool) => listTool(tool, listNamed(tool, eyes.profile?.tools))));
   const suspended = policy.suspensions.filter(({ kind }) => kind === "tool");
   const notes = new Map(suspended.map(({ name, note }) => [name, note]));
@@ -156,12 +163,14 @@ function listTool(target: ServedTool<CallHost>, wire: ToolDefinition["wire"]): L
   return { wire, texts, paramHeaders, resumable, repeatable, target };
 }
 
-function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pick<View, "prompts" | "prompt"> {
+function promptsSeen({ sources, policy, document, eyes, profile, hidden }: Looking): Pick<View, "prompts" | "prompt"> {
   const all = firstOfEach(
     sources.flatMap(({ prompts }) => prompts),
     ({ name }) => name,
   );
-  const visible = [...all.values()].filter(({ name }) => isVisible(document, eyes, "prompts", name));
+  const visible = [...all.values()].filter(
+    (prompt) => !hidden?.things.has(prompt) && isVisible(document, eyes, "prompts", prompt.name),
+  );
   const listed = withoutGivenNames(
     visible.map((target) => ({ wire: listNamed(target, eyes.profile?.prompts), target })),
   );
@@ -179,8 +188,12 @@ function promptsSeen({ sources, policy, document, eyes, profile }: Looking): Pic
 
 type SeenResources = Pick<View, "resources" | "resourcesByUri" | "templates" | "shelves" | "only" | "sees">;
 
-function resourcesSeen({ sources, document, eyes }: Looking): SeenResources {
-  const sees = (name: string) => isVisible(document, eyes, "resources", name);
+function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResources {
+  const things = hidden?.things;
+  const uris =
+    things &&
+    new Set(sources.flatMap(({ resources }) => resources.filter((one) => things.has(one)).map(({ uri }) => uri)));
+  const sees = (name: string) => isVisible(document, eyes, "resources", name) && !uris?.has(name);
   const scoped = eyes.scopes && { allow: eyes.scopes.flatMap(({ resources = [] }) => resources) };
   const only = [eyes.profile?.resources, scoped].filter((patterns) => patterns !== undefined);
   const byUri = firstOfEach(
@@ -188,7 +201,7 @@ function resourcesSeen({ sources, document, eyes }: Looking): SeenResources {
     ({ uri }) => uri,
   );
   const templates = firstOfEach(
-    sources.flatMap((source) => source.templates).filter(({ wire }) => sees(wire.uriTemplate)),
+    sources.flatMap((source) => source.templates).filter((one) => sees(one.wire.uriTemplate) && !things?.has(one)),
     ({ wire }) => wire.uriTemplate,
   );
   return {
@@ -214,9 +227,9 @@ function instructionsOf(own: string | undefined, sources: readonly Source<CallHo
 }
 
 /** A list may be kept for as long as each part of it may. */
-function cacheOf({ document, tenant }: Offer, { scopes }: Seen, shown: readonly Source<CallHost>[]): CacheHint {
+function cacheOf({ document, tenant }: Offer, { scopes, hidden }: Seen, shown: readonly Source<CallHost>[]): CacheHint {
   // Only an open tenant shows everybody the same, apart from callers whose key has scopes.
-  const isSame = (document.mode ?? "open") === "open" && scopes === undefined;
+  const isSame = (document.mode ?? "open") === "open" && scopes === undefined && hidden === undefined;
   const hints = shown.flatMap(({ cache }) => cache ?? []);
   return {
     ttlMs: Math.min(document.maxStalenessMs ?? tenant.maxStalenessMs, ...hints.map(({ ttlMs }) => ttlMs)),

@@ -5,6 +5,7 @@
 import { AppError } from "../../protocol/app-error.ts";
 import { given } from "../../protocol/members.ts";
 import { parseUri } from "../../protocol/uri.ts";
+import { UserError } from "../../protocol/user-error.ts";
 import { orClearUp } from "../../tenants/authority/incarnation.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
@@ -77,7 +78,7 @@ export function openStore(place: ContentPlace, { limits = {}, only }: Opening = 
 
 function nameOf(uri: string): string {
   const parsed = parseUri(uri);
-  if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
+  if ("broken" in parsed) throw new UserError(`${uri.slice(0, 100)}: ${parsed.broken}`);
   return parsed.uri;
 }
 
@@ -188,7 +189,7 @@ async function write(to: ContentPlace, resource: NewResource, { ifAbsent, limits
   const done = await storeBody(to, { row, bytes, searchText: resource.text ?? "" }, { ifAbsent, ...most });
   if (done.state === "stored") return metaOf({ ...row, revision: done.revision, lastModified: done.lastModified });
   if (done.state === "present") return metaOf(done.row);
-  if (done.state === "full") throw new Error(fullText(done, limits));
+  if (done.state === "full") throw new UserError(fullText(done, limits));
   throw new Error("a write that nobody made conditional met another");
 }
 
@@ -295,18 +296,18 @@ function within(text: string, least: number, most: number): boolean {
   return text.length >= least && text.length <= most;
 }
 
-/** The name and the body to store. Throws a TypeError that names the member and the rule that it breaks. */
+/** The name and the body to store. Throws a UserError that names the member and the rule that it breaks. */
 export function checkResource(
   resource: NewResource,
   limit = MAX_RESOURCE_BYTES,
 ): { readonly uri: string; readonly bytes: Uint8Array } {
   const uri = nameOf(resource.uri);
-  if (resource.text === undefined && resource.blob === undefined) throw new TypeError("resource body: text or blob");
+  if (resource.text === undefined && resource.blob === undefined) throw new UserError("resource body: text or blob");
   const bytes = resource.blob ?? new TextEncoder().encode(resource.text);
   const maxBytes = Math.min(MAX_RESOURCE_BYTES, limit);
-  if (bytes.byteLength > maxBytes) throw new TypeError(`resource body: at most ${maxBytes} bytes`);
+  if (bytes.byteLength > maxBytes) throw new UserError(`resource body: at most ${maxBytes} bytes`);
   const broken = RULES.find(([, holds]) => !holds(resource));
-  if (broken) throw new TypeError(`resource ${broken[0]}`);
+  if (broken) throw new UserError(`resource ${broken[0]}`);
   return { uri, bytes };
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../../protocol/jsonrpc.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { initialize } from "../../protocol/methods/lifecycle.ts";
-import { progressTokenOf } from "../../protocol/meta.ts";
+import { clientOf, progressTokenOf } from "../../protocol/meta.ts";
 import { isQuestionId, requestKey } from "../../sessions/call-runner.ts";
 import { persistently } from "../../streams/persistently.ts";
 import { findSession, ownerOf } from "../../sessions/find-session.ts";
@@ -108,7 +108,8 @@ async function answerInitialize(entered: Entered, message: RpcRequest): Promise<
   const response = respondAnswer({ json, status: 200 });
   // Without the authority's keys nothing can be sealed: the client goes on without a session.
   if (owner.ring.length > 0) {
-    response.headers.set("mcp-session-id", await mintSession(owner, negotiated, capabilities));
+    const client = clientOf(message.params?.clientInfo);
+    response.headers.set("mcp-session-id", await mintSession(owner, negotiated, capabilities, { client }));
   }
   return response;
 }

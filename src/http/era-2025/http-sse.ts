@@ -94,7 +94,7 @@ async function newSession(entered: Entered, name: string | null): Promise<string
     dialect2025(entered.visit.request.headers.get("mcp-protocol-version") ?? "") ?? DIALECTS["2024-11-05"];
   const nonce =
     name === null ? undefined : await digest(JSON.stringify(["stream", owner.profile, owner.principal, name]));
-  return mintSession(owner, { dialect, unofficial: false, answered: dialect.revision }, {}, nonce);
+  return mintSession(owner, { dialect, unofficial: false, answered: dialect.revision }, {}, { nonce });
 }
 
 interface Place {

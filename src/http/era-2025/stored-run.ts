@@ -22,6 +22,7 @@ import { CallSink, SILENT } from "../call-sink.ts";
 import { enterPatiently } from "../enter.ts";
 import type { Entered } from "../entered.ts";
 import { findTenant } from "../find-tenant.ts";
+import { nameRequest } from "../on-error.ts";
 import { Visit, type Invocation } from "../visit.ts";
 import { isUnchanged, toolOf } from "./calls.ts";
 
@@ -41,6 +42,7 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
   const deployment = mountedAt(record.mount);
   // The request that began the call is gone, and a circle of tools must not begin to count anew.
   invocation.request.headers.set(HOPS, String(record.hops ?? 0));
+  if (record.requestId !== undefined) nameRequest(invocation.request, record.requestId);
   const entered = deployment
     ? await enterPatiently(await visitOf(deployment, invocation, record))
     : failure("unknownTenant");

@@ -1,6 +1,8 @@
 // Owns why there is no token with which a handler could act for who calls, in words that a model may read too: what is
 // wrong, and who can do what about it. Refuses to quote anything that was sent or answered.
 
+import { UserError } from "../../protocol/user-error.ts";
+
 const RULES = {
   anonymous: "nobody signed in: have callers sign in, in the mode oauth or key+oauth",
   key: "an API key stands for no person: have callers sign in, in the mode oauth or key+oauth",
@@ -19,8 +21,9 @@ const RULES = {
 export type IdentityRule = keyof typeof RULES;
 
 /** What `ctx.identity.token` rejects with. */
-export class IdentityError extends Error {
+export class IdentityError extends UserError {
   override readonly name = "IdentityError";
+  override readonly isLogged = true;
   readonly rule: IdentityRule;
 
   constructor(rule: IdentityRule) {

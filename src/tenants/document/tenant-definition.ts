@@ -14,7 +14,7 @@ import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
 /** A tenant as the author of a Worker writes it; every member has a default. */
-export interface TenantDefinitionOf<Seed = unknown> {
+export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly title?: string;
   readonly description?: string;
   readonly instructions?: string;
@@ -34,6 +34,8 @@ export interface TenantDefinitionOf<Seed = unknown> {
   readonly seed?: () => readonly Seed[];
   /** What a tool reads as `ctx.config`, by the tool's name. It is frozen when it is first read. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Runs around each call of this tenant, inside of what the Worker has. */
+  readonly around?: Around;
   /** Instead of the numbers that hold for every tenant of the Worker. */
   readonly limits?: Limits;
   /** Other MCP servers that it offers, by id; they need the feature `gateway()`. */
@@ -56,7 +58,7 @@ const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
-  "title description instructions mode auth scopes tools prompts resources search seed config limits upstreams maxStalenessMs".split(
+  "title description instructions mode auth scopes tools prompts resources search seed config around limits upstreams maxStalenessMs".split(
     " ",
   );
 
@@ -99,6 +101,7 @@ function documentOf({
   prompts: _prompts,
   resources: _resources,
   seed: _seed,
+  around: _around,
   config,
   ...document
 }: TenantDefinitionOf): TenantDocument {

@@ -62,6 +62,8 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     principal: ANONYMOUS,
     env,
     hops: 0,
+    requestId: "request-1",
+    headers: new Headers(),
     clientHeader: () => null,
     sentText: undefined,
     ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],

@@ -1,7 +1,7 @@
 // `ctx`: what a handler may use, and that it is its own tenant's.
 
 import { describe, expect, it, vi } from "vitest";
-import { Context } from "../../src/calls/context.ts";
+import { CallContext } from "../../src/calls/call-context.ts";
 import type { CallHost } from "../../src/calls/call-host.ts";
 import { viewOf } from "../../src/content/serve/view.ts";
 import { offerOf } from "../../src/content/serve/sources.ts";
@@ -16,7 +16,7 @@ import { freshTenant } from "../support/worker/tenant.ts";
 function contextOf(about: { call?: Partial<Call>; host?: Partial<CallHost>; name?: string } = {}) {
   const sink = new RecordingSink();
   const host = hostOf(freshTenant(), about.host);
-  const ctx = new Context(
+  const ctx = new CallContext(
     callOf({ sink, ...about.call }),
     host,
     new StreamInterview({}, undefined, undefined),
@@ -151,7 +151,7 @@ describe("signal", () => {
     expect(String(ctx.signal.reason)).toBe("Error: first");
   });
 
-  it("goes along with what is fetched through ctx, unless the handler brings its own", async () => {
+  it("goes along with what is fetched through ctx, and so does one that the handler brings", async () => {
     const asked: AbortSignal[] = [];
     const door = vi.spyOn(globalThis, "fetch").mockImplementation(async (url, init) => {
       asked.push(new Request(url, init).signal);
@@ -161,12 +161,12 @@ describe("signal", () => {
     const own = new AbortController();
     await ctx.fetch("https://example.com/");
     await ctx.fetch("https://example.com/", { signal: own.signal });
-    door.mockRestore();
     const ended = () => asked.map(({ aborted }) => aborted);
     expect(ended()).toEqual([false, false]);
-    ctx.abort(new Error("over"));
-    expect(ended()).toEqual([true, false]);
     own.abort();
+    expect(ended()).toEqual([false, true]);
+    ctx.abort(new Error("over"));
     expect(ended()).toEqual([true, true]);
+    door.mockRestore();
   });
 });

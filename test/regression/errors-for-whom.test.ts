@@ -1,0 +1,86 @@
+// A tool told its client `D1_ERROR: no such table`, and a prompt hid what its own author had to say. Who may read an error is
+// said by who throws it, alike in tools, prompts and resources; what nobody may read is in the log under an id.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clientOf, ERAS, type Client } from "../support/mcp.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+let worker: OneWorker;
+beforeAll(async () => {
+  worker = await startWorker(await bundleWorker("authored-worker"), { without: ["UPSTREAMS"] });
+});
+afterAll(() => worker.stop());
+
+const ASKED = [
+  ["a tool", "tools/call", (how: string) => ({ name: "fails", arguments: { how } })],
+  ["a prompt", "prompts/get", (how: string) => ({ name: "fails", arguments: { how } })],
+  ["a resource", "resources/read", (how: string) => ({ uri: `fails://${how}` })],
+  ["a template", "resources/read", (how: string) => ({ uri: `failing://${how}` })],
+  [
+    "a completion",
+    "completion/complete",
+    (how: string) => ({ ref: { type: "ref/prompt", name: "fails" }, argument: { name: "how", value: how } }),
+  ],
+] as const;
+
+const MASKED = /^Internal error: the server's log says why, under request (\S+)$/;
+
+describe.each(ERAS)("in era $era", ({ revision }) => {
+  let client: Client;
+  beforeAll(async () => {
+    client = await clientOf(revision, `${worker.origin}/mcp/other`);
+  });
+
+  it.each(ASKED)("what %s says to who calls is shown, and in no log", async (what, method, params) => {
+    const before = worker.said().length;
+    const { result, error } = await client.request(method, params("user"));
+    if (what === "a tool") {
+      const [text, data] = result["content"] as { text: string }[];
+      expect([text?.text, data?.text]).toEqual(["no ticket 7", '{"ticket":7}']);
+      expect(result).toMatchObject({
+        isError: true,
+        structuredContent: { message: "no ticket 7", data: { ticket: 7 } },
+      });
+    } else {
+      expect(error).toEqual({ code: -32602, message: "no ticket 7", data: { ticket: 7 } });
+    }
+    expect(worker.said().slice(before)).not.toContain("no ticket 7");
+  });
+
+  it.each(ASKED)("what else %s throws is masked, and logged with its tenant, name and request", async (...asked) => {
+    const [what, method, params] = asked;
+    const { result, error, text } = await client.request(method, params("otherwise"));
+    expect(text).not.toContain("D1_ERROR");
+    const [first] = (result["content"] ?? []) as { text: string }[];
+    const told = what === "a tool" ? first?.text : error?.message;
+    const [, id = "none"] = MASKED.exec(told ?? "") ?? [];
+    if (error) expect(error.data).toEqual({ requestId: id });
+    await expect.poll(() => worker.said()).toContain(`request ${id}:`);
+    const line = worker
+      .said()
+      .split("\n")
+      .find((one) => one.includes(id) && one.startsWith("other:"));
+    expect(line).toContain(`other: ${method}`);
+    expect(worker.said()).toMatch(new RegExp(`${id}:[^]{0,20}Error: D1_ERROR: no such table: tickets`));
+  });
+
+  it("no error has the structure of a tool's results, which clients hold against its schema", async () => {
+    const { result } = await client.request("tools/call", { name: "fails_with_output" });
+    expect(result).toMatchObject({ isError: true, content: [{ text: "no ticket 7" }, { text: '{"ticket":7}' }] });
+    expect(result).not.toHaveProperty("structuredContent");
+  });
+
+  it("what cannot be sent is masked too", async () => {
+    const { result } = await client.request("tools/call", { name: "returns_nothing" });
+    expect((result["content"] as { text: string }[])[0]?.text).toMatch(MASKED);
+    expect(worker.said()).toContain("returns_nothing: it returned neither text, content nor a result");
+  });
+
+  it("a time-out is logged with its tenant, tool and request", async () => {
+    const before = worker.said().length;
+    const { error } = await client.request("tools/call", { name: "hangs" });
+    expect(error?.message).toContain("hangs took longer than 50 ms");
+    const said = () => worker.said().slice(before);
+    await expect.poll(said).toMatch(/other: tools\/call hangs, request \S+: Error: hangs: no result within 50 ms/);
+  });
+});

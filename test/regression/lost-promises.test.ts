@@ -1,0 +1,35 @@
+// A promise that a handler let go and that was rejected was in no log. The first one of an isolate is told without its call:
+// to know whose they are costs each call, so that is asked of the platform from then on.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { clientOf, ERAS } from "../support/mcp.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+let worker: OneWorker;
+beforeAll(async () => {
+  worker = await startWorker(await bundleWorker("authored-worker"), { without: ["UPSTREAMS"] });
+});
+afterAll(() => worker.stop());
+
+const LOST = "nobody waited for a promise that was rejected: Error: lost by";
+
+test.each(ERAS)("what a handler lets go is logged in era $era, with its tenant, tool and request", async (era) => {
+  const client = await clientOf(era.revision, `${worker.origin}/mcp/acme`);
+  const call = async () => {
+    const { result } = await client.request("tools/call", { name: "loses" });
+    return (result["content"] as { text: string }[])[0]?.text ?? "";
+  };
+  const first = await call();
+  await expect.poll(() => worker.said()).toContain(`${LOST} ${first}`);
+  const second = await call();
+  await expect
+    .poll(() => worker.said())
+    .toContain(`acme: tools/call loses, request ${second}: Error: ${LOST} ${second}`);
+});
+
+test("what it gives to waitUntil is logged from the first time on", async () => {
+  const client = await clientOf("2026-07-28", `${worker.origin}/mcp/acme`);
+  const { result } = await client.request("tools/call", { name: "loses" });
+  const id = (result["content"] as { text: string }[])[0]?.text ?? "";
+  await expect.poll(() => worker.said()).toContain(`acme: tools/call loses, request ${id}: Error: left by ${id}`);
+});
