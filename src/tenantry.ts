@@ -23,28 +23,59 @@ export type {
 export { gateway } from "./http/gateway-feature.ts";
 export { login } from "./http/login-feature.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
-export { defineTool, type Tool, type ToolOptions } from "./content/define/tool.ts";
-export type { Infer } from "./calls/schema.ts";
-export { definePrompt, type Prompt, type PromptOptions } from "./content/define/prompt.ts";
-export type { CallToolReturn, PromptMessage, PromptReturn, ToolReturn } from "./content/define/results.ts";
+export {
+  defineTool,
+  type Tool,
+  type ToolAnnotations,
+  type ToolArguments,
+  type ToolHandler,
+  type ToolOptions,
+} from "./content/define/tool.ts";
+export type { AnySchema, FromInput, Infer, StandardSchema } from "./calls/schema.ts";
+export {
+  definePrompt,
+  type Prompt,
+  type PromptArgument,
+  type PromptArguments,
+  type PromptOptions,
+} from "./content/define/prompt.ts";
+export type { CallToolReturn, CheckedReturn, Returnable, ReturnHint, ToolReturn } from "./content/define/returned.ts";
+export type { PromptMessage, PromptReturn } from "./content/define/results.ts";
+export type {
+  AudioBlock,
+  BlockAbout,
+  BlockAnnotations,
+  ContentBlock,
+  EmbeddedResource,
+  EmbeddedResourceBlock,
+  ImageBlock,
+  ResourceLinkBlock,
+  TextBlock,
+  ToolContent,
+} from "./content/define/content-block.ts";
 export {
   defineResource,
   defineTemplate,
   type Resource,
+  type ResourceContent,
+  type ResourceDescription,
   type ResourceOptions,
   type ResourceTemplate,
   type TemplateOptions,
 } from "./content/define/resource.ts";
+export type { TemplateVariable, TemplateVariables } from "./content/define/template-variables.ts";
+export type { Completer, CompletionAbout } from "./calls/run-completer.ts";
+export type { HandlerContext as Context, Wants } from "./calls/typed-context.ts";
+export type { ElicitAnswer, Elicited, ElicitOptions } from "./calls/eliciting.ts";
 export type {
-  Announcement,
   ClientProgress,
-  Context,
-  ElicitAnswer,
-  ElicitOptions,
-  RequestHeaders,
-  Root,
+  SampleContent,
   SampleOptions,
-} from "./calls/context.ts";
+  SampleMessage,
+  SampleParams,
+  SampleResult,
+} from "./calls/sampling.ts";
+export type { Announcement, RequestHeaders, Root } from "./calls/context.ts";
 export type { Guarded, Viewer } from "./calls/guarded.ts";
 export { UserError } from "./protocol/user-error.ts";
 export { OutboundError, type OutboundRule } from "./outbound/outbound-error.ts";
@@ -64,7 +95,7 @@ export type {
 export type { Question } from "./calls/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";
 export type { Principal } from "./auth/principal.ts";
-export type { CallOutcome, ContentBlock, InvalidArguments } from "./protocol/outcome.ts";
+export type { CallOutcome, InvalidArguments } from "./protocol/outcome.ts";
 export type { Failure } from "./protocol/errors.ts";
 export type { ClientInfo } from "./protocol/meta.ts";
 export type {

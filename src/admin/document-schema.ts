@@ -190,6 +190,7 @@ const shared = {
   limits: object({}, { ...LIMIT_SHAPES, exact: FLAG }),
   search: FLAG,
   tools: { ...record(Pattern, object({}, { enabled: FLAG, config: ANYTHING })), ...FEW },
+  settings: { ...record(textUpTo(200, 1), ANYTHING), ...FEW },
   scopes: { ...record(Name, Scope), ...FEW },
   profiles: { ...record(ProfileName, Profile), ...FEW },
   prompts: { ...record(ToolName, DocumentPrompt), ...FEW },

@@ -22,18 +22,12 @@ import { parseUri } from "../protocol/uri.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
 import type { CallHost, Identity } from "./call-host.ts";
 import type { Question } from "./answers.ts";
-import type {
-  Announcement,
-  ClientProgress,
-  Context,
-  ElicitAnswer,
-  ElicitOptions,
-  Root,
-  SampleOptions,
-} from "./context.ts";
+import type { Announcement, Context, Root } from "./context.ts";
+import { accepted, type ElicitAnswer, type ElicitOptions } from "./eliciting.ts";
 import { eventOf } from "./fault.ts";
 import type { Interview } from "./interview.ts";
-import { compileSchema, type AnySchema } from "./schema.ts";
+import type { ClientProgress, SampleOptions } from "./sampling.ts";
+import { compileSchema, type CompiledSchema } from "./schema.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
 interface LogEntry {
@@ -82,6 +76,10 @@ export class CallContext implements Context {
 
   get config(): unknown {
     return this.#host.sight.configOf(this.#name);
+  }
+
+  get settings(): unknown {
+    return this.#host.sight.settings();
   }
 
   get env(): unknown {
@@ -220,10 +218,13 @@ export class CallContext implements Context {
 
   async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
     const { message } = options;
-    const params =
-      "url" in options
-        ? { mode: "url", message, url: options.url }
-        : { message, requestedSchema: formSchema(options.schema) };
+    if ("url" in options) return this.#elicited(name, { mode: "url", message, url: options.url });
+    const schema = compileSchema(options.schema);
+    const answer = await this.#elicited(name, { message, requestedSchema: formSchema(schema) });
+    return answer.action === "accept" ? { ...answer, content: await accepted(name, schema, answer.content) } : answer;
+  }
+
+  async #elicited(name: string, params: JsonObject): Promise<ElicitAnswer> {
     return (await this.#askOne(name, { method: "elicitation/create", params })) as unknown as ElicitAnswer;
   }
 
@@ -279,7 +280,7 @@ function shownHeaders(headers: Headers): Headers {
 }
 
 /** The form as the protocol wants it: without the members that only validators read. */
-function formSchema(schema: AnySchema): JsonObject {
-  const { $schema: _dialect, additionalProperties: _closed, ...form } = compileSchema(schema).json;
+function formSchema({ json }: CompiledSchema): JsonObject {
+  const { $schema: _dialect, additionalProperties: _closed, ...form } = json;
   return form;
 }

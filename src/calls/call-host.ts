@@ -65,8 +65,10 @@ export interface Sight {
   readonly cacheScope: CacheHint["cacheScope"];
   /** How much the tenant may store. */
   readonly limits: LimitsInForce;
-  /** The tenant's configuration of a tool, frozen; undefined where there is none. */
+  /** The tenant's configuration of a tool, frozen; undefined where there is none. Throws a `ConfigFault`. */
   configOf(tool: string): unknown;
+  /** What the tenant says for everything in code, frozen. Throws a `ConfigFault`. */
+  settings(): unknown;
 }
 
 /** A tool whose results a profile wants to be no longer than this. */

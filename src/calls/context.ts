@@ -7,31 +7,9 @@ import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ClientCapability, ClientInfo, LogLevel } from "../protocol/meta.ts";
 import type { Question } from "./answers.ts";
 import type { Identity } from "./call-host.ts";
+import type { ElicitAnswer, ElicitOptions } from "./eliciting.ts";
+import type { SampleOptions } from "./sampling.ts";
 import type { ResourceStore } from "./resource-store.ts";
-import type { AnySchema } from "./schema.ts";
-
-export type ElicitOptions =
-  | {
-      readonly message: string;
-      /** zod or JSON Schema: a flat object of primitive members. */
-      readonly schema: AnySchema;
-    }
-  | { readonly message: string; readonly url: string };
-
-export type ElicitAnswer =
-  | { readonly action: "accept"; readonly content: Record<string, unknown> }
-  | { readonly action: "decline" | "cancel" };
-
-/** How far a client is with a question. */
-export interface ClientProgress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
-export interface SampleOptions {
-  readonly onProgress?: (progress: ClientProgress) => void;
-}
 
 export interface Root {
   readonly uri: string;
@@ -73,6 +51,8 @@ export interface Context {
   readonly requestId: string;
   /** This tenant's configuration of this tool, frozen: other calls read the same. undefined where there is none. */
   readonly config: unknown;
+  /** What the tenant says for everything in code, frozen; an empty object where it says nothing. */
+  readonly settings: unknown;
   /** The Worker's bindings. */
   readonly env: unknown;
   /** The tenant's stored resources, as far as the caller sees them. */

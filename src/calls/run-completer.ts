@@ -6,15 +6,21 @@ import type { CallOutcome } from "../protocol/outcome.ts";
 import type { AskedValue } from "../protocol/source.ts";
 import type { CallHost } from "./call-host.ts";
 import { CallContext } from "./call-context.ts";
-import type { Context } from "./context.ts";
 import { eventOf, outcomeOf } from "./fault.ts";
 import { runHandler } from "./run-handler.ts";
 import { StreamInterview } from "./stream-interview.ts";
+import type { HandlerContext } from "./typed-context.ts";
 
-export type Completer = (
-  value: string,
-  about: { readonly arguments: Readonly<Record<string, string>>; readonly ctx: Context },
-) => readonly string[] | Promise<readonly string[]>;
+/** What a completer is told beside what was typed. `Name`: of all that may have been chosen before. */
+export interface CompletionAbout<Name extends string = string> {
+  readonly arguments: Readonly<Partial<Record<Name, string>>>;
+  readonly ctx: HandlerContext;
+}
+
+/** A method's type, so that an author may say more of `ctx` than the Worker as a whole does. */
+export type Completer<Name extends string = string> = {
+  of(value: string, about: CompletionAbout<Name>): readonly string[] | Promise<readonly string[]>;
+}["of"];
 
 const TIMEOUT_MS = 10_000;
 
@@ -26,7 +32,7 @@ export async function runCompleter(
 ): Promise<readonly string[] | CallOutcome> {
   const interview = new StreamInterview({}, undefined, undefined);
   const ctx = new CallContext(call, host, interview, name);
-  const ended = await runHandler(async () => completer(value, { arguments: known, ctx }), {
+  const ended = await runHandler(async () => completer(value, { arguments: known, ctx: ctx as never }), {
     timeoutMs: TIMEOUT_MS,
     interview,
     sink: call.sink,

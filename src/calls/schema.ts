@@ -19,12 +19,12 @@ type StandardResult<Output> =
   | { readonly issues: readonly StandardIssue[] };
 
 /** A schema that validates and can be written as JSON Schema: zod from 4.2 on, zod/mini with `bringMiniWriter`. */
-export interface StandardSchema<Output = unknown> {
+export interface StandardSchema<Output = unknown, Input = unknown> {
   readonly "~standard": {
     readonly vendor: string;
     readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
     readonly jsonSchema?: { readonly input: (options: { target: "draft-2020-12" }) => Record<string, unknown> };
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
   };
 }
 
@@ -32,6 +32,9 @@ export type AnySchema = StandardSchema | Readonly<Record<string, unknown>>;
 
 /** What a handler receives for a schema. */
 export type Infer<S> = S extends StandardSchema<infer Output> ? Output : FromJsonSchema<S>;
+
+/** What fits a schema as it is sent: what comes before the schema's own defaults and changes. */
+export type FromInput<S> = S extends StandardSchema<unknown, infer Input> ? Input : FromJsonSchema<S>;
 
 export type Validated = { readonly value: unknown } | { readonly violations: readonly Violation[] };
 

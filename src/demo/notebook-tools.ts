@@ -216,7 +216,7 @@ async function isDeletionConfirmed(note: StoredNote, ctx: Context): Promise<bool
       required: ["confirm"],
     },
   });
-  return answer.action === "accept" && answer.content["confirm"] === true;
+  return answer.action === "accept" && answer.content.confirm;
 }
 
 function noSuchNote(id: string) {

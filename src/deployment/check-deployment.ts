@@ -3,10 +3,12 @@
 
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
+import { configFaults } from "../content/define/check-config.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
 import { checkResource } from "../content/store/open-store.ts";
 import { limitFault } from "../limits/limit-table.ts";
 import { nearest } from "../protocol/nearest.ts";
+import { matchesAny } from "../tenants/document/glob.ts";
 import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Bindings, BrokenMember, Deployment, Feature } from "./deployment.ts";
@@ -23,13 +25,15 @@ export function checkDeployment({ catalog, tenants, features, defaultTenant }: D
   );
   const fault = limitFault(catalog.limits ?? {}, "author");
   if (fault !== undefined) throw new TypeError(`limits: ${fault}`);
+  // A feature with routes may bring an API by which tenants are made later, and changed.
+  const canBeMade = features.some(({ routes }) => routes);
   for (const { id, definition, base } of tenants.values()) {
     if (definition) checkTenant(id, definition, names);
-    const [broken] = refusedByFeatures(features, base);
+    const has = (tool: string) => matchesAny(tool, definition?.tools);
+    const faults = configFaults(catalog, base, { has, isWhole: !canBeMade });
+    const [broken] = [...refusedByFeatures(features, base), ...faults];
     if (broken) throw new TypeError(`tenant "${id}": ${broken.field} ${broken.rule}`);
   }
-  // A feature with routes may bring an API by which the tenant is made later.
-  const canBeMade = features.some(({ routes }) => routes);
   if (defaultTenant !== undefined && !tenants.has(defaultTenant) && !canBeMade) {
     throw new TypeError(`defaultTenant: ${unknown([...tenants.keys()], defaultTenant, "tenant")}`);
   }

@@ -1,8 +1,10 @@
 // Owns `createWorker`: from what an author writes to the Worker's entry, and to everything that the Worker must export.
 
 import type { Around, CallEvent, Hooks } from "../calls/call-host.ts";
+import { configuredBy, type Configured } from "../calls/configured.ts";
 import { hearLostPromises } from "../calls/lost-promises.ts";
 import type { NewResource } from "../calls/resource-store.ts";
+import type { AnySchema, Infer } from "../calls/schema.ts";
 import { defined, definitionFaults, isDeployed } from "../content/define/refuse.ts";
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
@@ -11,7 +13,7 @@ import { ContentObject } from "../content/store/content-object.ts";
 import { earlierContent } from "../content/store/earlier-content.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
-import type { Bindings, Deployment, Feature } from "../deployment/deployment.ts";
+import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
 import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
@@ -29,7 +31,29 @@ import { createStoredRuns, startBindings, type StoredRunsClass } from "./stored-
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
 
-export interface WorkerOptions<Features extends readonly Feature[] = readonly Feature[]> {
+/** The bindings of a Worker whose author names no other type: what `wrangler types` writes. */
+export interface WorkerEnv extends Cloudflare.Env {
+  /** For the compiler alone: it is never there. */
+  readonly [unnamed]?: never;
+}
+
+declare const unnamed: unique symbol;
+
+/** Who names the bindings names no other type: then the features are not known, nor whether there is a schema. */
+export type Unnamed<Bindings, Otherwise, Else> = typeof unnamed extends keyof Bindings ? Otherwise : Else;
+
+/** What handlers may read as `ctx.settings`; whatever they want where the schema is not known. */
+export type SettingsBy<Schema> = [Schema] extends [undefined]
+  ? object
+  : [AnySchema] extends [Schema]
+    ? never
+    : Infer<Schema>;
+
+export interface WorkerOptions<
+  Bindings = WorkerEnv,
+  Features extends readonly Feature[] = readonly Feature[],
+  Settings = AnySchema | undefined,
+> {
   /** How the server names itself to clients. */
   readonly name?: string;
   readonly version?: string;
@@ -38,9 +62,14 @@ export interface WorkerOptions<Features extends readonly Feature[] = readonly Fe
   readonly websiteUrl?: string;
   /** Guidance for models, for tenants without their own. */
   readonly instructions?: string;
-  readonly tools?: readonly Tool[];
-  readonly prompts?: readonly Prompt[];
-  readonly resources?: readonly (Resource | ResourceTemplate)[];
+  /** What a tenant says for everything in code, an object: `ctx.settings`. Without the schema it is read as written. */
+  readonly settings?: Settings;
+  readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  readonly prompts?: readonly Prompt<NoInfer<Bindings>, SettingsBy<Settings>>[];
+  readonly resources?: readonly (
+    | Resource<NoInfer<Bindings>, SettingsBy<Settings>>
+    | ResourceTemplate<NoInfer<Bindings>, SettingsBy<Settings>>
+  )[];
   /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
   readonly limits?: Limits;
   /** By tenant id. When absent there is one open tenant, `demo`, with everything. */
@@ -71,9 +100,12 @@ type Both<Union> = (Union extends unknown ? (one: Union) => void : never) extend
 /** One that names none has no names at all, not any. */
 type ObjectsIn<One> = One extends Feature<infer O> ? (string extends keyof O ? object : O) : never;
 type ObjectsOf<Features extends readonly Feature[]> = Both<ObjectsIn<Features[number]>>;
+/** Of features that are not known, any. */
+type AnyObject = abstract new (...args: never) => object;
 /** A feature may have an object that does more in place of one that every Worker has. */
-type ExportsWith<Features extends readonly Feature[]> = Omit<BaseObjects, keyof ObjectsOf<Features>> &
-  ObjectsOf<Features>;
+export type ExportsWith<Features extends readonly Feature[]> = readonly Feature[] extends Features
+  ? BaseObjects & Readonly<Record<string, AnyObject>>
+  : Omit<BaseObjects, keyof ObjectsOf<Features>> & ObjectsOf<Features>;
 
 export interface TenantryWorker<Exported extends object> {
   readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
@@ -85,10 +117,12 @@ export interface TenantryWorker<Exported extends object> {
  * A Worker that serves MCP at `/mcp/{tenant}`. Throws a TypeError for what cannot be served, so that a deployment is
  * refused; under `wrangler dev` every request is answered with that error's message instead.
  */
-export function createWorker<const Features extends readonly Feature[] = readonly []>(
-  options: WorkerOptions<Features> = {},
-): TenantryWorker<ExportsWith<Features>> {
-  const deployment = deploymentOf(options);
+export function createWorker<
+  Bindings = WorkerEnv,
+  const Features extends readonly Feature[] = Unnamed<Bindings, readonly [], readonly Feature[]>,
+  const Settings extends AnySchema | undefined = Unnamed<Bindings, undefined, AnySchema | undefined>,
+>(options: WorkerOptions<Bindings, Features, Settings> = {}): TenantryWorker<ExportsWith<Features>> {
+  const deployment = deploymentOf(options as unknown as WorkerOptions);
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
     const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
@@ -126,7 +160,7 @@ declare const process: { readonly env: { readonly NODE_ENV?: string } };
 function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
   if (mistake !== undefined) return mistake;
-  const missing = missingBinding(env as unknown as Bindings, features) ?? missingExport(ctx, features);
+  const missing = missingBinding(env as unknown as Bound, features) ?? missingExport(ctx, features);
   return missing === undefined ? undefined : new TypeError(missing);
 }
 
@@ -159,15 +193,19 @@ function tablesOf({ tables = [], sections }: Feature): NonNullable<Feature["tabl
 function deploymentOf(options: WorkerOptions): Deployment {
   const tenants = defined(() => defineTenants(options.tenants ?? { demo: {} })) ?? new Map();
   const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
+  const inCode = {
+    tools: (options.tools ?? []) as readonly Tool[],
+    prompts: (options.prompts ?? []) as readonly Prompt[],
+    resources: (options.resources ?? []) as readonly (Resource | ResourceTemplate)[],
+  };
   return {
     catalog: {
       server: serverInfo(options),
       instructions: options.instructions,
       limits: options.limits,
-      tools: options.tools ?? [],
-      prompts: options.prompts ?? [],
-      resources: options.resources ?? [],
-      guarded: guardedIn(options),
+      settings: defined(() => settingsBy(options.settings)),
+      ...inCode,
+      guarded: guardedIn(inCode),
     },
     tenants,
     defaultTenant: options.defaultTenant ?? only,
@@ -176,6 +214,10 @@ function deploymentOf(options: WorkerOptions): Deployment {
     path: defined(() => mountPath(options.path ?? "")) ?? "",
     features: options.features ?? [],
   };
+}
+
+function settingsBy(schema: AnySchema | undefined): Configured | undefined {
+  return schema && configuredBy(schema);
 }
 
 function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {

@@ -11,8 +11,6 @@ export interface CacheHint {
 
 export const UNCACHED: CacheHint = { ttlMs: 0, cacheScope: "private" };
 
-export type ContentBlock = JsonObject & { readonly type: string };
-
 /** A result that is JSON already. */
 export class Encoded {
   readonly json: string;

@@ -6,7 +6,7 @@ import type { Context } from "../../src/calls/context.ts";
 import type { CallHost, Hooks } from "../../src/calls/call-host.ts";
 import { toolResult } from "../../src/content/define/results.ts";
 import { CALL_LIFETIME_MS } from "../../src/calls/request-state.ts";
-import type { ToolReturn } from "../../src/content/define/results.ts";
+import type { ToolReturn } from "../../src/content/define/returned.ts";
 import { AppError } from "../../src/protocol/app-error.ts";
 import type { Call } from "../../src/protocol/call.ts";
 import type { CallOutcome } from "../../src/protocol/outcome.ts";

@@ -10,6 +10,7 @@ import {
 } from "../../tenants/document/tenant-document.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { retiredNames, type CatalogNames } from "../../tenants/document/retirement.ts";
+import { configFaults } from "../../content/define/check-config.ts";
 import type { Bindings } from "../../deployment/deployment.ts";
 import { refusedByFeatures } from "../../deployment/check-deployment.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -178,8 +179,19 @@ export async function resolveDocument(
   const { features = [] } = desk.options;
   const refused = refusedByFeatures(features, whole, desk.env as unknown as Bindings);
   const circles = ownUpstreams(desk, managed.id, whole);
+  const configs = configFaults(desk.options.catalog, whole, {
+    has: (tool) => names.tools.includes(tool),
+    isWhole: false,
+  });
   const logins = features.some(({ name }) => name === "login") ? [] : withoutLogin(whole);
-  const errors = [...boundMembers(bases, before, own), ...brokenRules(whole, names), ...refused, ...circles, ...logins];
+  const errors = [
+    ...boundMembers(bases, before, own),
+    ...brokenRules(whole, names),
+    ...refused,
+    ...circles,
+    ...logins,
+    ...configs,
+  ];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return { effective, whole };
 }

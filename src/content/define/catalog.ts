@@ -1,5 +1,6 @@
 // Owns what a Worker's author wrote in code, for all of its tenants. Refuses to know which tenant has which part.
 
+import type { Configured } from "../../calls/configured.ts";
 import type { Guarded } from "../../calls/guarded.ts";
 import type { ServerInfo } from "../../protocol/definition.ts";
 import type { Limits } from "../../tenants/document/tenant-document.ts";
@@ -12,6 +13,8 @@ export interface Catalog {
   readonly instructions: string | undefined;
   /** What holds for every tenant whose document says nothing else. */
   readonly limits?: Limits | undefined;
+  /** How what tenants say for all of it is read; without it as it was written. */
+  readonly settings?: Configured | undefined;
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
   /** Those of the three that are not there for everybody. */

@@ -1,10 +1,10 @@
 // Owns `definePrompt`: what the author of a prompt writes, and the definition that is listed.
 
 import type { CallHost } from "../../calls/call-host.ts";
-import type { Context } from "../../calls/context.ts";
 import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
+import type { HandlerContext, Wants } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
@@ -15,33 +15,64 @@ import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
 import { promptResult, type PromptReturn } from "./results.ts";
 
-export interface PromptArgument {
+/** `Name`: of all the arguments of the prompt, of which a completer is told what was chosen before. */
+export interface PromptArgument<Name extends string = string> {
   readonly title?: string;
   readonly description?: string;
   readonly required?: boolean;
-  readonly complete?: Completer;
+  readonly complete?: Completer<Name>;
 }
 
-export interface PromptOptions extends Guarded {
+/** What a handler receives: an argument that is not required may be absent. */
+export type PromptArguments<Declared> = {
+  readonly [Name in keyof Declared]: Declared[Name] extends { readonly required: true } ? string : string | undefined;
+};
+
+type DeclaredArguments = Readonly<Record<string, Omit<PromptArgument, "complete"> & { readonly complete?: unknown }>>;
+
+/** `Name`: of all arguments, known before a completer is looked at. */
+export interface PromptOptions<
+  Declared = DeclaredArguments,
+  Name extends string = string,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends Guarded {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
   readonly icons?: readonly JsonObject[];
-  readonly arguments?: Readonly<Record<string, PromptArgument>>;
-  readonly handler: (args: Record<string, string>, ctx: Context) => PromptReturn | Promise<PromptReturn>;
+  readonly arguments?: Declared & { readonly [One in Name]: PromptArgument<Name> };
+  readonly handler: (
+    args: PromptArguments<Declared>,
+    ctx: HandlerContext<Env, Settings>,
+  ) => PromptReturn | Promise<PromptReturn>;
 }
 
-export interface Prompt extends ServedPrompt<CallHost>, Guarded {
+export interface Prompt<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedPrompt<CallHost>, Wants<Env, Settings>, Guarded {
   readonly kind: "prompt";
 }
 
 /** Throws a TypeError that names the prompt and the rule when the definition cannot be served. */
-export function definePrompt(options: PromptOptions): Prompt {
-  return defined(() => createPrompt(options));
+export function definePrompt<
+  const Declared extends DeclaredArguments = typeof NO_PROMPT_ARGUMENTS,
+  Name extends string = string,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+>(options: PromptOptions<Declared, Name, Env, Settings>): Prompt<Env, Settings> {
+  return defined(() => createPrompt(options as never) as Prompt<Env, Settings>);
+}
+
+declare const NO_PROMPT_ARGUMENTS: { readonly [name in never]: never };
+
+/** What was written, whatever TypeScript makes of its functions. */
+interface WrittenPrompt extends Omit<PromptOptions, "arguments" | "handler"> {
+  readonly arguments?: Readonly<Record<string, PromptArgument>>;
+  readonly handler: (args: Record<string, string>, ctx: HandlerContext) => PromptReturn | Promise<PromptReturn>;
 }
 
 /** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
-export function createPrompt(options: PromptOptions): Prompt {
+export function createPrompt(options: WrittenPrompt): Prompt<never, never> {
   const { name, title, description, icons } = options;
   checkListed(`prompt "${name}"`, options, ["name", "handler"]);
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
@@ -60,7 +91,7 @@ export function createPrompt(options: PromptOptions): Prompt {
 }
 
 function getPrompt(
-  { name, title, description, handler }: PromptOptions,
+  { name, title, description, handler }: WrittenPrompt,
   args: Readonly<Record<string, string>>,
   call: Call,
   host: CallHost,
@@ -69,7 +100,7 @@ function getPrompt(
     {
       name,
       timeoutMs: DEFAULT_TIMEOUT_MS,
-      work: (ctx) => handler({ ...args }, ctx),
+      work: (ctx) => handler({ ...args }, ctx as never),
       finish: (returned) => promptResult(returned, description ?? title ?? name),
     },
     call,

@@ -1,11 +1,11 @@
 // Owns `defineResource` and `defineTemplate`: resources that live in code, and templates over code or stored ones.
 
 import type { CallHost } from "../../calls/call-host.ts";
-import type { Context } from "../../calls/context.ts";
 import { surrounded } from "../../calls/around.ts";
 import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { runCompleter, type Completer } from "../../calls/run-completer.ts";
+import type { HandlerContext, Wants } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
@@ -18,6 +18,7 @@ import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.
 import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
 import { resourceContents } from "./results.ts";
+import type { TemplateVariable, TemplateVariables } from "./template-variables.ts";
 
 /** How many stored URIs are looked at for one completion. */
 const MAX_STORED = 2000;
@@ -31,44 +32,62 @@ export interface ResourceDescription extends Guarded {
   readonly icons?: readonly JsonObject[];
 }
 
-type Body = string | Uint8Array;
+export type ResourceContent = string | Uint8Array;
 
-export interface ResourceOptions extends ResourceDescription {
+export interface ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Settings> extends ResourceDescription {
   readonly uri: string;
   /**
    * The content: `text`, `blob`, or what `read` gives. The first of `read`, `text` and `blob` that is given is used.
    */
   readonly text?: string;
   readonly blob?: Uint8Array;
-  readonly read?: (ctx: Context) => Body | Promise<Body>;
+  readonly read?: (ctx: HandlerContext<Env, Settings>) => ResourceContent | Promise<ResourceContent>;
 }
 
-export interface Resource extends ServedResource<CallHost>, Guarded {
+export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedResource<CallHost>, Wants<Env, Settings>, Guarded {
   readonly kind: "resource";
 }
 
-export interface TemplateOptions extends ResourceDescription {
-  readonly uriTemplate: string;
+export interface TemplateOptions<
+  Template extends string = string,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends ResourceDescription {
+  readonly uriTemplate: Template;
   /** By variable. A variable without a completer is completed from the stored URIs that match the template. */
-  readonly complete?: Readonly<Record<string, Completer>>;
+  readonly complete?: {
+    readonly [Name in TemplateVariable<Template>]?: Completer<TemplateVariable<Template>>;
+  };
   /** It returns undefined where there is no such resource. A template without `read` describes stored resources. */
-  readonly read?: (variables: Record<string, string>, ctx: Context) => Body | undefined | Promise<Body | undefined>;
+  readonly read?: (
+    variables: TemplateVariables<Template>,
+    ctx: HandlerContext<Env, Settings>,
+  ) => ResourceContent | undefined | Promise<ResourceContent | undefined>;
 }
 
-export interface ResourceTemplate extends ServedTemplate<CallHost>, Guarded {
+export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedTemplate<CallHost>, Wants<Env, Settings>, Guarded {
   readonly kind: "template";
 }
+
+/** What was written, whatever TypeScript makes of its functions. */
+type WrittenTemplate = Omit<TemplateOptions, "read"> & {
+  readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;
+};
 
 function aboutWire({ name, title, description, mimeType, annotations, icons }: ResourceDescription): JsonObject {
   return given({ name, title, description, mimeType, annotations, icons });
 }
 
 /** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
-export function defineResource(options: ResourceOptions): Resource {
-  return defined(() => createResource(options));
+export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Settings>(
+  options: ResourceOptions<Env, Settings>,
+): Resource<Env, Settings> {
+  return defined(() => createResource(options as never) as Resource<Env, Settings>);
 }
 
-function createResource(options: ResourceOptions): Resource {
+function createResource(options: ResourceOptions<never, never>): Resource<never, never> {
   checkListed(`resource "${options.uri}"`, options, ["name"]);
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
@@ -86,7 +105,7 @@ function createResource(options: ResourceOptions): Resource {
         {
           timeoutMs: DEFAULT_TIMEOUT_MS,
           name: uri,
-          work: read,
+          work: (ctx) => read(ctx as never),
           finish: (body) => ({ result: resourceContents(asked, options.mimeType, body) }),
         },
         call,
@@ -96,11 +115,13 @@ function createResource(options: ResourceOptions): Resource {
 }
 
 /** Throws a TypeError that names the template and the rule when the definition cannot be served. */
-export function defineTemplate(options: TemplateOptions): ResourceTemplate {
-  return defined(() => createTemplate(options));
+export function defineTemplate<const Template extends string, Env = Cloudflare.Env, Settings = Tenantry.Settings>(
+  options: TemplateOptions<Template, Env, Settings>,
+): ResourceTemplate<Env, Settings> {
+  return defined(() => createTemplate(options as never) as ResourceTemplate<Env, Settings>);
 }
 
-function createTemplate(options: TemplateOptions): ResourceTemplate {
+function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never> {
   checkListed(`template "${options.uriTemplate}"`, options, ["name"]);
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`template "${options.uriTemplate}": ${template.broken}`);
@@ -118,7 +139,7 @@ function createTemplate(options: TemplateOptions): ResourceTemplate {
 }
 
 async function readTemplate(
-  { read, mimeType, around }: TemplateOptions,
+  { read, mimeType, around }: WrittenTemplate,
   variables: Record<string, string>,
   { asked, call, host }: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
 ): Promise<CallOutcome | undefined> {
@@ -129,7 +150,7 @@ async function readTemplate(
       {
         timeoutMs: DEFAULT_TIMEOUT_MS,
         name,
-        work: (ctx) => read?.(variables, ctx),
+        work: (ctx) => read?.(variables, ctx as never),
         finish: (body) => {
           missing = body === undefined;
           return { result: resourceContents(asked.asked, mimeType, body ?? "") };
@@ -145,7 +166,7 @@ async function readTemplate(
 }
 
 async function completeVariable(
-  { complete = {} }: TemplateOptions,
+  { complete = {} }: WrittenTemplate,
   template: UriTemplate,
   asked: AskedValue,
   { call, host }: { readonly call: Call; readonly host: CallHost },

@@ -1,21 +1,12 @@
 // Owns turning what handlers return into results in wire form, and refusing what no client could read.
 
 import type { Finished } from "../../calls/handle.ts";
-import type { ContentBlock } from "../../protocol/outcome.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { CompiledSchema } from "../../calls/schema.ts";
-
-export interface CallToolReturn {
-  readonly content?: string | ContentBlock | readonly ContentBlock[];
-  readonly structuredContent?: unknown;
-  readonly isError?: boolean;
-  readonly _meta?: JsonObject;
-}
-
-/** A text, content blocks in wire form, or the whole result. */
-export type ToolReturn = string | ContentBlock | readonly ContentBlock[] | CallToolReturn;
+import type { ContentBlock } from "./content-block.ts";
+import type { CallToolReturn } from "./returned.ts";
 
 export interface PromptMessage {
   readonly role: "user" | "assistant";
@@ -29,23 +20,33 @@ export type PromptReturn =
   | { readonly description?: string; readonly messages: readonly PromptMessage[] };
 
 /** `broken`: no content that a client could read, or content that does not fit the `output` schema. */
-export function toolResult(returned: ToolReturn, output: CompiledSchema | undefined): Finished | Promise<Finished> {
+export function toolResult(returned: unknown, output: CompiledSchema | undefined): Finished | Promise<Finished> {
   if (typeof returned === "string") return checked(textContent(returned), output);
-  if (isBlocks(returned)) return checked({ content: returned }, output);
-  if (isObject(returned) && typeof returned.type === "string") return checked({ content: [returned] }, output);
-  // Any other object would reach its client as a success that says nothing.
-  if (!isObject(returned) || (returned.content ?? returned.structuredContent) === undefined) {
-    return { broken: "it returned neither text, content nor a result" };
-  }
-  return checked(wholeResult(returned as CallToolReturn), output);
+  if (output && isProduct(returned, output)) return checked(wholeResult({ structuredContent: returned }), output);
+  if (Array.isArray(returned)) return checked({ content: returned }, output);
+  if (!isObject(returned)) return SAYS_NOTHING;
+  if (typeof returned.type === "string") return checked({ content: [returned] }, output);
+  if ((returned.content ?? returned.structuredContent) !== undefined) return checked(wholeResult(returned), output);
+  // A class may write itself as something else, and a result that says only that it failed says nothing.
+  const text = "isError" in returned ? undefined : JSON.stringify(returned);
+  return text?.startsWith("{") ? checked({ ...textContent(text), structuredContent: returned }, output) : SAYS_NOTHING;
 }
+
+const SAYS_NOTHING = { broken: "it returned neither text, content nor an object" };
 
 function textContent(text: string): JsonObject {
   return { content: [{ type: "text", text }] };
 }
 
-function isBlocks(returned: ToolReturn): returned is readonly ContentBlock[] {
-  return Array.isArray(returned);
+/**
+ * Whether what is returned is the structured content itself. Where the schema has a member by which a result is known, only
+ * a result is taken, so that no object is both.
+ */
+function isProduct(returned: unknown, { json: { properties } }: CompiledSchema): returned is object {
+  if (typeof returned !== "object" || returned === null) return false;
+  const { structuredContent, isError } = returned as CallToolReturn;
+  const isOwn = (name: string) => isObject(properties) && Object.hasOwn(properties, name);
+  return structuredContent === undefined && isError !== true && !isOwn("structuredContent") && !isOwn("isError");
 }
 
 function wholeResult({ content, structuredContent, isError, _meta }: CallToolReturn): JsonObject {

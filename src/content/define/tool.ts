@@ -1,11 +1,12 @@
 // Owns `defineTool`: what the author of a tool writes, checked once, and the definition that is listed.
 
 import type { CallHost } from "../../calls/call-host.ts";
-import type { Context } from "../../calls/context.ts";
 import { guardsOf, type Guarded } from "../../calls/guarded.ts";
 import { DEFAULT_TIMEOUT_MS, handle } from "../../calls/handle.ts";
 import { hasAtMost } from "../../calls/json-schema.ts";
+import { configuredBy, type Configured } from "../../calls/configured.ts";
 import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Infer } from "../../calls/schema.ts";
+import type { HandlerContext, Wants } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
@@ -15,7 +16,8 @@ import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
 import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
-import { toolResult, type ToolReturn } from "./results.ts";
+import { toolResult } from "./results.ts";
+import type { CheckedReturn, Returnable } from "./returned.ts";
 
 export interface ToolAnnotations {
   readonly title?: string;
@@ -26,9 +28,21 @@ export interface ToolAnnotations {
 }
 
 /** What a handler receives: by its names and types where the schema says them. */
-type Arguments<Input> = Infer<Input> extends object ? Infer<Input> : Record<string, unknown>;
+export type ToolArguments<Input> = Infer<Input> extends object ? Infer<Input> : Record<string, unknown>;
 
-export interface ToolOptions<Input extends AnySchema> extends Guarded {
+export type ToolHandler<Args, Ctx, Returned> = (args: Args, ctx: Ctx) => Returned | Promise<Returned>;
+
+/** What a `config` schema reads; `unknown` without one. */
+type ConfigBy<Config> = [Config] extends [undefined] ? unknown : Infer<Config>;
+
+export interface ToolOptions<
+  Input = AnySchema,
+  Output = AnySchema | undefined,
+  Config = AnySchema | undefined,
+  Returned = unknown,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends Guarded {
   /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; at most 64 to be callable by every client. */
   readonly name: string;
   readonly title?: string;
@@ -38,7 +52,10 @@ export interface ToolOptions<Input extends AnySchema> extends Guarded {
   readonly meta?: JsonObject;
   /** zod 4, zod/mini or JSON Schema 2020-12 of type object; without it the tool takes no arguments. */
   readonly input?: Input;
-  readonly output?: AnySchema;
+  /** What a handler returns: an object of this is the structured content. */
+  readonly output?: Output;
+  /** What a tenant says for this tool, an object: `ctx.config`. Without the schema it is read as it was written. */
+  readonly config?: Config;
   /** Milliseconds, one hour at most; 60000 by default. What the client takes to answer a question does not count. */
   readonly timeoutMs?: number;
   /**
@@ -47,11 +64,15 @@ export interface ToolOptions<Input extends AnySchema> extends Guarded {
    */
   readonly resumable?: boolean | Partial<Resumable>;
   /** A thrown UserError becomes a result with `isError` and its text; of any other error the client learns only an id. */
-  readonly handler: (args: Arguments<Input>, ctx: Context) => ToolReturn | Promise<ToolReturn>;
+  readonly handler: ToolHandler<ToolArguments<Input>, HandlerContext<Env, Settings, ConfigBy<Config>>, Returned> &
+    CheckedReturn<Output, Returned>;
 }
 
-export interface Tool extends ServedTool<CallHost>, Guarded {
+/** `Env`, `Settings`: what its handler reads of the Worker and its tenants. */
+export interface Tool<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
+  extends ServedTool<CallHost>, Wants<Env, Settings>, Guarded {
   readonly kind: "tool";
+  readonly config?: Configured | undefined;
 }
 
 /** What a call needs to know of its tool. */
@@ -60,7 +81,7 @@ interface Written {
   readonly input: CompiledSchema;
   readonly output: CompiledSchema | undefined;
   readonly timeoutMs: number;
-  readonly handler: (args: never, ctx: Context) => ToolReturn | Promise<ToolReturn>;
+  readonly handler: (args: never, ctx: never) => unknown;
 }
 
 const MAX_TIMEOUT_MS = 3_600_000;
@@ -78,11 +99,22 @@ const TOO_MANY = {
 const NO_ARGUMENTS = { type: "object", properties: {} } as const;
 
 /** Throws a TypeError that names the tool, the member and the rule when the definition cannot be served. */
-export function defineTool<const Input extends AnySchema = typeof NO_ARGUMENTS>(options: ToolOptions<Input>): Tool {
-  return defined(() => createTool(options));
+export function defineTool<
+  const Input extends AnySchema = typeof NO_ARGUMENTS,
+  const Output extends AnySchema | undefined = undefined,
+  const Config extends AnySchema | undefined = undefined,
+  // Nothing until a handler is known: it is what every schema allows.
+  Returned extends Returnable = never,
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+>(options: ToolOptions<Input, Output, Config, Returned, Env, Settings>): Tool<Env, Settings> {
+  return defined(() => createTool(options as never) as Tool<Env, Settings>);
 }
 
-function createTool<Input extends AnySchema>(options: ToolOptions<Input>): Tool {
+/** What was written, whatever TypeScript makes of its handler. */
+type WrittenOptions = Omit<ToolOptions, "handler"> & Pick<Written, "handler">;
+
+function createTool(options: WrittenOptions): Tool<never, never> {
   const { name } = options;
   checkListed(`tool "${name}"`, options, ["name", "handler"]);
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
@@ -92,11 +124,13 @@ function createTool<Input extends AnySchema>(options: ToolOptions<Input>): Tool 
   }
   const input = compileFor(`tool "${name}": input`, options.input ?? NO_ARGUMENTS);
   const output = options.output && compileFor(`tool "${name}": output`, options.output);
+  const config = options.config && compile(`tool "${name}": config`, () => configuredBy(options.config as AnySchema));
   const written: Written = { name, input, output, timeoutMs, handler: options.handler };
   return {
     kind: "tool",
     name,
     ...guardsOf(`tool "${name}"`, options),
+    config,
     ...describe(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
     // A handler of era 2026 runs again after each answer, so what must not be done twice is in `ctx.once` anyway.
@@ -131,7 +165,7 @@ function callChecked(
     {
       name,
       timeoutMs,
-      work: (ctx) => handler(checked.value as never, ctx),
+      work: (ctx) => handler(checked.value as never, ctx as never),
       finish: (returned) => toolResult(returned, output),
       hasOutput: output !== undefined,
     },
@@ -150,10 +184,16 @@ function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Res
 
 /** Writes the JSON Schema at definition, so that a schema that has none is refused there and not at a request. */
 function compileFor(what: string, schema: AnySchema): CompiledSchema {
-  try {
+  return compile(what, () => {
     const compiled = compileSchema(schema);
     const { json } = compiled;
     return { ...compiled, json };
+  });
+}
+
+function compile<T>(what: string, make: () => T): T {
+  try {
+    return make();
   } catch (error) {
     const why = (error as Error).message;
     throw new TypeError(/^[\w$.]+: /.test(why) ? `${what}.${why}` : `${what}: ${why}`, { cause: error });
@@ -161,7 +201,7 @@ function compileFor(what: string, schema: AnySchema): CompiledSchema {
 }
 
 function describe(
-  options: Omit<ToolOptions<AnySchema>, "handler" | "input">,
+  options: WrittenOptions,
   input: CompiledSchema,
   output: CompiledSchema | undefined,
 ): { wire: Tool["wire"]; paramHeaders: readonly ParamHeader[] } {

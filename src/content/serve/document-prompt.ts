@@ -1,15 +1,15 @@
 // Owns prompts that a tenant's document holds: templates with arguments, embedded resources and images.
 
 import { AppError } from "../../protocol/app-error.ts";
-import type { ContentBlock } from "../../protocol/outcome.ts";
 import { UserError } from "../../protocol/user-error.ts";
 import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
-import type { Context } from "../../calls/context.ts";
+import type { HandlerContext } from "../../calls/typed-context.ts";
+import type { ContentBlock } from "../define/content-block.ts";
 import { createPrompt, type Prompt } from "../define/prompt.ts";
 
-export function documentPrompt(name: string, document: PromptDocument): Prompt {
+export function documentPrompt(name: string, document: PromptDocument): Prompt<never, never> {
   const { title, description, messages } = document;
   return createPrompt({
     name,
@@ -27,7 +27,11 @@ export function documentPrompt(name: string, document: PromptDocument): Prompt {
   });
 }
 
-async function contentOf(content: PromptContent, args: Record<string, string>, ctx: Context): Promise<ContentBlock> {
+async function contentOf(
+  content: PromptContent,
+  args: Record<string, string>,
+  ctx: HandlerContext,
+): Promise<ContentBlock> {
   switch (content.type) {
     case "text":
       return { type: "text", text: fill(content.text, args) };

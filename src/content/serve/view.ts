@@ -16,7 +16,8 @@ import {
   type ResultBudget,
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
-import { isVisible, mayBeVisible, settingOf, type Eyes } from "../../tenants/document/visibility.ts";
+import { isVisible, mayBeVisible, type Eyes } from "../../tenants/document/visibility.ts";
+import { tenantSettings, toolConfig } from "../define/check-config.ts";
 import { frozen } from "./frozen.ts";
 import { listNamed, lookUpName, retiredIn, withoutGivenNames, type Listed } from "./listed-names.ts";
 import { missingIn, missingMeta, type Missing } from "./missing.ts";
@@ -82,7 +83,8 @@ export function viewOf(offer: Offer, seen: Seen): View {
     missing,
     meta: missingMeta(missing),
     limits: limitsInForce(catalog.limits, document.limits),
-    configOf: (tool) => frozen(settingOf(document, tool)?.setting.config),
+    configOf: (tool) => frozen(toolConfig(offer, tool)),
+    settings: () => frozen(tenantSettings(offer)),
   };
 }
 

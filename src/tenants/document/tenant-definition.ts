@@ -36,6 +36,8 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly config?: Readonly<Record<string, unknown>>;
   /** Runs around each call of this tenant, inside of what the Worker has. */
   readonly around?: Around;
+  /** What everything in code reads as `ctx.settings`; operators write over it, member by member. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   /** Instead of the numbers that hold for every tenant of the Worker. */
   readonly limits?: Limits;
   /** Other MCP servers that it offers, by id; they need the feature `gateway()`. */
@@ -58,7 +60,7 @@ const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
-  "title description instructions mode auth scopes tools prompts resources search seed config around limits upstreams maxStalenessMs".split(
+  "title description instructions mode auth scopes tools prompts resources search seed config settings around limits upstreams maxStalenessMs".split(
     " ",
   );
 

@@ -256,6 +256,7 @@ export const BINDABLE = [
   "limits",
   "search",
   "tools",
+  "settings",
   "scopes",
   "retirementDays",
   "upstreams",
@@ -289,6 +290,8 @@ export interface TenantDocument {
   readonly search?: boolean;
   /** By tool name or glob pattern. The exact name decides, else the longest pattern that matches. */
   readonly tools?: Readonly<Record<string, ToolSetting>>;
+  /** What everything in code reads as `ctx.settings`, by name. */
+  readonly settings?: Readonly<Record<string, unknown>>;
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
   readonly profiles?: Readonly<Record<string, ProfileDocument>>;
   readonly prompts?: Readonly<Record<string, PromptDocument>>;
@@ -318,7 +321,7 @@ function isPlain(value: unknown): value is Plain {
 }
 
 /** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
-const MAPS = new Set(["tools", "scopes", "profiles", "prompts", "upstreams", "limits"]);
+const MAPS = new Set(["tools", "settings", "scopes", "profiles", "prompts", "upstreams", "limits"]);
 
 /** Later layers win over earlier ones. `extends` is left out: what it names is a layer of its own. */
 export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {

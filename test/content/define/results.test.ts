@@ -3,12 +3,13 @@
 import { describe, expect, it } from "vitest";
 import { promptResult, resourceContents, toolResult } from "../../../src/content/define/results.ts";
 import { compileSchema } from "../../../src/calls/schema.ts";
-import type { PromptReturn, ToolReturn } from "../../../src/content/define/results.ts";
+import type { PromptReturn } from "../../../src/content/define/results.ts";
+import type { ToolReturn } from "../../../src/content/define/returned.ts";
 
-const text = (value: string) => ({ type: "text", text: value });
+const text = (value: string) => ({ type: "text", text: value }) as const;
 
 describe("toolResult", () => {
-  const image = { type: "image", data: "AA==", mimeType: "image/png" };
+  const image = { type: "image", data: "AA==", mimeType: "image/png" } as const;
   const whole: [string, ToolReturn, unknown][] = [
     ["a text", "hi", { content: [text("hi")] }],
     ["an empty text", "", { content: [text("")] }],
@@ -30,6 +31,8 @@ describe("toolResult", () => {
       { content: "one", structuredContent: 1 },
       { content: [text("one")], structuredContent: 1 },
     ],
+    ["an object", { hello: 1 }, { content: [text('{"hello":1}')], structuredContent: { hello: 1 } }],
+    ["an empty object", {}, { content: [text("{}")], structuredContent: {} }],
     ["_meta", { content: "x", _meta: { "a/b": 1 } }, { content: [text("x")], _meta: { "a/b": 1 } }],
     [
       "every other block",
@@ -52,9 +55,9 @@ describe("toolResult", () => {
   });
 
   const broken: [string, unknown, string][] = [
-    ["nothing", undefined, "neither text, content nor a result"],
-    ["an empty object", {}, "neither text, content nor a result"],
-    ["an object that is no result", { hello: 1 }, "neither text, content nor a result"],
+    ["nothing", undefined, "neither text, content nor an object"],
+    ["a class that writes itself as a text", new Date(0), "neither text, content nor an object"],
+    ["a result that only says that it failed", { isError: true }, "neither text, content nor an object"],
     ["a number", 7, "neither text"],
     ["null", null, "neither text"],
     ["an unknown block", { type: "video" }, "no content block has the type video"],
@@ -89,6 +92,34 @@ describe("toolResult", () => {
       expect(await toolResult("text only", output)).toEqual({
         broken: "it has an output schema and returned no structuredContent",
       });
+    });
+
+    it("takes an object as the structured content, whatever members of a block or of content it has", async () => {
+      expect(await toolResult({ n: 1 }, output)).toEqual({
+        result: { content: [text('{"n":1}')], structuredContent: { n: 1 } },
+      });
+      for (const note of [
+        { n: 1, content: "of a note" },
+        { n: 1, type: "car" },
+        { n: 1, isError: false },
+      ]) {
+        expect(await toolResult(note, output)).toMatchObject({ result: { structuredContent: note } });
+      }
+      expect(await toolResult({ m: 1 }, output)).toEqual({ broken: expect.stringContaining("structuredContent: ") });
+    });
+
+    it("takes only a result where the schema has a member by which one is known", async () => {
+      const schema = compileSchema({ type: "object", properties: { isError: { type: "boolean" } } });
+      expect(await toolResult({ isError: true, content: "no" }, schema)).toEqual({
+        result: { content: [text("no")], isError: true },
+      });
+      expect(await toolResult({ isError: false }, schema)).toHaveProperty("broken");
+      expect(await toolResult({ structuredContent: { isError: true } }, schema)).toHaveProperty("result");
+    });
+
+    it("takes a list where the schema says one", async () => {
+      const list = compileSchema({ type: "array", items: { type: "number" } });
+      expect(await toolResult([1, 2], list)).toMatchObject({ result: { structuredContent: [1, 2] } });
     });
 
     it("asks nothing of an error", async () => {

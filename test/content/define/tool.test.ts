@@ -60,7 +60,7 @@ describe("defineTool", () => {
       output: { type: "object" },
       timeoutMs: 5,
       resumable: true,
-      handler,
+      handler: () => ({}),
     });
     expect(tool.wire).toMatchObject({
       name: "whole",

@@ -20,7 +20,12 @@ import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
 const storeOf = ({ id, content }: FreshTenant) =>
   openStore({ kept: id, content: remote(content, contentTables), bodies: env.BODIES });
-const SIGHT = { cacheScope: "private", limits: limitsInForce(), configOf: () => undefined } as const;
+const SIGHT = {
+  cacheScope: "private",
+  limits: limitsInForce(),
+  configOf: () => undefined,
+  settings: () => ({}),
+} as const;
 const seenStore = ({ id, content }: FreshTenant) =>
   resourcesUnder(
     {

@@ -53,6 +53,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     sees: () => true,
     limits: limitsInForce(),
     configOf: () => undefined,
+    settings: () => ({}),
   };
   return {
     tenant: id,

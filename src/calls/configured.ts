@@ -1,0 +1,61 @@
+// Owns reading what operators wrote for an author's code (a tool's config, a tenant's settings) by the author's schema: the
+// value that handlers get, and each member that breaks a rule. Nothing written counts as an object without members.
+
+import { AppError } from "../protocol/app-error.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { compileSchema, type AnySchema, type Validated } from "./schema.ts";
+
+/** Thrown into a handler: what was written before does not fit what is deployed now. Its message is for the log alone. */
+export class ConfigFault extends AppError {
+  constructor(message: string) {
+    super("internal", { message });
+  }
+
+  override toFailure(): Failure {
+    return failure("internal", "Internal error: the tenant's configuration does not fit what is deployed");
+  }
+}
+
+export interface BrokenConfig {
+  /** Within the value; empty for the value itself. */
+  readonly path: string;
+  readonly rule: string;
+}
+
+export interface Configured {
+  /** `where` is for the log. Throws a `ConfigFault`. */
+  read(raw: unknown, where: string): unknown;
+  faultsOf(raw: unknown): readonly BrokenConfig[];
+}
+
+const NOTHING = {};
+
+/** Throws a TypeError for a JSON Schema that cannot be used. */
+export function configuredBy(schema: AnySchema): Configured {
+  const compiled = compileSchema(schema);
+  const known = new WeakMap<object, Validated>();
+  const look = (raw: unknown = NOTHING): Validated => {
+    const isKept = typeof raw === "object" && raw !== null;
+    const kept = isKept ? known.get(raw) : undefined;
+    if (kept) return kept;
+    const read = compiled.validate(raw);
+    if (read instanceof Promise) throw new TypeError("a schema of config or settings answers at once: no async checks");
+    if (isKept) known.set(raw, read);
+    return read;
+  };
+  const faultsOf = (raw: unknown) => {
+    const read = look(raw);
+    if ("value" in read) return [];
+    // A message begins with the path, which its reader has already.
+    return read.violations.map(({ path, message }) => ({ path, rule: message.slice(message.indexOf(": ") + 2) }));
+  };
+  return {
+    faultsOf,
+    read: (raw, where) => {
+      const read = look(raw);
+      if ("value" in read) return read.value;
+      const broken = faultsOf(raw).map(({ path, rule }) => [where, path].filter(Boolean).join(".") + `: ${rule}`);
+      throw new ConfigFault(broken.join("; "));
+    },
+  };
+}
