@@ -22,6 +22,7 @@ export type {
 } from "./deployment/deployment.ts";
 export { gateway } from "./http/gateway-feature.ts";
 export { login } from "./http/login-feature.ts";
+export { links } from "./gateway/budget/links.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
 export {
   defineTool,
@@ -52,12 +53,11 @@ export type {
   ResourceLinkBlock,
   TextBlock,
   ToolContent,
-} from "./content/define/content-block.ts";
+} from "./calls/content-block.ts";
 export {
   defineResource,
   defineTemplate,
   type Resource,
-  type ResourceContent,
   type ResourceDescription,
   type ResourceOptions,
   type ResourceTemplate,
@@ -67,6 +67,10 @@ export type { TemplateVariable, TemplateVariables } from "./content/define/templ
 export type { Completer, CompletionAbout } from "./calls/run-completer.ts";
 export type { HandlerContext as Context, Wants } from "./calls/typed-context.ts";
 export type { ElicitAnswer, Elicited, ElicitOptions } from "./calls/eliciting.ts";
+export type { Bytes } from "./calls/read-bytes.ts";
+export type { ReadReturn, ResourceContent } from "./content/define/contents.ts";
+export type { CacheOptions } from "./content/define/cache-hint.ts";
+export type { ListedPage, ListedResource, TemplateLister } from "./content/define/template-listing.ts";
 export type {
   ClientProgress,
   SampleContent,
@@ -90,6 +94,7 @@ export type {
   CallHost,
   Hooks,
   Identity,
+  LinkOptions,
   TokenAsk,
 } from "./calls/call-host.ts";
 export type { Question } from "./calls/answers.ts";
@@ -106,7 +111,9 @@ export type {
   ServedResource,
   ServedTemplate,
   ServedTool,
+  Listing,
   Shelf,
+  ShelfAsk,
   ShelfPage,
   Source,
   SourceState,

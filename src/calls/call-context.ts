@@ -20,12 +20,14 @@ import {
 import { given } from "../protocol/members.ts";
 import { parseUri } from "../protocol/uri.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
-import type { CallHost, Identity } from "./call-host.ts";
+import type { CallHost, Identity, LinkOptions } from "./call-host.ts";
+import type { ResourceLinkBlock } from "./content-block.ts";
 import type { Question } from "./answers.ts";
 import type { Announcement, Context, Root } from "./context.ts";
 import { accepted, type ElicitAnswer, type ElicitOptions } from "./eliciting.ts";
 import { eventOf } from "./fault.ts";
 import type { Interview } from "./interview.ts";
+import type { Bytes } from "./read-bytes.ts";
 import type { ClientProgress, SampleOptions } from "./sampling.ts";
 import { compileSchema, type CompiledSchema } from "./schema.ts";
 import type { ResourceStore } from "./resource-store.ts";
@@ -110,7 +112,19 @@ export class CallContext implements Context {
     const { env, tenant, hops } = this.#host;
     const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "", OUTBOUND_RESOLVER } = env as OutboundVars;
     const allow = `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
-    return new OutboundDoor({ tenant, hops, signal: () => this.signal, allow, resolve: resolverAt(OUTBOUND_RESOLVER) });
+    const resolve = resolverAt(OUTBOUND_RESOLVER);
+    return new OutboundDoor({ tenant, hops, signal: () => this.signal, allow, resolve, fetch: this.#host.fetch });
+  }
+
+  async link(body: string | Bytes, options: LinkOptions): Promise<ResourceLinkBlock> {
+    const { results } = this.#host;
+    if (!results) throw new TypeError("ctx.link needs links() or gateway()");
+    return results.link(body, options, {
+      call: this.#call,
+      host: this.#host,
+      name: this.#name,
+      signal: () => this.signal,
+    });
   }
 
   /** For the server: the handler has ended. What it left to `waitUntil` may still ask others. */

@@ -11,6 +11,8 @@ import type { Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/outcome.ts";
 import type { AskedUri } from "../protocol/source.ts";
+import type { Bytes } from "./read-bytes.ts";
+import type { ResourceLinkBlock } from "./content-block.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
 export interface CallEvent {
@@ -80,6 +82,24 @@ export interface BudgetedTool {
   readonly budget: ResultBudget;
 }
 
+export interface LinkOptions {
+  /** As people read it. */
+  readonly name: string;
+  /** Absent: `text/plain` for a text, and what a `Blob` says of itself. */
+  readonly mimeType?: string;
+  /** Milliseconds for which it can be read, from a minute to a day; 15 minutes when absent. */
+  readonly ttl?: number;
+}
+
+/** Who keeps something. */
+export interface Linking {
+  readonly call: Call;
+  readonly host: CallHost;
+  /** By the name that its source gives it. */
+  readonly name: string;
+  readonly signal: () => AbortSignal;
+}
+
 /** What becomes of results that are longer than a profile allows. */
 export interface ResultKeeper {
   /** The outcome of a call with what is too long of it left out. */
@@ -90,6 +110,8 @@ export interface ResultKeeper {
   ): Promise<CallOutcome | InvalidArguments>;
   /** Whether a URI is one of what was left out. */
   isRest(uri: string): boolean;
+  /** Keeps what a handler made, and gives the block that leads there. */
+  link(body: string | Bytes, options: LinkOptions, linking: Linking): Promise<ResourceLinkBlock>;
   /** What was left out. `listed`: the name under which the caller sees a tool of its source's name. */
   read(asked: AskedUri, call: Call, host: CallHost, listed: (name: string) => string | undefined): Promise<CallOutcome>;
 }
@@ -115,7 +137,11 @@ export interface CallHost {
   readonly sight: Sight;
   readonly profile: string | null;
   readonly principal: Principal;
+  /** Whose something is that is kept: the principal, or by where they come from who has no credential. */
+  owner(): Promise<string>;
   readonly env: unknown;
+  /** In place of the global `fetch`, where a test answers what leaves by `ctx.fetch`. */
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   readonly ring: KeyRing;
   readonly hooks: Hooks;
   /** What the authors of the Worker and of the tenant have run around calls, the outermost first. */

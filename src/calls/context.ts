@@ -6,8 +6,10 @@ import type { OutboundInit } from "../outbound/outbound-door.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ClientCapability, ClientInfo, LogLevel } from "../protocol/meta.ts";
 import type { Question } from "./answers.ts";
-import type { Identity } from "./call-host.ts";
+import type { Identity, LinkOptions } from "./call-host.ts";
+import type { ResourceLinkBlock } from "./content-block.ts";
 import type { ElicitAnswer, ElicitOptions } from "./eliciting.ts";
+import type { Bytes } from "./read-bytes.ts";
 import type { SampleOptions } from "./sampling.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
@@ -71,6 +73,11 @@ export interface Context {
   fetch(input: RequestInfo | URL, init?: OutboundInit): Promise<Response>;
   /** Goes on with the work after the answer, for 30 seconds at most. Where it fails, the Worker's `onError` hears of it. */
   waitUntil(work: Promise<unknown>): void;
+  /**
+   * Keeps what is too large for a result, such as a report, for the caller alone; a tool returns the block that it gives.
+   * 20 of them and 4 MiB at once for one caller: the oldest make room. Throws in a Worker without `links()` or `gateway()`.
+   */
+  link(body: string | Bytes, options: LinkOptions): Promise<ResourceLinkBlock>;
   /** Sent only to a client that asked for progress; a value that does not grow is dropped. */
   progress(progress: number, total?: number, message?: string): void;
   /** Sent only to a client that asked for this level; `data` is any JSON. */

@@ -62,6 +62,8 @@ export interface WorkerOptions<
   readonly websiteUrl?: string;
   /** Guidance for models, for tenants without their own. */
   readonly instructions?: string;
+  /** Extensions of the protocol that it declares to clients: settings by identifier, such as `"com.example/charts"`. */
+  readonly extensions?: Readonly<Record<string, object>>;
   /** What a tenant says for everything in code, an object: `ctx.settings`. Without the schema it is read as written. */
   readonly settings?: Settings;
   readonly tools?: readonly Tool<NoInfer<Bindings>, SettingsBy<Settings>>[];
@@ -202,6 +204,7 @@ function deploymentOf(options: WorkerOptions): Deployment {
     catalog: {
       server: serverInfo(options),
       instructions: options.instructions,
+      extensions: options.extensions,
       limits: options.limits,
       settings: defined(() => settingsBy(options.settings)),
       ...inCode,

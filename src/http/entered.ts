@@ -103,6 +103,9 @@ export class Entered implements CallHost, SessionCaller {
   get profile(): string | null {
     return this.visit.knock.profile;
   }
+  owner(): Promise<string> {
+    return this.visit.ownerOf(this.principal.id);
+  }
   get hops(): number {
     return hopsOf(this.visit.request.headers);
   }

@@ -35,7 +35,7 @@ export interface OutboundDoorOptions extends Destinations {
   readonly hops: number;
   /** Ends every request, and the reading of its answer, that has no signal of its own. */
   readonly signal: () => AbortSignal;
-  readonly fetch?: (request: Request) => Promise<Response>;
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
   /** In place of `fetch`, for requests to a service of the Worker's own: they go there, whatever their URL says. */
   readonly service?: ((request: Request) => Promise<Response>) | undefined;
   readonly answerWithinMs?: number;

@@ -15,6 +15,8 @@ import type { AskedUri, AskedValue } from "./source.ts";
 export interface Definitions {
   readonly server: ServerInfo;
   readonly instructions: string | undefined;
+  /** Extensions of the protocol that the author declares: settings by identifier. */
+  readonly extensions?: JsonObject | undefined;
   /** How long clients may keep the lists, and whether others may share them. */
   readonly cache: CacheHint;
   readonly tools: readonly ToolDefinition[];
@@ -52,7 +54,7 @@ export interface Backend {
   tool(name: string): FoundTool | Failure | undefined;
   prompt(name: string): FoundPrompt | Failure | undefined;
   /** `cursor` comes from the client; the backend answers `invalidParams` to one that it did not make. */
-  listResources(cursor: string | undefined): Promise<Page | Failure>;
+  listResources(cursor: string | undefined, call: Call): Promise<Page | Failure>;
   readResource(asked: AskedUri, call: Call): Promise<CallOutcome>;
   /** The values that fit, or an outcome that is answered as it is. */
   complete(request: CompletionRequest, call: Call): Promise<readonly string[] | CallOutcome>;

@@ -38,6 +38,8 @@ export interface ServedResource<Host> extends ResourceDefinition {
 }
 
 export interface ServedTemplate<Host> extends TemplateDefinition {
+  /** Its resources, page by page. What it has then, it alone says: a shelf's of the same names are not seen. */
+  readonly listing?: Listing<Host>;
   /** undefined: the URI does not match this template, or there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
   complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
@@ -61,9 +63,20 @@ export interface AskedValue {
 /** A source's resources that are listed page by page, because they are too many to hold in memory. */
 export interface Shelf<Host> {
   /** `cursor`: the `next` of the page before, undefined for the first. A page may be empty without being the last. */
-  list(page: { readonly cursor: string | undefined; readonly limit: number }, host: Host): Promise<ShelfPage>;
+  list(page: ShelfAsk, host: Host): Promise<ShelfPage>;
   /** undefined: there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
+}
+
+export interface Listing<Host> {
+  has(uri: string): boolean;
+  /** As of a shelf. */
+  list(page: ShelfAsk, call: Call, host: Host): Promise<ShelfPage>;
+}
+
+export interface ShelfAsk {
+  readonly cursor: string | undefined;
+  readonly limit: number;
 }
 
 export interface ShelfPage {

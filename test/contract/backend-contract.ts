@@ -155,7 +155,7 @@ function resourceContract(of: Of): void {
     const listed: string[] = [];
     let pages = 0;
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await backend.listResources(cursor);
+      const page = await backend.listResources(cursor, of().call({ method: "resources/list" }));
       if (!("items" in page)) throw new Error(page.message);
       for (const { uri, name } of page.items) {
         expect(parseUri(String(uri))).toEqual({ uri });
@@ -171,7 +171,10 @@ function resourceContract(of: Of): void {
   });
 
   it.each(["", "nonsense", "~", "%", "tools~0A0", "x".repeat(10_000)])("refuse the cursor %j", async (cursor) => {
-    expect(await of().backend.listResources(cursor)).toMatchObject({ kind: "failure", error: "invalidParams" });
+    expect(await of().backend.listResources(cursor, of().call({ method: "resources/list" }))).toMatchObject({
+      kind: "failure",
+      error: "invalidParams",
+    });
   });
 
   it("are read under the name that the client used", async () => {

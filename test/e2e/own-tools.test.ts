@@ -16,6 +16,7 @@ import { packedPackage } from "../support/packed-package.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
 const wrangler = join(repository, "node_modules/wrangler/bin/wrangler.js");
+const vitest = join(repository, "node_modules/vitest/vitest.mjs");
 const tsc = join(repository, "node_modules/typescript/bin/tsc");
 const READY_WITHIN_MS = 60_000;
 
@@ -43,6 +44,21 @@ describe("examples/own-tools on the packed package", () => {
   test("type-checks against the sources in the tarball", () => {
     run(process.execPath, [tsc, "--project", project], project);
   }, 60_000);
+
+  test("passes its own tests, in Node and in workerd", () => {
+    const output = run(process.execPath, [vitest, "run"], project);
+    expect(output).toMatch(/Tests\s+10 passed/);
+  }, 180_000);
+
+  test("asks for no later date than the runtime of the test tools knows, which is older than wrangler's", async () => {
+    const plugin = await readFile(join(repository, "node_modules/@cloudflare/vitest-plugin/package.json"), "utf8");
+    const { miniflare } = (JSON.parse(plugin) as { dependencies: { miniflare: string } }).dependencies;
+    const [, runtime = ""] = /^5\.(\d{8})\./.exec(miniflare) ?? [];
+    const config = await readFile(join(project, "wrangler.toml"), "utf8");
+    const [, date = ""] = /^compatibility_date = "([^"]+)"/m.exec(config) ?? [];
+    expect(runtime).toMatch(/^\d{8}$/);
+    expect(Number(date.replaceAll("-", ""))).toBeLessThanOrEqual(Number(runtime));
+  });
 
   test("builds as wrangler deploy would", () => {
     const output = run(process.execPath, [wrangler, "deploy", "--dry-run", "--outdir", join(folder, "built")], project);
@@ -85,8 +101,9 @@ async function installPackedPackage(): Promise<void> {
   await writeFile(manifest, JSON.stringify(parsed));
   run("npm", ["install", "--omit=dev", "--no-audit", "--no-fund", "--prefer-offline"], project);
   await mkdir(join(project, "node_modules/@cloudflare"), { recursive: true });
-  const types = "node_modules/@cloudflare/workers-types";
-  await symlink(join(repository, types), join(project, types), "dir");
+  for (const name of ["@cloudflare/workers-types", "@cloudflare/vitest-plugin", "vitest"]) {
+    await symlink(join(repository, "node_modules", name), join(project, "node_modules", name), "dir");
+  }
 }
 
 async function startDevServer(): Promise<string> {
@@ -127,8 +144,9 @@ function run(command: string, args: string[], cwd: string): string {
 
 /** Without the npm_* variables of the script that runs the tests, which would point npm at this repository. */
 function environment(): NodeJS.ProcessEnv {
-  const own = Object.entries(process.env).filter(([name]) => !name.startsWith("npm_") && name !== "NODE_OPTIONS");
-  return { ...Object.fromEntries(own), CI: "1", WRANGLER_SEND_METRICS: "false" };
+  const others = /^(npm_|NODE_OPTIONS$|NODE_ENV$|VITEST|TEST$)/;
+  const own = Object.entries(process.env).filter(([name]) => !others.test(name));
+  return { ...Object.fromEntries(own), CI: "1", NO_COLOR: "1", WRANGLER_SEND_METRICS: "false" };
 }
 
 async function freePort(): Promise<number> {

@@ -10,6 +10,7 @@ import { packedPackage } from "../support/packed-package.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const CONSUMER = `
 import { admin, createWorker, defineTool } from "tenantry";
+import { runTool, type TestRun } from "tenantry/testing";
 import * as z from "zod";
 
 const double = defineTool({
@@ -23,7 +24,46 @@ const worker = createWorker({ tools: [double], tenants: { acme: {} }, features: 
 
 export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
 
+export const tried: Promise<TestRun> = runTool(double, { n: 2 }, { era: "2025", answers: { name: { name: "Ada" } } });
+
 export default worker;
+`;
+
+/** A module that only defines, and one that makes a Worker of it: both are imported by tests in Node. */
+const TOOLS = `
+import { createWorker, definePrompt, defineTool, gateway } from "tenantry";
+import * as z from "zod";
+
+export const rename = defineTool({
+  name: "rename",
+  input: z.object({ id: z.string() }),
+  handler: async ({ id }, ctx) => {
+    ctx.progress(1, 2);
+    const answer = await ctx.elicit("name", { message: "Which name?", schema: z.object({ name: z.string() }) });
+    return answer.action === "accept" ? \`\${id} is \${answer.content.name}\` : "left";
+  },
+});
+export const greet = definePrompt({ name: "greet", handler: () => "Hello" });
+const worker = createWorker({ tools: [rename], features: [gateway()] });
+export const { TenantObject } = worker.exports;
+export default worker;
+`;
+const NODE_TEST = `
+import assert from "node:assert/strict";
+import test from "node:test";
+import { runPrompt, runTool } from "tenantry/testing";
+import "tenantry/zod-mini";
+import { greet, rename } from "./tools.js";
+
+for (const era of ["2025", "2026"]) {
+  test(\`rename asks, in era \${era}\`, async () => {
+    const ran = await runTool(rename, { id: "7" }, { era, answers: { name: { name: "Ada" } } });
+    assert.equal(ran.text, "7 is Ada");
+    assert.deepEqual(ran.questions.map(({ name }) => name), ["name"]);
+    assert.equal(ran.rounds, era === "2026" ? 2 : 1);
+    assert.equal((await runPrompt(greet, {}, { era })).text, "Hello");
+  });
+}
 `;
 
 interface Manifest {
@@ -89,16 +129,49 @@ describe.each(["bundler", "nodenext"])("a consumer with moduleResolution %s", (r
   });
 });
 
-/** A folder outside this repository that has the package as npm would unpack it, with its dependencies. */
-function typecheck(source: string, resolution: string): { status: number | null; output: string } {
+test("what is imported in Node has every name that a Worker imports", () => {
+  const namesIn = (path: string) => {
+    const lists = readFileSync(join(unpacked, path), "utf8").matchAll(/^export \{([^}]*)\}/gm);
+    const names = [...lists].flatMap(([, list = ""]) => list.split(","));
+    return names.map((name) => name.trim().split(" ").at(-1) ?? "").toSorted();
+  };
+  const names = namesIn("dist/tenantry.js");
+  expect(names).toContain("createWorker");
+  expect(namesIn("dist/testing/definitions.js")).toEqual(names);
+});
+
+describe("a module that defines tools, where there is no Worker", () => {
+  test("is imported and run by node:test, in both eras", () => {
+    const folder = consumer(["@cfworker/json-schema", "zod"]);
+    writeFileSync(join(folder, "tools.js"), TOOLS);
+    writeFileSync(join(folder, "tools.test.js"), NODE_TEST);
+    const run = spawnSync(process.execPath, ["--test", "--test-reporter=tap"], {
+      cwd: folder,
+      encoding: "utf8",
+      // A test runner that runs in another says less.
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined, NODE_OPTIONS: undefined },
+    });
+    expect(run.stdout).toContain("# pass 2");
+    expect(run.status).toBe(0);
+  });
+});
+
+/** A folder outside this repository that has the package as npm would unpack it, with these of its dependencies. */
+function consumer(dependencies: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), "tenantry-consumer-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const modules = join(folder, "node_modules");
   cpSync(unpacked, join(modules, "tenantry"), { recursive: true });
-  for (const name of ["@cfworker/json-schema", "@cloudflare/workers-types", "hono", "oauth4webapi", "zod"]) {
+  for (const name of dependencies) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), join(modules, name), "dir");
   }
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  return folder;
+}
+
+function typecheck(source: string, resolution: string): { status: number | null; output: string } {
+  const folder = consumer(["@cfworker/json-schema", "@cloudflare/workers-types", "hono", "oauth4webapi", "zod"]);
   const compilerOptions = {
     target: "es2024",
     lib: ["es2024"],
@@ -109,7 +182,6 @@ function typecheck(source: string, resolution: string): { status: number | null;
     skipLibCheck: false,
     noEmit: true,
   };
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["worker.ts"] }));
   writeFileSync(join(folder, "worker.ts"), source);
   const compiler = join(ROOT, "node_modules/typescript/bin/tsc");

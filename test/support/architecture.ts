@@ -27,6 +27,7 @@ const RANKS = [
   "http",
   "tenantry.ts",
   "zod-mini.ts",
+  "testing",
   "demo",
   "demo-worker.ts",
   "worker.ts",

@@ -3,6 +3,7 @@
 import type { Configured } from "../../calls/configured.ts";
 import type { Guarded } from "../../calls/guarded.ts";
 import type { ServerInfo } from "../../protocol/definition.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import type { Limits } from "../../tenants/document/tenant-document.ts";
 import type { Prompt } from "./prompt.ts";
 import type { Resource, ResourceTemplate } from "./resource.ts";
@@ -11,6 +12,8 @@ import type { Tool } from "./tool.ts";
 export interface Catalog {
   readonly server: ServerInfo;
   readonly instructions: string | undefined;
+  /** Of the protocol, that the author declares: settings by identifier. */
+  readonly extensions?: JsonObject | undefined;
   /** What holds for every tenant whose document says nothing else. */
   readonly limits?: Limits | undefined;
   /** How what tenants say for all of it is read; without it as it was written. */

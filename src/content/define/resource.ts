@@ -17,7 +17,9 @@ import { parseUri } from "../../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.ts";
 import { checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
-import { resourceContents } from "./results.ts";
+import { checkCache, withCache, type CacheOptions } from "./cache-hint.ts";
+import { readResult, type ReadReturn } from "./contents.ts";
+import { listingOf, type TemplateLister } from "./template-listing.ts";
 import type { TemplateVariable, TemplateVariables } from "./template-variables.ts";
 
 /** How many stored URIs are looked at for one completion. */
@@ -30,9 +32,10 @@ export interface ResourceDescription extends Guarded {
   readonly mimeType?: string;
   readonly annotations?: JsonObject;
   readonly icons?: readonly JsonObject[];
+  readonly meta?: JsonObject;
+  /** How long clients of era 2026 may keep what is read; absent: they ask again each time. */
+  readonly cache?: CacheOptions;
 }
-
-export type ResourceContent = string | Uint8Array;
 
 export interface ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Settings> extends ResourceDescription {
   readonly uri: string;
@@ -41,7 +44,7 @@ export interface ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Setti
    */
   readonly text?: string;
   readonly blob?: Uint8Array;
-  readonly read?: (ctx: HandlerContext<Env, Settings>) => ResourceContent | Promise<ResourceContent>;
+  readonly read?: (ctx: HandlerContext<Env, Settings>) => ReadReturn | Promise<ReadReturn>;
 }
 
 export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
@@ -63,7 +66,9 @@ export interface TemplateOptions<
   readonly read?: (
     variables: TemplateVariables<Template>,
     ctx: HandlerContext<Env, Settings>,
-  ) => ResourceContent | undefined | Promise<ResourceContent | undefined>;
+  ) => ReadReturn | undefined | Promise<ReadReturn | undefined>;
+  /** What there is, a page at a time; it needs `read`. Without it only stored resources are listed. */
+  readonly list?: TemplateLister<Env, Settings>;
 }
 
 export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
@@ -72,12 +77,13 @@ export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantr
 }
 
 /** What was written, whatever TypeScript makes of its functions. */
-type WrittenTemplate = Omit<TemplateOptions, "read"> & {
+type WrittenTemplate = Omit<TemplateOptions, "read" | "list"> & {
+  readonly list?: TemplateLister<never, never>;
   readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;
 };
 
-function aboutWire({ name, title, description, mimeType, annotations, icons }: ResourceDescription): JsonObject {
-  return given({ name, title, description, mimeType, annotations, icons });
+function aboutWire({ name, title, description, mimeType, annotations, icons, meta }: ResourceDescription): JsonObject {
+  return given({ name, title, description, mimeType, annotations, icons, _meta: meta });
 }
 
 /** Throws a TypeError that names the resource and the rule when the definition cannot be served. */
@@ -89,6 +95,7 @@ export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Setting
 
 function createResource(options: ResourceOptions<never, never>): Resource<never, never> {
   checkListed(`resource "${options.uri}"`, options, ["name"]);
+  checkCache(`resource "${options.uri}"`, options.cache);
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
   const fixed = options.read ? undefined : (options.text ?? options.blob);
@@ -100,17 +107,7 @@ function createResource(options: ResourceOptions<never, never>): Resource<never,
     ...guardsOf(`resource "${options.uri}"`, options),
     uri: parsed.uri,
     wire: given({ uri: parsed.uri, ...aboutWire(options), size }),
-    read: ({ uri, asked }, call, host) =>
-      handle(
-        {
-          timeoutMs: DEFAULT_TIMEOUT_MS,
-          name: uri,
-          work: (ctx) => read(ctx as never),
-          finish: (body) => ({ result: resourceContents(asked, options.mimeType, body) }),
-        },
-        call,
-        host,
-      ),
+    read: (asked, call, host) => readThrough(read, options, { asked, call, host }) as Promise<CallOutcome>,
   };
 }
 
@@ -122,14 +119,18 @@ export function defineTemplate<const Template extends string, Env = Cloudflare.E
 }
 
 function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never> {
-  checkListed(`template "${options.uriTemplate}"`, options, ["name"]);
+  const what = `template "${options.uriTemplate}"`;
+  checkListed(what, options, ["name"]);
+  checkCache(what, options.cache);
   const template = parseUriTemplate(options.uriTemplate);
-  if ("broken" in template) throw new TypeError(`template "${options.uriTemplate}": ${template.broken}`);
-  const { uriTemplate, read } = options;
+  if ("broken" in template) throw new TypeError(`${what}: ${template.broken}`);
+  const { uriTemplate, read, list } = options;
+  if (list && !(read && typeof list === "function")) throw new TypeError(`${what}: list is a function, and needs read`);
   return {
     kind: "template",
     ...guardsOf(`template "${uriTemplate}"`, options),
     wire: { uriTemplate, ...aboutWire(options) },
+    ...(list && { listing: listingOf(uriTemplate, template, list) }),
     read: async (asked, call, host) => {
       const variables = read && template.match(asked.uri);
       return variables && readTemplate(options, variables, { asked, call, host });
@@ -138,31 +139,53 @@ function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never
   };
 }
 
+/** What is around a template's own reads is known only when it has matched. */
 async function readTemplate(
-  { read, mimeType, around }: WrittenTemplate,
+  { read, around, ...about }: WrittenTemplate,
   variables: Record<string, string>,
+  asking: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
+): Promise<CallOutcome | undefined> {
+  const { asked, call, host } = asking;
+  const none = failure("resourceNotFound", "Resource not found", { uri: asked.asked });
+  const found = async () => (await readThrough((ctx) => read?.(variables, ctx), about, asking)) ?? none;
+  const surrounding = { name: asked.uri, call, host, own: around, repeatable: true, isInner: true };
+  const outcome = await surrounded(surrounding, found);
+  return outcome === none ? undefined : outcome;
+}
+
+/** undefined: the `read` of a template gave nothing. */
+async function readThrough(
+  read: (ctx: never) => ReadReturn | undefined | Promise<ReadReturn | undefined>,
+  about: ResourceDescription,
   { asked, call, host }: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
 ): Promise<CallOutcome | undefined> {
-  const { uri: name } = asked;
+  const { mimeType, cache } = about;
   let missing = false;
-  const run = () =>
-    handle(
-      {
-        timeoutMs: DEFAULT_TIMEOUT_MS,
-        name,
-        work: (ctx) => read?.(variables, ctx as never),
-        finish: (body) => {
-          missing = body === undefined;
-          return { result: resourceContents(asked.asked, mimeType, body ?? "") };
-        },
+  const most = host.sight.limits.resultBytes;
+  const outcome = await handle(
+    {
+      timeoutMs: DEFAULT_TIMEOUT_MS,
+      name: asked.uri,
+      // Bytes that come later come within the time of the call.
+      work: (ctx) => {
+        const found = (body: ReadReturn | undefined) => {
+          missing = body === undefined && "uriTemplate" in about;
+          return readResult(missing ? "" : (body as ReadReturn), {
+            uri: asked.asked,
+            mimeType,
+            most,
+            signal: () => ctx.signal,
+          });
+        };
+        const reading = read(ctx as never);
+        return reading instanceof Promise ? reading.then(found) : found(reading);
       },
-      call,
-      host,
-    );
-  const none = failure("resourceNotFound", "Resource not found", { uri: asked.asked });
-  const found = () => run().then((outcome) => (missing ? none : outcome));
-  const outcome = await surrounded({ name, call, host, own: around, repeatable: true, isInner: true }, found);
-  return outcome === none ? undefined : outcome;
+      finish: (result) => ({ result }),
+    },
+    call,
+    host,
+  );
+  return missing ? undefined : withCache(outcome, cache, host);
 }
 
 async function completeVariable(

@@ -3,9 +3,9 @@
 import type { Finished } from "../../calls/handle.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
-import { toBase64 } from "../../auth/seal.ts";
 import type { CompiledSchema } from "../../calls/schema.ts";
-import type { ContentBlock } from "./content-block.ts";
+import { blockInText, blocksInText } from "./block-bytes.ts";
+import type { ContentBlock } from "../../calls/content-block.ts";
 import type { CallToolReturn } from "./returned.ts";
 
 export interface PromptMessage {
@@ -62,11 +62,14 @@ function contentBlocks(content: CallToolReturn["content"], structured: unknown):
 }
 
 function checked(result: JsonObject, output: CompiledSchema | undefined): Finished | Promise<Finished> {
-  for (const block of result.content as readonly unknown[]) {
+  const blocks = result.content as readonly unknown[];
+  const content = blocksInText(blocks);
+  for (const block of content) {
     const fault = blockFault(block);
     if (fault !== undefined) return { broken: fault };
   }
-  return output && result.isError !== true ? fitting(result, output) : { result };
+  const written = content === blocks ? result : { ...result, content };
+  return output && result.isError !== true ? fitting(written, output) : { result: written };
 }
 
 async function fitting(result: JsonObject, output: CompiledSchema): Promise<Finished> {
@@ -104,14 +107,17 @@ function blockFault(block: unknown): string | undefined {
 export function promptResult(returned: PromptReturn, description: unknown): Finished {
   const whole = typeof returned === "string" || isMessages(returned) ? { messages: messagesOf(returned) } : returned;
   if (!isObject(whole) || !Array.isArray(whole.messages)) return { broken: "it returned no messages" };
-  for (const message of whole.messages as readonly unknown[]) {
+  const messages = whole.messages.map((message: unknown) =>
+    isObject(message) ? { ...message, content: blockInText(message.content) } : message,
+  );
+  for (const message of messages) {
     if (!isObject(message) || (message.role !== "user" && message.role !== "assistant")) {
       return { broken: "a message needs the role user or assistant" };
     }
     const fault = blockFault(message.content);
     if (fault !== undefined) return { broken: fault };
   }
-  return { result: { ...(typeof description === "string" ? { description } : {}), ...whole } };
+  return { result: { ...(typeof description === "string" ? { description } : {}), ...whole, messages } };
 }
 
 function isMessages(returned: PromptReturn): returned is Extract<PromptReturn, readonly unknown[]> {
@@ -120,10 +126,4 @@ function isMessages(returned: PromptReturn): returned is Extract<PromptReturn, r
 
 function messagesOf(returned: string | Extract<PromptReturn, readonly unknown[]>): readonly unknown[] {
   return typeof returned === "string" ? [{ role: "user", content: { type: "text", text: returned } }] : returned;
-}
-
-/** The result of resources/read; `uri` is as the client wrote it. */
-export function resourceContents(uri: string, mimeType: string | undefined, body: string | Uint8Array): JsonObject {
-  const content = typeof body === "string" ? { text: body } : { blob: toBase64(body) };
-  return { contents: [given({ uri, mimeType, ...content })] };
 }

@@ -3,7 +3,7 @@
 
 import type { FromInput } from "../../calls/schema.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import type { ContentBlock, ToolContent } from "./content-block.ts";
+import type { ContentBlock, ToolContent } from "../../calls/content-block.ts";
 
 /** The whole result. `structuredContent` is given as text too where there is no `content`. */
 export interface CallToolReturn {

@@ -91,8 +91,8 @@ export class ViewBackend implements Backend {
     return Promise.resolve(asked).then((refused) => refused ?? this.#host.recheck(call));
   }
 
-  listResources(cursor: string | undefined): Promise<Page | Failure> {
-    return listChain(cursor, this.definitions, this.#host);
+  listResources(cursor: string | undefined, call: Call): Promise<Page | Failure> {
+    return listChain(cursor, this.definitions, { call, host: this.#host });
   }
 
   /**
@@ -101,7 +101,7 @@ export class ViewBackend implements Backend {
   readResource(asked: AskedUri, call: Call): Promise<CallOutcome> {
     const view = this.definitions;
     const { uri: name } = asked;
-    const results = view.resultBudget && this.#host.results;
+    const { results } = this.#host;
     const rest = results?.isRest(name) ? results : undefined;
     if (!rest && !view.sees(name)) return this.#readSeen(asked, call);
     const { around: own } = (view.resourcesByUri.get(name) ?? {}) as Guarded;
@@ -132,8 +132,10 @@ export class ViewBackend implements Backend {
   /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */
   async #readFurther(asked: AskedUri, call: Call): Promise<CallOutcome> {
     const { shelves, templates } = this.definitions;
+    const lister = this.definitions.lister(asked.uri);
+    const all = lister ? [readTemplate(lister)] : [...shelves.map(readShelf), ...templates.map(readTemplate)];
     let failed: { readonly error: unknown } | undefined;
-    for (const { read, required } of [...shelves.map(readShelf), ...templates.map(readTemplate)]) {
+    for (const { read, required } of all) {
       try {
         const outcome = await read(asked, call, this.#host);
         if (outcome) return outcome;

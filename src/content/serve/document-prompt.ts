@@ -6,7 +6,7 @@ import { given } from "../../protocol/members.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { PromptContent, PromptDocument } from "../../tenants/document/tenant-document.ts";
 import type { HandlerContext } from "../../calls/typed-context.ts";
-import type { ContentBlock } from "../define/content-block.ts";
+import type { ContentBlock } from "../../calls/content-block.ts";
 import { createPrompt, type Prompt } from "../define/prompt.ts";
 
 export function documentPrompt(name: string, document: PromptDocument): Prompt<never, never> {

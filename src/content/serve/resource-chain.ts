@@ -1,31 +1,38 @@
-// Owns one list of resources over all sources: first what they hold in memory, then their shelves one after the other,
-// with one cursor over the whole chain. The cursor is sealed, because the place where a page ended may be a hidden URI.
+// Owns one list of resources over all sources: first what they hold in memory, then what templates list, then the shelves,
+// one after the other, with one cursor over the whole chain. The cursor is sealed, because the place where a page ended may be a hidden URI.
 
 import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Page } from "../../protocol/backend.ts";
+import type { Call } from "../../protocol/call.ts";
 import type { ResourceDefinition } from "../../protocol/definition.ts";
 import type { Failure } from "../../protocol/errors.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { invalid } from "../../protocol/methods/params.ts";
-import type { ShelfPage } from "../../protocol/source.ts";
+import type { ShelfAsk, ShelfPage } from "../../protocol/source.ts";
 import { missingMeta, type Missing } from "./missing.ts";
-import type { View, ViewedShelf } from "./view.ts";
+import type { View, ViewedListing } from "./view.ts";
 
 /** Resources per page. */
 const PAGE = 100;
 const MAX_CURSOR_CHARACTERS = 16_384;
 const PURPOSE = "resources";
 
-/** Where a page begins: at this index of what is held in memory, or on a source's shelf after the shelf's own cursor. */
+/** Where a page begins: at this index of what is held in memory, or in a listing after the listing's own cursor. */
 type ChainPlace = { readonly held: number } | { readonly source: string; readonly after?: string };
 
-export async function listChain(cursor: string | undefined, view: View, host: CallHost): Promise<Page | Failure> {
+interface Asker {
+  readonly call: Call;
+  readonly host: CallHost;
+}
+
+export async function listChain(cursor: string | undefined, view: View, asker: Asker): Promise<Page | Failure> {
+  const { host } = asker;
   const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host.ring);
-  const at = place && shelfAt(place, view);
+  const at = place && listingAt(place, view);
   if (!place || at === undefined) return invalid("cursor", "is not one of this list");
   const page: Filling = { items: [], missing: [...view.missing] };
-  const next = await fill(page, { place, at, view, host });
+  const next = await fill(page, { place, at, view, asker });
   return {
     items: page.items,
     ...(next === undefined ? {} : { nextCursor: await seal(host.ring, PURPOSE, JSON.stringify(next)) }),
@@ -41,34 +48,36 @@ interface Filling {
 
 interface From {
   readonly place: ChainPlace;
-  /** The first shelf to look on. */
+  /** The first listing to look at. */
   readonly at: number;
   readonly view: View;
-  readonly host: CallHost;
+  readonly asker: Asker;
 }
 
 /** Fills a page; gives where the next one begins, undefined where this is the last. */
-async function fill(page: Filling, { place, at, view, host }: From): Promise<ChainPlace | undefined> {
+async function fill(page: Filling, { place, at, view, asker }: From): Promise<ChainPlace | undefined> {
   if ("held" in place) {
     const end = place.held + PAGE;
     page.items.push(...view.resources.slice(place.held, end).map(listed));
     if (end < view.resources.length) return { held: end };
   }
   let after = "source" in place ? place.after : undefined;
-  for (const shelf of view.shelves.slice(at)) {
+  for (const listing of view.listings.slice(at)) {
     const room = PAGE - page.items.length;
     // On a full page one item is still asked for: only if there is none is the page the last.
-    const found = await listShelf(shelf, { cursor: after, limit: Math.max(room, 1) }, { page, host });
+    const found = await listOne(listing, { cursor: after, limit: Math.max(room, 1) }, { page, asker });
     after = undefined;
     if (!found) continue;
     if (room === 0) {
-      if (found.items.length > 0 || found.next !== undefined) return { source: shelf.source };
+      if (found.items.length > 0 || found.next !== undefined) return { source: listing.source };
       continue;
     }
-    // What is held in memory hides what a shelf has under the same URI, as it does in reading.
-    const shown = found.items.filter(({ uri }) => !view.resourcesByUri.has(uri) && view.sees(uri));
+    // What comes first hides what comes later under the same URI, as it does in reading.
+    const shown = found.items.filter(
+      ({ uri }) => !view.resourcesByUri.has(uri) && view.lister(uri) === listing.template && view.sees(uri),
+    );
     page.items.push(...shown.map(listed));
-    if (found.next !== undefined) return { source: shelf.source, after: found.next };
+    if (found.next !== undefined) return { source: listing.source, after: found.next };
   }
   return undefined;
 }
@@ -78,14 +87,15 @@ function listed({ uri, wire }: ResourceDefinition): JsonObject {
   return { ...wire, uri };
 }
 
-/** undefined: the shelf failed and the list leaves it out. Throws where a required shelf failed. */
-async function listShelf(
-  { source, shelf, required }: ViewedShelf,
-  ask: { readonly cursor: string | undefined; readonly limit: number },
-  { page, host }: { readonly page: Filling; readonly host: CallHost },
+/** undefined: it failed and the list leaves it out. Throws where a required one failed. */
+async function listOne(
+  listing: ViewedListing,
+  ask: ShelfAsk,
+  { page, asker: { call, host } }: { readonly page: Filling; readonly asker: Asker },
 ): Promise<ShelfPage | undefined> {
+  const { source, required } = listing;
   try {
-    const found = await shelf.list(ask, host);
+    const found = await listing.list(ask, call, host);
     if (found.items.length > ask.limit) throw new RangeError(`${source}: more than the limit`);
     return found;
   } catch (error) {
@@ -98,10 +108,10 @@ async function listShelf(
   }
 }
 
-/** The index of the first shelf to look on; undefined: the place is not in this view any more. */
-function shelfAt(place: ChainPlace, { resources, shelves }: View): number | undefined {
+/** The index of the first listing to look at; undefined: the place is not in this view any more. */
+function listingAt(place: ChainPlace, { resources, listings }: View): number | undefined {
   if ("held" in place) return place.held <= resources.length ? 0 : undefined;
-  const at = shelves.findIndex(({ source }) => source === place.source);
+  const at = listings.findIndex(({ source }) => source === place.source);
   return at < 0 ? undefined : at;
 }
 

@@ -8,7 +8,7 @@ import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 import type { Shelf, Source } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { resourceContents } from "../define/results.ts";
+import { resourceContents } from "../define/contents.ts";
 import { documentPrompt } from "./document-prompt.ts";
 import { searchTools } from "./search-tools.ts";
 

@@ -9,7 +9,17 @@ import { limitsInForce } from "../../limits/limit-table.ts";
 import type { Failure } from "../../protocol/errors.ts";
 import { given } from "../../protocol/members.ts";
 import type { CacheHint } from "../../protocol/outcome.ts";
-import type { ServedPrompt, ServedResource, ServedTemplate, ServedTool, Shelf, Source } from "../../protocol/source.ts";
+import type { Call } from "../../protocol/call.ts";
+import type {
+  ServedPrompt,
+  ServedResource,
+  ServedTemplate,
+  ServedTool,
+  Shelf,
+  ShelfAsk,
+  ShelfPage,
+  Source,
+} from "../../protocol/source.ts";
 import {
   renamingOf,
   type ProfileDocument,
@@ -34,6 +44,15 @@ export interface ViewedShelf {
   readonly required: boolean;
 }
 
+export interface ViewedListing {
+  /** The id of the source, or the template. */
+  readonly source: string;
+  readonly required: boolean;
+  /** undefined: of a shelf. */
+  readonly template?: ServedTemplate<CallHost>;
+  list(page: ShelfAsk, call: Call, host: CallHost): Promise<ShelfPage>;
+}
+
 export interface View extends Definitions, Sight {
   readonly tools: readonly ListedTool[];
   readonly prompts: readonly ListedPrompt[];
@@ -41,6 +60,10 @@ export interface View extends Definitions, Sight {
   readonly resources: readonly ServedResource<CallHost>[];
   readonly resourcesByUri: ReadonlyMap<string, ServedResource<CallHost>>;
   readonly shelves: readonly ViewedShelf[];
+  /** What is listed page by page: what templates list, then the shelves. */
+  readonly listings: readonly ViewedListing[];
+  /** The template that alone says what there is under this URI. */
+  lister(uri: string): ServedTemplate<CallHost> | undefined;
   readonly missing: readonly Missing[];
   readonly sources: readonly Source<CallHost>[];
   /** Those of which anything is seen, or may be once it is known. */
@@ -78,7 +101,7 @@ export function viewOf(offer: Offer, seen: Seen): View {
     ...promptsSeen(looking),
     ...resourcesSeen(looking),
     sources,
-    ...given({ resultBudget: profile?.resultBudget, hidden: seen.hidden }),
+    ...given({ resultBudget: profile?.resultBudget, extensions: catalog.extensions, hidden: seen.hidden }),
     shown,
     missing,
     meta: missingMeta(missing),
@@ -188,7 +211,10 @@ function promptsSeen({ sources, policy, document, eyes, profile, hidden }: Looki
   };
 }
 
-type SeenResources = Pick<View, "resources" | "resourcesByUri" | "templates" | "shelves" | "only" | "sees">;
+type SeenResources = Pick<
+  View,
+  "resources" | "resourcesByUri" | "templates" | "shelves" | "listings" | "lister" | "only" | "sees"
+>;
 
 function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResources {
   const things = hidden?.things;
@@ -206,14 +232,29 @@ function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResour
     sources.flatMap((source) => source.templates).filter((one) => sees(one.wire.uriTemplate) && !things?.has(one)),
     ({ wire }) => wire.uriTemplate,
   );
+  const shelves = sources.flatMap(({ id, shelf, required = false }) => (shelf ? { source: id, shelf, required } : []));
+  const listed = [...templates.values()].flatMap((template) => listingIn(template) ?? []);
   return {
     resources: [...byUri.values()],
     resourcesByUri: byUri,
     templates: [...templates.values()],
-    shelves: sources.flatMap(({ id, shelf, required = false }) => (shelf ? { source: id, shelf, required } : [])),
+    shelves,
+    listings: [...listed, ...shelves.map(shelfListing)],
+    lister: (uri) => listed.find(({ template }) => template.listing?.has(uri))?.template,
     ...(only.length === 0 ? {} : { only }),
     sees,
   };
+}
+
+function listingIn(template: ServedTemplate<CallHost>): Required<ViewedListing> | undefined {
+  const { listing, wire } = template;
+  if (!listing) return undefined;
+  const list: ViewedListing["list"] = (page, call, host) => listing.list(page, call, host);
+  return { source: wire.uriTemplate, required: false, template, list };
+}
+
+function shelfListing({ source, required, shelf }: ViewedShelf): ViewedListing {
+  return { source, required, list: (page, _call, host) => shelf.list(page, host) };
 }
 
 function serverOf(server: ServerInfo, document: TenantDocument, profile: ProfileDocument | undefined): ServerInfo {

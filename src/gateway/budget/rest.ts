@@ -1,11 +1,16 @@
-// Owns the rest of a result that was cut: where it is kept, the link to it, and reading it. Refuses everybody but the
-// principal that made the call, in the same profile, for as long as they see the tool that they called.
+// Owns what is kept for who called, the rest of a result that was cut and what a handler has kept: where it is, the link to
+// it, and reading it. Refuses everybody but the principal that made the call, in the same profile, for as long as they see
+// the tool that they called.
 
 import { ANONYMOUS } from "../../auth/principal.ts";
-import type { BudgetedTool, CallHost, ResultKeeper } from "../../calls/call-host.ts";
+import { toBase64 } from "../../auth/seal.ts";
+import type { BudgetedTool, CallHost, Linking, LinkOptions, ResultKeeper } from "../../calls/call-host.ts";
+import type { ResourceLinkBlock } from "../../calls/content-block.ts";
+import { readBytes, type Bytes } from "../../calls/read-bytes.ts";
 import { AppError } from "../../protocol/app-error.ts";
 import type { Call } from "../../protocol/call.ts";
 import { failure } from "../../protocol/errors.ts";
+import { given } from "../../protocol/members.ts";
 import { Encoded, type CallOutcome, type InvalidArguments } from "../../protocol/outcome.ts";
 import type { AskedUri } from "../../protocol/source.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -13,11 +18,11 @@ import { HELD, ROOM_AFTER_S, type HeldShare } from "../../tenants/isolate/held-b
 import { inTime, reached } from "../../tenants/isolate/in-time.ts";
 import { isInPace } from "./pace.ts";
 import { bodyOfRest, bytesOf, cutResult, REST_URI } from "./result-budget.ts";
-import { MOST_RESULTS_OF_OWNER, resultTables, type KeptResult } from "./result-tables.ts";
+import { MOST_RESULTS_OF_OWNER, RESULT_LIFETIME_MS, resultTables, type KeptResult } from "./result-tables.ts";
 
 type Ended = CallOutcome | InvalidArguments;
 
-export const resultKeeper: ResultKeeper = { within, isRest, read };
+export const resultKeeper: ResultKeeper = { within, isRest, link: keepLinked, read };
 
 async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host: CallHost): Promise<Ended> {
   if (outcome.kind !== "complete" || isAnonymous(host)) return outcome;
@@ -28,7 +33,7 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   const id = crypto.randomUUID();
   const uri = REST_URI + id;
   const body = bodyOfRest(cut, uri, MOST_RESULTS_OF_OWNER.bytes);
-  const until = body ? await keptUntil({ id, ...ownerOf(host), tool: name, body }, host) : null;
+  const until = body ? await keptUntil({ id, ...(await ownerOf(host)), tool: name, body }, host) : null;
   const at = until === null ? "could not be kept" : `is at ${uri} until ${new Date(until).toISOString()}`;
   const text = `The result is longer than this profile allows: ${cut.said}. The rest ${at}.`;
   const link = { type: "resource_link", uri, name: `${String(wire.name)}: the rest`, size: body?.byteLength };
@@ -36,9 +41,49 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   return { kind: "complete", result: { ...cut.result, content } };
 }
 
+/** What is in the place of a tool's name where a prompt or a resource has something kept. No tool has it. */
+const OF_NO_TOOL = "";
+const LEAST_LIFETIME_MS = 60_000;
+const MOST_LIFETIME_MS = 86_400_000;
+
+async function keepLinked(body: string | Bytes, options: LinkOptions, linking: Linking): Promise<ResourceLinkBlock> {
+  const { name, ttl = RESULT_LIFETIME_MS } = options;
+  if (!(ttl >= LEAST_LIFETIME_MS && ttl <= MOST_LIFETIME_MS)) {
+    throw new RangeError(`ctx.link: ttl is a number of milliseconds from ${LEAST_LIFETIME_MS} to ${MOST_LIFETIME_MS}`);
+  }
+  if (typeof name !== "string") throw new TypeError("ctx.link: name is a string");
+  const { call, host } = linking;
+  // What an answer cannot have, nobody could read.
+  const most = Math.min(MOST_RESULTS_OF_OWNER.bytes, host.sight.limits.resultBytes);
+  const id = crypto.randomUUID();
+  const uri = REST_URI + id;
+  const { size, ...content } = await contentOf(body, options, { most, signal: linking.signal });
+  const kept = new TextEncoder().encode(JSON.stringify({ contents: [{ uri, ...content }] }));
+  if (kept.byteLength > most) throw new RangeError(`ctx.link: "${name}" is longer than ${most} bytes`);
+  const tool = call.method === "tools/call" ? linking.name : OF_NO_TOOL;
+  const until = await keptUntil({ id, ...(await ownerOf(host)), tool, body: kept, lifetimeMs: ttl }, host);
+  if (until === null) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
+  return given({ type: "resource_link" as const, uri, name, mimeType: content.mimeType, size });
+}
+
+/** `size`: bytes. */
+async function contentOf(
+  body: string | Bytes,
+  { mimeType }: LinkOptions,
+  { most, signal }: { readonly most: number; readonly signal: () => AbortSignal },
+): Promise<{ readonly size: number; readonly mimeType?: string; readonly text?: string; readonly blob?: string }> {
+  if (typeof body === "string") {
+    return { size: new TextEncoder().encode(body).byteLength, mimeType: mimeType ?? "text/plain", text: body };
+  }
+  const bytes = await readBytes(body, most, signal);
+  const own = body instanceof Blob && body.type !== "" ? body.type : undefined;
+  return given({ size: bytes.byteLength, mimeType: mimeType ?? own, blob: toBase64(bytes) });
+}
+
 /** null: there is no room for it, here while it waits for the authority, or there; or it is too much at once. */
 async function keptUntil(kept: KeptResult, host: CallHost): Promise<number | null> {
-  const share = roomFor(kept.body.byteLength, kept.body.byteLength, host);
+  const { byteLength } = kept.body;
+  const share = roomFor({ held: byteLength, moved: byteLength, owner: kept.principal }, host);
   if (!share) return null;
   try {
     return await inTime(remote(host.stub(), resultTables).keep(kept));
@@ -61,17 +106,18 @@ async function read(
   listed: (name: string) => string | undefined,
 ): Promise<CallOutcome> {
   const none = failure("resourceNotFound", undefined, { uri: asked });
-  if (isAnonymous(host)) return none;
   const id = uri.slice(REST_URI.length);
-  const { owner } = ownerOf(host);
+  const { owner, principal } = await ownerOf(host);
   const results = remote(host.stub(), resultTables);
   const about = await reached(results.look(id, owner));
-  const name = about && listed(about.tool);
-  if (!about || name === undefined) return none;
-  const withdrawn = await host.recheck({ ...call, method: "tools/call", params: { name } });
+  if (!about) return none;
+  const name = about.tool === OF_NO_TOOL ? OF_NO_TOOL : listed(about.tool);
+  if (name === undefined) return none;
+  const method = name === OF_NO_TOOL ? "" : "tools/call";
+  const withdrawn = await host.recheck({ ...call, method, params: { name } });
   if (withdrawn) return withdrawn;
   // It is in memory as bytes and as a text.
-  const share = roomFor(2 * about.bytes, about.bytes, host);
+  const share = roomFor({ held: 2 * about.bytes, moved: about.bytes, owner: principal }, host);
   if (!share) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
   try {
     const kept = await reached(results.take(id, owner));
@@ -81,10 +127,18 @@ async function read(
   }
 }
 
-/** `moved`: what the authority writes or reads. undefined: not now. */
-function roomFor(held: number, moved: number, { tenant, principal }: CallHost): HeldShare | undefined {
+interface Wanted {
+  /** Bytes in memory. */
+  readonly held: number;
+  /** Bytes that the authority writes or reads. */
+  readonly moved: number;
+  readonly owner: string;
+}
+
+/** undefined: not now. */
+function roomFor({ held, moved, owner }: Wanted, { tenant }: CallHost): HeldShare | undefined {
   const share = HELD.open(`tenant ${tenant}`);
-  if (share.resize(held) && isInPace(`${tenant} ${principal.id}`, moved, Date.now())) return share;
+  if (share.resize(held) && isInPace(`${tenant} ${owner}`, moved, Date.now())) return share;
   share.release();
   return undefined;
 }
@@ -93,6 +147,7 @@ function isAnonymous({ principal }: CallHost): boolean {
   return principal.id === ANONYMOUS.id;
 }
 
-function ownerOf({ principal, profile }: CallHost): Pick<KeptResult, "owner" | "principal"> {
-  return { owner: JSON.stringify([principal.id, profile]), principal: principal.id };
+async function ownerOf(host: CallHost): Promise<Pick<KeptResult, "owner" | "principal">> {
+  const principal = await host.owner();
+  return { owner: JSON.stringify([principal, host.profile]), principal };
 }

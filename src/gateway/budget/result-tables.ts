@@ -9,6 +9,9 @@ const MIB = 1024 * 1024;
 /** Of one principal, in all profiles, and of all: how many, and how many bytes. */
 export const MOST_RESULTS_OF_OWNER = { count: 20, bytes: 4 * MIB };
 const MOST_OF_ALL = { count: 1000, bytes: 64 * MIB };
+const MOST_WITHOUT_CREDENTIAL = { count: 250, bytes: 16 * MIB };
+/** With which an owner begins who has no credential: see `storedAddress`. No principal's id does. */
+const NO_CREDENTIAL = "address ";
 /** A row has at most 2 MB. */
 const PIECE = MIB;
 
@@ -21,6 +24,8 @@ export interface KeptResult {
   /** The tool whose result it is, by the name that its source gives it. */
   readonly tool: string;
   readonly body: Uint8Array;
+  /** 15 minutes when absent. */
+  readonly lifetimeMs?: number;
 }
 
 export interface ResultMethods {
@@ -56,13 +61,24 @@ export const resultTables: Tables<ResultMethods> = {
   }),
 };
 
-function keep(host: TableHost, { id, owner, principal, tool, body }: KeptResult): number | null {
+function keep(
+  host: TableHost,
+  { id, owner, principal, tool, body, lifetimeMs = RESULT_LIFETIME_MS }: KeptResult,
+): number | null {
   const { sql } = host;
   const { byteLength } = body;
   if (byteLength > MOST_RESULTS_OF_OWNER.bytes || !host.hasRoom()) return null;
   makeRoom(sql, byteLength, { where: "principal = ?", bound: [principal], most: MOST_RESULTS_OF_OWNER });
+  // Whoever has no credential takes nobody's place who has one.
+  if (principal.startsWith(NO_CREDENTIAL)) {
+    makeRoom(sql, byteLength, {
+      where: `principal GLOB '${NO_CREDENTIAL}*'`,
+      bound: [],
+      most: MOST_WITHOUT_CREDENTIAL,
+    });
+  }
   makeRoom(sql, byteLength, { where: "true", bound: [], most: MOST_OF_ALL });
-  const until = onTheMinute(host.now() + RESULT_LIFETIME_MS);
+  const until = onTheMinute(host.now() + lifetimeMs);
   for (let from = 0; from < byteLength; from += PIECE) {
     const piece = body.slice(from, from + PIECE).buffer;
     const row = [id, from, owner, tool, piece.byteLength, until, piece, principal];

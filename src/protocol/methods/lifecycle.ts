@@ -1,7 +1,7 @@
 // Owns how a conversation starts in each era: initialize, server/discover, ping, and the capabilities declared there.
 
 import { given } from "../members.ts";
-import type { Backend } from "../backend.ts";
+import type { Backend, Definitions } from "../backend.ts";
 import type { Call } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
 import { negotiate, REVISION_2026, type Negotiated } from "../era.ts";
@@ -17,6 +17,10 @@ const SERVED: JsonObject = {
   completions: {},
   logging: {},
 };
+
+function servedBy({ extensions }: Definitions): JsonObject {
+  return extensions ? { ...SERVED, extensions } : SERVED;
+}
 
 export interface Initialized {
   readonly kind: "initialized";
@@ -35,7 +39,7 @@ export function initialize(params: JsonObject, { definitions }: Backend): Initia
     capabilities: isObject(params.capabilities) ? params.capabilities : {},
     result: {
       protocolVersion: negotiated.answered,
-      capabilities: SERVED,
+      capabilities: servedBy(definitions),
       serverInfo: definitions.server,
       ...given({ instructions: definitions.instructions }),
     },
@@ -47,7 +51,7 @@ export function discover(_call: Call, { definitions }: Backend): CallOutcome {
     kind: "complete",
     result: {
       supportedVersions: [REVISION_2026],
-      capabilities: SERVED,
+      capabilities: servedBy(definitions),
       ...given({ instructions: definitions.instructions }),
     },
     cache: definitions.cache,

@@ -1,7 +1,8 @@
 // What handlers return, and what of it no client could read: the latter is said, not sent.
 
 import { describe, expect, it } from "vitest";
-import { promptResult, resourceContents, toolResult } from "../../../src/content/define/results.ts";
+import { promptResult, toolResult } from "../../../src/content/define/results.ts";
+import { resourceContents } from "../../../src/content/define/contents.ts";
 import { compileSchema } from "../../../src/calls/schema.ts";
 import type { PromptReturn } from "../../../src/content/define/results.ts";
 import type { ToolReturn } from "../../../src/content/define/returned.ts";
@@ -34,6 +35,23 @@ describe("toolResult", () => {
     ["an object", { hello: 1 }, { content: [text('{"hello":1}')], structuredContent: { hello: 1 } }],
     ["an empty object", {}, { content: [text("{}")], structuredContent: {} }],
     ["_meta", { content: "x", _meta: { "a/b": 1 } }, { content: [text("x")], _meta: { "a/b": 1 } }],
+    [
+      "bytes, in base64",
+      [
+        { type: "image", data: Uint8Array.of(0), mimeType: "image/png" },
+        text("between"),
+        { type: "audio", data: Uint8Array.of(0), mimeType: "audio/wav" },
+        { type: "resource", resource: { uri: "note:a", blob: Uint8Array.of(0) } },
+      ],
+      {
+        content: [
+          image,
+          text("between"),
+          { type: "audio", data: "AA==", mimeType: "audio/wav" },
+          { type: "resource", resource: { uri: "note:a", blob: "AA==" } },
+        ],
+      },
+    ],
     [
       "every other block",
       [

@@ -118,7 +118,7 @@ describe("resources in code and in storage", () => {
       const lengths: number[] = [];
       let cursor: string | undefined;
       do {
-        const page = await backend.listResources(cursor);
+        const page = await backend.listResources(cursor, callOf());
         if (!("items" in page)) throw new Error(page.message);
         listed.push(...page.items.map(({ uri }) => uri));
         lengths.push(page.items.length);

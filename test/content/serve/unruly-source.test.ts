@@ -12,7 +12,7 @@ import type { ServedPrompt, ServedTool, ShelfPage, Source } from "../../../src/p
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import type { RetiredName } from "../../../src/tenants/authority/policy-records.ts";
-import { hostOf } from "../../support/worker/calls.ts";
+import { callOf, hostOf } from "../../support/worker/calls.ts";
 import { freshTenant } from "../../support/worker/tenant.ts";
 
 const own = defineTool({ name: "note_delete", description: "The author's.", handler: () => "own" });
@@ -91,7 +91,9 @@ describe("a name", () => {
     const page: ShelfPage = { items: [{ uri: "toy:b", wire: { uri: "secret:b", name: "b" } }] };
     const shelf = { list: async () => page, read: async () => undefined };
     const { backend } = look([source({ resources: held, shelf })]);
-    expect(await backend.listResources(undefined)).toMatchObject({ items: [{ uri: "toy:a" }, { uri: "toy:b" }] });
+    expect(await backend.listResources(undefined, callOf())).toMatchObject({
+      items: [{ uri: "toy:a" }, { uri: "toy:b" }],
+    });
   });
 });
 
@@ -105,7 +107,7 @@ describe("an id", () => {
     expect(view.instructions).toBeUndefined();
     const missing = ["further", "code"].map((id) => ({ source: id, why: "another source has the same id" }));
     expect(view.meta).toEqual({ [MISSING_KEY]: missing });
-    expect(await backend.listResources(undefined)).toMatchObject({ meta: { [MISSING_KEY]: missing } });
+    expect(await backend.listResources(undefined, callOf())).toMatchObject({ meta: { [MISSING_KEY]: missing } });
   });
 });
 
@@ -120,7 +122,7 @@ describe("a shelf that gives more than it is asked for", () => {
 
   it.each([101, 5000])("is left out and named, and the others are listed: %i at once", async (count) => {
     const { backend, errors } = look([shelfOf("big", items("big", count)), shelfOf("small", items("small", 100))]);
-    const page = await backend.listResources(undefined);
+    const page = await backend.listResources(undefined, callOf());
     if (isFailure(page)) throw new Error(page.message);
     expect(page.items.map(({ uri }) => uri)).toEqual(items("small", 100).map(({ uri }) => uri));
     expect(page.meta).toEqual({ [MISSING_KEY]: [{ source: "big", why: "its resources could not be listed" }] });

@@ -6,7 +6,7 @@ import { ViewBackend } from "../../../src/content/serve/backend.ts";
 import { viewOf } from "../../../src/content/serve/view.ts";
 import { offerOf } from "../../../src/content/serve/sources.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
-import { hostOf } from "../../support/worker/calls.ts";
+import { callOf, hostOf } from "../../support/worker/calls.ts";
 import { contentSideOf, freshTenant, inside, type FreshTenant } from "../../support/worker/tenant.ts";
 
 /** `a:hidden-1` …, and behind them `b:shown-1` …; bodies are not looked at here. */
@@ -49,7 +49,7 @@ describe("resources behind hidden ones", () => {
     const cursors: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await backend.listResources(cursor);
+      const page = await backend.listResources(cursor, callOf());
       if (!("items" in page)) throw new Error(page.message);
       expect(page.items.length).toBeLessThanOrEqual(100);
       listed.push(...page.items.map(({ uri }) => uri));
@@ -65,7 +65,7 @@ describe("resources behind hidden ones", () => {
     const backend = backendOf(freshTenant());
     for (const place of ["sealed test.AAAA", "sealed x", `sealed test.${"A".repeat(60)}`]) {
       const cursor = encodeURIComponent(`resources\n${place}`).replaceAll("%", "~");
-      expect(await backend.listResources(cursor)).toMatchObject({ kind: "failure", error: "invalidParams" });
+      expect(await backend.listResources(cursor, callOf())).toMatchObject({ kind: "failure", error: "invalidParams" });
     }
   });
 });

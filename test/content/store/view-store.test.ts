@@ -14,7 +14,7 @@ import { offerOf } from "../../../src/content/serve/sources.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
-import { hostOf } from "../../support/worker/calls.ts";
+import { callOf, hostOf } from "../../support/worker/calls.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { freshTenant, type FreshTenant } from "../../support/worker/tenant.ts";
 
@@ -151,7 +151,7 @@ describe("a list through a view", () => {
     const found: string[] = [];
     let cursor: string | undefined;
     do {
-      const page = await backend.listResources(cursor);
+      const page = await backend.listResources(cursor, callOf());
       if (isFailure(page)) throw new Error(page.message);
       found.push(...page.items.map(({ uri }) => String(uri)));
       cursor = page.nextCursor;

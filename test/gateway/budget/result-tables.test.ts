@@ -71,6 +71,18 @@ describe("a result that is kept", () => {
       expect(methods.take("first", "bob")).toBeDefined();
     }));
 
+  it("makes room: who has no credential has a quarter together, and takes no place of who has one", () =>
+    onBench(resultTables, ({ methods, sql }) => {
+      methods.keep(resultOf("first", bodyOf(10), "ann"));
+      for (let at = 0; at < 260; at += 1) methods.keep(resultOf(`a${at}`, bodyOf(10), `address ${at}`));
+      const held = "SELECT count(*) AS count FROM results WHERE principal LIKE 'address %'";
+      expect(sql.exec(held).one()).toEqual({ count: 250 });
+      for (let at = 0; at < 6; at += 1) methods.keep(resultOf(`b${at}`, bodyOf(4 * MIB), `address ${at}`));
+      const bytes = "SELECT sum(bytes) AS bytes FROM results WHERE principal LIKE 'address %'";
+      expect(Number(sql.exec(bytes).one()["bytes"])).toBeLessThanOrEqual(16 * MIB);
+      expect(methods.take("first", "ann")).toBeDefined();
+    }));
+
   it("tells its length to its owner alone, and counts without reading what is kept", () =>
     onBench(resultTables, ({ methods, sql }) => {
       methods.keep(resultOf("a", bodyOf(2.5 * MIB)));

@@ -61,6 +61,7 @@ export function hostOf({ id, meant, stub, content }: FreshTenant, about: Partial
     sight,
     profile: null,
     principal: ANONYMOUS,
+    owner: async () => (about.principal ?? ANONYMOUS).id,
     env,
     hops: 0,
     requestId: "request-1",

@@ -1,7 +1,7 @@
 // Owns the content blocks that an author may return, member by member, so that a wrong one is a mistake where it is typed.
 // https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result
 
-import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
 
 /** What every block may say of itself. */
 export interface BlockAbout {
@@ -24,15 +24,15 @@ export interface TextBlock extends BlockAbout {
 
 export interface ImageBlock extends BlockAbout {
   readonly type: "image";
-  /** Base64. */
-  readonly data: string;
+  /** Base64, or bytes that are written so. */
+  readonly data: string | Uint8Array;
   readonly mimeType: string;
 }
 
 export interface AudioBlock extends BlockAbout {
   readonly type: "audio";
-  /** Base64. */
-  readonly data: string;
+  /** Base64, or bytes that are written so. */
+  readonly data: string | Uint8Array;
   readonly mimeType: string;
 }
 
@@ -53,12 +53,12 @@ export interface EmbeddedResourceBlock extends BlockAbout {
   readonly resource: EmbeddedResource;
 }
 
-/** `text`, or `blob` in Base64. */
+/** `text`, or `blob`: Base64, or bytes that are written so. */
 export interface EmbeddedResource {
   readonly uri: string;
   readonly mimeType?: string | undefined;
   readonly text?: string | undefined;
-  readonly blob?: string | undefined;
+  readonly blob?: string | Uint8Array | undefined;
   readonly _meta?: JsonObject | undefined;
 }
 

@@ -1,0 +1,62 @@
+// Owns what `read` may give: text, bytes in whatever form a Worker has them, one content with its own type and `_meta`, or
+// several. Refuses to hold more of a stream than an answer may have.
+
+import { toBase64 } from "../../auth/seal.ts";
+import { readBytes, type Bytes } from "../../calls/read-bytes.ts";
+import type { JsonObject } from "../../protocol/jsonrpc.ts";
+import { given } from "../../protocol/members.ts";
+
+/** One content; what it leaves out is as it was asked for, or declared. */
+export type ResourceContent = {
+  readonly uri?: string;
+  readonly mimeType?: string;
+  readonly _meta?: JsonObject;
+} & ({ readonly text: string; readonly blob?: never } | { readonly blob: Bytes; readonly text?: never });
+
+export type ReadReturn = string | Bytes | ResourceContent | readonly ResourceContent[];
+
+export interface ReadingFor {
+  /** As the client wrote it. */
+  readonly uri: string;
+  readonly mimeType: string | undefined;
+  /** Bytes. */
+  readonly most: number;
+  readonly signal: () => AbortSignal;
+}
+
+/** The result of resources/read. Rejects where there is too much of it, and where it is nothing that can be read. */
+export function readResult(returned: ReadReturn, asked: ReadingFor): JsonObject | Promise<JsonObject> {
+  if (typeof returned === "string" || returned instanceof Uint8Array) {
+    return resourceContents(asked.uri, asked.mimeType, returned);
+  }
+  const whole = (Array.isArray(returned) ? returned : [returned]) as readonly (ResourceContent | Bytes)[];
+  return readParts(whole, asked);
+}
+
+/** The result of resources/read for one body; `uri` is as the client wrote it. */
+export function resourceContents(uri: string, mimeType: string | undefined, body: string | Uint8Array): JsonObject {
+  const content = typeof body === "string" ? { text: body } : { blob: toBase64(body) };
+  return { contents: [given({ uri, mimeType, ...content })] };
+}
+
+async function readParts(parts: readonly (ResourceContent | Bytes)[], asked: ReadingFor): Promise<JsonObject> {
+  const contents: JsonObject[] = [];
+  let { most } = asked;
+  for (const part of parts) {
+    const { blob, text, uri = asked.uri, _meta, mimeType = typeOf(part) ?? asked.mimeType } = contentOf(part);
+    const bytes = blob && (await readBytes(blob, most, asked.signal));
+    most -= bytes?.byteLength ?? 0;
+    contents.push(given({ uri, mimeType, _meta, text, blob: bytes && toBase64(bytes) }));
+  }
+  return { contents };
+}
+
+function contentOf(part: ResourceContent | Bytes): ResourceContent {
+  return "blob" in part || ("text" in part && typeof part.text === "string") ? part : { blob: part };
+}
+
+/** What a `Blob` says of itself. */
+function typeOf(part: ResourceContent | Bytes): string | undefined {
+  const body = "blob" in part ? part.blob : part;
+  return body instanceof Blob && body.type !== "" ? body.type : undefined;
+}

@@ -1,0 +1,11 @@
+// Owns the feature `links()`: `ctx.link` in a Worker without the gateway, which has it too. A Worker with neither has none of
+// this in its bundle.
+
+import type { Feature } from "../../deployment/deployment.ts";
+import { resultKeeper } from "./rest.ts";
+import { resultTables } from "./result-tables.ts";
+
+/** `ctx.link`: large results that are kept for a while, for the one who called. */
+export function links(): Feature {
+  return { name: "links", tables: [resultTables], results: resultKeeper };
+}

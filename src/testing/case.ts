@@ -1,0 +1,157 @@
+// Owns what stands around a handler under test: a tenant, a caller, stores in memory, and a record of what was done. Refuses
+// the network: what leaves by `ctx.fetch` goes to the test.
+
+import type { Principal } from "../auth/principal.ts";
+import type { CallHost, Identity } from "../calls/call-host.ts";
+import type { NewResource, ResourceStore } from "../calls/resource-store.ts";
+import type { Catalog } from "../content/define/catalog.ts";
+import { ViewBackend } from "../content/serve/backend.ts";
+import { offerOf } from "../content/serve/sources.ts";
+import { viewOf } from "../content/serve/view.ts";
+import { resultKeeper } from "../gateway/budget/rest.ts";
+import type { Backend } from "../protocol/backend.ts";
+import type { Era } from "../protocol/era.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { given } from "../protocol/members.ts";
+import type { TenantStub } from "../tenants/authority/incarnation.ts";
+import { ANYWHERE } from "../tenants/directory/placement.ts";
+import { managedTenant } from "../tenants/document/tenant-definition.ts";
+import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import { memoryStore } from "./memory-store.ts";
+import { CaseRecord } from "./case-record.ts";
+import type { AskedQuestion, KeptLink } from "./test-run.ts";
+import { memoryStub } from "./memory-stub.ts";
+
+/**
+ * The client's result for one question, or what stands for it: the content of a form that is accepted, the text of a
+ * model, a list of roots.
+ */
+export type AnswerFor = JsonObject | string | readonly JsonObject[] | ((question: AskedQuestion) => AnswerFor);
+
+export interface CaseOptions {
+  /** 2026 when absent. */
+  readonly era?: Era;
+  /** The tenant's id; `test` when absent. */
+  readonly tenant?: string;
+  readonly principal?: Partial<Principal>;
+  /** `ctx.config` of what is run. */
+  readonly config?: unknown;
+  /** `ctx.settings`. */
+  readonly settings?: unknown;
+  readonly env?: object;
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly identity?: Identity;
+  /** Headers of the client's request, by name in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What the tenant has stored before. */
+  readonly resources?: readonly NewResource[];
+  /** By the name of the question. A question that nobody answers is an error of the test. */
+  readonly answers?: Readonly<Record<string, AnswerFor>>;
+  /** What the client declares; when absent, that it can be asked everything. */
+  readonly capabilities?: JsonObject;
+  /** Answers what leaves by `ctx.fetch`, after it was looked at as in a Worker. */
+  readonly fetch?: (request: Request) => Response | Promise<Response>;
+}
+
+export interface Case {
+  readonly options: CaseOptions;
+  readonly backend: Backend;
+  readonly store: ResourceStore;
+  readonly record: CaseRecord;
+}
+
+const CALLER: Principal = { kind: "key", id: "key test", subject: "test", scopes: undefined, claims: {} };
+
+export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
+  const none = {
+    server: { name: "test", version: "0" },
+    instructions: undefined,
+    tools: [],
+    prompts: [],
+    resources: [],
+  };
+  const catalog: Catalog = { ...none, ...parts };
+  const { tenant = "test", config, settings } = options;
+  const [name = ""] = [...catalog.tools, ...catalog.prompts].map((one) => one.name);
+  const said = {
+    mode: "open",
+    settings: settings as TenantDocument["settings"],
+    tools: config === undefined ? undefined : { [name]: { config } },
+  } as const;
+  const document: TenantDocument = given(said);
+  const policy = { document, suspensions: [], retired: [] };
+  const view = viewOf(offerOf(catalog, managedTenant(tenant), { policy, version: 1 }), {
+    profile: null,
+    scopes: undefined,
+  });
+  const record = new CaseRecord();
+  const store = memoryStore(options.resources ?? [], (what) => {
+    record.did(what);
+  });
+  const host = hostOf(options, { view, record, store });
+  return { options, backend: new ViewBackend(view, host), store, record };
+}
+
+interface Around {
+  readonly view: CallHost["sight"];
+  readonly record: CaseRecord;
+  readonly store: ResourceStore;
+}
+
+function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost {
+  const { tenant = "test", secrets = {}, headers = {}, env = {} } = options;
+  const principal = { ...CALLER, ...options.principal };
+  const stub = memoryStub(record);
+  return {
+    tenant,
+    meant: { id: tenant, placement: ANYWHERE, incarnation: "test" },
+    sight: view,
+    profile: null,
+    principal,
+    requestId: "test",
+    headers: new Headers(headers),
+    owner: async () => principal.id,
+    // Names are looked up by nobody: the test answers for all of them.
+    env: Object.assign(Object.create({ OUTBOUND_RESOLVER: "off" }) as object, env),
+    ring: [{ id: "test", secret: new Uint8Array(32).fill(7) }],
+    hooks: { onError: (error) => record.faults.push(error) },
+    results: keeperOf(record, stub),
+    identity: options.identity,
+    fetch: (request) => answerFetch(options, record, request),
+    hops: 0,
+    clientHeader: (name) => headers[name.toLowerCase()] ?? null,
+    sentText: undefined,
+    resources: () => store,
+    secret: async (name) => Object.entries(secrets).find(([known]) => known.toUpperCase() === name)?.[1],
+    recheck: () => undefined,
+    stub: () => stub,
+    contentStub: () => stub,
+    tendBy: () => {},
+    waitUntil: (work) => {
+      record.did("waitUntil");
+      record.waiting.push(work.catch((error: unknown) => record.faults.push(error)));
+    },
+  };
+}
+
+async function answerFetch({ fetch }: CaseOptions, record: CaseRecord, request: Request): Promise<Response> {
+  const what = `fetch ${request.method} ${request.url}`;
+  if (!fetch) throw new TypeError(`${what}: the test gives no fetch that answers it`);
+  record.did(what);
+  return fetch(request);
+}
+
+function keeperOf(record: CaseRecord, stub: TenantStub): NonNullable<CallHost["results"]> {
+  return {
+    ...resultKeeper,
+    link: async (body, options, linking) => {
+      const block = await resultKeeper.link(body, options, linking);
+      record.did(`link ${options.name}`);
+      const id = String(block.uri).split("/").at(-1);
+      const { body: kept } = (await stub.run("results", "take", [id])) as { readonly body: Uint8Array };
+      const { contents } = JSON.parse(new TextDecoder().decode(kept)) as { readonly contents: readonly KeptLink[] };
+      for (const content of contents) record.links.push({ ...content, name: options.name });
+      return block;
+    },
+  };
+}

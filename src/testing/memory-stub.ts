@@ -1,0 +1,40 @@
+// Owns the few things that handlers ask of a tenant's objects, in memory: claims of `ctx.once`, announcements, and what is kept
+// for who called. Refuses everything else: nothing under test needs it.
+
+import type { Announcement } from "../calls/context.ts";
+import type { KeptResult } from "../gateway/budget/result-tables.ts";
+import type { TenantStub } from "../tenants/authority/incarnation.ts";
+import type { CaseRecord } from "./case-record.ts";
+
+export function memoryStub(record: Pick<CaseRecord, "announcements" | "did">): TenantStub {
+  const claims = new Map<string, string | null>();
+  const kept = new Map<string, KeptResult>();
+  const methods: Readonly<Record<string, (...args: never[]) => unknown>> = {
+    "authority.claim": (nonce: string, name: string) => {
+      const key = JSON.stringify([nonce, name]);
+      const value = claims.get(key);
+      if (value === undefined) claims.set(key, null);
+      if (value === undefined) return { state: "claimed" };
+      return value === null ? { state: "unknown" } : { state: "settled", value };
+    },
+    "authority.settle": (nonce: string, name: string, value: string) =>
+      claims.set(JSON.stringify([nonce, name]), value),
+    "changes.announce": (sections: readonly string[], updated: readonly string[]) => {
+      const lists = Object.fromEntries(sections.map((section) => [section, true])) as Announcement;
+      record.announcements.push(updated.length > 0 ? { ...lists, updated } : lists);
+      record.did("announce");
+    },
+    "results.keep": (result: KeptResult) => {
+      kept.set(result.id, result);
+      return Date.now() + (result.lifetimeMs ?? 0);
+    },
+    "results.take": (id: string) => kept.get(id),
+  };
+  return {
+    run: async (tables, method, args) => {
+      const run = methods[`${tables}.${method}`];
+      if (!run) throw new TypeError(`tenantry/testing has no ${tables}.${method}`);
+      return run(...(args as never[]));
+    },
+  };
+}

@@ -1,0 +1,168 @@
+// `ctx.link`: what a tool keeps for its caller is read by that caller, for as long as it was kept, and by nobody else.
+
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { createKey } from "../../../src/auth/api-key.ts";
+import { createWorker, definePrompt, defineTool, gateway, links } from "../../../src/tenantry.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
+
+type Json = Record<string, unknown>;
+interface Block {
+  readonly type: string;
+  readonly text?: string;
+  readonly uri?: string;
+}
+interface Answer {
+  readonly result?: Json & { readonly content?: readonly Block[]; readonly contents?: readonly Json[] };
+  readonly error?: { readonly code: number; readonly message: string };
+}
+
+const bodies: Record<string, string | Uint8Array | Blob | (() => ReadableStream<Uint8Array>)> = {
+  text: "a,b\n1,2\n",
+  bytes: Uint8Array.of(0, 255),
+  blob: new Blob([Uint8Array.of(0, 255)], { type: "image/png" }),
+  stream: () => new Blob([Uint8Array.of(0, 255)]).stream(),
+  large: "x".repeat(4 * 1024 * 1024 + 1),
+  wide: () => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024 * 1024)) }),
+};
+
+const report = defineTool({
+  name: "report",
+  input: { type: "object", properties: { body: { type: "string" }, ttl: {}, mimeType: {} } } as const,
+  handler: async ({ body = "text", ttl, mimeType }, ctx) => {
+    const found = bodies[body] ?? "";
+    const options = { name: "Report", ...(ttl !== undefined && { ttl }), ...(mimeType !== undefined && { mimeType }) };
+    return ctx.link(typeof found === "function" ? found() : found, options as { name: string });
+  },
+});
+const prompt = definePrompt({
+  name: "look",
+  handler: async (_args, ctx) => [{ role: "user", content: await ctx.link("in a prompt", { name: "Look" }) }],
+});
+const parts = { tools: [report], prompts: [prompt], tenants: {}, hooks: { onError: () => {} } };
+const WORKERS = {
+  "links()": createWorker({ ...parts, features: [links()] }),
+  "gateway()": createWorker({ ...parts, features: [gateway()] }),
+  both: createWorker({ ...parts, features: [links(), gateway()] }),
+};
+const without = createWorker(parts);
+
+async function keyOf({ stub }: FreshTenant): Promise<string> {
+  const { id, token, hash } = await createKey();
+  const key = { id, hash, name: "k", scopes: null, profile: null, expires: null };
+  await remote(stub, policyTables).addKey(key, { name: "ann" });
+  return token;
+}
+
+interface At {
+  readonly path: string;
+  readonly token?: string;
+  readonly address?: string;
+  readonly worker?: typeof without;
+}
+
+async function ask(at: At, method: string, params: Json): Promise<Answer> {
+  const { path, token, address, worker = WORKERS["links()"] } = at;
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(address !== undefined && { "cf-connecting-ip": address }),
+  };
+  const message = { jsonrpc: "2.0", id: 1, method, params };
+  const body = await (await sendTo(worker, path, { message, headers })).text();
+  return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body) as Answer;
+}
+
+const make = (at: At, args: Json = {}) => ask(at, "tools/call", { name: "report", arguments: args });
+const read = (at: At, uri = "") => ask(at, "resources/read", { uri });
+const uriIn = ({ result }: Answer) =>
+  result?.content?.[0]?.uri ?? /<(.*?)>/.exec(result?.content?.[0]?.text ?? "")?.[1];
+const tenantOf = (more = {}) => servedTenant({ mode: "open", maxStalenessMs: 50, ...more });
+
+describe.each(Object.entries(WORKERS))("with %s", (_name, worker) => {
+  it.each<[string, Json, Json]>([
+    ["text", {}, { mimeType: "text/plain", text: "a,b\n1,2\n" }],
+    ["text", { mimeType: "text/csv" }, { mimeType: "text/csv", text: "a,b\n1,2\n" }],
+    ["bytes", {}, { blob: "AP8=" }],
+    ["blob", {}, { mimeType: "image/png", blob: "AP8=" }],
+    ["stream", { mimeType: "image/gif" }, { mimeType: "image/gif", blob: "AP8=" }],
+  ])("%s is read by who called, with %j", async (body, args, content) => {
+    const tenant = await tenantOf();
+    const at = { path: tenant.id, token: await keyOf(tenant), worker };
+    const made = await make(at, { body, ...args });
+    const uri = uriIn(made);
+    expect(uri).toMatch(/^tenantry:\/\/results\//);
+    expect(await read(at, uri)).toMatchObject({ result: { contents: [{ uri, ...content }] } });
+  });
+});
+
+describe("what is kept", () => {
+  it("is read by nobody else: another key, nobody, another profile, another tenant", async () => {
+    const tenant = await tenantOf({ profiles: { p: {} } });
+    const token = await keyOf(tenant);
+    const uri = uriIn(await make({ path: tenant.id, token }));
+    const elsewhere = await tenantOf();
+    const others: At[] = [
+      { path: tenant.id, token: await keyOf(tenant) },
+      { path: tenant.id },
+      { path: `${tenant.id}/p`, token },
+      { path: elsewhere.id, token: await keyOf(elsewhere) },
+    ];
+    for (const other of others) expect((await read(other, uri)).error?.message).toBe("Resource not found");
+    expect((await read({ path: tenant.id, token }, uri)).result?.contents).toHaveLength(1);
+    const listed = await ask({ path: tenant.id, token }, "resources/list", {});
+    expect(JSON.stringify(listed)).not.toContain("tenantry://");
+  });
+
+  it("belongs to the address of who has no key", async () => {
+    const { id: path } = await tenantOf();
+    const uri = uriIn(await make({ path, address: "192.0.2.1" }));
+    expect((await read({ path, address: "192.0.2.1" }, uri)).result?.contents).toHaveLength(1);
+    expect((await read({ path, address: "192.0.2.2" }, uri)).error?.message).toBe("Resource not found");
+  });
+
+  it("may be in a prompt", async () => {
+    const tenant = await tenantOf();
+    const at = { path: tenant.id, token: await keyOf(tenant) };
+    const got = await ask(at, "prompts/get", { name: "look", arguments: {} });
+    const uri = /tenantry:\/\/results\/[\w-]+/.exec(JSON.stringify(got))?.[0];
+    expect((await read(at, uri)).result?.contents).toMatchObject([{ text: "in a prompt" }]);
+  });
+
+  it("ends with its time", async () => {
+    const tenant = await tenantOf();
+    const at = { path: tenant.id, token: await keyOf(tenant) };
+    await make(at, { ttl: 60_000 });
+    await make(at, { ttl: 86_400_000 });
+    const rows = await rowsOf(tenant, "SELECT until FROM results ORDER BY until");
+    const lasts = rows.map(({ until }) => Math.round((Number(until) - Date.now()) / 60_000));
+    expect(lasts[0]).toBeGreaterThanOrEqual(1);
+    expect(lasts[0]).toBeLessThanOrEqual(2);
+    expect(lasts[1]).toBeGreaterThanOrEqual(24 * 60);
+    await runDurableObjectAlarm(tenant.object);
+  });
+
+  it.each([59_999, 86_400_001, Number.NaN, "1"])("is not kept for %s", async (ttl) => {
+    const tenant = await tenantOf();
+    const made = await make({ path: tenant.id }, { ttl });
+    expect(JSON.stringify(made)).toContain("ctx.link: ttl");
+  });
+
+  it.each(["large", "wide"])("has a bound, of text and of bytes: %s", async (body) => {
+    const tenant = await tenantOf();
+    const made = await make({ path: tenant.id }, { body });
+    expect(made.result?.isError).toBe(true);
+    expect(JSON.stringify(made)).toMatch(/more than|longer than/);
+    expect(await rowsOf(tenant, "SELECT 1 FROM results")).toEqual([]);
+  });
+});
+
+describe("a Worker with neither", () => {
+  it("says what ctx.link needs", async () => {
+    const tenant = await tenantOf();
+    const made = await make({ path: tenant.id, worker: without });
+    expect(JSON.stringify(made)).toContain("ctx.link needs links() or gateway()");
+  });
+});
