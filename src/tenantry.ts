@@ -99,6 +99,7 @@ export type {
 } from "./calls/call-host.ts";
 export type { Question } from "./calls/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";
+export type { AppUser } from "./auth/app-user.ts";
 export type { Principal } from "./auth/principal.ts";
 export type { CallOutcome, InvalidArguments } from "./protocol/outcome.ts";
 export type { Failure } from "./protocol/errors.ts";

@@ -2,6 +2,7 @@
 // Refuses to say what it is worth: the tenant's authority does.
 
 import { hashToken, keyIdOf } from "./api-key.ts";
+import type { AppUser } from "./app-user.ts";
 import { bearerOf, type Person } from "./principal.ts";
 
 export type Credential =
@@ -13,7 +14,9 @@ export type Credential =
   /** A text that no tenant can have given out as a key; "" where there is none. */
   | { readonly kind: "stranger"; readonly token: string }
   /** Who was let in by a token whose request is over: no token is kept. */
-  | { readonly kind: "keptPerson"; readonly person: Person };
+  | { readonly kind: "keptPerson"; readonly person: Person }
+  /** Whom the app named that mounts the Worker, in this request or in the one that began a stored call. */
+  | { readonly kind: "app"; readonly user: AppUser };
 
 export const NO_CREDENTIAL: Credential = { kind: "none" };
 

@@ -2,7 +2,8 @@
 // worth: the tenant's authority does.
 
 export interface Principal {
-  readonly kind: "anonymous" | "key" | "oauth";
+  /** `app`: the app that mounts the Worker named them. */
+  readonly kind: "anonymous" | "key" | "oauth" | "app";
   /** Stable and unique within the tenant: session ids and request states are bound to it. */
   readonly id: string;
   readonly subject: string | undefined;

@@ -31,6 +31,8 @@ export interface Deployment {
   readonly defaultTenant: string | undefined;
   readonly hooks: Hooks;
   readonly around?: Around | undefined;
+  /** What the app that mounts it says of who calls, as its author wrote it: `askApp` reads that. */
+  readonly authenticate?: ((request: Request, env: never) => unknown) | undefined;
   /** The path under which it is mounted, such as `/ai`; empty: at the root. */
   readonly path: string;
   readonly features: readonly Feature[];

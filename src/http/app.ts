@@ -22,6 +22,7 @@ import { answerBody, handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
 import { requestIdOf } from "./on-error.ts";
 import { preflight, withOrigin } from "./cors.ts";
+import { addressOfUser, askApp, NOWHERE } from "./ask-app.ts";
 import { checkReadiness } from "./readiness.ts";
 import { eraOf, NO_STORE, respondFailure } from "./respond.ts";
 import { Visit, type Address, type Env, type Invocation } from "./visit.ts";
@@ -60,11 +61,11 @@ export function createApp(deployment: Deployment): App {
   for (const routes of deployment.features.flatMap((one) => one.routes ?? [])) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {
     const named = addressOf(deployment, c, c.req.param("first"), c.req.param("second"));
-    return serve(deployment, invocationOf(c), named instanceof Promise ? await named : named, MCP);
+    return serveCaller(deployment, invocationOf(c), named instanceof Promise ? await named : named, MCP);
   });
   app.get("/", async (c) => {
     const address = await addressOf(deployment, c);
-    return serve(deployment, invocationOf(c), wantsPage(c.req.raw) ? address : undefined, MCP);
+    return serveCaller(deployment, invocationOf(c), wantsPage(c.req.raw) ? address : undefined, MCP);
   });
   app.notFound((c) => respondUnknown(deployment, c.req.raw));
   return app;
@@ -102,7 +103,7 @@ function addressOf(
 /** `owner`: the tenant whose hostname was asked. */
 export function addressUnder(
   owner: string | null,
-  { defaultTenant }: Deployment,
+  { defaultTenant, authenticate }: Deployment,
   first: string | undefined,
   second: string | undefined,
 ): Address | undefined {
@@ -110,8 +111,10 @@ export function addressUnder(
   if (owner !== null) {
     return second === undefined ? { tenant: owner, profile: first ?? null, path: pathOf(first) } : undefined;
   }
-  const tenant = first ?? defaultTenant;
-  return tenant === undefined ? undefined : { tenant, profile: second ?? null, path: pathOf(tenant, second) };
+  // An app may say which tenant is meant.
+  const tenant = first ?? defaultTenant ?? (authenticate && NOWHERE.tenant);
+  if (tenant === undefined) return undefined;
+  return { tenant, profile: second ?? null, path: pathOf(tenant, second), isUnnamed: first === undefined };
 }
 
 function pathOf(first: string | undefined, second?: string): string {
@@ -135,6 +138,29 @@ export interface Endpoint {
 
 const MCP: Endpoint = { post: (visit, maxBytes) => handlePost(visit, maxBytes, answerBody), other: answerOther };
 
+/** The same where whoever calls may be one whom the app knows that mounts the Worker: it is asked first. */
+export function serveCaller(
+  deployment: Deployment,
+  invocation: Invocation,
+  address: Address | undefined,
+  endpoint: Endpoint,
+): Promise<Response> {
+  const { request, env } = invocation;
+  const isAsked = deployment.authenticate && address && request.method !== "OPTIONS";
+  if (!isAsked || !hostAllowed(request.headers, env)) return serve(deployment, invocation, address, endpoint);
+  return askApp(deployment, invocation).then((said) => {
+    if (said === undefined) return serve(deployment, invocation, address, endpoint);
+    if (!(said instanceof Response)) {
+      return serve(deployment, { ...invocation, user: said }, addressOfUser(said, address), endpoint);
+    }
+    giveUpBody(request);
+    // Where the Worker lets every tenant's pages ask, the tenant is not even looked for.
+    const isAllowed = originAllowed(request.headers.get("origin"), env);
+    const send = async () => said;
+    return serve(deployment, invocation, isAllowed ? NOWHERE : address, { post: send, other: send });
+  });
+}
+
 export async function serve(
   deployment: Deployment,
   invocation: Invocation,
@@ -154,7 +180,7 @@ export async function serve(
   if (isPreflight && isAllowed) return preflightOf(deployment, invocation, address);
   // 2. The tenant; for an unknown name nothing is stored.
   const { tenant: id, profile, path } = address;
-  const credential = credentialOf(headers.get("authorization"));
+  const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
   if (refused) return turnAway(request, refused);
   const finding = findTenant(env, deployment.tenants, id, credential);
@@ -171,6 +197,10 @@ export async function serve(
   const answered = await answeredBy(endpoint, visit);
   if (hops > 0) await sayWhose(visit, answered);
   return withOrigin(answered, origin);
+}
+
+function broughtBy({ request, user }: Invocation): Credential {
+  return user ? { kind: "app", user } : credentialOf(request.headers.get("authorization"));
 }
 
 function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {

@@ -1,5 +1,6 @@
 // Owns `createWorker`: from what an author writes to the Worker's entry, and to everything that the Worker must export.
 
+import type { AppUser } from "../auth/app-user.ts";
 import type { Around, CallEvent, Hooks } from "../calls/call-host.ts";
 import { configuredBy, type Configured } from "../calls/configured.ts";
 import { hearLostPromises } from "../calls/lost-promises.ts";
@@ -85,7 +86,14 @@ export interface WorkerOptions<
   readonly hooks?: Hooks;
   /** Runs around each call of every tenant: the outermost. */
   readonly around?: Around;
+  /**
+   * Says for each request who calls, where the app has users of its own: `docs/api-identity.md`. A Response refuses it;
+   * undefined: what the request brings decides, as without this. Who reads the body reads `request.clone()`.
+   */
+  authenticate?(this: void, request: Request, env: NoInfer<Bindings>): Authenticated | Promise<Authenticated>;
 }
+
+type Authenticated = AppUser | Response | undefined;
 
 export interface BaseObjects {
   readonly ContentObject: typeof ContentObject;
@@ -209,11 +217,13 @@ function deploymentOf(options: WorkerOptions): Deployment {
       settings: defined(() => settingsBy(options.settings)),
       ...inCode,
       guarded: guardedIn(inCode),
+      isPrivate: options.authenticate !== undefined,
     },
     tenants,
     defaultTenant: options.defaultTenant ?? only,
     hooks: { onError: logError, ...options.hooks },
     around: options.around,
+    authenticate: options.authenticate,
     path: defined(() => mountPath(options.path ?? "")) ?? "",
     features: options.features ?? [],
   };

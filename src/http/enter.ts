@@ -22,6 +22,7 @@ import type { Mode, TenantDocument } from "../tenants/document/tenant-document.t
 import { lookUp } from "../tenants/directory/directory.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
+import { appCaller } from "./ask-app.ts";
 import { Entered } from "./entered.ts";
 import { holdSnapshot, isWorthKnown } from "./hold-snapshot.ts";
 import type { Visit } from "./visit.ts";
@@ -104,7 +105,10 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
   const { profile, credential } = visit.knock;
-  const found = principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
+  const found =
+    credential.kind === "app"
+      ? appCaller(visit, credential.user, document)
+      : principalOf(snapshot, credential, { profile, mode: document.mode ?? "open" });
   const known = { tenant, snapshot, derived };
   if (!who) return admitAs(visit, known, found);
   const tend = () => tendGroundOf(visit, snapshot, document);

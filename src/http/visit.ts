@@ -1,6 +1,7 @@
 // Owns a visit: a request at a tenant's door, with everything that it says and nothing that its tenant's authority
 // knows. Every way in begins with one, and `enter` lets it in.
 
+import type { AppUser } from "../auth/app-user.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
 import { ANONYMOUS } from "../auth/principal.ts";
@@ -40,6 +41,8 @@ export interface Invocation {
   readonly request: Request;
   readonly env: Env;
   readonly ctx: { waitUntil(work: Promise<unknown>): void };
+  /** Whom the app named that mounts the Worker. */
+  readonly user?: AppUser;
 }
 
 /** Where a visit is headed. */
@@ -48,6 +51,8 @@ export interface Address {
   readonly profile: string | null;
   /** What follows `/mcp` in the URL under which this is shown. */
   readonly path: string;
+  /** No tenant was named: it is the default one. */
+  readonly isUnnamed?: boolean;
 }
 
 export interface Knock extends Address {

@@ -7,7 +7,7 @@ import { classify } from "../protocol/classify.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isObject, isRequestId, type EchoId } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { serve, type Endpoint } from "./app.ts";
+import { serveCaller, type Endpoint } from "./app.ts";
 import { enter } from "./enter.ts";
 import { call2025 } from "./era-2025/answers.ts";
 import { runCall } from "./era-2025/calls.ts";
@@ -34,7 +34,12 @@ export function wrappedRoutes(unwrap: (body: unknown) => Unwrapped | Failure): F
   return {
     path: "/gateway/*",
     open: (deployment) => (request, env: Bindings, ctx) =>
-      serve(deployment, { request, env: env as unknown as Env, ctx }, addressIn(request, deployment.path), endpoint),
+      serveCaller(
+        deployment,
+        { request, env: env as unknown as Env, ctx },
+        addressIn(request, deployment.path),
+        endpoint,
+      ),
   };
 }
 

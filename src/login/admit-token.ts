@@ -34,6 +34,7 @@ export function tokenCaller(ground: CallerGround): Told | Promise<Told> {
   const { mode, auth } = document;
   if (!takesTokens(mode) || !auth) return found;
   if (credential.kind === "keptPerson") return stillNamed(credential.person, issuersOf(document));
+  if (credential.kind === "app") return isFailure(found) ? found : withEverybodys(found, document);
   const place = resourceAsked(visit);
   if (credential.kind === "stranger") return bearerOfToken(credential.token, place, ground);
   if (isFailure(found)) return found.error === "unauthorized" ? unknownCaller(ground, credential) : found;
@@ -67,9 +68,7 @@ function everybodysIn({ mode, auth }: TenantDocument): readonly string[] {
 function withEverybodys(found: Principal, document: TenantDocument): Principal {
   const { kind, scopes } = found;
   const more = everybodysIn(document);
-  return kind === "oauth" && scopes && more.length > 0
-    ? { ...found, scopes: [...new Set([...more, ...scopes])] }
-    : found;
+  return kind !== "key" && scopes && more.length > 0 ? { ...found, scopes: [...new Set([...more, ...scopes])] } : found;
 }
 
 /** Which endpoint is asked for. */

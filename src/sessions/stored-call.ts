@@ -1,6 +1,7 @@
 // Owns what makes a call of a session one that can be stored: the record to run it again, its runner, how it is
 // cancelled from anywhere. Refuses to know where its events are shown, and how it is answered.
 
+import type { AppUser } from "../auth/app-user.ts";
 import { keyHashOf } from "../auth/credential.ts";
 import type { Person } from "../auth/principal.ts";
 import type { Call } from "../protocol/call.ts";
@@ -30,6 +31,8 @@ export interface CallRecord {
   readonly principal: string;
   /** Whom a token named; no token is kept. */
   readonly person?: Person;
+  /** Whom the app named that mounts the Worker. */
+  readonly user?: AppUser;
   /** Absent in what release 0.1.0 stored. */
   readonly hops?: number;
   /** By which the call is found in logs; absent in what earlier releases stored. */
@@ -119,6 +122,7 @@ async function describe(
     keyHash: await keyHashOf(credential),
     principal: principal.id,
     ...(principal.kind === "oauth" && { person: principal as Person }),
+    ...(credential.kind === "app" && { user: credential.user }),
     hops,
     requestId,
     revision: session.dialect.revision,

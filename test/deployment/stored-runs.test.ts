@@ -2,8 +2,10 @@
 
 import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { expect, it } from "vitest";
-import { createWorker, defineTool, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { describe, expect, it } from "vitest";
+import { createWorker, defineTool, type AppUser, type Feature, type ServedTool } from "../../src/tenantry.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
 import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
 import { freshSession, later, newCall, recordOf, rowsIn } from "../support/worker/session.ts";
@@ -29,6 +31,60 @@ it("a run that finds the authority away is begun again, and brings the result", 
     )
     .toContain('"result"');
 }, 30_000);
+
+describe("a stored call of an app's user, whom nobody can be asked about", () => {
+  const call = { id: 1, method: "tools/call", params: { name: "lab_list", arguments: { prefix: "none://" } } };
+  const answerTo = async (record: object): Promise<string> => {
+    const session = freshSession();
+    const stored = { ...(JSON.parse(recordOf()) as object), call, principal: "app 7", ...record };
+    await session.start(newCall("aaaaaaaaaaaaaaaa", { record: JSON.stringify(stored) }), later());
+    const rows = async () => {
+      await runDurableObjectAlarm(session);
+      return (await rowsIn(session, "SELECT part FROM events WHERE seq > 0")).map(({ part }) => String(part)).join("");
+    };
+    await expect.poll(rows, { timeout: 10_000 }).toContain('"jsonrpc"');
+    return rows();
+  };
+
+  it("runs as what the app said of them when it came", async () => {
+    const { id } = await servedTenant({ mode: "key" });
+    expect(await answerTo({ tenant: id, user: { tenant: id, id: "7" } })).toContain('"result"');
+  });
+
+  it.each<[string, AppUser]>([
+    ["whose word has ended", { id: "7", expires: 1 }],
+    ["of no tenant", { id: "7" }],
+    ["of another tenant", { id: "7", tenant: "another" }],
+  ])("is refused for one %s", async (_what, user) => {
+    const { id } = await servedTenant({ mode: "key" });
+    expect(await answerTo({ tenant: id, user: { ...(user.expires && { tenant: id }), ...user } })).toContain(
+      "Invalid credential",
+    );
+  });
+
+  it("is refused where no app says who calls any more", async () => {
+    const { id } = await servedTenant();
+    const mount = "/plain";
+    createWorker({ path: mount, tenants: {} });
+    expect(await answerTo({ tenant: id, mount, user: { tenant: id, id: "7" } })).toContain("Invalid credential");
+  });
+
+  it("is refused while they are suspended", async () => {
+    const { id, stub } = await servedTenant();
+    await remote(stub, policyTables).suspend(
+      { kind: "principal", name: "app 7", note: "Unpaid" },
+      { name: "ann", isTenantAdmin: false },
+    );
+    expect(await answerTo({ tenant: id, user: { tenant: id, id: "7" } })).toContain("Suspended: Unpaid");
+    expect(await answerTo({ tenant: id, user: { tenant: id, id: "8" }, principal: "app 8" })).toContain('"result"');
+  });
+
+  it("is not that of the tenant which has the name now", async () => {
+    const { id } = await servedTenant();
+    const user = { tenant: id, id: "7" };
+    expect(await answerTo({ tenant: id, created: "2020-01-01T00:00:00.000Z", user })).not.toContain('"result"');
+  });
+});
 
 /** Pays once, after it asked. Its calls may not run twice. */
 function payFeature() {

@@ -1,4 +1,4 @@
-// The Workers in docs/mounting.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: type-checked and
+// The Workers in docs/mounting.md, docs/api-identity.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: type-checked and
 // built against the packed package, started, and asked for what the page says of them.
 
 import { execFile } from "node:child_process";
@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { SignJWT } from "jose";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { startAuthorizationServer } from "../support/authorization-server.ts";
@@ -88,6 +89,39 @@ test("docs/mounting.md: tenantry under a path of an app, whose middleware sees t
   }
   const page = await fetch(origin);
   expect([await page.text(), page.headers.get("x-powered-by")]).toEqual(["My own page", "my app"]);
+});
+
+test("docs/api-identity.md: the users of an app, each in their own tenant", async () => {
+  const [source = ""] = await blocksOf("api-identity.md");
+  const APP_SECRET = "the app's own secret";
+  const origin = await started(source, { APP_SECRET });
+  const tokenOf = (org: string, sub: string, seconds = 60) =>
+    new SignJWT({ org, sub, exp: Math.floor(Date.now() / 1000) + seconds })
+      .setProtectedHeader({ alg: "HS256" })
+      .sign(new TextEncoder().encode(APP_SECRET));
+  for (const { revision } of ERAS) {
+    for (const [org, sub] of [
+      ["acme", "ada"],
+      ["globex", "bob"],
+    ] as const) {
+      const headers = bearer(await tokenOf(org, sub));
+      expect(await (await fetch(`${origin}/me`, { headers })).json()).toMatchObject({ tenant: org, id: sub });
+      for (const path of ["/ai/mcp", `/ai/mcp/${org}`]) {
+        const client = await clientOf(revision, origin + path, {}, headers);
+        const { result } = await client.request("tools/call", { name: "whoami", arguments: {} });
+        expect(result["content"]).toEqual([{ type: "text", text: `${sub} of ${org}` }]);
+      }
+    }
+  }
+  const asked = async (path: string, headers: Record<string, string>) => {
+    const reply = await fetch(`${origin}/ai/mcp${path}`, { headers: { accept: "text/html", ...headers } });
+    return [reply.status, await reply.text()];
+  };
+  expect(await asked("/globex", bearer(await tokenOf("acme", "ada")))).toEqual([404, expect.any(String)]);
+  const told = [401, "Make a token in the app's settings"];
+  for (const headers of [{}, bearer("none"), bearer(await tokenOf("acme", "ada", -60))]) {
+    expect(await asked("/acme", headers)).toEqual(told);
+  }
 });
 
 test("docs/gateway.md: a tool of another server under the name of its upstream", async () => {

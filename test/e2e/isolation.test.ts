@@ -302,7 +302,7 @@ test("a cursor from elsewhere shows nothing but what is listed here", async () =
 test("a tenant that takes a key is not told from a name that is nobody's", async () => {
   const names = ["beta", "gamma", "beta/narrow", "beta/nowhere", "nobody", "nobody/narrow"];
   const { alpha } = world.tokens;
-  const held = Object.values(alpha).filter((token) => token !== alpha.foreign);
+  const held = Object.values(alpha).filter((token) => token !== alpha.foreign && token !== alpha.guest);
   const { headers, body } = write("2025-11-25", "tools/list");
   for (const token of new Set([undefined, "", ...held])) {
     const credential = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -319,6 +319,18 @@ test("a tenant that takes a key is not told from a name that is nobody's", async
       combinations += seen.length;
     }
   }
+});
+
+test("nothing is looked up for a user of another tenant", async () => {
+  const { one } = workers;
+  const { headers, body } = write("2025-11-25", "tools/list");
+  const authorization = `Bearer ${world.tokens.beta.guest}`;
+  await one.reset();
+  for (const name of ["alpha", "beta", "beta/narrow", "nobody"]) {
+    const sent = { method: "POST", headers: { ...headers, authorization }, body: JSON.stringify(body) };
+    expect((await fetch(`${one.origin}/mcp/${name}`, sent)).status).toBe(404);
+  }
+  expect(await one.calls()).toEqual([]);
 });
 
 test("that was thousands of combinations", () => {

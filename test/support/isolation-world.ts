@@ -29,7 +29,19 @@ interface Document {
 export const TENANTS = ["alpha", "beta", "gamma"] as const;
 export type TenantName = (typeof TENANTS)[number];
 export const PROFILES = [null, "narrow", "renamed", "nowhere"] as const;
-export const PRINCIPALS = ["none", "own", "scoped", "bound", "foreign", "expired", "revoked", "made-up"] as const;
+export const PRINCIPALS = [
+  "none",
+  "own",
+  "scoped",
+  "bound",
+  "foreign",
+  "expired",
+  "revoked",
+  "made-up",
+  "ada",
+  "bob",
+  "guest",
+] as const;
 export type PrincipalName = (typeof PRINCIPALS)[number];
 
 /** In every text that a tenant stores, and nowhere else. */
@@ -129,6 +141,8 @@ export interface Viewpoint {
 
 /** undefined: admitted; else the status of the refusal. */
 export function refusal({ tenant, profile, principal }: Viewpoint): 401 | 403 | 404 | undefined {
+  // Users of an app: two of the tenant, one of another.
+  if (principal === "guest") return 404;
   if (principal === "none" && documents[tenant].mode === "key") return 401;
   if (["foreign", "expired", "revoked", "made-up"].includes(principal)) return 401;
   if (principal === "bound" && profile !== "narrow") return 403;
@@ -145,7 +159,10 @@ const profileOf = ({ tenant, profile }: Viewpoint): Profile =>
 export function maySee(viewpoint: Viewpoint, kind: Kind, name: string): boolean {
   const { allow, deny = [] } = profileOf(viewpoint)[kind] ?? {};
   if (fits(deny, name) || (allow !== undefined && !fits(allow, name))) return false;
-  return viewpoint.principal !== "scoped" || fits(documents[viewpoint.tenant].scopes["reader"]?.[kind] ?? [], name);
+  return (
+    !["scoped", "bob"].includes(viewpoint.principal) ||
+    fits(documents[viewpoint.tenant].scopes["reader"]?.[kind] ?? [], name)
+  );
 }
 
 /** What a viewpoint has under a name of the universe: its name in the tenant, or undefined. */
@@ -223,6 +240,9 @@ async function keysOf(worker: WatchedWorker, tenant: TenantName): Promise<Tokens
     expired: expired.token,
     revoked: revoked.token,
     "made-up": "not-a-key",
+    ada: `user.${tenant}.ada`,
+    bob: `user.${tenant}.bob.reader`,
+    guest: `user.${other}.ada`,
   };
   while (Date.now() <= expires) await new Promise((resolve) => setTimeout(resolve, expires + 1 - Date.now()));
   return tokens;

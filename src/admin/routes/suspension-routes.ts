@@ -107,20 +107,22 @@ async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): P
       if (![...tools, ...search].includes(name)) throw invalidFields(["name", `there is no tool ${name}`]);
       return name;
     }
-    case "principal": {
-      const id = KEY_ID.test(name) ? `key ${name}` : name;
-      const keys = await managed.policy.keys();
-      if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
-      if (isPerson(id, mergeDocuments([managed.tenant.base, record.effective]))) return withRoom(record, id);
-      throw invalidFields([
-        "name",
-        `there is no principal ${name}: "${ANONYMOUS.id}", a key's id, or "oauth ISSUER SUBJECT"`,
-      ]);
-    }
+    case "principal":
+      return principalOf(desk, managed, record, name);
   }
 }
 
-/** Whoever an issuer of the tenant may name, or may sign in to it: nobody has a list of them. */
+async function principalOf({ options }: Desk, { policy, tenant }: Managed, record: TenantRecord, name: string) {
+  const id = KEY_ID.test(name) ? `key ${name}` : name;
+  const keys = await policy.keys();
+  if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
+  const isUser = options.catalog.isPrivate === true && /^app ./.test(id);
+  if (isUser || isPerson(id, mergeDocuments([tenant.base, record.effective]))) return withRoom(record, id);
+  const known = `"${ANONYMOUS.id}", a key's id, "app ID" or "oauth ISSUER SUBJECT"`;
+  throw invalidFields(["name", `there is no principal ${name}: ${known}`]);
+}
+
+/** Whoever an issuer of the tenant may name, or may sign in to it: nobody has a list of them, nor of an app's users. */
 function isPerson(id: string, { auth: { issuers = [], login } = {} }: TenantDocument): boolean {
   const [, issuer, subject] = /^oauth (\S+) (.)/.exec(id) ?? [];
   const urls = [login?.authorizeUrl, login?.productUrl];
@@ -133,7 +135,7 @@ function isPerson(id: string, { auth: { issuers = [], login } = {} }: TenantDocu
 const MOST_PERSONS = 1000;
 
 function withRoom({ suspensions }: TenantRecord, id: string): string {
-  const persons = suspensions.filter(({ name }) => name.startsWith("oauth ") && name !== id);
+  const persons = suspensions.filter(({ name }) => /^(?:app|oauth) /.test(name) && name !== id);
   if (persons.length < MOST_PERSONS) return id;
   throw invalidFields(["name", `${MOST_PERSONS} are suspended already whom issuers name: take them away there`]);
 }

@@ -18,6 +18,8 @@ export interface Catalog {
   readonly limits?: Limits | undefined;
   /** How what tenants say for all of it is read; without it as it was written. */
   readonly settings?: Configured | undefined;
+  /** Who may see any of it is said for each request, so nothing of it is for caches that many share. */
+  readonly isPrivate?: boolean;
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
   /** Those of the three that are not there for everybody. */

@@ -270,9 +270,14 @@ function instructionsOf(own: string | undefined, sources: readonly Source<CallHo
 }
 
 /** A list may be kept for as long as each part of it may. */
-function cacheOf({ document, tenant }: Offer, { scopes, hidden }: Seen, shown: readonly Source<CallHost>[]): CacheHint {
+function cacheOf(
+  { catalog, document, tenant }: Offer,
+  { scopes, hidden }: Seen,
+  shown: readonly Source<CallHost>[],
+): CacheHint {
   // Only an open tenant shows everybody the same, apart from callers whose key has scopes.
-  const isSame = (document.mode ?? "open") === "open" && scopes === undefined && hidden === undefined;
+  const isOpen = !catalog.isPrivate && (document.mode ?? "open") === "open";
+  const isSame = isOpen && scopes === undefined && hidden === undefined;
   const hints = shown.flatMap(({ cache }) => cache ?? []);
   return {
     ttlMs: Math.min(document.maxStalenessMs ?? tenant.maxStalenessMs, ...hints.map(({ ttlMs }) => ttlMs)),

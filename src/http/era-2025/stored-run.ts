@@ -79,9 +79,10 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
 async function visitOf(
   deployment: Deployment,
   invocation: Invocation,
-  { tenant: id, created, profile, keyHash, person }: CallRecord,
+  { tenant: id, created, profile, keyHash, person, user }: CallRecord,
 ): Promise<Visit> {
-  const nobody: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
+  const named: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
+  const nobody: Credential = user ? { kind: "app", user } : named;
   const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
   const { tenant } = await findTenant(invocation.env, deployment.tenants, id, credential);
   const known = tenant ?? failure("unknownTenant");

@@ -51,7 +51,7 @@ function withTarget(command: Command, verb: string): Command {
   return command
     .argument("[tenant]")
     .option("--profile <name>", `only ${verb} this profile`)
-    .option("--principal <id>", `only ${verb} this caller: a key's id, or "oauth ISSUER SUBJECT"`)
+    .option("--principal <id>", `only ${verb} this caller: a key's id, "oauth ISSUER SUBJECT" or "app ID"`)
     .option("--tool <name>", `only ${verb} this tool`)
     .option("--all-tenants", "the tool in every tenant");
 }

@@ -1,0 +1,48 @@
+// Owns a running app with users of its own, in which tenantry is mounted, and asking it as one of them. Refuses assertions.
+
+import { afterAll } from "vitest";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { fixtureAdmin, type FixtureAdmin } from "./fixture-admin.ts";
+import { clientOf, type Client, type Json, type Reply } from "./mcp.ts";
+import { bundleWorker, startWorker, type OneWorker } from "./worker-bundle.ts";
+
+export interface UsersApp extends Pick<OneWorker, "said"> {
+  /** With the path under which tenantry is mounted. */
+  readonly base: string;
+  readonly admin: FixtureAdmin;
+  readonly url: (path: string) => string;
+  /** How often the app was asked who calls. */
+  readonly asked: () => Promise<number>;
+}
+
+export async function startUsersApp(): Promise<UsersApp> {
+  const worker = await startWorker(await bundleWorker("app-users-worker"), { vars: { ADMIN_TOKEN } });
+  const base = `${worker.origin}/ai`;
+  const admin = fixtureAdmin(base, "users");
+  // After those of the tenants that were made, which are removed before.
+  afterAll(() => worker.stop());
+  return {
+    base,
+    admin,
+    said: () => worker.said(),
+    url: (path) => `${base}/mcp${path}`,
+    asked: async () => (await (await fetch(`${worker.origin}/asked`)).json()) as number,
+  };
+}
+
+/** The headers by which the app knows somebody. */
+export const as = (user: Json | string): Record<string, string> => ({
+  "x-user": typeof user === "string" ? user : JSON.stringify(user),
+});
+
+export const clientAs = (
+  user: Json | string,
+  revision: string,
+  url: string,
+  capabilities: Json = {},
+): Promise<Client> => clientOf(revision, url, capabilities, as(user));
+
+export const textOf = ({ result }: Reply): string => String((result["content"] as Json[] | undefined)?.[0]?.["text"]);
+
+export const whoIs = async (client: Client): Promise<Json> =>
+  JSON.parse(textOf(await client.request("tools/call", { name: "whoami", arguments: {} }))) as Json;
