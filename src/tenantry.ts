@@ -20,6 +20,8 @@ export type {
   SourceGround,
   TendGround,
 } from "./deployment/deployment.ts";
+export type { CallAs, CalledTool, NamedCaller, TenantOutside } from "./http/outside.ts";
+export { TenantError, type TenantRule } from "./http/tenant-error.ts";
 export { gateway } from "./http/gateway-feature.ts";
 export { login } from "./http/login-feature.ts";
 export { links } from "./gateway/budget/links.ts";
@@ -79,7 +81,8 @@ export type {
   SampleParams,
   SampleResult,
 } from "./calls/sampling.ts";
-export type { Announcement, RequestHeaders, Root } from "./calls/context.ts";
+export type { Announcement } from "./calls/announce.ts";
+export type { RequestHeaders, Root } from "./calls/context.ts";
 export type { Guarded, Viewer } from "./calls/guarded.ts";
 export { UserError } from "./protocol/user-error.ts";
 export { OutboundError, type OutboundRule } from "./outbound/outbound-error.ts";

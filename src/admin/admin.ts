@@ -7,6 +7,7 @@ import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
+import { noteDeclared } from "./apply/note-declared.ts";
 import { createAdmin } from "./create-admin.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv } from "./route.ts";
@@ -27,13 +28,15 @@ export function admin(): Feature<{
     objects: { PlatformObject, DirectoryObject },
     tables: [policyTables, standingTables],
     routes: { path: "/admin/*", open },
+    declared: (id, env) => noteDeclared(env as unknown as AdminEnv, id),
   };
 }
 
-function open({ catalog, tenants, hooks, path, features }: Deployment) {
+function open({ catalog, tenants, asked, hooks, path, features }: Deployment) {
   const app = createAdmin({
     catalog,
     tenants,
+    asked,
     path,
     features,
     originAllowed: (origin, env) => originAllowed(origin, env as OriginVars),

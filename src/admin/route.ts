@@ -4,6 +4,7 @@
 import { applyDefaults } from "../calls/json-schema.ts";
 import type { Infer } from "../calls/schema.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
+import type { AskedTenants } from "../deployment/asked-tenants.ts";
 import type { Feature } from "../deployment/deployment.ts";
 import type { OperatorCaller, OperatorRole } from "../deployment/operator-sign-in.ts";
 import type { ContentEnv } from "../content/store/content-door.ts";
@@ -35,6 +36,8 @@ export interface AdminEnv extends ContentEnv, DirectoryEnv, HostVars, PlatformEn
 export interface AdminOptions {
   /** Tenants that are declared in code: nobody makes them, and they cannot be deleted. */
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
+  /** Where the author's function knows them instead. */
+  readonly asked?: AskedTenants | undefined;
   readonly catalog: Catalog;
   /** Features, whose tools and prompts a tenant has beside its own. */
   readonly features?: readonly Feature[];
@@ -51,6 +54,8 @@ export interface MetTenant {
   /** null: declared in code. */
   readonly entry: DirectoryEntry | null;
   readonly created: Incarnation;
+  /** Of one in code: as it is declared. */
+  readonly declared?: Tenant<NewResource> | undefined;
 }
 
 /** What every handler gets, whatever its route. */

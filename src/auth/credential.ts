@@ -3,7 +3,7 @@
 
 import { hashToken, keyIdOf } from "./api-key.ts";
 import type { AppUser } from "./app-user.ts";
-import { bearerOf, type Person } from "./principal.ts";
+import { bearerOf, type Person, type Principal } from "./principal.ts";
 
 export type Credential =
   | { readonly kind: "none" }
@@ -16,7 +16,9 @@ export type Credential =
   /** Who was let in by a token whose request is over: no token is kept. */
   | { readonly kind: "keptPerson"; readonly person: Person }
   /** Whom the app named that mounts the Worker, in this request or in the one that began a stored call. */
-  | { readonly kind: "app"; readonly user: AppUser };
+  | { readonly kind: "app"; readonly user: AppUser }
+  /** The Worker's own code, which names whom it acts for. No header brings this. */
+  | { readonly kind: "worker"; readonly principal: Principal };
 
 export const NO_CREDENTIAL: Credential = { kind: "none" };
 

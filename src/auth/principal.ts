@@ -2,8 +2,8 @@
 // worth: the tenant's authority does.
 
 export interface Principal {
-  /** `app`: the app that mounts the Worker named them. */
-  readonly kind: "anonymous" | "key" | "oauth" | "app";
+  /** `app`: the app that mounts the Worker named them. `worker`: its own code, outside of a call. */
+  readonly kind: "anonymous" | "key" | "oauth" | "app" | "worker";
   /** Stable and unique within the tenant: session ids and request states are bound to it. */
   readonly id: string;
   readonly subject: string | undefined;
@@ -52,6 +52,12 @@ export const ANONYMOUS: Principal = {
 /** The principal's id for the API key with this id. */
 export function keyPrincipalId(key: string): string {
   return `key ${key}`;
+}
+
+/** Whom the Worker's own code names outside of a call. No key and no issuer's person has an id that begins so. */
+export function workerPrincipal(name: string, about: Partial<Pick<Principal, "subject" | "scopes">> = {}): Principal {
+  const { subject, scopes } = about;
+  return { kind: "worker", id: `worker ${name}`, subject, scopes, claims: {} };
 }
 
 /** null without a header, "" where it holds no bearer token. The scheme may be in any case; RFC 6750, section 2.1. */

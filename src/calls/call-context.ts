@@ -18,12 +18,11 @@ import {
   type LogLevel,
 } from "../protocol/meta.ts";
 import { given } from "../protocol/members.ts";
-import { parseUri } from "../protocol/uri.ts";
-import { remoteChanges } from "../tenants/authority/change-tables.ts";
+import { announceTo, type Announcement } from "./announce.ts";
 import type { CallHost, Identity, LinkOptions } from "./call-host.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
 import type { Question } from "./answers.ts";
-import type { Announcement, Context, Root } from "./context.ts";
+import type { Context, Root } from "./context.ts";
 import { accepted, type ElicitAnswer, type ElicitOptions } from "./eliciting.ts";
 import { eventOf } from "./fault.ts";
 import type { Interview } from "./interview.ts";
@@ -217,13 +216,7 @@ export class CallContext implements Context {
   }
 
   async announce(changed: Announcement): Promise<void> {
-    const sections = (["tools", "prompts", "resources"] as const).filter((section) => changed[section]);
-    const uris = (changed.updated ?? []).map((uri) => {
-      const parsed = parseUri(uri);
-      if ("broken" in parsed) throw new TypeError(`${uri.slice(0, 100)}: ${parsed.broken}`);
-      return parsed.uri;
-    });
-    await remoteChanges(this.#host.contentStub()).announce(sections, uris);
+    await announceTo(this.#host.contentStub(), changed);
   }
 
   can(capability: ClientCapability): boolean {

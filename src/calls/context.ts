@@ -5,6 +5,7 @@ import type { Principal } from "../auth/principal.ts";
 import type { OutboundInit } from "../outbound/outbound-door.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { ClientCapability, ClientInfo, LogLevel } from "../protocol/meta.ts";
+import type { Announcement } from "./announce.ts";
 import type { Question } from "./answers.ts";
 import type { Identity, LinkOptions } from "./call-host.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
@@ -16,14 +17,6 @@ import type { ResourceStore } from "./resource-store.ts";
 export interface Root {
   readonly uri: string;
   readonly name?: string;
-}
-
-/** What changed: lists as a whole, and in `updated` the URIs of resources whose content did. */
-export interface Announcement {
-  readonly tools?: boolean;
-  readonly prompts?: boolean;
-  readonly resources?: boolean;
-  readonly updated?: readonly string[];
 }
 
 /** `Headers` is one, to be read only. */

@@ -9,14 +9,14 @@ import { checkResource } from "../content/store/open-store.ts";
 import { limitFault } from "../limits/limit-table.ts";
 import { nearest } from "../protocol/nearest.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
-import type { TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Bindings, BrokenMember, Deployment, Feature } from "./deployment.ts";
 
 const BINDINGS = ["TENANTS", "CONTENT", "SESSIONS", "HUBS", "DIRECTORY", "BODIES"] as const;
 
 /** Throws a TypeError that names what is wrong, and where. */
-export function checkDeployment({ catalog, tenants, features, defaultTenant }: Deployment): void {
+export function checkDeployment({ catalog, tenants, asked, features, defaultTenant }: Deployment): void {
   const names = namesIn(catalog);
   for (const [kind, all] of Object.entries(names)) refuseTwice(KINDS[kind as Listing], all);
   refuseTwice(
@@ -25,18 +25,28 @@ export function checkDeployment({ catalog, tenants, features, defaultTenant }: D
   );
   const fault = limitFault(catalog.limits ?? {}, "author");
   if (fault !== undefined) throw new TypeError(`limits: ${fault}`);
-  // A feature with routes may bring an API by which tenants are made later, and changed.
-  const canBeMade = features.some(({ routes }) => routes);
-  for (const { id, definition, base } of tenants.values()) {
-    if (definition) checkTenant(id, definition, names);
-    const has = (tool: string) => matchesAny(tool, definition?.tools);
-    const faults = configFaults(catalog, base, { has, isWhole: !canBeMade });
-    const [broken] = [...refusedByFeatures(features, base), ...faults];
-    if (broken) throw new TypeError(`tenant "${id}": ${broken.field} ${broken.rule}`);
-  }
+  for (const tenant of tenants.values()) checkDeclared(tenant, { catalog, features });
+  const canBeMade = asked !== undefined || features.some(makesTenants);
   if (defaultTenant !== undefined && !tenants.has(defaultTenant) && !canBeMade) {
     throw new TypeError(`defaultTenant: ${unknown([...tenants.keys()], defaultTenant, "tenant")}`);
   }
+}
+
+/** A feature with routes may bring an API by which tenants are made later, and changed. */
+function makesTenants({ routes }: Feature): boolean {
+  return routes !== undefined;
+}
+
+/** Throws a TypeError for what a tenant in code lists and nobody defines, and for what the Worker's features refuse. */
+export function checkDeclared(
+  { id, definition, base }: Tenant<NewResource>,
+  { catalog, features }: Pick<Deployment, "catalog" | "features">,
+): void {
+  if (definition) checkTenant(id, definition, namesIn(catalog));
+  const has = (tool: string) => matchesAny(tool, definition?.tools);
+  const faults = configFaults(catalog, base, { has, isWhole: !features.some(makesTenants) });
+  const [broken] = [...refusedByFeatures(features, base), ...faults];
+  if (broken) throw new TypeError(`tenant "${id}": ${broken.field} ${broken.rule}`);
 }
 
 /** What the Worker's features refuse of a document, and what needs a feature that the Worker does not have. */
@@ -78,21 +88,27 @@ function refuseTwice(what: string, names: readonly string[]): void {
 }
 
 /** Checks names only: a pattern may match nothing yet. */
-function checkTenant(id: string, definition: TenantDefinitionOf<NewResource>, names: Names): void {
+function checkTenant(id: string, definition: Declaration<NewResource>, names: Names): void {
   const fault = limitFault(definition.limits ?? {}, "tenant");
   if (fault !== undefined) throw new TypeError(`tenant "${id}": limits: ${fault}`);
   checkSeed(id, definition);
-  for (const kind of ["tools", "prompts", "resources"] as const) {
-    const missing = definition[kind]?.find((name) => !/[*?]/.test(name) && !names[kind].includes(name));
-    if (missing !== undefined) throw new TypeError(wrong(id, kind, missing, names[kind]));
-  }
+  const refuse = (member: string, kind: Listing, listed: readonly string[], known = names[kind]) => {
+    const missing = listed.find((name) => !/[*?]/.test(name) && !known.includes(name));
+    if (missing !== undefined)
+      throw new TypeError(`tenant "${id}": ${member}: ${unknown(known, missing, KINDS[kind])}`);
+  };
+  for (const kind of ["tools", "prompts", "resources"] as const) refuse(kind, kind, definition[kind] ?? []);
   const tools = [...names.tools, ...searchTools.map(({ name }) => name)];
-  const stray = Object.keys(definition.config ?? {}).find((name) => !tools.includes(name));
-  if (stray !== undefined) throw new TypeError(wrong(id, "config", stray, tools));
+  refuse("config", "tools", Object.keys(definition.config ?? {}), tools);
+  for (const { tools: { allow = [], deny = [], rename = {} } = {} } of Object.values(definition.profiles ?? {})) {
+    // What upstreams offer has their id in its name, and is not known here.
+    const own = [...allow, ...deny, ...Object.keys(rename)].filter((name) => !name.includes("__"));
+    refuse("profiles", "tools", own, tools);
+  }
 }
 
 /** Otherwise it would fail at the tenant's first request, and at every one that follows. */
-function checkSeed(id: string, { seed }: TenantDefinitionOf<NewResource>): void {
+function checkSeed(id: string, { seed }: Declaration<NewResource>): void {
   try {
     for (const resource of seed?.() ?? []) checkResource(resource);
   } catch (error) {
@@ -100,10 +116,6 @@ function checkSeed(id: string, { seed }: TenantDefinitionOf<NewResource>): void 
     // What needs random numbers or the like can only be made in a request.
     if (!why.startsWith("Disallowed operation")) throw new TypeError(`tenant "${id}": seed: ${why}`, { cause: error });
   }
-}
-
-function wrong(id: string, member: Listing | "config", name: string, known: readonly string[]): string {
-  return `tenant "${id}": ${member}: ${unknown(known, name, KINDS[member === "config" ? "tools" : member])}`;
 }
 
 function unknown(known: readonly string[], name: string, what: string): string {

@@ -20,6 +20,7 @@ import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { AskedTenants } from "./asked-tenants.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
 import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
 
@@ -27,6 +28,8 @@ import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-
 export interface Deployment {
   readonly catalog: Catalog;
   readonly tenants: ReadonlyMap<string, Tenant<NewResource>>;
+  /** Where the author's function knows them instead. */
+  readonly asked?: AskedTenants | undefined;
   /** The tenant of `/mcp`. */
   readonly defaultTenant: string | undefined;
   readonly hooks: Hooks;
@@ -297,6 +300,8 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly sections?: LeasedSections;
   /** What it refuses of a tenant's document, in which everything under it is merged in. `env`: absent for one in code. */
   checkDocument?(document: TenantDocument, env: Bindings | undefined): readonly BrokenMember[];
+  /** Hears of a tenant that the author's function declares, before anybody in this isolate is let in to it. */
+  declared?(tenant: string, env: Bindings): Promise<void>;
   /**
    * Looks after the tenant, beside a request that was let in: gives the time (milliseconds since the epoch) from which on
    * this isolate shall call it again. A new version of the policy calls it too.

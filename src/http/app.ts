@@ -183,7 +183,7 @@ export async function serve(
   const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
   if (refused) return turnAway(request, refused);
-  const finding = findTenant(env, deployment.tenants, id, credential);
+  const finding = findTenant(env, deployment, id, credential);
   const found = finding instanceof Promise ? await finding : finding;
   const { tenant } = found;
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);

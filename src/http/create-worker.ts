@@ -6,6 +6,7 @@ import { configuredBy, type Configured } from "../calls/configured.ts";
 import { hearLostPromises } from "../calls/lost-promises.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { AnySchema, Infer } from "../calls/schema.ts";
+import type { Catalog } from "../content/define/catalog.ts";
 import { defined, definitionFaults, isDeployed } from "../content/define/refuse.ts";
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
@@ -13,7 +14,8 @@ import type { Tool } from "../content/define/tool.ts";
 import { ContentObject } from "../content/store/content-object.ts";
 import { earlierContent } from "../content/store/earlier-content.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
-import { checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
+import { AskedTenants } from "../deployment/asked-tenants.ts";
+import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
 import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
@@ -23,14 +25,26 @@ import { SessionObject, STORED_RUNS } from "../sessions/session-object.ts";
 import { HubObject } from "../streams/hub-object.ts";
 import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
-import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
 import { hearingOut } from "./hear-out.ts";
-import { createStoredRuns, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
+import { tenantOutside, type TenantOutside } from "./outside.ts";
+import { createStoredRuns, CURRENT_EVENT, startBindings, type StoredRunsClass } from "./stored-runs-entrypoint.ts";
 import { VERSION } from "./version.ts";
 import type { Env } from "./visit.ts";
+
+/**
+ * Gives what a tenant is, from the author's database; undefined: there is none of this id. Asked when a lease begins, and
+ * not under it. Where it throws or takes longer than 10 s the tenant is unavailable, not gone.
+ */
+export type TenantsFunction<Bindings = WorkerEnv> = {
+  ask(
+    id: string,
+    env: Bindings,
+  ): TenantDefinitionOf<NewResource, Around> | undefined | Promise<TenantDefinitionOf<NewResource, Around> | undefined>;
+}["ask"];
 
 /** The bindings of a Worker whose author names no other type: what `wrangler types` writes. */
 export interface WorkerEnv extends Cloudflare.Env {
@@ -75,8 +89,10 @@ export interface WorkerOptions<
   )[];
   /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
   readonly limits?: Limits;
-  /** By tenant id. When absent there is one open tenant, `demo`, with everything. */
-  readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>>;
+  /** By tenant id, or a function that knows them. When absent there is one open tenant, `demo`, with everything. */
+  readonly tenants?:
+    | Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>>
+    | TenantsFunction<NoInfer<Bindings>>;
   /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
   readonly defaultTenant?: string;
   /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
@@ -119,6 +135,11 @@ export type ExportsWith<Features extends readonly Feature[]> = readonly Feature[
 
 export interface TenantryWorker<Exported extends object> {
   readonly fetch: (request: Request, env: Env, ctx: ExecutionContext) => Response | Promise<Response>;
+  /**
+   * A tenant for code outside of a call: `scheduled`, `queue`, a webhook. Asks nobody yet: what is used of it says whether
+   * there is such a tenant.
+   */
+  readonly tenant: (env: Env, id: string) => TenantOutside;
   /** Everything that the Worker must export beside its entry, by name. */
   readonly exports: Exported;
 }
@@ -160,6 +181,11 @@ export function createWorker<
   } catch {}
   return {
     fetch,
+    tenant: (env, id) => {
+      const fault = faultOf(deployment, env);
+      if (fault) throw fault;
+      return tenantOutside({ deployment, env, ctx: CURRENT_EVENT, id });
+    },
     exports: exportsOf(deployment) as ExportsWith<Features>,
   };
 }
@@ -167,10 +193,10 @@ export function createWorker<
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
 /** A mistake in a definition as it was thrown: its stack leads to the author's line. */
-function faultOf({ features }: Deployment, env: Env, ctx: ExecutionContext): Error | undefined {
+function faultOf({ features }: Deployment, env: Env, ctx?: ExecutionContext): Error | undefined {
   const [mistake] = definitionFaults();
   if (mistake !== undefined) return mistake;
-  const missing = missingBinding(env as unknown as Bound, features) ?? missingExport(ctx, features);
+  const missing = missingBinding(env as unknown as Bound, features) ?? (ctx && missingExport(ctx, features));
   return missing === undefined ? undefined : new TypeError(missing);
 }
 
@@ -201,36 +227,52 @@ function tablesOf({ tables = [], sections }: Feature): NonNullable<Feature["tabl
 }
 
 function deploymentOf(options: WorkerOptions): Deployment {
-  const tenants = defined(() => defineTenants(options.tenants ?? { demo: {} })) ?? new Map();
+  const { tenants: declared = { demo: {} }, features = [] } = options;
+  const catalog = catalogOf(options);
+  const isAsked = typeof declared === "function";
+  const tenants = (!isAsked && defined(() => defineTenants(declared, catalog.tools))) || new Map();
   const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
+  return {
+    catalog,
+    tenants,
+    asked: isAsked ? askedTenants(declared, { catalog, features }) : undefined,
+    defaultTenant: options.defaultTenant ?? only,
+    hooks: { onError: logError, ...options.hooks },
+    around: options.around,
+    authenticate: options.authenticate,
+    path: defined(() => mountPath(options.path ?? "")) ?? "",
+    features,
+  };
+}
+
+function catalogOf(options: WorkerOptions): Catalog {
   const inCode = {
     tools: (options.tools ?? []) as readonly Tool[],
     prompts: (options.prompts ?? []) as readonly Prompt[],
     resources: (options.resources ?? []) as readonly (Resource | ResourceTemplate)[],
   };
   return {
-    catalog: {
-      server: serverInfo(options),
-      instructions: options.instructions,
-      extensions: options.extensions,
-      limits: options.limits,
-      settings: defined(() => settingsBy(options.settings)),
-      ...inCode,
-      guarded: guardedIn(inCode),
-      isPrivate: options.authenticate !== undefined,
-    },
-    tenants,
-    defaultTenant: options.defaultTenant ?? only,
-    hooks: { onError: logError, ...options.hooks },
-    around: options.around,
-    authenticate: options.authenticate,
-    path: defined(() => mountPath(options.path ?? "")) ?? "",
-    features: options.features ?? [],
+    server: serverInfo(options),
+    instructions: options.instructions,
+    extensions: options.extensions,
+    limits: options.limits,
+    settings: defined(() => settingsBy(options.settings)),
+    ...inCode,
+    guarded: guardedIn(inCode),
+    isPrivate: options.authenticate !== undefined,
   };
 }
 
 function settingsBy(schema: AnySchema | undefined): Configured | undefined {
   return schema && configuredBy(schema);
+}
+
+function askedTenants(ask: TenantsFunction<never>, parts: Pick<Deployment, "catalog" | "features">): AskedTenants {
+  return new AskedTenants(ask, (id, definition) => {
+    const tenant = defineTenant(id, definition, parts.catalog.tools);
+    checkDeclared(tenant, parts);
+    return tenant;
+  });
 }
 
 function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {

@@ -20,14 +20,14 @@ import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
-import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import { dropSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
 import { Entered } from "./entered.ts";
 import { holdSnapshot, isWorthKnown } from "./hold-snapshot.ts";
 import type { Visit } from "./visit.ts";
 
-const UNREACHABLE: Failure = {
+export const TENANT_AWAY: Failure = {
   ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
   retryAfter: 5,
 };
@@ -46,9 +46,7 @@ export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering
   // Others' keys may have taken the place of this one in the isolate's memory since: no answer is not a refusal.
   if (held && isWorthKnown(held, visit.knock.credential)) return admit(visit, known, held);
   const taken = hold(visit, revision);
-  return taken instanceof Promise
-    ? taken.then((snapshot) => admitWith(visit, known, snapshot))
-    : admitWith(visit, known, taken);
+  return taken instanceof Promise ? taken.then((snapshot) => admitWith(visit, snapshot)) : admitWith(visit, taken);
 }
 
 /**
@@ -68,13 +66,22 @@ export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<S
   const { known } = visit.knock;
   if (isFailure(known)) return known;
   const taken = holdSnapshot(visit, known, revision);
-  if (!(taken instanceof Promise) && visit.isTo(taken.created)) return taken;
+  if (!(taken instanceof Promise) && visit.isTo(taken.created) && visit.isDeclared(taken)) return taken;
   return Promise.resolve(taken)
-    .then(async (snapshot) => (snapshot && visit.isTo(snapshot.created) ? snapshot : gone(visit)))
+    .then(async (snapshot) => (snapshot && visit.isTo(snapshot.created) ? declaredOr(visit, snapshot) : gone(visit)))
     .catch((error: unknown) => {
       visit.onError(error);
-      return UNREACHABLE;
+      return TENANT_AWAY;
     });
+}
+
+/** What the author's function says under this lease, where nobody in this isolate has asked it yet. */
+async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | Failure> {
+  if (visit.isDeclared(snapshot)) return snapshot;
+  const said = await visit.deployment.asked?.askUnder(snapshot, visit.env);
+  if (said && visit.isDeclared(snapshot)) return snapshot;
+  dropSnapshot(visit.tenant);
+  return gone(visit);
 }
 
 /** What is answered for a name that is no tenant. */
@@ -92,13 +99,15 @@ export function unknownTenant(
 /** The tenant that was meant is not there any more, though this isolate thought so: the directory knows what to answer. */
 async function gone(visit: Visit): Promise<Failure> {
   const { anyPrivate } = await lookUp(visit.env, visit.tenant);
-  return unknownTenant(visit, visit.knock.credential, anyPrivate);
+  return unknownTenant(visit, visit.knock.credential, anyPrivate || visit.deployment.asked !== undefined);
 }
 
 type Entering = Entered | Failure | Promise<Entered | Failure>;
 
-function admitWith(visit: Visit, tenant: Tenant<NewResource>, held: Snapshot | Failure): Entering {
-  return isFailure(held) ? held : admit(visit, tenant, held);
+function admitWith(visit: Visit, held: Snapshot | Failure): Entering {
+  const { known } = visit.knock;
+  if (isFailure(known)) return known;
+  return isFailure(held) ? held : admit(visit, known, held);
 }
 
 function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entering {
@@ -161,6 +170,8 @@ function hiddenFrom(visit: Visit, principal: Principal, guarded: readonly Guarde
 
 /** What is computed on a version of a tenant's policy, once in an isolate. */
 interface Derived {
+  /** What it was made of, beside the policy. */
+  readonly definition: Tenant["definition"];
   readonly document: TenantDocument;
   readonly who: Feature["who"];
   /** Made when somebody is let in first: it may need what is not in this isolate yet. */
@@ -183,9 +194,12 @@ const INCOMPLETE_MS = 5_000;
 /** Each deployment has its own: one isolate may serve a tenant from two, mounted under different paths. */
 function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { derived, policy }: Snapshot): Derived {
   const known = derived.get(deployment) as Derived | undefined;
-  if (known && (known.until === Infinity || Date.now() < known.until)) return known;
+  const { definition } = tenant;
+  const isOfIt = known && known.definition === definition;
+  if (isOfIt && (known.until === Infinity || Date.now() < known.until)) return known;
   const document = documentOf(tenant, policy);
   const made: Derived = {
+    definition,
     document,
     who: document.auth && deployment.features.find(({ who }) => who)?.who,
     offer: undefined,
@@ -306,6 +320,7 @@ function principalOf(
   credential: Credential,
   { profile, mode }: { readonly profile: string | null; readonly mode: Mode },
 ): Principal | Failure {
+  if (credential.kind === "worker") return credential.principal;
   if (credential.kind === "none") return mode === "open" ? ANONYMOUS : unauthorized(credential);
   const memo = memoOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);

@@ -80,7 +80,7 @@ export class Entered implements CallHost, SessionCaller {
   async #lookAgain(call: Call, served?: Served): Promise<Failure | undefined> {
     const again = await this.#enter(this.visit);
     if (isFailure(again)) return again;
-    if (again.snapshot.version === this.snapshot.version) return undefined;
+    if (again.snapshot.version === this.snapshot.version && again.document === this.document) return undefined;
     return lackOf(call, again) ?? served?.(again.document);
   }
 

@@ -5,7 +5,8 @@ import type { Credential } from "../auth/credential.ts";
 import { hostnameOf } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
-import { lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
+import type { Bindings, Deployment } from "../deployment/deployment.ts";
+import { forgetName, lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
 import { idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 import { askNobody } from "./nobody.ts";
@@ -19,14 +20,17 @@ export type FoundTenant =
   | { readonly tenant: Tenant<NewResource> }
   | { readonly tenant: undefined; readonly anyPrivate: boolean };
 
+type Declaring = Pick<Deployment, "tenants" | "asked"> & { readonly features?: Deployment["features"] };
+
+/** Rejects where the author's function could not say whether there is such a tenant. */
 export function findTenant(
   env: HostEnv,
-  tenants: ReadonlyMap<string, Tenant<NewResource>>,
+  deployment: Declaring,
   id: string,
   credential: Credential,
 ): FoundTenant | Promise<FoundTenant> {
-  const inCode = tenants.get(id);
   const last = lastSnapshot(id);
+  const inCode = deployment.tenants.get(id);
   if (inCode) {
     if (inCode.base.mode !== "key" || last) return { tenant: inCode };
     // The directory does not know it. It is asked once all the same, as it is about every other secret name.
@@ -38,21 +42,44 @@ export function findTenant(
   if (!isTenantId(id)) return { tenant: undefined, anyPrivate: false };
   // One that another deployment of this isolate declares in its code is none of this one's.
   if (last && !last.inCode) return { tenant: managedTenant(id, last.placement) };
-  return findManaged(env, tenants, id, credential);
+  const said = deployment.asked?.last(id);
+  return said ? { tenant: said } : findFurther(env, deployment, id, credential);
 }
 
-async function findManaged(
+async function findFurther(
   env: HostEnv,
-  tenants: ReadonlyMap<string, Tenant<NewResource>>,
+  deployment: Declaring,
   id: string,
   credential: Credential,
 ): Promise<FoundTenant> {
   const { entry, asked, ...found } = await lookUp(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
-  // The directory knows nothing of tenants in code.
-  const anyPrivate = found.anyPrivate || [...tenants.values()].some(({ base }) => base.mode === "key");
+  const said = asked === "not" ? undefined : await askAuthor(env, deployment, id);
+  if (said) return { tenant: said };
+  const anyPrivate = found.anyPrivate || mayHide(deployment);
   if (anyPrivate) await askNobody(env, id, credential, asked);
   return { tenant: undefined, anyPrivate };
+}
+
+/** The directory knows nothing of tenants in code; and whom the author's function knows, nobody can tell. */
+export function mayHide({ asked, tenants }: Declaring): boolean {
+  return asked !== undefined || [...tenants.values()].some(({ base }) => base.mode === "key");
+}
+
+async function askAuthor(
+  env: HostEnv,
+  { asked, features = [] }: Declaring,
+  id: string,
+): Promise<FoundTenant["tenant"]> {
+  let said: FoundTenant["tenant"] | null = null;
+  try {
+    said = await asked?.ask(id, env);
+    if (said) for (const feature of features) await feature.declared?.(id, env as unknown as Bindings);
+    return said;
+  } finally {
+    // What the directory does not know may be one all the same, or nobody could say.
+    if (said !== undefined) forgetName(id);
+  }
 }
 
 /** The id of the tenant whose hostname this is; null: a hostname of the Worker itself. */

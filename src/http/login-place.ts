@@ -84,10 +84,11 @@ export interface OpenPlace {
 
 /** The tenant under a lease, where it takes tokens. */
 export async function openPlace(visit: Visit): Promise<OpenPlace | Failure> {
-  const { known, profile, credential } = visit.knock;
-  if (isFailure(known)) return known;
+  const { profile, credential } = visit.knock;
   const snapshot = await hold(visit);
   if (isFailure(snapshot)) return snapshot;
+  const { known } = visit.knock;
+  if (isFailure(known)) return known;
   const document = documentOf(known, snapshot.policy);
   const isThere = profile === null || Object.hasOwn(document.profiles ?? {}, profile);
   if (takesTokens(document.mode) && document.auth && isThere) return { tenant: known, snapshot, document };

@@ -24,12 +24,13 @@ export async function pageHeaders(
   if (wanted.length === 0) return [];
   const credential = credentialOf(null);
   if (refusedUnasked(deployment, id, credential, request)) return [];
-  const { tenant } = await findTenant(env, deployment.tenants, id, credential);
+  const { tenant } = await findTenant(env, deployment, id, credential);
   if (!tenant) return [];
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known: tenant });
   const snapshot = await hold(visit);
   if (isFailure(snapshot)) return [];
-  const mapped = mappedOfClient(documentOf(tenant, snapshot.policy));
+  const { known } = visit.knock;
+  const mapped = mappedOfClient(documentOf(isFailure(known) ? tenant : known, snapshot.policy));
   return wanted.filter((name) => mapped.has(name));
 }
 

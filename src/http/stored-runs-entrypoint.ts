@@ -2,7 +2,7 @@
 // it as `StoredRuns`; only a binding of the same Worker can reach it, so nobody outside starts a run. Also owns what
 // the platform says of the Worker before there is a request.
 
-import { env, WorkerEntrypoint } from "cloudflare:workers";
+import { env, waitUntil, WorkerEntrypoint } from "cloudflare:workers";
 import type { Bindings, Deployment } from "../deployment/deployment.ts";
 import type { RunOrder, StoredRunsBinding } from "../sessions/session-object.ts";
 import { runStored } from "./era-2025/stored-run.ts";
@@ -29,6 +29,9 @@ export function createStoredRuns(deployment: Deployment): StoredRunsClass {
     }
   };
 }
+
+/** What is under way in whichever event of the Worker this runs in, whether or not its code handed a context on. */
+export const CURRENT_EVENT: { waitUntil(work: Promise<unknown>): void } = { waitUntil };
 
 /** What the Worker is bound to, before there is a request. */
 export function startBindings(): Bindings {

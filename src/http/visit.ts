@@ -21,6 +21,7 @@ import { contentStubOf, type ContentEnv } from "../content/store/content-door.ts
 import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { HostEnv } from "./find-tenant.ts";
 
 export interface LimitEnv {
@@ -58,7 +59,7 @@ export interface Address {
 export interface Knock extends Address {
   readonly credential: Credential;
   /** A failure: there is no such tenant. Where names are secret, it is what a protected tenant would answer. */
-  readonly known: Tenant<NewResource> | Failure;
+  known: Tenant<NewResource> | Failure;
 }
 
 export class Visit {
@@ -136,6 +137,16 @@ export class Visit {
   isTo(incarnation: Incarnation): boolean {
     this.#incarnation ??= incarnation;
     return this.#incarnation === incarnation;
+  }
+
+  /** Whether it is known what the tenant is, as long as this lease lasts. In an author's code that never changes. */
+  isDeclared(snapshot: Snapshot): boolean {
+    const { asked } = this.deployment;
+    const { known } = this.knock;
+    if (!asked || isFailure(known) || !known.definition) return true;
+    const said = asked.under(snapshot);
+    if (said) this.knock.known = said;
+    return said !== undefined;
   }
 
   /** From now on this body is held, until whoever works on it is done. */

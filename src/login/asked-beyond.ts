@@ -1,7 +1,7 @@
 // Owns what is answered to a call that names what its caller does not see, before anything of what came in runs: nobody is
 // asked to log in, whether or not there is such a thing; a person is told which OAuth scope would show it. Keys are told nothing.
 
-import type { Person } from "../auth/principal.ts";
+import type { Person, Principal } from "../auth/principal.ts";
 import { viewOf, type View } from "../content/serve/view.ts";
 import type { AdmittedGround } from "../deployment/deployment.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -17,9 +17,12 @@ import { challengeAt } from "./protected-resource.ts";
 /** Of what came in, which may be anything; as many messages as a batch may have are looked at. */
 const MOST_MESSAGES = 100;
 
+/** Whoever comes with a key, or is the Worker itself, would find nothing more by signing in. */
+const LOGS_IN: ReadonlySet<Principal["kind"]> = new Set(["anonymous", "oauth"]);
+
 export function askedBeyond(ground: AdmittedGround, body: unknown): Failure | undefined {
   const { principal, document } = ground;
-  if (principal.kind === "key" || !takesTokens(document.mode)) return undefined;
+  if (!LOGS_IN.has(principal.kind) || !takesTokens(document.mode)) return undefined;
   const messages: readonly unknown[] = Array.isArray(body) ? body.slice(0, MOST_MESSAGES) : [body];
   for (const message of messages) {
     const named = namedIn(message);

@@ -6,7 +6,7 @@ import type { Call } from "./call.ts";
 import type { ServerInfo } from "./definition.ts";
 import { Encoded, type CallOutcome, type Complete } from "./outcome.ts";
 import type { Dialect, Era } from "./era.ts";
-import { ERRORS, errorCode, errorStatus, failure, type Failure, type MetLimit } from "./errors.ts";
+import { ERRORS, errorCode, errorStatus, failure, type ErrorKey, type Failure, type MetLimit } from "./errors.ts";
 import { errorResponse, resultResponse, type EchoId, type JsonObject, type RequestId } from "./jsonrpc.ts";
 import { META } from "./meta.ts";
 import { complete } from "./methods/completion.ts";
@@ -57,6 +57,8 @@ export function dispatch(call: Call, backend: Backend): CallOutcome | Promise<Ca
 export interface Answer {
   readonly json: string;
   readonly status: number;
+  /** Which error it is. */
+  readonly error?: ErrorKey;
   readonly retryAfter?: number;
   readonly met?: MetLimit;
   readonly challenge?: string;
@@ -91,6 +93,7 @@ export function encodeFailure(id: EchoId, fault: Failure, era: Era): Answer {
   return {
     json: errorResponse(shown, fault.code ?? errorCode(fault.error, era), message, fault.data),
     status: errorStatus(fault.error, era),
+    error: fault.error,
     ...(fault.retryAfter !== undefined && { retryAfter: fault.retryAfter }),
     ...(fault.met && { met: fault.met }),
     ...(fault.challenge !== undefined && { challenge: fault.challenge }),

@@ -1,6 +1,6 @@
 // Owns the record of one case: what a handler did, and in which round of its call. Refuses to judge what was done twice.
 
-import type { Announcement } from "../calls/context.ts";
+import type { Announcement } from "../calls/announce.ts";
 import type { AskedQuestion, Effect, KeptLink } from "./test-run.ts";
 
 /** What was done, while it is done. */

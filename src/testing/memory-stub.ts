@@ -1,7 +1,7 @@
 // Owns the few things that handlers ask of a tenant's objects, in memory: claims of `ctx.once`, announcements, and what is kept
 // for who called. Refuses everything else: nothing under test needs it.
 
-import type { Announcement } from "../calls/context.ts";
+import type { Announcement } from "../calls/announce.ts";
 import type { KeptResult } from "../gateway/budget/result-tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { CaseRecord } from "./case-record.ts";

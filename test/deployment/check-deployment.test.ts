@@ -70,11 +70,30 @@ describe("createWorker", () => {
     ["instructions that are no text", { instructions: {} }, "instructions is a string"],
     ["a seed that is no function", { seed: [] }, "seed is a function"],
     ["a staleness that is no number", { maxStalenessMs: "50" }, "maxStalenessMs is a whole number"],
-    ...["outage", "profiles", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
+    ...["outage", "hostnames", "names", "allowedOrigins", "toString"].map((member): [string, object, string] => [
       `${member}, of the document`,
       { [member]: {} },
       `${member} is no member of it`,
     ]),
+    ["a profile whose name is none", { profiles: { "No Name": {} } }, "profiles.No Name: a name is 1 to 40"],
+    ["a profile with a stray member", { profiles: { p: { mode: "key" } } }, "profiles.p: mode is no member of it"],
+    ["a profile's title that is none", { profiles: { p: { title: 5 } } }, "profiles.p: title is a string"],
+    [
+      "a profile that allows no list",
+      { profiles: { p: { tools: { allow: 5 } } } },
+      "profiles.p.tools: allow and deny are",
+    ],
+    ["a profile's stray list", { profiles: { p: { prompts: { only: [] } } } }, "profiles.p.prompts: only is no member"],
+    [
+      "a profile that renames to what is no name",
+      { profiles: { p: { tools: { rename: { a: { name: 5 } } } } } },
+      "profiles.p.tools.rename: name is a string",
+    ],
+    [
+      "a profile that names a tool that nobody defines",
+      { profiles: { p: { tools: { deny: ["quoote"] } } } },
+      'profiles: there is no tool "quoote"; did you mean "quote"?',
+    ],
     ["a limit that there is none of", { limits: { messages: 5 } }, "limits: there is no limit messages"],
     ["a limit that is no number", { limits: { toolCalls: "5" } }, "limits: toolCalls is a whole number from 1 to"],
     [
@@ -97,7 +116,16 @@ describe("createWorker", () => {
     ],
     ["a seed that is no list", { seed: () => 5 }, "seed: "],
   ])("refuses a tenant with %s", (_what, definition, says) => {
-    expect(() => createWorker({ tenants: { acme: definition } })).toThrow(`tenant "acme": ${says}`);
+    expect(() => createWorker({ tools: [tool("quote")], tenants: { acme: definition } })).toThrow(
+      `tenant "acme": ${says}`,
+    );
+  });
+
+  it("refuses a predicate that throws, as it threw", () => {
+    const tools = () => {
+      throw new Error("no database");
+    };
+    expect(() => createWorker({ tools: [tool("quote")], tenants: { acme: { tools } } })).toThrow("no database");
   });
 
   const auth = { issuers: [{ issuer: "https://login.example.com" }] };

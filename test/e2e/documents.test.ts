@@ -1,4 +1,4 @@
-// The Workers in docs/mounting.md, docs/api-identity.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: type-checked and
+// The Workers in docs/mounting.md, docs/api-*.md, docs/gateway.md, docs/login*.md and docs/features.md as a reader copies them: type-checked and
 // built against the packed package, started, and asked for what the page says of them.
 
 import { execFile } from "node:child_process";
@@ -19,7 +19,7 @@ import { bearer } from "../support/fixture-admin.ts";
 import { clientOf, ERAS } from "../support/mcp.ts";
 import { startPlainUpstream } from "../support/plain-upstream.ts";
 import { packedPackage } from "../support/packed-package.ts";
-import { compatibilityDate, readModules, startWorker } from "../support/worker-bundle.ts";
+import { compatibilityDate, readModules, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const MODULES = join(ROOT, "node_modules");
@@ -51,6 +51,7 @@ async function started(
   source: string,
   vars: Readonly<Record<string, string>> = {},
   without: readonly string[] = ["PLATFORM"],
+  prepare?: (worker: OneWorker) => Promise<void>,
 ): Promise<string> {
   const project = await mkdtemp(join(tmpdir(), "tenantry-documents-"));
   onTestFinished(() => rm(project, { recursive: true, force: true }));
@@ -73,8 +74,13 @@ async function started(
   const wrangler = join(MODULES, "wrangler/bin/wrangler.js");
   await inProject(wrangler, "deploy", "worker.ts", "--dry-run", "--name=documents", date, "--outdir=built");
   // Most pages do without the admin API, so their Workers do not export the class of that binding.
-  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), { vars, without });
+  const worker = await startWorker(await readModules(join(project, "built"), "worker.js"), {
+    vars,
+    without,
+    hasDatabase: prepare !== undefined,
+  });
   onTestFinished(() => worker.stop());
+  await prepare?.(worker);
   return worker.origin;
 }
 
@@ -122,6 +128,40 @@ test("docs/api-identity.md: the users of an app, each in their own tenant", asyn
   for (const headers of [{}, bearer("none"), bearer(await tokenOf("acme", "ada", -60))]) {
     expect(await asked("/acme", headers)).toEqual(told);
   }
+});
+
+test("docs/api-outside.md: a webhook announces, calls a tool and stores what it says", async () => {
+  const [source = ""] = await blocksOf("api-outside.md");
+  const origin = await started(source);
+  expect(await (await fetch(`${origin}/hooks/prices`, { method: "POST" })).text()).toBe("told");
+  for (const { revision } of ERAS) {
+    const client = await clientOf(revision, `${origin}/mcp/acme`);
+    const { result } = await client.request("resources/read", { uri: "report:today" });
+    expect(result).toMatchObject({ contents: [{ text: '[{"type":"text","text":"0 notes"}]' }] });
+  }
+});
+
+test("docs/api-tenants.md: tenants of a database, until their row goes", async () => {
+  const [source = ""] = await blocksOf("api-tenants.md");
+  const origin = await started(source, {}, ["PLATFORM"], async ({ database }) => {
+    await database("CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT NOT NULL, plan TEXT NOT NULL)");
+    await database("INSERT INTO customers (id, name, plan) VALUES ('acme', 'Acme', 'paid'), ('tiny', 'Tiny', 'free')");
+  });
+  for (const { revision } of ERAS) {
+    for (const [path, tools] of [
+      ["acme", ["look", "change"]],
+      ["acme/reading", ["look"]],
+      ["tiny", ["look"]],
+    ] as const) {
+      const { result } = await (await clientOf(revision, `${origin}/mcp/${path}`)).request("tools/list");
+      expect(result).toMatchObject({ tools: tools.map((name) => ({ name })) });
+    }
+  }
+  expect(await (await fetch(`${origin}/cancelled/acme`, { method: "POST" })).text()).toBe("gone everywhere");
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  const headers = { "content-type": "application/json" };
+  expect((await fetch(`${origin}/mcp/acme`, { method: "POST", headers, body })).status).toBe(401);
+  expect((await fetch(`${origin}/mcp/tiny`, { method: "POST", headers, body })).status).toBe(200);
 });
 
 test("docs/gateway.md: a tool of another server under the name of its upstream", async () => {

@@ -74,6 +74,8 @@ export interface OneWorker {
   said(): string;
   /** `http://127.0.0.1:PORT` of the inspector, where it was started `inspected`. */
   inspector(): Promise<string>;
+  /** Runs SQL in the database that the Worker has as `DB`. */
+  database(sql: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -85,6 +87,8 @@ export interface StartOptions {
   readonly unmigrated?: readonly string[];
   /** Compatibility flags that the fixture needs, and the product does not. */
   readonly flags?: readonly string[];
+  /** With a D1 database, which is `DB`. */
+  readonly hasDatabase?: boolean;
   /** With an inspector, which looks into its heap. */
   readonly inspected?: boolean;
 }
@@ -92,7 +96,7 @@ export interface StartOptions {
 /** Rejects with what workerd said when the Worker does not start. */
 export async function startWorker(
   modules: WorkerModule[],
-  { vars = {}, without = [], unmigrated = [], flags = [], inspected = false }: StartOptions = {},
+  { vars = {}, without = [], unmigrated = [], flags = [], hasDatabase = false, inspected = false }: StartOptions = {},
 ): Promise<OneWorker> {
   const objects = Object.entries(OBJECTS).filter(([binding]) => !without.includes(binding));
   let said = "";
@@ -114,6 +118,7 @@ export async function startWorker(
           compatibilityFlags: [...flags],
           bindings: { ...vars },
           kvNamespaces: ["BODIES"].filter((name) => !without.includes(name)),
+          d1Databases: hasDatabase ? ["DB"] : [],
           durableObjects: Object.fromEntries(
             objects.map(([binding, className]) => [binding, { className, useSQLite: !unmigrated.includes(binding) }]),
           ),
@@ -127,7 +132,8 @@ export async function startWorker(
     // Not through Miniflare's own Worker in front of it, which is in the way of nothing but costs time.
     const { origin } = await miniflare.unsafeGetDirectURL("one");
     const inspector = async () => `http://${(await miniflare.getInspectorURL()).host}`;
-    return { origin, said: () => said, inspector, stop: () => miniflare.dispose() };
+    const database = async (sql: string) => void (await (await miniflare.getD1Database("DB", "one")).exec(sql));
+    return { origin, said: () => said, inspector, database, stop: () => miniflare.dispose() };
   } catch (error) {
     // What did not start fails to stop, too, and says the same.
     await miniflare.dispose().catch(() => {});

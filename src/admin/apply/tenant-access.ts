@@ -14,6 +14,7 @@ import { policyTables, type PolicyMethods } from "../../tenants/authority/policy
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
+import { declaredIn } from "./declared-tenants.ts";
 import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import type { Desk, MetTenant } from "../route.ts";
@@ -43,13 +44,13 @@ export function placementOf({
 
 type Place = Pick<Desk, "env" | "options">;
 
-export function managedOf({ env, options }: Place, id: string, { entry, created }: MetTenant): Managed {
+export function managedOf({ env, options }: Place, id: string, { entry, created, declared }: MetTenant): Managed {
   const meant = { id, placement: entry ?? ANYWHERE, incarnation: created };
   const stub = () => stubOf(env, meant);
   const content = contentStubOf(env, meant);
   return {
     id,
-    tenant: options.tenants.get(id) ?? managedTenant(id),
+    tenant: declared ?? options.tenants.get(id) ?? managedTenant(id),
     entry,
     created,
     kept: keptUnder(id, created),
@@ -62,18 +63,24 @@ export function managedOf({ env, options }: Place, id: string, { entry, created 
 }
 
 /** Whichever tenant has the name, for what is said to all of them. */
-export function anyOf({ env }: Place, id: string, entry: DirectoryEntry | null): Remote<PolicyMethods> {
+export function anyOf({ env }: Pick<Place, "env">, id: string, entry: DirectoryEntry | null): Remote<PolicyMethods> {
   return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: WHOEVER }), policyTables);
 }
 
 /** Which tenant has the name now, in whatever state. Throws `not-found`. */
 export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
-  const inCode = place.options.tenants.has(id);
-  const { entry } = inCode ? { entry: null } : await directoryOf(place.env).lookup(id);
+  const { entry, declared } = await namedBy(place, id);
   if (entry && isEntered(entry.created)) return { entry, created: entry.created };
-  if (!entry && !inCode) throw notFound(`tenant ${id}`);
-  const created = await anyOf(place, id, entry).incarnation(inCode);
-  return { entry, created: created ?? entry?.created ?? "" };
+  if (!entry && !declared) throw notFound(`tenant ${id}`);
+  const created = await anyOf(place, id, entry).incarnation(entry === null);
+  return { entry, created: created ?? entry?.created ?? "", declared };
+}
+
+/** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */
+export async function namedBy(place: Place, id: string): Promise<Pick<MetTenant, "entry" | "declared">> {
+  const inCode = place.options.tenants.get(id);
+  const { entry } = inCode ? { entry: null } : await directoryOf(place.env).lookup(id);
+  return { entry, declared: entry ? undefined : await declaredIn(place, id) };
 }
 
 /** The tenant that the request means, or, where its path names none, the one that has the name now. */

@@ -2,7 +2,6 @@
 // next, or all of them by a fleet run.
 
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { directoryOf } from "../../tenants/directory/directory.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Acknowledged, BaseDocument, BaseSummary, Name, pageShapeOf } from "../contract.ts";
@@ -13,7 +12,7 @@ import { platformOf } from "../platform/platform-object.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
-import { anyOf } from "../apply/tenant-access.ts";
+import { anyOf, namedBy } from "../apply/tenant-access.ts";
 
 const BaseParams = object({ name: Name });
 const basesOf = (env: AdminEnv) => remote(platformOf(env), baseTables);
@@ -111,10 +110,9 @@ const CHECKED = 20;
 async function forgetUses(desk: Desk, base: string): Promise<void> {
   const bases = basesOf(desk.env);
   for (const { tenant, created } of await bases.uses(base, CHECKED)) {
-    const inCode = desk.options.tenants.has(tenant);
-    const entry = inCode ? null : (await directoryOf(desk.env).lookup(tenant)).entry;
+    const { entry, declared } = await namedBy(desk, tenant);
     // A tenant that was never made does not use a base.
-    const record = inCode || entry ? await anyOf(desk, tenant, entry).read(inCode) : undefined;
+    const record = declared || entry ? await anyOf(desk, tenant, entry).read(entry === null) : undefined;
     const isIt = record && ["", record.created].includes(created);
     if (!isIt || !record.own.extends?.includes(base)) await bases.release(base, { id: tenant, created });
   }

@@ -115,7 +115,13 @@ async function tellAll(desk: Desk, tell: (policy: Remote<PolicyMethods>) => Prom
 
 async function* allTenants({ options, env }: Desk): AsyncGenerator<readonly Pick<Managed, "id" | "entry">[]> {
   yield [...options.tenants.keys()].map((id) => ({ id, entry: null }));
+  // Which the author's function declares is known of those that were asked for.
   let after: string | null = null;
+  do {
+    const ids: readonly string[] = options.asked ? await directoryOf(env).listDeclared(after, DIRECTORY_PAGE) : [];
+    yield ids.map((id) => ({ id, entry: null }));
+    after = ids.length < DIRECTORY_PAGE ? null : (ids.at(-1) ?? null);
+  } while (after !== null);
   do {
     const entries: readonly DirectoryEntry[] = await directoryOf(env).list(after, DIRECTORY_PAGE);
     yield entries

@@ -16,6 +16,9 @@ import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts
 import { TenantParams } from "./tenant-routes.ts";
 
 const KindParams = object({ ...TenantParams.properties, kind: SuspensionKind });
+/** Whom the Worker's own code names outside of a call: nobody has a list of them either. */
+const WORKER_ID = /^worker [\w.:@/+-]{1,200}$/;
+
 const NameParams = object({ ...KindParams.properties, name: textUpTo(512, 1) });
 type Kind = Infer<typeof SuspensionKind>;
 const ACKNOWLEDGED = { status: 200, schema: Acknowledged, about: "In force everywhere" };
@@ -118,12 +121,13 @@ async function principalOf({ options }: Desk, { policy, tenant }: Managed, recor
   if (id === ANONYMOUS.id || keys.some((key) => id === `key ${key.id}`)) return id;
   const isUser = options.catalog.isPrivate === true && /^app ./.test(id);
   if (isUser || isPerson(id, mergeDocuments([tenant.base, record.effective]))) return withRoom(record, id);
-  const known = `"${ANONYMOUS.id}", a key's id, "app ID" or "oauth ISSUER SUBJECT"`;
+  const known = `"${ANONYMOUS.id}", a key's id, "app ID", "oauth ISSUER SUBJECT" or "worker NAME"`;
   throw invalidFields(["name", `there is no principal ${name}: ${known}`]);
 }
 
 /** Whoever an issuer of the tenant may name, or may sign in to it: nobody has a list of them, nor of an app's users. */
 function isPerson(id: string, { auth: { issuers = [], login } = {} }: TenantDocument): boolean {
+  if (WORKER_ID.test(id)) return true;
   const [, issuer, subject] = /^oauth (\S+) (.)/.exec(id) ?? [];
   const urls = [login?.authorizeUrl, login?.productUrl];
   const isNamed = [...issuers, login].some((one) => one?.issuer === issuer);
@@ -135,9 +139,12 @@ function isPerson(id: string, { auth: { issuers = [], login } = {} }: TenantDocu
 const MOST_PERSONS = 1000;
 
 function withRoom({ suspensions }: TenantRecord, id: string): string {
-  const persons = suspensions.filter(({ name }) => /^(?:app|oauth) /.test(name) && name !== id);
+  const persons = suspensions.filter(({ name }) => /^(?:app|oauth|worker) /.test(name) && name !== id);
   if (persons.length < MOST_PERSONS) return id;
-  throw invalidFields(["name", `${MOST_PERSONS} are suspended already whom issuers name: take them away there`]);
+  throw invalidFields([
+    "name",
+    `${MOST_PERSONS} are suspended already whom issuers or code name: take them away there`,
+  ]);
 }
 
 async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<RouteAnswer> {

@@ -16,7 +16,15 @@ import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object, textUpTo } from "../shapes.ts";
-import { anyOf, lookUpTenant, managedOf, placementOf, readRecord, type Managed } from "../apply/tenant-access.ts";
+import {
+  anyOf,
+  lookUpTenant,
+  managedOf,
+  namedBy,
+  placementOf,
+  readRecord,
+  type Managed,
+} from "../apply/tenant-access.ts";
 
 export const TenantParams = object({ id: TenantId });
 
@@ -91,20 +99,33 @@ type Summary = Infer<typeof TenantSummary>;
 async function listTenants(desk: Desk, query: PageAsk) {
   const after = positionOf("tenants", query);
   const { caller, options, env } = desk;
-  const inCode = [...options.tenants.keys()].map((id): Summary => ({
-    id,
-    created: null,
-    state: "code",
-    suspended: null,
-  }));
   const directory = directoryOf(env);
+  const inCode = [...options.tenants.keys(), ...(await declaredAfter(desk, after ?? null, query.limit + 1))].map(
+    (id): Summary => ({
+      id,
+      created: null,
+      state: "code",
+      suspended: null,
+    }),
+  );
   const made = caller.tenants
     ? (await Promise.all(caller.tenants.map((id) => directory.lookup(id)))).flatMap(({ entry }) => entry ?? [])
     : await directory.list(after ?? null, query.limit + 1);
-  const visible = [...inCode, ...made.filter(({ id }) => !options.tenants.has(id)).map(summaryOf)]
+  const entered = made.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
+  const isMade = new Set(entered.map(({ id }) => id));
+  const visible = [...inCode.filter(({ id }) => !isMade.has(id)), ...entered]
     .filter(({ id }) => (after === undefined || id > after) && (caller.tenants?.includes(id) ?? true))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   return pageFrom("tenants", visible, query.limit, ({ id }) => id);
+}
+
+/** Of those that the author's function declares, all that were ever asked for. */
+async function declaredAfter(desk: Desk, after: string | null, limit: number): Promise<readonly string[]> {
+  const { caller, options, env } = desk;
+  if (!options.asked) return [];
+  if (!caller.tenants) return directoryOf(env).listDeclared(after, limit);
+  const own = await Promise.all(caller.tenants.map(async (id) => ((await namedBy(desk, id)).declared ? [id] : [])));
+  return own.flat();
 }
 
 function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary {
@@ -190,8 +211,8 @@ type Placed = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
 /** A tenant to be made. An entry without a tenant behind it is left from a try that was cut off, and is used again. */
 async function findPlace(desk: Desk, place: Placed): Promise<Managed> {
   const { id, jurisdiction } = place;
-  if (desk.options.tenants.has(id)) throw taken(id);
-  const { entry } = await directoryOf(desk.env).lookup(id);
+  const { entry, declared } = await namedBy(desk, id);
+  if (declared) throw taken(id);
   if (entry && (entry.state !== "active" || entry.jurisdiction !== jurisdiction)) throw taken(id);
   const managed = birthOf(
     desk,

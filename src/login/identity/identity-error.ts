@@ -7,6 +7,7 @@ const RULES = {
   anonymous: "nobody signed in: have callers sign in, in the mode oauth or key+oauth",
   key: "an API key stands for no person: have callers sign in, in the mode oauth or key+oauth",
   app: "the app named the caller: ask it for its own token",
+  worker: "the Worker's own code stands for no person: have callers sign in, in the mode oauth or key+oauth",
   unset: "nothing says how: an operator writes `identity` where the tenant's document names who signs people in",
   audience: "this audience is not one of `identity.audiences` in the tenant's document",
   scopes: "these scopes cannot be had: they are no scopes, or not among those that the provider gave",

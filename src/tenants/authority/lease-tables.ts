@@ -11,6 +11,11 @@ import type { TenantHost } from "./tenant-host.ts";
 
 export interface LeaseMethods {
   lease(ask: LeaseAsk): LeaseAnswer;
+  /**
+   * What lies under the document has changed: streams look whether they may go on. Gives the time from which on no isolate
+   * serves what was before, milliseconds since the epoch.
+   */
+  changed(): number;
   /** A secret as it is stored, sealed; null: there is none of this name. */
   sealedSecret(name: string): string | null;
 }
@@ -41,6 +46,10 @@ export function leaseMethods(host: TenantHost): LeaseMethods {
   const rows = tenantRows(host);
   return {
     lease: (ask) => grant(host, ask, ask.inCode ? rows.ensure() : rows.find()),
+    changed: () => {
+      if (rows.find()) host.bump();
+      return host.effectiveAt();
+    },
     sealedSecret: (name) =>
       host.sql.exec<{ sealed: string }>("SELECT sealed FROM secrets WHERE name = ?", name).toArray()[0]?.sealed ?? null,
   };

@@ -16,6 +16,33 @@ export type Claimed = "claimed" | "kept" | "taken" | "gone";
 const MAX_PAGE = 500;
 
 export class DirectoryObject extends DirectoryLookups {
+  constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
+    super(ctx, env);
+    this.sql.exec("CREATE TABLE IF NOT EXISTS declared (id TEXT PRIMARY KEY, whole INTEGER NOT NULL) WITHOUT ROWID");
+  }
+
+  /**
+   * Notes a tenant that the author's function declares: nothing else lists those. `isWhole`: what holds for every tenant holds
+   * for it. Gives whether that was so before.
+   */
+  async declare(id: string, isWhole: boolean): Promise<boolean> {
+    const set = isWhole ? "DO UPDATE SET whole = 1" : "DO NOTHING";
+    this.sql.exec(`INSERT INTO declared (id, whole) VALUES (?, ?) ON CONFLICT (id) ${set}`, id, isWhole ? 1 : 0);
+    return this.sql.exec<{ whole: number }>("SELECT whole FROM declared WHERE id = ?", id).one().whole === 1;
+  }
+
+  /** Ids of such tenants after `after`, in order. */
+  async listDeclared(after: string | null, limit: number): Promise<readonly string[]> {
+    return this.sql
+      .exec<{ id: string }>(
+        "SELECT id FROM declared WHERE id > ? ORDER BY id LIMIT ?",
+        after ?? "",
+        Math.min(limit, MAX_PAGE),
+      )
+      .toArray()
+      .map(({ id }) => id);
+  }
+
   /** Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id. */
   async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<DirectoryEntry> {
     this.sql.exec(

@@ -5,13 +5,19 @@ import {
   type AuthDocument,
   type Limits,
   type Mode,
+  type NamedPatterns,
+  type ProfileDocument,
   type ScopeDocument,
   type TenantDocument,
   type UpstreamDocument,
 } from "./tenant-document.ts";
+import type { ToolDefinition } from "../../protocol/definition.ts";
 import { checkMembers, given } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
+
+/** Whether a tenant has a tool, as it is listed. Only `true` says so. It is asked once for each tool and definition. */
+export type ToolPredicate = (tool: ToolDefinition["wire"]) => boolean;
 
 /** A tenant as the author of a Worker writes it; every member has a default. */
 export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
@@ -23,8 +29,10 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly auth?: AuthDocument;
   /** Named sets of patterns that limit what a caller sees: those of `auth`, and of keys. */
   readonly scopes?: Readonly<Record<string, ScopeDocument>>;
-  /** Glob patterns over names (`*` and `?`); without them the tenant has every tool of the Worker. */
-  readonly tools?: readonly string[];
+  /** By name; each is a selection of the tenant's things, with a URL of its own. */
+  readonly profiles?: Readonly<Record<string, ProfileDocument>>;
+  /** Glob patterns over names (`*` and `?`), or a function; without them the tenant has every tool of the Worker. */
+  readonly tools?: readonly string[] | ToolPredicate;
   readonly prompts?: readonly string[];
   /** Glob patterns over the URIs and URI templates of resources in code. */
   readonly resources?: readonly string[];
@@ -46,10 +54,15 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly maxStalenessMs?: number;
 }
 
+/** With the names of the tools that it has in the place of a function. */
+export interface Declaration<Seed = unknown> extends TenantDefinitionOf<Seed> {
+  readonly tools?: readonly string[];
+}
+
 export interface Tenant<Seed = unknown> {
   readonly id: string;
   /** undefined: the tenant was made through the admin API. */
-  readonly definition: TenantDefinitionOf<Seed> | undefined;
+  readonly definition: Declaration<Seed> | undefined;
   /** The document that lies under the tenant's own. */
   readonly base: TenantDocument;
   readonly maxStalenessMs: number;
@@ -60,35 +73,77 @@ const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
-  "title description instructions mode auth scopes tools prompts resources search seed config settings around limits upstreams maxStalenessMs".split(
-    " ",
-  );
+  "title description instructions mode auth scopes profiles tools prompts resources search seed config settings around limits upstreams maxStalenessMs";
 
 export function isTenantId(id: string): boolean {
   return ID.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
 }
 
+/** `tools`: all of the Worker, as they are listed. Throws a TypeError that names the tenant and the member. */
 export function defineTenants<Seed>(
   definitions: Readonly<Record<string, TenantDefinitionOf<Seed>>>,
+  tools: readonly ToolDefinition[] = [],
 ): ReadonlyMap<string, Tenant<Seed>> {
-  const tenants = new Map<string, Tenant<Seed>>();
-  for (const [id, definition] of Object.entries(definitions)) {
-    if (!isTenantId(id)) {
-      throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
-    }
-    checkMembers(`tenant "${id}"`, definition);
-    const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
-    const stray = Object.keys(definition).find((member) => !MEMBERS.includes(member));
-    if (stray !== undefined) throw new TypeError(`tenant "${id}": ${stray} is no member of it`);
-    if (mode !== "open" && mode !== "key" && !definition.auth) {
-      throw new TypeError(`tenant "${id}": mode is open or key; others need auth`);
-    }
-    if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
-      throw new TypeError(`tenant "${id}": maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
-    }
-    tenants.set(id, { id, definition, base: documentOf(definition), maxStalenessMs, placement: ANYWHERE });
+  return new Map(Object.entries(definitions).map(([id, definition]) => [id, defineTenant(id, definition, tools)]));
+}
+
+export function defineTenant<Seed>(
+  id: string,
+  definition: TenantDefinitionOf<Seed>,
+  all: readonly ToolDefinition[],
+): Tenant<Seed> {
+  if (!isTenantId(id)) {
+    throw new TypeError(`tenant id "${id}": 1 to 40 of a-z, 0-9 and inner hyphens, and not a reserved word`);
   }
-  return tenants;
+  checkDefinition(`tenant "${id}"`, definition);
+  const { maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
+  const declared = declarationOf(definition, all);
+  return { id, definition: declared, base: documentOf(declared), maxStalenessMs, placement: ANYWHERE };
+}
+
+function checkDefinition(what: string, definition: TenantDefinitionOf): void {
+  checkMembers(what, definition);
+  refuseStray(what, definition, MEMBERS);
+  const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS, profiles = {} } = definition;
+  if (mode !== "open" && mode !== "key" && !definition.auth) {
+    throw new TypeError(`${what}: mode is open or key; others need auth`);
+  }
+  if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
+    throw new TypeError(`${what}: maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
+  }
+  for (const [name, profile] of Object.entries(profiles)) checkProfile(`${what}: profiles.${name}`, name, profile);
+}
+
+function declarationOf<Seed>(definition: TenantDefinitionOf<Seed>, all: readonly ToolDefinition[]): Declaration<Seed> {
+  const { tools, ...rest } = definition;
+  if (tools === undefined) return rest;
+  return { ...rest, tools: typeof tools === "function" ? namesOf(all, tools) : tools };
+}
+
+function namesOf(all: readonly ToolDefinition[], has: ToolPredicate): readonly string[] {
+  // A promise, which says nothing yet, shows nothing.
+  return all.filter(({ wire }) => (has(wire) as unknown) === true).map(({ wire }) => wire.name);
+}
+
+function refuseStray(what: string, members: object, known: string): void {
+  const stray = Object.keys(members).find((member) => !known.split(" ").includes(member));
+  if (stray !== undefined) throw new TypeError(`${what}: ${stray} is no member of it`);
+}
+
+/** As the admin API would take it. */
+function checkProfile(what: string, name: string, profile: ProfileDocument): void {
+  if (!ID.test(name)) throw new TypeError(`${what}: a name is 1 to 40 of a-z, 0-9 and inner hyphens`);
+  checkMembers(what, profile);
+  refuseStray(what, profile, "title description instructions tools prompts resources search resultBudget");
+  for (const kind of ["tools", "prompts", "resources"] as const) {
+    const at = `${what}.${kind}`;
+    const { allow = [], deny = [], rename = {}, ...more }: NamedPatterns = profile[kind] ?? {};
+    refuseStray(at, more, "");
+    for (const pattern of [allow, deny].flat()) {
+      if (typeof pattern !== "string") throw new TypeError(`${at}: allow and deny are lists of patterns`);
+    }
+    for (const renaming of Object.values(rename)) checkMembers(`${at}.rename`, renaming);
+  }
 }
 
 /** A tenant that was made through the admin API. */
@@ -106,7 +161,7 @@ function documentOf({
   around: _around,
   config,
   ...document
-}: TenantDefinitionOf): TenantDocument {
+}: Declaration): TenantDocument {
   const tools = config && Object.fromEntries(Object.entries(config).map(([tool, value]) => [tool, { config: value }]));
   return given({ ...document, tools });
 }

@@ -42,15 +42,15 @@ it("is shown by the API and in an export, and is nowhere for a tenant that did n
 it("is asked of the directory once, and remembered with the snapshot", async () => {
   await ask("POST", "/tenants", { json: { id: "remembered", document: { mode: "open" }, region: "apac" } });
   const placement = { region: "apac", jurisdiction: null };
-  const first = await findTenant(adminEnv, new Map(), "remembered", NO_CREDENTIAL);
+  const first = await findTenant(adminEnv, { tenants: new Map() }, "remembered", NO_CREDENTIAL);
   expect(first.tenant?.placement).toMatchObject(placement);
   expect(await ping("remembered")).toBe(200);
   // The directory would not know it any more.
   const { entry } = await directoryOf(env).lookup("remembered");
   if (entry) await directoryOf(env).remove(entry);
-  expect((await findTenant(adminEnv, new Map(), "remembered", NO_CREDENTIAL)).tenant?.placement).toMatchObject(
-    placement,
-  );
+  expect(
+    (await findTenant(adminEnv, { tenants: new Map() }, "remembered", NO_CREDENTIAL)).tenant?.placement,
+  ).toMatchObject(placement);
 });
 
 it("decides which object a caller's request reaches", async () => {

@@ -1,0 +1,158 @@
+// Owns what the author's own code does with a tenant where nobody calls: in `scheduled`, `queue`, a webhook. It is let in, limited
+// and blocked as any caller is, under a name that none of them can have. Refuses questions: there is nobody to ask.
+
+import { workerPrincipal, type Principal } from "../auth/principal.ts";
+import { announceTo, type Announcement } from "../calls/announce.ts";
+import type { ContentBlock } from "../calls/content-block.ts";
+import type { ResourceStore } from "../calls/resource-store.ts";
+import type { Deployment } from "../deployment/deployment.ts";
+import type { Call } from "../protocol/call.ts";
+import { LATEST_2025 } from "../protocol/era.ts";
+import { failure } from "../protocol/errors.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+
+import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import { forgetName } from "../tenants/directory/directory.ts";
+import { isTenantId } from "../tenants/document/tenant-definition.ts";
+import { answer } from "./answer.ts";
+import { NO_SINK } from "./call-sink.ts";
+import { enter, TENANT_AWAY } from "./enter.ts";
+import type { Entered } from "./entered.ts";
+import { findTenant } from "./find-tenant.ts";
+import { limitMessages, wholly } from "./limit-messages.ts";
+import { TenantError } from "./tenant-error.ts";
+import { Visit, type Invocation } from "./visit.ts";
+
+/** Whom a call is made for: the principal `worker ID`. It needs no key, in whichever mode the tenant is. */
+export interface NamedCaller {
+  /** 1 to 200 of A-Z, a-z, 0-9 and _ . : @ / + - */
+  readonly id: string;
+  /** What handlers read as `ctx.principal.subject`. */
+  readonly subject?: string;
+  /** Names of the tenant's scopes, which limit what is seen; absent: nothing does. */
+  readonly scopes?: readonly string[];
+  readonly profile?: string;
+}
+
+export interface CallAs {
+  readonly as: NamedCaller;
+}
+
+export interface CalledTool {
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: JsonObject;
+  readonly isError?: boolean;
+}
+
+/** A tenant for code outside of a call. What a request would be refused rejects with a `TenantError`. */
+export interface TenantOutside {
+  /** As `ctx.announce`. */
+  announce(changed: Announcement): Promise<void>;
+  /** As `ctx.resources`, all of them, within the tenant's limits. */
+  readonly resources: ResourceStore;
+  /**
+   * Resolves when what the author's function said before is in force nowhere any more, streams included: at once where
+   * nobody was served lately, else when the last lease has ended. For a function in `tenants`; others never change.
+   */
+  changed(): Promise<void>;
+  /** Runs a tool as a request would have it run. What a tool says went wrong is a result with `isError`. */
+  callTool(name: string, args: JsonObject | undefined, how: CallAs): Promise<CalledTool>;
+  readResource(uri: string, how: CallAs): Promise<{ readonly contents: readonly JsonObject[] }>;
+  getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> | undefined,
+    how: CallAs,
+  ): Promise<{ readonly description?: string; readonly messages: readonly JsonObject[] }>;
+}
+
+/** For what needs no view but that of everything. */
+const ITSELF = workerPrincipal("itself");
+
+const STORE_METHODS = "list get read write delete search tags uris".split(" ") as (keyof ResourceStore)[];
+
+type Where = Pick<Invocation, "env" | "ctx"> & { readonly deployment: Deployment; readonly id: string };
+
+export function tenantOutside(where: Where): TenantOutside {
+  const call = async (method: string, params: JsonObject, { as }: CallAs): Promise<never> =>
+    callAs(await enterAs(where, principalOf(as), as.profile), method, params);
+  const store = async () => (await enterAs(where, ITSELF)).resources();
+  type Any = (...args: unknown[]) => Promise<unknown>;
+  const resources = STORE_METHODS.map((name) => [
+    name,
+    async (...args: unknown[]) => ((await store())[name] as Any)(...args),
+  ]);
+  return {
+    announce: async (changed) => announceTo((await enterAs(where, ITSELF)).contentStub(), changed),
+    resources: Object.fromEntries(resources) as ResourceStore,
+    changed: () => changedTenant(where),
+    callTool: (name, args, how) => call("tools/call", { name, arguments: args }, how),
+    readResource: (uri, how) => call("resources/read", { uri }, how),
+    getPrompt: (name, args, how) => call("prompts/get", { name, arguments: args }, how),
+  };
+}
+
+/** Of scopes, too: blanks and braces tell views apart. */
+const NAME = /^[\w.:@/+-]{1,200}$/;
+
+function principalOf({ id, subject, scopes }: NamedCaller): Principal {
+  const wrong = [id, ...(scopes ?? [])].find((name) => !NAME.test(name));
+  if (wrong !== undefined) throw new TypeError(`as: "${wrong}" is no name: 1 to 200 of A-Z, a-z, 0-9, _ . : @ / + -`);
+  return workerPrincipal(id, { subject, scopes });
+}
+
+/** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
+async function changedTenant(where: Where): Promise<void> {
+  if (!isTenantId(where.id)) return;
+  const effectiveAt = await remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed();
+  forgetName(where.id);
+  await scheduler.wait(Math.max(0, effectiveAt - Date.now()));
+}
+
+/** To nobody, until the tenant is found. */
+function visitOf({ deployment, env, ctx, id }: Where, principal: Principal, profile: string | null): Visit {
+  const request = new Request("https://tenantry.internal/outside");
+  const credential = { kind: "worker", principal } as const;
+  const known = failure("unknownTenant", `there is no tenant "${id}"`);
+  return new Visit(deployment, { request, env, ctx }, { tenant: id, profile, path: "", credential, known });
+}
+
+async function enterAs(where: Where, principal: Principal, profile: string | null = null): Promise<Entered> {
+  const visit = visitOf(where, principal, profile);
+  const { knock } = visit;
+  const unknown = knock.known;
+  try {
+    knock.known = (await findTenant(where.env, where.deployment, where.id, knock.credential)).tenant ?? unknown;
+  } catch (error) {
+    visit.onError(error);
+    throw new TenantError(TENANT_AWAY);
+  }
+  const entered = await enter(visit);
+  if (!isFailure(entered)) return entered;
+  // Where names are secret, nobody else is told this. What acts here is known, so nothing else is ever unauthorized.
+  throw new TenantError(entered.error === "unauthorized" && isFailure(unknown) ? unknown : entered);
+}
+
+/** What a handler gets and gives is JSON, as if it had come from a client and gone to one. */
+async function callAs(entered: Entered, method: string, params: JsonObject): Promise<never> {
+  const call: Call = {
+    dialect: LATEST_2025,
+    id: 1,
+    method,
+    params: JSON.parse(JSON.stringify(params)) as JsonObject,
+    capabilities: {},
+    progressToken: undefined,
+    logLevel: undefined,
+    session: undefined,
+    sink: NO_SINK,
+    header: () => null,
+    now: Date.now,
+  };
+  const limited = wholly(await limitMessages(entered, call));
+  if (limited) throw new TenantError(limited);
+  const { json, error: rule, retryAfter } = await answer(entered, call);
+  const { result, error } = JSON.parse(json) as { result: never; error?: { message: string; data?: unknown } };
+  if (rule) throw new TenantError({ ...error, error: rule, retryAfter });
+  return result;
+}

@@ -1,0 +1,121 @@
+// Tenants that the author's function declares, as operators meet them: what they write lies on top, what they block everywhere is
+// blocked there, and nobody makes another of the name.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it } from "vitest";
+import { admin, createWorker, defineTool, type Env, type TenantDefinition } from "../../src/tenantry.ts";
+import { ROOT } from "../support/worker/admin.ts";
+import { sendTo } from "../support/worker/deployed.ts";
+
+const rows = new Map<string, TenantDefinition>();
+const state = { isBroken: false };
+const bindings = { ...env, ADMIN_TOKEN: ROOT } as Env;
+
+const mcp = createWorker({
+  tenants: (id) => {
+    if (state.isBroken) throw new Error("no database");
+    return rows.get(id);
+  },
+  tools: ["see", "write", "wipe"].map((name) => defineTool({ name, description: name, handler: () => name })),
+  features: [admin()],
+  hooks: { onError: () => {} },
+});
+
+async function ask(method: string, path: string, json?: unknown) {
+  const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
+  const body = json === undefined ? null : JSON.stringify(json);
+  const request = new Request(`https://mcp.example.com/admin/v1${path}`, { method, headers, body });
+  const answered = await mcp.fetch(request, bindings, createExecutionContext());
+  const text = await answered.text();
+  return {
+    status: answered.status,
+    headers: answered.headers,
+    body: text === "" ? undefined : (JSON.parse(text) as never),
+  };
+}
+
+async function toolsOf(id: string): Promise<readonly string[]> {
+  const message = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+  const listed = await (
+    await sendTo(mcp, id, { message, at: bindings })
+  ).json<{
+    result: { tools: { name: string }[] };
+  }>();
+  return listed.result.tools.map(({ name }) => name);
+}
+
+let made = 0;
+
+function declare(definition: TenantDefinition = {}): string {
+  made += 1;
+  const id = `declared-${made}`;
+  rows.set(id, { maxStalenessMs: 50, ...definition });
+  return id;
+}
+
+it("shows one with what the function says under what operators wrote, and serves both", async () => {
+  const id = declare({ title: "From code", profiles: { small: { tools: { allow: ["see"] } } } });
+  expect(await ask("GET", `/tenants/${id}`)).toMatchObject({
+    status: 200,
+    body: { state: "code", effective: { title: "From code" } },
+  });
+  const document = { title: "From operators", tools: { wipe: { enabled: false } } };
+  expect((await ask("PUT", `/tenants/${id}/document?wait=1`, document)).status).toBe(200);
+  expect(await ask("GET", `/tenants/${id}`)).toMatchObject({ body: { effective: document } });
+  expect(await toolsOf(id)).toEqual(["see", "write"]);
+  const suspension = { kind: "profile", name: "small", note: "Not now" };
+  expect((await ask("POST", `/tenants/${id}/suspensions`, suspension)).status).toBe(200);
+  const worker = { kind: "principal", name: "worker nightly", note: "Not now" };
+  expect((await ask("POST", `/tenants/${id}/suspensions`, worker)).status).toBe(200);
+  const as = { id: "nightly" };
+  await expect(mcp.tenant(bindings, id).callTool("see", {}, { as })).rejects.toMatchObject({ rule: "suspended" });
+  expect((await ask("DELETE", `/tenants/${id}/suspensions/principal/worker%20nightly`)).status).toBe(200);
+});
+
+it("lists those that were asked for, and lets nobody make another of the name", async () => {
+  const id = declare();
+  await toolsOf(id);
+  const listed = await ask("GET", "/tenants?limit=1000");
+  expect(listed).toMatchObject({
+    status: 200,
+    body: { items: expect.arrayContaining([{ id, created: null, state: "code", suspended: null }]) },
+  });
+  expect((await ask("POST", "/tenants", { id })).status).toBe(409);
+  expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(409);
+  rows.delete(id);
+  expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
+});
+
+it("has what is blocked everywhere blocked, whichever came first", async () => {
+  const early = declare();
+  expect(await toolsOf(early)).toContain("wipe");
+  expect((await ask("POST", "/tools/wipe/block", { note: "Not here" })).status).toBe(200);
+  try {
+    expect(await toolsOf(early)).not.toContain("wipe");
+    expect(await toolsOf(declare())).not.toContain("wipe");
+  } finally {
+    await ask("DELETE", "/tools/wipe/block");
+  }
+  expect(await toolsOf(early)).toContain("wipe");
+});
+
+it("is asked for again later where the function fails, and is not taken for nobody's", async () => {
+  const id = declare();
+  state.isBroken = true;
+  try {
+    const away = await ask("GET", `/tenants/${id}`);
+    expect([away.status, away.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect((await ask("POST", "/tenants", { id })).status).toBe(503);
+  } finally {
+    state.isBroken = false;
+  }
+  expect((await ask("GET", `/tenants/${id}`)).status).toBe(200);
+});
+
+it("keeps its use of a base, which nothing else remembers", async () => {
+  const id = declare();
+  expect((await ask("PUT", "/bases/common", { instructions: "Be brief." })).status).toBeLessThan(300);
+  expect((await ask("PUT", `/tenants/${id}/document?wait=1`, { extends: ["common"] })).status).toBe(200);
+  expect((await ask("DELETE", "/bases/common")).status).toBe(409);
+});
