@@ -4,7 +4,7 @@
 import type { Principal } from "../auth/principal.ts";
 import type { Call } from "../protocol/call.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { OutboundDoor, type OutboundInit, type OutboundVars } from "../outbound/outbound-door.ts";
+import { allowedBy, OutboundDoor, type OutboundInit, type OutboundVars } from "../outbound/outbound-door.ts";
 import { resolverAt } from "../outbound/resolve.ts";
 import { secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
 import {
@@ -109,8 +109,8 @@ export class CallContext implements Context {
 
   #openDoor(): OutboundDoor {
     const { env, tenant, hops } = this.#host;
-    const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "", OUTBOUND_RESOLVER } = env as OutboundVars;
-    const allow = `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
+    const { OUTBOUND_RESOLVER } = env as OutboundVars;
+    const allow = allowedBy(env);
     const resolve = resolverAt(OUTBOUND_RESOLVER);
     return new OutboundDoor({ tenant, hops, signal: () => this.signal, allow, resolve, fetch: this.#host.fetch });
   }

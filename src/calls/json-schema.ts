@@ -1,10 +1,11 @@
 // Owns plain JSON Schema 2020-12 for tools: validation through a library without eval, and applying defaults.
 // Refuses to fetch: a $ref that leaves the schema is an error at definition.
 
-import { dereference, validate, type OutputUnit, type SchemaDraft } from "@cfworker/json-schema";
+import { dereference, type SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { writeJson } from "./as-json.ts";
+import { keeps, type SchemaFault } from "./schema-keywords.ts";
 import { checkReferences } from "./schema-references.ts";
 import { subschemasOf } from "./schema-shape.ts";
 
@@ -30,16 +31,21 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
   const subschemas = subschemasOf(own);
   const lookup = dereference(own);
   checkReferences(subschemas, lookup);
-  const run = (value: unknown, quick: boolean) => validate(value, own, draft, lookup, quick);
+  const isTracking = subschemas.some(({ schema: one }) => "unevaluatedItems" in one || "unevaluatedProperties" in one);
+  const plans = new Map();
+  const faultsIn = (value: unknown, isQuick: boolean): readonly SchemaFault[] => {
+    const faults: SchemaFault[] = [];
+    const seen = isTracking ? new Set<string>() : undefined;
+    keeps(own, { run: { lookup, draft, isQuick, plans, faults }, value, path: "", seen, anchor: undefined });
+    return faults;
+  };
   // What the checks above do not know of throws now, and not in a call.
-  run({}, true);
+  faultsIn({}, true);
   return (value) => {
-    const first = run(value, true);
-    if (first.valid) return [];
-    const { errors } = hasAtMost(MAX_THOROUGH, value) ? run(value, false) : first;
-    return leaves(errors)
-      .slice(0, MAX_VIOLATIONS)
-      .map((unit) => violationOf(unit, own, value));
+    const first = faultsIn(value, true);
+    if (first.length === 0) return [];
+    const faults = hasAtMost(MAX_THOROUGH, value) ? faultsIn(value, false) : first;
+    return faults.slice(0, MAX_VIOLATIONS).map(violationOf);
   };
 }
 
@@ -61,38 +67,10 @@ export function hasAtMost(most: number, value: unknown): boolean {
   return true;
 }
 
-/** The library reports each failed keyword and every keyword above it. Only those at the bottom say what is wrong. */
-function leaves(errors: readonly OutputUnit[]): OutputUnit[] {
-  const wrappers = new Set([
-    "properties",
-    "items",
-    "additionalProperties",
-    "allOf",
-    "$ref",
-    "prefixItems",
-    "then",
-    "else",
-  ]);
-  const bottom = errors.filter(
-    (unit) => !wrappers.has(unit.keyword) || !errors.some((other) => other !== unit && isBelow(other, unit)),
-  );
-  return bottom.length > 0 ? bottom : [...errors];
-}
-
-function isBelow(unit: OutputUnit, above: OutputUnit): boolean {
-  return (
-    unit.keywordLocation.startsWith(`${above.keywordLocation}/`) ||
-    unit.instanceLocation.startsWith(`${above.instanceLocation}/`)
-  );
-}
-
-function violationOf(unit: OutputUnit, schema: JsonObject, value: unknown): Violation {
-  const at = pointerKeys(unit.instanceLocation);
-  const missing = unit.keyword === "required" ? /"([^"]+)"/.exec(unit.error)?.[1] : undefined;
-  const path = missing === undefined ? at.join(".") : [...at, missing].join(".");
-  const rule = ruleAt(schema, unit.keywordLocation);
-  const received = missing === undefined ? typeName(at.reduce<unknown>(step, value)) : "nothing";
-  const expected = expectedText(unit.keyword, rule, missing);
+function violationOf({ keyword, rule, path: at, value, missing }: SchemaFault): Violation {
+  const path = [at, missing].filter(Boolean).join(".");
+  const received = missing === undefined ? typeName(value) : "nothing";
+  const expected = expectedText(keyword, rule, missing);
   return {
     path,
     expected,
@@ -107,32 +85,6 @@ function expectedText(keyword: string, rule: unknown, missing: string | undefine
   if (keyword === "type" && typeof rule === "string") return `expected ${rule}`;
   if (keyword === "false" || keyword === "additionalProperties") return "not allowed";
   return `must satisfy ${keyword}${rule === undefined || isObject(rule) ? "" : ` ${JSON.stringify(rule)}`}`;
-}
-
-/** The value of the keyword at a location. Behind a `$ref` the location goes on as if the target stood there. */
-function ruleAt(schema: JsonObject, location: string): unknown {
-  return pointerKeys(location).reduce<unknown>((at, key) => {
-    const next = step(at, key);
-    return key === "$ref" && typeof next === "string" ? pointerKeys(next).reduce<unknown>(step, schema) : next;
-  }, schema);
-}
-
-function pointerKeys(pointer: string): string[] {
-  return pointer.replace(/^#\/?/, "").split("/").filter(Boolean).map(unescapePointer);
-}
-
-function step(at: unknown, key: string): unknown {
-  if (Array.isArray(at)) return at[Number(key)];
-  return isObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
-}
-
-function unescapePointer(text: string): string {
-  const plain = text.replaceAll("~1", "/").replaceAll("~0", "~");
-  try {
-    return decodeURIComponent(plain);
-  } catch {
-    return plain;
-  }
 }
 
 export function typeName(value: unknown): string {

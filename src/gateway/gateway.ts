@@ -8,7 +8,7 @@ import { resultTables } from "./budget/result-tables.ts";
 import { VIA, viaOfAnswer, WHOSE } from "./guard/circle.ts";
 import type { Services } from "./guard/service-binding.ts";
 import { gatewayTables } from "./gateway-tables.ts";
-import { allowedBy } from "./outbound-fetch.ts";
+import { allowedBy } from "../outbound/outbound-door.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
 import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
 import { tryUpstream } from "./operate/try-upstream.ts";

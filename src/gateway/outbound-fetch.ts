@@ -3,7 +3,7 @@
 
 import { McpFault } from "../mcp-client/fault.ts";
 import type { Fetch } from "../mcp-client/remote-endpoint.ts";
-import { OutboundDoor, type OutboundDoorOptions, type OutboundVars } from "../outbound/outbound-door.ts";
+import { allowedBy, OutboundDoor, type OutboundDoorOptions, type OutboundVars } from "../outbound/outbound-door.ts";
 import { TOKEN_WITHIN_MS } from "./guard/access-token.ts";
 import { OutboundError } from "../outbound/outbound-error.ts";
 import { resolverAt } from "../outbound/resolve.ts";
@@ -18,12 +18,6 @@ export interface LeavingFor {
 }
 
 const NEVER = new AbortController().signal;
-
-/** Where a Worker's requests may go beside the public internet. */
-export function allowedBy(env: unknown): string {
-  const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "" } = (env ?? {}) as OutboundVars;
-  return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
-}
 
 /** For a token endpoint, which answers soon and little. */
 export function tokenFetch(leaving: LeavingFor): (url: string, init: RequestInit) => Promise<Response> {

@@ -7,7 +7,7 @@ import { remote } from "../tenants/authority/tables.ts";
 import { READINGS } from "./guard/crowd.ts";
 import { ungranted, type Services } from "./guard/service-binding.ts";
 import { hashOf } from "./listed-name.ts";
-import { allowedBy } from "./outbound-fetch.ts";
+import { allowedBy } from "../outbound/outbound-door.ts";
 import { gatewayTables, type RefreshAnswer, type RefreshAsk } from "./gateway-tables.ts";
 import { catalogSection, failingSection, startRefresh, type RefreshOrder } from "./refresh-entrypoint.ts";
 import { configOf, enabledUpstreams, headersOf, type NamedUpstream } from "./upstream-config.ts";

@@ -11,7 +11,7 @@ import { signingKeyTables } from "./identity/signing-key-tables.ts";
 import { askedBeyond } from "./asked-beyond.ts";
 import { tendIssuers } from "./issuers/issuer-keys.ts";
 import { issuerTables } from "./issuers/issuer-tables.ts";
-import { loginAllow } from "./issuers/read-issuer.ts";
+import { allowedBy } from "../outbound/outbound-door.ts";
 import { brokenAuth } from "./login-rules.ts";
 import { loginTables } from "./server/login-tables.ts";
 import { operatorSignIn } from "./operators/sign-in.ts";
@@ -23,7 +23,7 @@ export function loginFeature(): Feature {
     tables: [issuerTables, loginTables, signingKeyTables],
     // Keys are loaded when a token needs them: a call by an API key does not wait for them.
     sections: leasedSections(() => false),
-    checkDocument: (document, env) => brokenAuth(document, env && loginAllow(env)),
+    checkDocument: (document, env) => brokenAuth(document, env && allowedBy(env)),
     tend: tendIssuers,
     who: tokenCaller,
     logins: (stub) => remote(stub, loginTables),

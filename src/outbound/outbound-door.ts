@@ -68,6 +68,12 @@ interface Hop {
   readonly body: BodyInit | null;
 }
 
+/** Where a Worker's requests may go beside the public internet. */
+export function allowedBy(env: unknown): string {
+  const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "" } = (env ?? {}) as OutboundVars;
+  return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
+}
+
 export class OutboundDoor {
   readonly #options: OutboundDoorOptions;
   readonly #open = new Set<object>();

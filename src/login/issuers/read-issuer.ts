@@ -3,7 +3,7 @@
 // https://datatracker.ietf.org/doc/html/rfc8414#section-3
 
 import type { JSONWebKeySet } from "jose";
-import { OutboundDoor, type OutboundVars } from "../../outbound/outbound-door.ts";
+import { allowedBy, OutboundDoor, type OutboundVars } from "../../outbound/outbound-door.ts";
 import { resolverAt } from "../../outbound/resolve.ts";
 import { jsonIn } from "../../outbound/token-endpoint.ts";
 
@@ -12,12 +12,6 @@ const MOST_BYTES = 256 * 1024;
 const MOST_KEYS = 100;
 /** Of a public key; whatever else a server publishes is not kept. */
 const MEMBERS = "kty kid alg use crv x y n e".split(" ");
-
-/** Where a Worker's requests may go beside the public internet. */
-export function loginAllow(env: unknown): string {
-  const { OUTBOUND_ALLOW = "", OUTBOUND_LOCAL = "" } = (env ?? {}) as OutboundVars;
-  return `${OUTBOUND_ALLOW},${OUTBOUND_LOCAL}`;
-}
 
 /** What is kept of a server: its keys, and what signing in there needs. */
 export interface IssuerSection extends JSONWebKeySet {
@@ -42,7 +36,7 @@ export function loginDoor(whose: string, env: unknown, withinMs = WITHIN_MS): Ou
     tenant: whose,
     hops: 0,
     signal: () => AbortSignal.timeout(withinMs),
-    allow: loginAllow(env),
+    allow: allowedBy(env),
     resolve: resolverAt((env as OutboundVars).OUTBOUND_RESOLVER),
     answerWithinMs: withinMs,
   });

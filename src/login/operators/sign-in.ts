@@ -3,7 +3,7 @@
 
 import { claimedIssuer, verifyJwt } from "../../auth/jwt.ts";
 import type { OperatorSignIn, OperatorGround } from "../../deployment/operator-sign-in.ts";
-import { loginAllow } from "../issuers/read-issuer.ts";
+import { allowedBy } from "../../outbound/outbound-door.ts";
 import { readOperatorConfig, type OperatorConfig } from "./operator-config.ts";
 import { operatorKeys } from "./operator-keys.ts";
 import { operatorOfClaims, refusedSignIn } from "./operator-of-claims.ts";
@@ -47,7 +47,7 @@ function configOf({ env, onError }: OperatorGround): OperatorConfig | undefined 
   if (raw === "") return undefined;
   const from = JSON.stringify(raw);
   if (read?.from === from) return read.config;
-  const config = readOperatorConfig(raw, loginAllow(env));
+  const config = readOperatorConfig(raw, allowedBy(env));
   read = { from, config: typeof config === "string" ? undefined : config };
   if (typeof config === "string") onError(new Error(`The Worker's OPERATORS is not accepted: ${config}`));
   return read.config;

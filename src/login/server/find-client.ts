@@ -3,7 +3,7 @@
 
 import { digest } from "../../auth/seal.ts";
 import { Limiter } from "../../limits/limiter.ts";
-import { loginAllow } from "../issuers/read-issuer.ts";
+import { allowedBy } from "../../outbound/outbound-door.ts";
 import type { LoginVisit } from "../login-visit.ts";
 import { isDocumentId, readClientDocument } from "./client-document.ts";
 import { documentMetadata, type ClientFault, type ClientMetadata } from "./client-metadata.ts";
@@ -45,7 +45,7 @@ export async function findClient(visit: Visit, id: string): Promise<LoginClient 
   const stored = await loginOf(visit).client(id);
   if (!/^https?:/i.test(id)) return stored?.client ?? refusal("This client is not known here, or not any more");
   const env = envFor(visit, id);
-  if (!isDocumentId(id, loginAllow(env)))
+  if (!isDocumentId(id, allowedBy(env)))
     return refusal("The id of this client is no URL of a document on the public internet");
   if (stored && Date.now() < stored.freshUntil) return stored.client;
   return (await readAnew(visit, id, env)) ?? (await asItWas(visit, id, stored));
