@@ -77,7 +77,7 @@ const USUAL: TestProjectInlineConfiguration[] = [
     test: {
       name: "node",
       include: [
-        "test/{protocol,mcp-client,limits,support,demo,clients,bench,testing}/**/*.test.ts",
+        "test/{protocol,mcp-client,limits,support,demo,clients,bench,scripts,testing}/**/*.test.ts",
         "test/conformance/verdict.test.ts",
         "test/*.test.ts",
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),

@@ -5,8 +5,14 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { transform } from "@swc/core";
+import { parse, transform, type Module, type Options } from "@swc/core";
 import { build } from "esbuild";
+import { alikeOrder } from "./alike-order.ts";
+import { movableStatements } from "./movable-statements.ts";
+
+const TARGET = "es2024";
+
+type Minify = Pick<NonNullable<NonNullable<Options["jsc"]>["minify"]>, "compress">;
 
 interface Written {
   readonly code: string;
@@ -28,7 +34,7 @@ async function bundled(entry: string, outfile: string): Promise<Written> {
     sourcemap: "external",
     format: "esm",
     platform: "browser",
-    target: "es2024",
+    target: TARGET,
     supported: { "import-source": true, using: true },
     conditions: ["workerd", "worker", "browser"],
     external: ["cloudflare:*", "node:*"],
@@ -47,22 +53,41 @@ async function bundled(entry: string, outfile: string): Promise<Written> {
  * functions that are alike read alike, which is what compresses. Nothing that is called unsafe: see docs/decisions/0065.
  */
 async function minified({ code, map }: Written): Promise<Written> {
-  const { code: smaller, map: mapped } = await transform(code, {
+  // `passes: 0`: until another one changes nothing.
+  return written(code, map, { compress: { passes: 0, ecma: 2020, toplevel: true } });
+}
+
+/** The same statements, those near each other that are alike, and names given anew in this order: docs/decisions/0076. */
+async function arranged({ code, map }: Written): Promise<Written> {
+  const module = await parse(code, { syntax: "ecmascript", target: TARGET });
+  module.body = alikeOrder(movableStatements(module, code)).map(({ item }) => item);
+  forgetScopes(module);
+  return written(module, map, { compress: false });
+}
+
+/** Scopes are numbered by each run for itself, and one does not know another's numbers. */
+function forgetScopes(tree: unknown): void {
+  if (typeof tree !== "object" || tree === null) return;
+  if ("ctxt" in tree) tree.ctxt = 0;
+  for (const part of Object.values(tree)) forgetScopes(part);
+}
+
+async function written(program: string | Module, inputSourceMap: string, minify: Minify): Promise<Written> {
+  const { code, map } = await transform(program, {
     configFile: false,
     swcrc: false,
     isModule: true,
     minify: true,
     sourceMaps: true,
-    inputSourceMap: map,
+    inputSourceMap,
     jsc: {
-      target: "es2024",
-      parser: { syntax: "ecmascript" },
-      // `passes: 0`: until another one changes nothing.
-      minify: { module: true, compress: { passes: 0, ecma: 2020, toplevel: true }, mangle: { toplevel: true } },
+      target: TARGET,
+      ...(typeof program === "string" && { parser: { syntax: "ecmascript" } }),
+      minify: { module: true, mangle: { toplevel: true }, ...minify },
     },
   });
-  if (mapped === undefined) throw new Error("the minifier wrote no source map");
-  return { code: smaller, map: mapped };
+  if (map === undefined) throw new Error("the minifier wrote no source map");
+  return { code, map };
 }
 
 /** Whoever reads while another command builds must find a whole one. */
@@ -77,7 +102,7 @@ async function main(): Promise<void> {
   if (entry === undefined || outfile === undefined) throw new Error("Usage: bundle-worker.ts ENTRY OUTFILE");
   // By `npm start`, where wrangler bundles the source.
   if (process.env["TENANTRY_BUILD"] === "none") return;
-  const { code, map } = await minified(await bundled(entry, outfile));
+  const { code, map } = await arranged(await minified(await bundled(entry, outfile)));
   await mkdir(dirname(outfile), { recursive: true });
   await replace(`${outfile}.map`, map);
   await replace(outfile, `${code.trimEnd()}\n//# sourceMappingURL=${basename(outfile)}.map\n`);
