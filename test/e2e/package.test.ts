@@ -82,7 +82,7 @@ beforeAll(async () => {
 test("the tarball has JavaScript and declarations of the package, and what a reader wants, and nothing else", () => {
   expect(files).toEqual(expect.arrayContaining(["dist/tenantry.js", "dist/tenantry.d.ts", "LICENSE", "README.md"]));
   const others = files.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted();
-  expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
+  expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist/clients/cli/licenses.txt", "package.json"]);
 });
 
 test("the tarball has neither the demo nor this repository's own Worker nor tests", () => {
@@ -90,14 +90,12 @@ test("the tarball has neither the demo nor this repository's own Worker nor test
 });
 
 test("what dist imports is in dist or a dependency", () => {
-  const manifest = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8")) as Manifest;
+  const manifest = manifestOf(unpacked);
   expect(Object.keys(manifest.dependencies).toSorted()).toEqual([
     "@cfworker/json-schema",
-    "commander",
     "hono",
     "jose",
     "oauth4webapi",
-    "yaml",
     "zod",
   ]);
   expect(manifest.peerDependencies).toBeUndefined();
@@ -115,6 +113,26 @@ test("what dist imports is in dist or a dependency", () => {
   expect(missing).toEqual([]);
 });
 
+test("the command line runs with no other package beside it", () => {
+  const folder = mkdtempSync(join(tmpdir(), "tenantry-alone-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(unpacked, join(folder, "tenantry"), { recursive: true });
+  writeFileSync(join(folder, "acme.yaml"), "tenants:\n  acme: { titel: Acme }\n");
+  const main = join(folder, "tenantry/dist/clients/cli/main.js");
+  const run = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [main, ...args], { cwd: folder, encoding: "utf8" });
+
+  expect(run("--version").stdout.trim()).toBe(manifestOf(unpacked).version);
+  const { status, stderr } = run("apply", "-f", "acme.yaml", "--url", "http://127.0.0.1:9", "--token", "t".repeat(40));
+  expect(stderr).toMatch(/^tenantry: .*acme\.yaml/);
+  expect(status).toBe(2);
+});
+
+test("the licenses of what the command line has of others are beside it", () => {
+  const text = readFileSync(join(unpacked, "dist/clients/cli/licenses.txt"), "utf8");
+  for (const name of ["commander", "yaml"]) expect(text).toMatch(new RegExp(`^${name}$`, "m"));
+});
+
 describe.each(["bundler", "nodenext"])("a consumer with moduleResolution %s", (resolution) => {
   test("type-checks without skipLibCheck", () => {
     const { status, output } = typecheck(CONSUMER, resolution);
@@ -128,6 +146,10 @@ describe.each(["bundler", "nodenext"])("a consumer with moduleResolution %s", (r
     expect(status).not.toBe(0);
   });
 });
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+}
 
 test("what is imported in Node has every name that a Worker imports", () => {
   const namesIn = (path: string) => {

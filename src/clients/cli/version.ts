@@ -1,6 +1,8 @@
-// Owns which version this is: the package's own. The file lies as deep in src as in dist.
+// Owns which version this is: the package's own.
 
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { PACKAGE_FOLDER } from "./own-place.ts";
 
 export const VERSION = readVersion();
 
@@ -8,6 +10,6 @@ export const VERSION = readVersion();
 export const CLIENT_INFO = { name: "tenantry-cli", version: VERSION };
 
 function readVersion(): string {
-  const text = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
+  const text = readFileSync(join(PACKAGE_FOLDER, "package.json"), "utf8");
   return (JSON.parse(text) as { version: string }).version;
 }

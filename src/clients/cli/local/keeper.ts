@@ -6,7 +6,6 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import {
   demoOf,
   developmentOptions,
@@ -19,13 +18,11 @@ import { dropEnvFile, keepEnvFile } from "./env-file.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "./token-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
+import { ENTRY, PACKAGE_FOLDER } from "../own-place.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 const CONFIGS = ["wrangler.toml", "wrangler.jsonc", "wrangler.json"];
 const STOPPED_WITHIN_MS = 3000;
-/** What this program is part of: the package, or a checkout of tenantry, where its demo is run. */
-const OWN = fileURLToPath(new URL("../../../..", import.meta.url));
-
 export interface KeptServer {
   readonly project: string;
   readonly state: string;
@@ -41,7 +38,7 @@ export async function keepServer(terminal: Terminal, { project, state, port }: K
     const token = await keepDevelopmentToken(project, port, false);
     const secretsKey = await keepSecretsKey(join(state, "secrets-key"));
     const files = await keepEnvFile({ project, port }, developmentSecrets(token, secretsKey));
-    const demo = resolve(project) === resolve(OWN) ? demoOf(project) : undefined;
+    const demo = resolve(project) === resolve(PACKAGE_FOLDER) ? demoOf(project) : undefined;
     const args = ["dev", ...(demo?.args ?? []), ...argumentsFor(state, port), ...LOCAL_VARS, ...files];
     const child = start(wrangler, args, project, demo?.env);
     if (child.pid !== undefined) lock.share(child.pid);
@@ -97,7 +94,7 @@ export function findProject(cwd: string): string {
   for (let folder = cwd; ; folder = dirname(folder)) {
     if (isProject(folder)) return folder;
     if (dirname(folder) !== folder) continue;
-    if (isProject(OWN)) return OWN;
+    if (isProject(PACKAGE_FOLDER)) return PACKAGE_FOLDER;
     throw usageError(`--local: there is no wrangler.toml in ${cwd} or above; name the Worker's folder with --project`);
   }
 }
@@ -107,7 +104,7 @@ export function isProject(folder: string): boolean {
 }
 
 export function findWrangler(project: string): string {
-  for (const from of [join(project, "package.json"), import.meta.url]) {
+  for (const from of [join(project, "package.json"), ENTRY]) {
     try {
       return join(dirname(createRequire(from).resolve("wrangler/package.json")), "bin", "wrangler.js");
     } catch {

@@ -4,9 +4,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
-import { fileURLToPath } from "node:url";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CliError, EXIT } from "../exit.ts";
+import { ENTRY } from "../own-place.ts";
 import { startedAt, type Started } from "./development.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -51,8 +51,7 @@ export async function startLocalServer(terminal: Terminal, options: LocalOptions
 class NotReady extends Error {}
 
 function spawnKeeper({ env, cwd }: Terminal, args: readonly string[]): ChildProcess {
-  const main = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "../main.ts" : "../main.js", import.meta.url));
-  return spawn(process.execPath, [main, "__serve", "--", ...args], { cwd, env, stdio: ["pipe", "ignore", "pipe"] });
+  return spawn(process.execPath, [ENTRY, "__serve", "--", ...args], { cwd, env, stdio: ["pipe", "ignore", "pipe"] });
 }
 
 /** What the server says goes to stderr; its last words explain why it did not start. */

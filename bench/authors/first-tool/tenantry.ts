@@ -1,0 +1,14 @@
+import { createWorker, defineTool } from "tenantry";
+import * as z from "zod";
+
+const quote = defineTool({
+  name: "quote_shipping",
+  description: "What it costs to send a parcel.",
+  input: z.object({ weightKg: z.number().positive().max(30) }),
+  output: z.object({ price: z.number(), currency: z.string() }),
+  handler: ({ weightKg }) => ({ price: 5 + weightKg, currency: "EUR" }),
+});
+
+const worker = createWorker({ name: "shop", tools: [quote] });
+export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export default worker;
