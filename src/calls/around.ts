@@ -4,6 +4,7 @@
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import type { CallOutcome } from "../protocol/outcome.ts";
 import type { Around, AroundCall, AroundOutcome } from "./call-host.ts";
 import { eventOf, outcomeOf, type AuthoredCall } from "./fault.ts";
 
@@ -46,9 +47,13 @@ async function runAround(
 }
 
 /** For a call that is refused before it finds what it names: who is around it hears of that, and changes nothing. */
-export async function runRefused(about: Refusable, refused: AroundOutcome): Promise<void> {
+export async function runRefused(about: Refusable, refused: CallOutcome): Promise<void> {
+  const deaf = (about.host.around ?? []).map((around): Around => async (call, next) => {
+    await around(call, next);
+    return refused;
+  });
   const why = refused.kind === "failure" ? refused : undefined;
-  await nested(about.host.around ?? [], { ...about, refused: why }, () => Promise.resolve(refused))();
+  await nested(deaf, { ...about, refused: why }, () => Promise.resolve(refused))();
 }
 
 interface Refusable extends Omit<AuthoredCall, "call"> {

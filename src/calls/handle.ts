@@ -153,7 +153,7 @@ function conclude<T>(ended: HandlerEnd<T>, running: Running<T>): CallOutcome | P
     case "timedOut": {
       const { name, timeoutMs } = handling;
       const { call, host } = running;
-      const late = new Error(`${name}: no result within ${timeoutMs} ms`);
+      const late = new Error(`no result within ${timeoutMs} ms`);
       ctx.abort(late);
       host.hooks.onError?.(late, eventOf({ name, call, host }));
       call.questions?.withdraw("the call took too long");

@@ -70,6 +70,96 @@ describe("config", () => {
   });
 });
 
+describe("the request", () => {
+  const headers = new Headers({
+    "accept-language": "de",
+    "user-agent": "agent/1",
+    "x-forwarded-for": "192.0.2.1",
+    authorization: "Bearer x",
+    cookie: "a=b",
+    "x-api-key": "k",
+    "x-auth-token": "t",
+    "mcp-session-id": "s",
+    "last-event-id": "s~1",
+    "tenantry-hops": "1",
+    "cf-access-jwt-assertion": "j",
+  });
+
+  it("shows its headers without what proves who calls and what is ours", () => {
+    const { ctx } = contextOf({ host: { headers } });
+    expect([...ctx.request.headers].map(([name]) => name)).toEqual([
+      "accept-language",
+      "user-agent",
+      "x-forwarded-for",
+    ]);
+    expect(ctx.request.headers.get("Accept-Language")).toBe("de");
+    expect(ctx.request.headers.has("authorization")).toBe(false);
+  });
+
+  it("has none where a stored call runs anew", () => {
+    expect([...contextOf({ host: { headers: new Headers({ "tenantry-hops": "1" }) } }).ctx.request.headers]).toEqual(
+      [],
+    );
+  });
+
+  it("has the id that is in the logs", () => {
+    expect(contextOf({ host: { requestId: "ray" } }).ctx.requestId).toBe("ray");
+  });
+
+  it("has what its client wrote into _meta, without what is the protocol's", () => {
+    const _meta = {
+      traceparent: "00-1",
+      "example.com/a": 1,
+      progressToken: 1,
+      "io.modelcontextprotocol/logLevel": "x",
+    };
+    expect(contextOf({ call: { params: { _meta } } }).ctx.meta).toEqual({ traceparent: "00-1", "example.com/a": 1 });
+    expect(contextOf().ctx.meta).toEqual({});
+  });
+});
+
+describe("the client", () => {
+  const named = (clientInfo: unknown) =>
+    contextOf({ call: { params: { _meta: { "io.modelcontextprotocol/clientInfo": clientInfo } } } }).ctx.client;
+
+  it("is named by each request of era 2026, in a few words", () => {
+    expect(named({ name: "n", version: "1", title: "T" })).toEqual({ name: "n", version: "1" });
+    expect(named({ name: "n".repeat(100), version: "1" })?.name).toHaveLength(64);
+  });
+
+  it.each([undefined, null, {}, { name: 7, version: "1" }, { name: "n" }])("is not known by %j", (info) => {
+    expect(named(info)).toBeUndefined();
+  });
+});
+
+describe("waitUntil", () => {
+  it("keeps the way out open for what it was given, and tells the operator of its fault", async () => {
+    const errors: unknown[] = [];
+    const kept: Promise<unknown>[] = [];
+    const { ctx } = contextOf({
+      host: {
+        env: { OUTBOUND_RESOLVER: "off" },
+        hooks: { onError: (...told) => errors.push(told) },
+        waitUntil: (work) => kept.push(work),
+      },
+    });
+    const door = vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response("late"));
+    await ctx.fetch("https://example.com/");
+    const goOn = Promise.withResolvers<void>();
+    const late = goOn.promise.then(async () => (await ctx.fetch("https://example.com/")).text());
+    ctx.waitUntil(late);
+    const fault = new Error("too late");
+    ctx.waitUntil(Promise.reject(fault));
+    ctx.close();
+    goOn.resolve();
+    expect(await late).toBe("late");
+    await Promise.all(kept);
+    await expect(ctx.fetch("https://example.com/")).rejects.toThrow("the call has ended");
+    door.mockRestore();
+    expect(errors).toEqual([[fault, expect.objectContaining({ name: "tool", requestId: "request-1" })]]);
+  });
+});
+
 describe("progress", () => {
   it("is sent in growing steps to who asked for it", () => {
     const { ctx, sink } = contextOf({ call: { progressToken: "t" } });

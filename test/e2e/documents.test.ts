@@ -164,6 +164,27 @@ test("docs/api-tenants.md: tenants of a database, until their row goes", async (
   expect((await fetch(`${origin}/mcp/tiny`, { method: "POST", headers, body })).status).toBe(200);
 });
 
+test.each(ERAS)(
+  "docs/api-context.md: errors that are shown, middleware and what is visible, in era $era",
+  async (era) => {
+    const [source = "", faked = ""] = await blocksOf("api-context.md");
+    const origin = await started(`${source}\n${faked.replaceAll("export const", "const")}`);
+    const client = await clientOf(era.revision, `${origin}/mcp/acme`);
+    const call = async (args: object) =>
+      (await client.request("tools/call", { name: "ticket", arguments: args })).result;
+    expect(await call({ id: "1" })).toMatchObject({
+      content: [{ text: expect.stringMatching(/^The printer is on fire/) }],
+    });
+    expect(await call({ id: "7" })).toMatchObject({ isError: true, structuredContent: { message: "no ticket 7" } });
+    expect(await call({ id: "1", month: 8 })).toMatchObject({
+      isError: true,
+      content: [{ text: "closed in August" }, {}],
+    });
+    const { tools } = (await client.request("tools/list")).result;
+    expect((tools as { name: string }[]).map(({ name }) => name)).toEqual(["ticket"]);
+  },
+);
+
 test("docs/gateway.md: a tool of another server under the name of its upstream", async () => {
   const upstream = await startPlainUpstream({ search: () => ({ content: [{ type: "text", text: "found" }] }) });
   onTestFinished(() => upstream.close());

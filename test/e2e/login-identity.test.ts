@@ -187,7 +187,7 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const why = (tool = "call_api") => toldBy(client, tool, { audience: API, url: "https://unused.example" });
     const body = { error: "invalid_grant", error_description: `not ${token}`, access_token: token };
     server.refuses = { status: 400, body };
-    expect(await why()).toMatch(/^Error: no token for this caller \(refused\): [^.]*`identity`$/);
+    expect(await why()).toMatch(/^no token for this caller \(refused\): [^.]*`identity`$/);
     server.refuses = { status: 200, body: { access_token: `${token}\n`, token_type: "Bearer" } };
     expect(await why()).toContain("(refused)");
     server.refuses = { status: 200, body: { access_token: token, token_type: "mac" } };

@@ -1,0 +1,85 @@
+// What an author shows to some callers and not to others: lists, calls, reads and completions agree for each of them, and so
+// does what one isolate remembers of one for the next.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+const ADMIN_TOKEN = "admin-token-of-who-sees-what-0123456789";
+const CALLERS = ["nobody", "ann", "bob"] as const;
+
+let worker: OneWorker;
+const keys = new Map<string, Record<string, string>>();
+beforeAll(async () => {
+  worker = await startWorker(await bundleWorker("authored-worker"), { vars: { ADMIN_TOKEN }, without: ["UPSTREAMS"] });
+  for (const name of ["ann", "bob"]) {
+    const response = await fetch(`${worker.origin}/admin/v1/tenants/other/keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+      body: JSON.stringify({ name }),
+    });
+    const { token, key } = (await response.json()) as { token?: string; key?: string };
+    keys.set(name, { authorization: `Bearer ${token ?? key ?? ""}` });
+  }
+});
+afterAll(() => worker.stop());
+
+const SEEN: Readonly<Record<(typeof CALLERS)[number], readonly string[]>> = {
+  nobody: [],
+  ann: ["for_keys", "for_ann"],
+  bob: ["for_keys"],
+};
+
+describe.each(ERAS)("in era $era", ({ revision }) => {
+  const at = (caller: string): Promise<Client> =>
+    clientOf(revision, `${worker.origin}/mcp/other`, {}, keys.get(caller) ?? {});
+  const names = (listed: unknown, member = "name") => (listed as Json[]).map((one) => String(one[member]));
+
+  // In turn and again: one isolate serves them all.
+  it.each([...CALLERS, ...CALLERS])("%s calls the tools that are listed, and no other", async (caller) => {
+    const client = await at(caller);
+    const sees = SEEN[caller];
+    const listed = names((await client.request("tools/list")).result["tools"]);
+    expect(listed.filter((name) => name.startsWith("for_"))).toEqual(sees);
+    for (const name of ["for_keys", "for_ann", "for_nobody"]) {
+      const { error, result } = await client.request("tools/call", { name });
+      if (sees.includes(name)) expect(result["content"]).toEqual([{ type: "text", text: name.replace("_", " ") }]);
+      else expect(error?.message).toBe(`Unknown tool: ${name}`);
+    }
+  });
+
+  it.each([...CALLERS, ...CALLERS])("%s sees the same prompts, resources and completions", async (caller) => {
+    const client = await at(caller);
+    const isKey = caller !== "nobody";
+    const prompts = names((await client.request("prompts/list")).result["prompts"]);
+    expect(prompts.includes("for_keys")).toBe(isKey);
+    const got = await client.request("prompts/get", { name: "for_keys" });
+    expect(got.error?.message).toBe(isKey ? undefined : "Unknown prompt: for_keys");
+    const resources = names((await client.request("resources/list")).result["resources"], "uri");
+    expect(resources.includes("seen://for/keys")).toBe(isKey);
+    const templates = (await client.request("resources/templates/list")).result["resourceTemplates"];
+    expect(names(templates, "uriTemplate").includes("keys://{id}")).toBe(isKey);
+    for (const uri of ["seen://for/keys", "keys://one"]) {
+      const { error } = await client.request("resources/read", { uri });
+      expect(error?.message).toBe(isKey ? undefined : "Resource not found");
+    }
+    for (const ref of [
+      { type: "ref/prompt", name: "for_keys" },
+      { type: "ref/resource", uri: "keys://{id}" },
+    ]) {
+      const argument = { name: "name" in ref ? "word" : "id", value: "" };
+      const { result, error } = await client.request("completion/complete", { ref, argument });
+      if (isKey) expect(result["completion"]).toMatchObject({ values: ["one"] });
+      else expect(error?.code).toBe(-32602);
+    }
+  });
+
+  it("what is told apart by who calls is nobody else's to keep", async () => {
+    const { result } = await (await at("nobody")).request("tools/list");
+    expect(result["cacheScope"] ?? "private").toBe("private");
+  });
+
+  it("a predicate that trips hides, and is logged once", () => {
+    expect(worker.said().split("a predicate that trips").length - 1).toBe(1);
+  });
+});
