@@ -5,8 +5,26 @@ import type { Around } from "./calls/call-host.ts";
 import type { NewResource } from "./calls/resource-store.ts";
 import type { TenantDefinitionOf as Definition } from "./tenants/document/tenant-definition.ts";
 
-export { createWorker, type TenantryWorker, type WorkerOptions } from "./http/create-worker.ts";
-export type { Env } from "./http/visit.ts";
+export {
+  createWorker,
+  type BaseObjects,
+  type ExportsWith,
+  type SettingsBy,
+  type TenantryWorker,
+  type Unnamed,
+  type WorkerEnv,
+  type WorkerOptions,
+} from "./http/create-worker.ts";
+export type { Env, LimitEnv } from "./http/visit.ts";
+export type { OriginVars } from "./auth/origin.ts";
+export type { SecretsKeyEnv } from "./auth/secrets-key.ts";
+export type { ContentEnv } from "./content/store/content-door.ts";
+export type { HostEnv } from "./http/find-tenant.ts";
+export type { OutboundVars } from "./outbound/outbound-door.ts";
+export type { StreamEnv } from "./sessions/doors.ts";
+export type { SessionEnv } from "./sessions/session-door.ts";
+export type { DirectoryEnv } from "./tenants/directory/directory.ts";
+export type { HostVars } from "./tenants/directory/worker-hosts.ts";
 export { admin } from "./admin/admin.ts";
 export type {
   CallerGround,
@@ -23,6 +41,8 @@ export type {
 export type { CallAs, CalledTool, NamedCaller, TenantOutside } from "./http/outside.ts";
 export { TenantError, type TenantRule } from "./http/tenant-error.ts";
 export { gateway } from "./http/gateway-feature.ts";
+export type { GatewayOptions } from "./gateway/gateway.ts";
+export type { ServiceBinding, Services } from "./gateway/guard/service-binding.ts";
 export { login } from "./http/login-feature.ts";
 export { links } from "./gateway/budget/links.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
@@ -35,6 +55,11 @@ export {
   type ToolOptions,
 } from "./content/define/tool.ts";
 export type { AnySchema, FromInput, Infer, StandardSchema } from "./calls/schema.ts";
+export type { FromJsonSchema } from "./calls/json-schema-type.ts";
+export type { BrokenConfig, Configured } from "./calls/configured.ts";
+export type { Resumable } from "./protocol/definition.ts";
+export type { JsonObject } from "./protocol/jsonrpc.ts";
+export type { ClientCapability, LogLevel } from "./protocol/meta.ts";
 export {
   definePrompt,
   type Prompt,
@@ -123,6 +148,18 @@ export type {
   SourceState,
 } from "./protocol/source.ts";
 
-export type { LimitName, Limits } from "./tenants/document/tenant-document.ts";
+export type {
+  AuthDocument,
+  IdentityDocument,
+  IssuerDocument,
+  LimitName,
+  Limits,
+  LoginDocument,
+  Mode,
+  ScopeDocument,
+  UpstreamAuthDocument,
+  UpstreamBounds,
+  UpstreamDocument,
+} from "./tenants/document/tenant-document.ts";
 
 export type TenantDefinition = Definition<NewResource, Around>;

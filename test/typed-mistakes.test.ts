@@ -12,7 +12,7 @@ const MOST_LINES = 5;
 
 const HEAD = `
 import * as z from "zod";
-import { createWorker, definePrompt, defineResource, defineTemplate, defineTool, type Context } from "tenantry";
+import { createWorker, definePrompt, defineResource, defineTemplate, defineTool, type CompletionAbout, type Context } from "tenantry";
 interface Bindings { DB: string }
 interface Row { id: number; note: string | null }
 declare function row(): Promise<Row>;
@@ -152,7 +152,10 @@ export const prompt = definePrompt({
 export const template = defineTemplate({
   uriTemplate: "note://{id}/{+rest}{?page,size*}",
   name: "n",
-  complete: { id: (value, about) => [value, about.arguments.rest ?? ""] },
+  complete: {
+    id: (value, about) => [value, about.arguments.rest ?? ""],
+    rest: (_value, { ctx }: CompletionAbout<string, Mine>) => [ctx.settings.plan],
+  },
   read: ({ id, rest, page, size }, ctx: Mine) => id + rest + (page ?? size ?? "") + ctx.settings.plan,
 });
 export const resource = defineResource({ uri: "a:b", name: "r", read: (ctx: Mine) => ctx.env.DB });

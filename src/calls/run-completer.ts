@@ -13,12 +13,12 @@ import { StreamInterview } from "./stream-interview.ts";
 import type { HandlerContext } from "./typed-context.ts";
 
 /** What a completer is told beside what was typed. `Name`: of all that may have been chosen before. */
-export interface CompletionAbout<Name extends string = string> {
+export interface CompletionAbout<Name extends string = string, Ctx = HandlerContext> {
   readonly arguments: Readonly<Partial<Record<Name, string>>>;
-  readonly ctx: HandlerContext;
+  readonly ctx: Ctx;
 }
 
-/** A method's type, so that an author may say more of `ctx` than the Worker as a whole does. */
+/** A method's type, so that an author may say more of `ctx`: `({ ctx }: CompletionAbout<string, Context<Env, Settings>>)`. */
 export type Completer<Name extends string = string> = {
   of(value: string, about: CompletionAbout<Name>): readonly string[] | Promise<readonly string[]>;
 }["of"];

@@ -46,7 +46,9 @@ export function checkDeclared(
   const has = (tool: string) => matchesAny(tool, definition?.tools);
   const faults = configFaults(catalog, base, { has, isWhole: !features.some(makesTenants) });
   const [broken] = [...refusedByFeatures(features, base), ...faults];
-  if (broken) throw new TypeError(`tenant "${id}": ${broken.field} ${broken.rule}`);
+  // In code a tool's configuration stands under `config`.
+  const field = broken?.field.replace(/^tools\.(.+?)\.config/, "config.$1");
+  if (broken) throw new TypeError(`tenant "${id}": ${field} ${broken.rule}`);
 }
 
 /** What the Worker's features refuse of a document, and what needs a feature that the Worker does not have. */

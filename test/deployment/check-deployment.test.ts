@@ -1,6 +1,7 @@
 // What only shows when a Worker is put together: names that are there twice, tenants that list what nobody defines, bindings.
 
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 import { missingBinding } from "../../src/deployment/check-deployment.ts";
 import {
   admin,
@@ -12,7 +13,7 @@ import {
   gateway,
   login,
 } from "../../src/tenantry.ts";
-import type { WorkerOptions } from "../../src/tenantry.ts";
+import type { Feature, TenantDefinition, WorkerOptions } from "../../src/tenantry.ts";
 
 const tool = (name: string) => defineTool({ name, handler: () => "" });
 const prompt = (name: string) => definePrompt({ name, handler: () => "" });
@@ -126,6 +127,51 @@ describe("createWorker", () => {
       throw new Error("no database");
     };
     expect(() => createWorker({ tools: [tool("quote")], tenants: { acme: { tools } } })).toThrow("no database");
+  });
+
+  describe("with schemas of what tenants say", () => {
+    const quote = defineTool({
+      name: "quote",
+      config: z.object({ base: z.number(), per: z.object({ kg: z.number() }).optional() }),
+      handler: () => "",
+    });
+    const settings = z.object({ plan: z.enum(["free", "paid"]) });
+    const started = (tenant: TenantDefinition, features: Feature[] = []) =>
+      createWorker({ tools: [quote], settings, tenants: { acme: tenant }, features });
+    const good = { settings: { plan: "free" }, config: { quote: { base: 1 } } };
+
+    it("takes what fits, and lacks what a tenant does not have", () => {
+      expect(() => started(good)).not.toThrow();
+      expect(() => started({ settings: { plan: "free" }, tools: [] })).not.toThrow();
+    });
+
+    it.each<[what: string, definition: TenantDefinition, says: string]>([
+      ["a configuration that breaks a rule", { config: { quote: { base: "1" } } }, "config.quote.base Invalid input"],
+      ["one that breaks it within", { config: { quote: { base: 1, per: {} } } }, "config.quote.per.kg Invalid input"],
+      ["settings that break a rule", { settings: { plan: "gold" } }, "settings.plan Invalid option"],
+      ["no configuration, where nobody can write one later", { config: {} }, "config.quote.base Invalid input"],
+      ["no settings, where nobody can write some later", { settings: {} }, "settings.plan Invalid"],
+    ])("refuses %s", (_what, definition, says) => {
+      expect(() => started({ ...good, ...definition })).toThrow(`tenant "acme": ${says}`);
+    });
+
+    it("refuses a tenant without any settings, where nobody can write some later", () => {
+      expect(() => createWorker({ settings, tenants: { acme: {} } })).toThrow('tenant "acme": settings.plan Invalid');
+    });
+
+    it("leaves to operators what they may write later, and not what is wrong already", () => {
+      expect(() => started({}, [admin()])).not.toThrow();
+      expect(() => started({ config: { quote: {} } }, [admin()])).toThrow("config.quote.base");
+    });
+
+    it("refuses a schema that waits, and one that is none", () => {
+      const waits = z.object({ plan: z.string().refine(() => Promise.resolve(true)) });
+      expect(() => createWorker({ settings: waits, tenants: { acme: { settings: { plan: "x" } } } })).toThrow("async");
+      expect(() => createWorker({ settings: { plan: z.string() } })).toThrow("this is a zod shape");
+      expect(() => defineTool({ name: "t", config: { plan: z.string() }, handler: () => "" })).toThrow(
+        'tool "t": config: this is a zod shape',
+      );
+    });
   });
 
   const auth = { issuers: [{ issuer: "https://login.example.com" }] };

@@ -2,8 +2,6 @@
 import { definePrompt, defineTool } from "tenantry";
 import * as z from "zod";
 
-const rates = z.object({ base: z.number(), perKg: z.number(), currency: z.string() });
-
 export const quoteShipping = defineTool({
   name: "quote_shipping",
   title: "Quote shipping",
@@ -11,8 +9,9 @@ export const quoteShipping = defineTool({
   annotations: { readOnlyHint: true, openWorldHint: false },
   input: z.object({ weightKg: z.number().positive().max(70).describe("Weight in kilograms.") }),
   output: z.object({ price: z.number(), currency: z.string() }),
+  config: z.object({ base: z.number(), perKg: z.number(), currency: z.string() }),
   handler: ({ weightKg }, ctx) => {
-    const { base, perKg, currency } = rates.parse(ctx.config);
+    const { base, perKg, currency } = ctx.config;
     const price = Math.round((base + perKg * weightKg) * 100) / 100;
     return { content: `${weightKg} kg ships for ${price} ${currency}.`, structuredContent: { price, currency } };
   },
