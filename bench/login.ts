@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Load } from "./measure.ts";
-import { byKey } from "../test/support/person-at-browser.ts";
+import { byKey } from "../test/support/login-browser.ts";
 import { callAs, create, makeTenant, type Send } from "./scenarios.ts";
 
 const AUDIENCE = "bench";

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { freePort } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
-import { byKey } from "../support/person-at-browser.ts";
+import { byKey } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 
 const SUITE = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");

@@ -5,12 +5,12 @@ import { expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { authorizeUrl, beginning, REDIRECT } from "../support/login-client.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
-import { isPage, onPage, PersonAtBrowser, textOf } from "../support/person-at-browser.ts";
+import { isPage, LoginBrowser, onPage, textOf } from "../support/login-browser.ts";
 
 const worker = await startLoginWorker();
 const { origin } = worker;
 const admin = fixtureAdmin(origin, "brw");
-const person = () => new PersonAtBrowser(REDIRECT);
+const person = () => new LoginBrowser(REDIRECT);
 
 const keyLogin = async () => {
   const id = await admin.tenant({ mode: "key+oauth", auth: { login: { via: "key" } } });
@@ -29,9 +29,9 @@ test.each(["", "/authorize", "/callback", "/consent"])(
     const secret = await admin.tenant({ mode: "key" });
     const pages = [];
     for (const tenant of [secret, "nobody-has-this"]) {
-      const { status, html } = onPage(await person().open(`${origin}/login/${tenant}${below}`));
-      pages.push([status, textOf(html)]);
-      expect(textOf(html)).toContain("Nobody signs in at this address");
+      const { status, text } = onPage(await person().open(`${origin}/login/${tenant}${below}`));
+      pages.push([status, textOf(text)]);
+      expect(textOf(text)).toContain("Nobody signs in at this address");
     }
     expect(pages[0]).toEqual(pages[1]);
   },
@@ -42,7 +42,7 @@ test("the page of what was allowed says of a wrong tenant what to do, and progra
   const page = onPage(await person().open(url));
   expect([page.status, page.headers.get("www-authenticate")]).toEqual([401, 'Bearer realm="tenantry"']);
   expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
-  expect(textOf(page.html)).toContain("Compare it with the one that you were given");
+  expect(textOf(page.text)).toContain("Compare it with the one that you were given");
   expect(await (await fetch(url)).json()).toMatchObject({ error: { message: "Authorization required" } });
   const token = await fetch(`${origin}/login/nobody-has-this/token`, {
     method: "POST",
@@ -69,10 +69,10 @@ test("whoever comes back to a page after the decision is told that it is over, a
   const { url, key } = await keyLogin();
   const browser = person();
   const signIn = onPage(await browser.open(await authorizeUrl(await beginning(url))));
-  const consent = onPage(await browser.submit(signIn, "Sign in", { key }));
-  expect(isPage(await browser.submit(consent, "Allow"))).toBe(false);
-  for (const again of [await browser.submit(consent, "Allow"), await browser.submit(signIn, "Sign in", { key })]) {
-    const text = textOf(onPage(again).html);
+  const consent = onPage(await browser.press(signIn, "Sign in", { key }));
+  expect(isPage(await browser.press(consent, "Allow"))).toBe(false);
+  for (const again of [await browser.press(consent, "Allow"), await browser.press(signIn, "Sign in", { key })]) {
+    const text = textOf(onPage(again).text);
     expect(text).toContain("This browser has not begun to sign in here, took too long, or has decided already");
     expect(text).toContain("connect it once more if it is not connected");
   }

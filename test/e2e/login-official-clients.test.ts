@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { LOGIN_CLIENTS } from "../support/login-clients.ts";
-import { byKey } from "../support/person-at-browser.ts";
+import { byKey } from "../support/login-browser.ts";
 import type { Json } from "../support/mcp.ts";
 import { listAs, startLoginWorker } from "../support/login-tenant.ts";
 

@@ -9,8 +9,7 @@ import { beginLogin, CALLBACK, tokensOf, type Begun } from "../support/allowed-c
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { identityProvider, type IdentityProvider, type ProviderKind } from "../support/identity-provider.ts";
 import { LOGIN_CLIENTS } from "../support/login-clients.ts";
-import { signingIn } from "../support/person-at-browser.ts";
-import { LoginBrowser, type Page } from "../support/login-browser.ts";
+import { LoginBrowser, signingIn, type Page } from "../support/login-browser.ts";
 import { listAs, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
 import { ERAS, type Json } from "../support/mcp.ts";
 import { sendRaw, write, type RawReply } from "../support/raw-http.ts";

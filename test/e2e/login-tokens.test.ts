@@ -3,6 +3,7 @@
 
 import { UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
+import { CommandLine } from "../support/command-line.ts";
 import { bearer, fixtureAdmin } from "../support/fixture-admin.ts";
 import { startAuthorizationServer, type AuthorizationServer } from "../support/authorization-server.ts";
 import { listAs, LOGIN_HOST, startLoginWorker, whoamiAs } from "../support/login-tenant.ts";
@@ -25,6 +26,21 @@ async function tenantOf(server: AuthorizationServer, issuer: Json = {}, document
 
 const toolsOf = ({ text }: RawReply) =>
   (JSON.parse(text) as { result: { tools: { name: string }[] } }).result.tools.map(({ name }) => name);
+
+test("tenantry call says that a token is wanted, and takes one", async () => {
+  const server = await startAuthorizationServer();
+  const { url } = await tenantOf(server);
+  const shell = new CommandLine("/", { HOME: "/nowhere" });
+  const { exit, stderr } = await shell.run(["call", url]);
+  expect({ exit, stderr }).toEqual({
+    exit: 4,
+    stderr: expect.stringMatching(
+      /^tenantry: .*\(no key or token: people log in here .* takes an access token/,
+    ) as string,
+  });
+  const token = await server.token({ aud: url });
+  expect(await shell.run(["call", url], { env: { TENANTRY_KEY: token } })).toMatchObject({ exit: 0, stderr: "" });
+});
 
 describe.each(ERAS)("in era $era", ({ era, revision }) => {
   const code = era === "2025" ? -32003 : -32600;

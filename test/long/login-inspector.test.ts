@@ -12,7 +12,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { freePort } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { FOREIGN, installForeign } from "../support/foreign-servers.ts";
-import { byKey } from "../support/person-at-browser.ts";
+import { byKey } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 
 const INSTALLED_WITHIN_MS = 180_000;

@@ -11,7 +11,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
 import { FOREIGN, installForeign } from "../support/foreign-servers.ts";
-import { byKey } from "../support/person-at-browser.ts";
+import { byKey } from "../support/login-browser.ts";
 import { startLoginWorker } from "../support/login-tenant.ts";
 
 const INSTALLED_WITHIN_MS = 180_000;

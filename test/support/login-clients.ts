@@ -11,7 +11,7 @@ import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as HttpV1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { onTestFinished } from "vitest";
 import type { Json } from "./mcp.ts";
-import { CLIENT_AT, type SignInAt } from "./person-at-browser.ts";
+import { CLIENT_AT, type SignInAt } from "./login-browser.ts";
 
 const ABOUT = { name: "official-login-test", version: "1" };
 

@@ -28,7 +28,7 @@ export function bearerOfGrant(host: TenantHost, hash: string, { mode, auth }: Te
   const login = auth?.login;
   if (!login || !takesTokens(mode)) return null;
   const query =
-    "SELECT g.*, a.expires AS until FROM login_access a JOIN login_grants g ON g.id = a.grant_id WHERE a.hash = ?";
+    "SELECT g.*, a.expires AS until FROM login_access a JOIN login_kept g ON g.id = a.grant_id WHERE a.hash = ?";
   const [row] = host.sql.exec<GrantRow & { until: number }>(query, hash).toArray();
   if (!row || row.until <= host.now()) return null;
   const { person, scopes: consented, id, client } = grantIn(row);

@@ -11,10 +11,10 @@ const MOST_NAMED = 100;
 
 type Bound = string | number;
 
-/** Those that have not ended. `where` is ours, and what anybody says is bound. */
+/** Those that have not ended, with their clients either. `where` is ours, and what anybody says is bound. */
 export function keptGrants(host: TenantHost, where: string, ...by: readonly Bound[]): GrantRow[] {
   const now = host.now();
-  const found = host.sql.exec<GrantRow>(`SELECT * FROM login_grants WHERE ${where}`, ...by).toArray();
+  const found = host.sql.exec<GrantRow>(`SELECT * FROM login_kept WHERE ${where}`, ...by).toArray();
   return found.filter(({ expires }) => now < expires);
 }
 
@@ -40,25 +40,56 @@ export function endGrants(host: TenantHost, ended: readonly GrantRow[], actor: A
   return { state: "written", revision, effectiveAt: host.effectiveAt() };
 }
 
-/** All that a client was granted, by whomever: perhaps by a whole company. Call it within a transaction. */
+/**
+ * All that a client was granted, by whomever: perhaps by a whole company. It is good for nothing from now on, and its rows
+ * are deleted by and by (`login_removed`): leases wait for this. Call it within a transaction.
+ */
 export function endClient(host: TenantHost, client: string, actor: Actor): WriteResult {
   const { sql } = host;
-  for (const table of OF_A_GRANT) {
-    sql.exec(`DELETE FROM ${table} WHERE grant_id IN (SELECT id FROM login_grants WHERE client = ?)`, client);
-  }
-  const gone = "DELETE FROM login_grants WHERE client = ? RETURNING id, principal";
-  const ended = sql.exec<{ id: string; principal: string }>(gone, client).toArray();
-  const people = new Set(ended.map(({ principal }) => principal));
+  const theirs = "FROM login_kept WHERE client = ?";
+  const { grants, newest } = sql
+    .exec<{ grants: number; newest: number | null }>(
+      `SELECT count(*) AS grants, max(created) AS newest ${theirs}`,
+      client,
+    )
+    .one();
+  const named = sql.exec<GrantRow>(`SELECT id, principal ${theirs} LIMIT ?`, client, MOST_NAMED).toArray();
+  // Few rows, because a person has few grants.
+  const asked = `SELECT DISTINCT principal ${theirs} LIMIT ?`;
+  const people = sql.exec<{ principal: string }>(asked, client, MOST_NAMED + 1).toArray();
   const { rowsWritten } = sql.exec("DELETE FROM login_clients WHERE id = ?", client);
-  if (rowsWritten === 0 && people.size === 0) return { state: "absent" };
-  const before = { client, people: people.size };
+  if (rowsWritten === 0 && newest === null) return { state: "absent" };
   // More would leave no room for what else was done.
-  for (const { id, principal } of ended.slice(0, MOST_NAMED)) {
+  for (const { id, principal } of named) {
     host.record(actor, "grant.end", `grant ${id}`, { before: { client, principal }, after: null });
   }
-  host.record(actor, "login-client.remove", `login-client ${client}`, { before, after: null });
-  let revision = host.revision();
-  if (people.size > MOST_NAMED) revision = host.bump({});
-  else for (const principal of people) revision = host.bump({ principal });
-  return { state: "written", revision, effectiveAt: people.size === 0 ? host.now() : host.effectiveAt() };
+  host.record(actor, "login-client.remove", `login-client ${client}`, { before: { client, grants }, after: null });
+  if (newest === null) return { state: "written", revision: host.revision(), effectiveAt: host.now() };
+  // Not before the newest: a clock that was set back ends all of them, too.
+  const removed = "INSERT OR REPLACE INTO login_removed (client, at) VALUES (?, ?)";
+  sql.exec(removed, client, Math.max(host.now(), newest));
+  host.wakeAt(host.now());
+  let revision = 0;
+  if (people.length > MOST_NAMED) revision = host.bump({});
+  else for (const { principal } of people) revision = host.bump({ principal });
+  return { state: "written", revision, effectiveAt: host.effectiveAt() };
+}
+
+/** When a grant is made that is given now: after the end of those that its client had before. */
+export function createdNow(host: TenantHost, client: string): number {
+  const [removed] = host.sql.exec<{ at: number }>("SELECT at FROM login_removed WHERE client = ?", client).toArray();
+  return Math.max(host.now(), removed ? removed.at + 1 : 0);
+}
+
+/** Deletes some of those that ended; gives how many, or fewer than `most` where none is left. */
+export function deleteEnded({ sql }: TenantHost, now: number, most: number): number {
+  const ended = `SELECT id FROM login_grants WHERE expires <= ? UNION ALL
+    SELECT g.id FROM login_removed AS r CROSS JOIN login_grants AS g ON g.client = r.client AND g.created <= r.at LIMIT ?`;
+  const gone = sql.exec<{ id: string }>(ended, now, most).toArray();
+  for (const { id } of gone) {
+    sql.exec("DELETE FROM login_refresh WHERE grant_id = ?", id);
+    sql.exec("DELETE FROM login_grants WHERE id = ?", id);
+  }
+  if (gone.length < most) sql.exec("DELETE FROM login_removed");
+  return gone.length;
 }

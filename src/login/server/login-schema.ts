@@ -22,6 +22,12 @@ export const LOGIN_MIGRATIONS: readonly string[] = [
      answer TEXT) WITHOUT ROWID`,
   "CREATE INDEX login_refresh_grant ON login_refresh (grant_id, created)",
   "CREATE INDEX login_access_expires ON login_access (expires)",
+  // Grants of a client that was removed are none from then on, and are deleted by and by: `created` until `at` tells which.
+  "CREATE TABLE login_removed (client TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
+  `CREATE VIEW login_kept AS SELECT * FROM login_grants AS g
+     WHERE NOT EXISTS (SELECT 1 FROM login_removed AS r WHERE r.client = g.client AND g.created <= r.at)`,
+  "DROP INDEX login_grants_client",
+  "CREATE INDEX login_grants_client ON login_grants (client, created)",
 ];
 
 export interface GrantRow {

@@ -7,7 +7,7 @@ import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { lasts } from "../../tenants/isolate/lasting.ts";
 import { clientMethods, type ClientMethods } from "./client-tables.ts";
-import { endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
+import { createdNow, deleteEnded, endClient, endGrants, grantWhere, keptGrants } from "./grant-rows.ts";
 import { LOGIN_MIGRATIONS, grantIn, type NewCode, type NewGrant } from "./login-schema.ts";
 import type { Grant } from "./login-records.ts";
 import { bearerOfGrant } from "./grant-bearer.ts";
@@ -78,7 +78,8 @@ function loginMethods(host: TenantHost): LoginMethods {
     refresh: (ask) => host.transaction(() => refresh(host, ask)),
     revoke: (hash, client) => {
       const tokens = `SELECT grant_id FROM login_access WHERE hash = ?1 UNION SELECT grant_id FROM login_refresh WHERE hash = ?1`;
-      const ended = end(`id IN (${tokens}) AND client = ?2`, [hash, client], { name: client });
+      // The plus has it found by the token: a client may have many grants.
+      const ended = end(`id IN (${tokens}) AND +client = ?2`, [hash, client], { name: client });
       return ended.state === "absent" ? null : ended;
     },
     providerOf: (id) => grantWhere(host, "id = ?", id)?.provider ?? null,
@@ -136,11 +137,11 @@ function placesOf(host: TenantHost): () => boolean {
 function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: () => boolean): "added" | "full" {
   const { sql } = host;
   const now = host.now();
-  // Asked again, because the answer was lost on its way.
-  if (grantWhere(host, "id = ?", grant.id)) return "added";
+  // Asked again, because the answer was lost on its way. It may have ended meanwhile.
+  if (sql.exec("SELECT 1 FROM login_grants WHERE id = ?", grant.id).toArray().length > 0) return "added";
   if (!hasPlace() || !host.hasRoom() || host.revision() === 0) return "full";
   const { client, principal } = grant;
-  const older = "id IN (SELECT id FROM login_grants WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
+  const older = "id IN (SELECT id FROM login_kept WHERE principal = ?1 ORDER BY used_at DESC LIMIT -1 OFFSET ?2)";
   endGrants(host, keptGrants(host, older, principal, MOST_OF_A_PERSON - 1), { name: "tenantry" }, false);
   const row = {
     id: grant.id,
@@ -156,7 +157,7 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
     profile: grant.profile,
     scopes: grant.scopes && JSON.stringify(grant.scopes),
     narrowing: JSON.stringify(grant.narrowing),
-    created: now,
+    created: createdNow(host, client.id),
     used_at: now,
     confirmed_at: now,
     expires: now + CODE_MS,
@@ -191,19 +192,14 @@ function addGrant(host: TenantHost, grant: NewGrant, code: NewCode, hasPlace: ()
 function tidy(host: TenantHost, now: number): number | undefined {
   const { sql } = host;
   const deleted = host.transaction(() => {
-    const ended = sql.exec<{ id: string }>("SELECT id FROM login_grants WHERE expires <= ? LIMIT ?", now, MOST_TIDIED);
-    const gone = ended.toArray();
-    for (const { id } of gone) {
-      sql.exec("DELETE FROM login_refresh WHERE grant_id = ?", id);
-      sql.exec("DELETE FROM login_grants WHERE id = ?", id);
-    }
-    // Those of a grant end with it at the latest.
+    const gone = deleteEnded(host, now, MOST_TIDIED);
+    // Those of a grant that is gone are worth nothing, and end soon.
     const old = "SELECT hash FROM login_access WHERE expires <= ? LIMIT ?";
     const tokens = sql
       .exec(`DELETE FROM login_access WHERE hash IN (${old}) RETURNING hash`, now, MOST_TIDIED)
       .toArray();
     sql.exec("DELETE FROM login_codes WHERE expires <= ?", now - REDEEMED_MS);
-    return Math.max(gone.length, tokens.length);
+    return Math.max(gone, tokens.length);
   });
   if (deleted === MOST_TIDIED) return now;
   const ends = `SELECT min(expires) AS at FROM login_grants UNION ALL SELECT min(expires) FROM login_access

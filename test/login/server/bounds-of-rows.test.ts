@@ -83,6 +83,6 @@ it("a client's end names a hundred grants in the audit log, and says of how many
     const entries = [...newest, ...bench.methods.audit({ before: newest.at(-1)?.sequence ?? 0, limit: 100 })];
     const ends = entries.filter(({ action }) => action === "grant.end");
     expect(ends).toHaveLength(100);
-    expect(entries.find(({ action }) => action === "login-client.remove")).toMatchObject({ before: { people: 150 } });
+    expect(entries.find(({ action }) => action === "login-client.remove")).toMatchObject({ before: { grants: 150 } });
   });
 });

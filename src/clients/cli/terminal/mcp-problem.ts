@@ -33,7 +33,7 @@ export function mcpProblem(error: unknown, endpoint: About): unknown {
     if (fault.kind === "lost" && fault.sent !== "no") return brokenOff(cause, endpoint.url);
     if (fault.kind === "lost" || fault.kind === "unreachable") return unreachable(cause, endpoint.url);
   }
-  return problemOf(fault, sentenceOf(fault, endpoint.url) + hintOf(httpStatusOf(fault), endpoint));
+  return problemOf(fault, sentenceOf(fault, endpoint.url) + hintOf(fault, endpoint));
 }
 
 function problemOf(fault: Fault, said: string): CliError {
@@ -92,7 +92,15 @@ function isStream(fault: Fault): boolean {
   return fault.kind === "unanswered" && fault.http.contentType === "text/event-stream";
 }
 
-function hintOf(status: number | undefined, { hasKey }: About): string {
-  if (status !== 401) return "";
+/** By RFC 9728: a server that says where its metadata are takes tokens of an authorization server, perhaps beside keys. */
+const SAYS_WHERE_TO_LOG_IN = /\bresource_metadata=/i;
+const LOG_IN =
+  "people log in here with an MCP client that opens a browser; this command takes an access token, or a key where the tenant takes keys";
+
+function hintOf(fault: Fault, { hasKey }: About): string {
+  if (!("http" in fault) || fault.http.status !== 401) return "";
+  if (SAYS_WHERE_TO_LOG_IN.test(fault.http.wwwAuthenticate ?? "")) {
+    return hasKey ? ` (${LOG_IN})` : ` (no key or token: ${LOG_IN}: set TENANTRY_KEY or give --key-file)`;
+  }
   return hasKey ? " (the key was refused)" : " (no key: set TENANTRY_KEY or give --key-file)";
 }

@@ -1,0 +1,204 @@
+// A client that operators remove: what it was granted is good for nothing from that moment on, and its rows are deleted a few at a
+// time, so that no lease waits for them.
+
+import { describe, expect, it } from "vitest";
+import { loginTables, type LoginMethods } from "../../../src/login/server/login-tables.ts";
+import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import type { Tables } from "../../../src/tenants/authority/tables.ts";
+import type { TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { onBench, type Bench } from "../../support/worker/tenant.ts";
+
+type Both = LoginMethods & Omit<PolicyMethods, keyof LoginMethods>;
+
+const ISSUER = "https://login.example.com";
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const ANN = { name: "ann" };
+const OIDC: TenantDocument = { mode: "oauth", auth: { login: { via: "oidc", issuer: ISSUER } } };
+
+const tables: Tables<Both, TenantHost> = {
+  name: "login",
+  migrations: loginTables.migrations,
+  open: (host) => {
+    const policy = policyTables.open(host).methods;
+    policy.create({ own: OIDC, effective: OIDC, actor: ANN, action: "create" });
+    const login = loginTables.open(host);
+    return { ...login, methods: { ...policy, ...login.methods } };
+  },
+};
+
+const onLogin = (work: (bench: Bench<Both>) => void | Promise<void>) => onBench(tables, work);
+
+function add({ methods, clock }: Bench<Both>, id: string, { client = "c1", subject = id } = {}) {
+  const grant = {
+    id,
+    client: { id: client, name: "Client", digest: "d1" },
+    principal: `oauth ${ISSUER} ${subject}`,
+    person: { issuer: ISSUER, subject, claims: {} },
+    resource: "https://mcp.example/mcp/acme",
+    profile: null,
+    scopes: null,
+    narrowing: { deny: [] },
+    home: "https://mcp.example/login/acme",
+    provider: "sealed",
+    keyHash: null,
+    expires: clock.now + DAY,
+  };
+  return methods.addGrant(grant, { hash: `code of ${id}`, redirect: "https://client.example/", challenge: "s256" });
+}
+
+function redeemed({ methods }: Bench<Both>, id: string, client = "c1") {
+  const by = { client, digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR, redirect: null };
+  const tokens = { access: `access of ${id}`, refresh: `refresh of ${id}` };
+  return methods.redeem({ ...by, ...tokens, code: `code of ${id}`, challenge: "s256" });
+}
+
+function refreshed({ methods }: Bench<Both>, id: string) {
+  const by = { client: "c1", digest: "d1", voucher: ISSUER, resource: null, accessMs: HOUR, confirmedMs: null };
+  return methods.refresh({ ...by, old: `refresh of ${id}`, access: "next", refresh: "next", answer: "sealed" });
+}
+
+function given(bench: Bench<Both>, id: string, about: Parameters<typeof add>[2] = {}): void {
+  expect(add(bench, id, about)).toBe("added");
+  expect(redeemed(bench, id, about.client)).toMatchObject({ state: "given" });
+}
+
+function bearerOf({ methods }: Bench<Both>, id: string) {
+  const lease = methods.lease({ version: null, maxStalenessMs: 5000, inCode: false, keyHash: `access of ${id}` });
+  return lease.state === "granted" ? (lease.key?.id ?? null) : lease.state;
+}
+
+function countIn({ sql }: Bench<Both>, table: string): number {
+  return sql.exec<{ count: number }>(`SELECT count(*) AS count FROM ${table}`).one().count;
+}
+
+const idsOf = ({ methods }: Bench<Both>) => methods.grants("", 1000).map(({ id }) => id);
+
+/** Until it asks for a later time; how many grants are left after each. */
+async function ring(bench: Bench<Both>): Promise<number[]> {
+  const { clock, open } = bench;
+  const left: number[] = [];
+  let next: number | undefined = clock.now;
+  for (let rings = 0; next === clock.now && rings < 100; rings += 1) {
+    next = await open.alarm?.(clock.now);
+    left.push(countIn(bench, "login_grants"));
+  }
+  return left;
+}
+
+const REFUSED = { state: "refused", error: "invalid_grant" };
+
+describe("a client that is removed", () => {
+  it("has nothing that is good for anything, before a row is deleted", async () => {
+    await onLogin((bench) => {
+      const { methods, clock } = bench;
+      given(bench, "g1");
+      add(bench, "g2");
+      expect(bearerOf(bench, "g1")).toBe("g1");
+      expect(methods.endClient("c1", ANN)).toMatchObject({ state: "written", effectiveAt: clock.now + 5100 });
+      expect(countIn(bench, "login_grants")).toBe(2);
+      expect([bearerOf(bench, "g1"), idsOf(bench), methods.grantsOf(`oauth ${ISSUER} g1`)]).toEqual([null, [], []]);
+      expect([redeemed(bench, "g2"), refreshed(bench, "g1")]).toMatchObject([REFUSED, REFUSED]);
+      expect([methods.providerOf("g1"), methods.claimProvider("g1")]).toEqual([null, { state: "absent" }]);
+      expect(methods.keepProvider("g1", { provider: "more" })).toBe(false);
+      expect(methods.revoke("access of g1", "c1")).toBeNull();
+      expect([methods.endGrant("g1", ANN), methods.endClient("c1", ANN)]).toEqual([
+        { state: "absent" },
+        { state: "absent" },
+      ]);
+    });
+  });
+
+  it("is acknowledged when every lease from before has ended, also those that were given while its rows are deleted", async () => {
+    await onLogin(async (bench) => {
+      const { methods, clock } = bench;
+      given(bench, "g1");
+      bearerOf(bench, "g1");
+      clock.now += 3000;
+      const ended = methods.endClient("c1", ANN);
+      expect(ended).toMatchObject({ effectiveAt: clock.now + 2100 });
+      clock.now += 1000;
+      expect(bearerOf(bench, "g1")).toBeNull();
+      await ring(bench);
+      expect(bearerOf(bench, "g1")).toBeNull();
+      const lease = methods.lease({ version: null, maxStalenessMs: 5000, inCode: false, keyHash: null });
+      expect(lease).toMatchObject({ version: ended.state === "written" && ended.revision });
+    });
+  });
+
+  it("is deleted a hundred grants at a time, and who else is granted something keeps it meanwhile", async () => {
+    await onLogin(async (bench) => {
+      const { methods, clock, wakes, writtenFor } = bench;
+      for (let at = 0; at < 350; at += 1) given(bench, `h${at}`);
+      given(bench, "other", { client: "c2" });
+      wakes.length = 0;
+      // A hundred are named in the audit log, with its indexes; the rest are not touched.
+      expect(writtenFor(() => methods.endClient("c1", ANN))).toBeLessThan(450);
+      expect(wakes).toContain(clock.now);
+      expect([idsOf(bench), bearerOf(bench, "other")]).toEqual([["other"], "other"]);
+      expect(await ring(bench)).toEqual([251, 151, 51, 1]);
+      expect([countIn(bench, "login_removed"), countIn(bench, "login_refresh")]).toEqual([0, 1]);
+      expect([idsOf(bench), bearerOf(bench, "other")]).toEqual([["other"], "other"]);
+      clock.now += HOUR;
+      await ring(bench);
+      expect(countIn(bench, "login_access")).toBe(0);
+    });
+  });
+
+  it.each([
+    ["at the same moment", 0],
+    ["by a clock that was set back", -HOUR],
+    ["later", 1],
+  ])("is granted something anew %s, which stays, and ends with it the next time", async (_when, passed) => {
+    await onLogin(async (bench) => {
+      const { methods, clock } = bench;
+      for (let at = 0; at < 150; at += 1) given(bench, `h${at}`);
+      methods.endClient("c1", ANN);
+      clock.now += passed;
+      given(bench, "anew", { subject: "h1" });
+      expect([idsOf(bench), bearerOf(bench, "anew"), bearerOf(bench, "h1")]).toEqual([["anew"], "anew", null]);
+      expect((await ring(bench)).at(-1)).toBe(1);
+      expect([idsOf(bench), bearerOf(bench, "anew")]).toEqual([["anew"], "anew"]);
+      given(bench, "beside", { subject: "h2" });
+      expect(methods.endClient("c1", ANN)).toMatchObject({ state: "written", effectiveAt: clock.now + 5100 });
+      expect([idsOf(bench), bearerOf(bench, "anew")]).toEqual([[], null]);
+    });
+  });
+
+  it("ends by the clock that was set back what was granted after it was removed before", async () => {
+    await onLogin((bench) => {
+      const { methods, clock } = bench;
+      given(bench, "g1");
+      methods.endClient("c1", ANN);
+      given(bench, "g2");
+      clock.now -= HOUR;
+      given(bench, "g3");
+      expect(methods.endClient("c1", ANN)).toMatchObject({ state: "written" });
+      expect([idsOf(bench), bearerOf(bench, "g2"), bearerOf(bench, "g3")]).toEqual([[], null, null]);
+    });
+  });
+
+  it("gets no grant by a consent that is sent again", async () => {
+    await onLogin((bench) => {
+      given(bench, "g1");
+      add(bench, "g2");
+      bench.methods.endClient("c1", ANN);
+      expect(add(bench, "g2")).toBe("added");
+      expect([redeemed(bench, "g2"), idsOf(bench)]).toMatchObject([REFUSED, []]);
+    });
+  });
+
+  it("takes no place of what else a person allowed", async () => {
+    await onLogin((bench) => {
+      given(bench, "kept", { client: "c2", subject: "alice" });
+      for (let at = 0; at < 49; at += 1) {
+        bench.clock.now += 1;
+        given(bench, `h${at}`, { subject: "alice" });
+      }
+      bench.methods.endClient("c1", ANN);
+      given(bench, "next", { client: "c2", subject: "alice" });
+      expect(idsOf(bench)).toEqual(["kept", "next"]);
+    });
+  });
+});
