@@ -7,6 +7,7 @@ import { configFaults } from "../content/define/check-config.ts";
 import { searchTools } from "../content/serve/search-tools.ts";
 import { checkResource } from "../content/store/open-store.ts";
 import { limitFault } from "../limits/limit-table.ts";
+import { isObject } from "../protocol/jsonrpc.ts";
 import { nearest } from "../protocol/nearest.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
@@ -23,6 +24,8 @@ export function checkDeployment({ catalog, tenants, asked, features, defaultTena
     "feature",
     features.map(({ name }) => name),
   );
+  const stray = Object.entries(catalog.extensions ?? {}).find(([, settings]) => !isObject(settings));
+  if (stray) throw new TypeError(`extensions: "${stray[0]}" is an object`);
   const fault = limitFault(catalog.limits ?? {}, "author");
   if (fault !== undefined) throw new TypeError(`limits: ${fault}`);
   for (const tenant of tenants.values()) checkDeclared(tenant, { catalog, features });

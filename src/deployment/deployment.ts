@@ -331,6 +331,6 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature at which people sign in. */
   readonly logins?: (stub: TenantStub) => LoginOperations;
-  /** Of the one feature that shortens results. */
+  /** Of features that keep results: what `ctx.link` was given, and what was too long of one. */
   readonly results?: ResultKeeper;
 }

@@ -22,6 +22,11 @@ const template = (uriTemplate: string) => defineTemplate({ uriTemplate, name: ur
 
 describe("createWorker", () => {
   it.each<[what: string, options: WorkerOptions, says: string]>([
+    [
+      "an extension that is no object",
+      { extensions: { "com.example/x": 1 as never } },
+      'extensions: "com.example/x" is an object',
+    ],
     ["a tool twice", { tools: [tool("a"), tool("b"), tool("a")] }, 'tool "a" is defined twice'],
     ["a prompt twice", { prompts: [prompt("a"), prompt("a")] }, 'prompt "a" is defined twice'],
     ["a resource twice", { resources: [resource("note:a"), resource("NOTE:a")] }, 'resource "note:a" is defined twice'],

@@ -35,6 +35,7 @@ export class FakeBackend implements Backend {
   readonly instructions: string | undefined = undefined;
   readonly cache: CacheHint = { ttlMs: 5000, cacheScope: "public" };
   readonly meta: JsonObject | undefined = undefined;
+  readonly extensions: JsonObject | undefined = undefined;
   readonly tools: readonly ToolDefinition[] = [];
   readonly prompts: readonly PromptDefinition[] = [];
   readonly templates: readonly TemplateDefinition[] = [];

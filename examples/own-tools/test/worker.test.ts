@@ -1,11 +1,12 @@
 // The whole Worker, in workerd, as a client calls it.
 import { exports } from "cloudflare:workers";
 import { expect, it } from "vitest";
+import type * as main from "../src/worker.ts";
 
 declare global {
   namespace Cloudflare {
     interface GlobalProps {
-      mainModule: typeof import("../src/worker.ts");
+      mainModule: typeof main;
     }
   }
 }

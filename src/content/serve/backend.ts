@@ -102,17 +102,19 @@ export class ViewBackend implements Backend {
     const view = this.definitions;
     const { uri: name } = asked;
     const { results } = this.#host;
-    const rest = results?.isRest(name) ? results : undefined;
-    if (!rest && !view.sees(name)) return this.#readSeen(asked, call);
+    const keeper = results?.isRest(name) ? results : undefined;
+    if (!keeper && !view.sees(name)) return this.#readSeen(asked, call);
     const { around: own } = (view.resourcesByUri.get(name) ?? {}) as Guarded;
-    return surrounded({ name, call, host: this.#host, own, repeatable: true }, () =>
-      rest ? this.#readRest(rest, asked, call) : this.#readSeen(asked, call),
-    );
+    return surrounded({ name, call, host: this.#host, own, repeatable: true }, async () => {
+      const kept = keeper && (await this.#readRest(keeper, asked, call));
+      return kept ?? this.#readSeen(asked, call, keeper !== undefined);
+    });
   }
 
-  async #readSeen(asked: AskedUri, call: Call): Promise<CallOutcome> {
+  /** `isAllowed`: the hook was asked already. */
+  async #readSeen(asked: AskedUri, call: Call, isAllowed = false): Promise<CallOutcome> {
     const view = this.definitions;
-    const allowing = this.#allow(asked.uri, call);
+    const allowing = isAllowed ? this.#host.recheck(call) : this.#allow(asked.uri, call);
     const stop = allowing instanceof Promise ? await allowing : allowing;
     if (typeof stop === "string") return failure("refused", stop);
     if (stop) return stop;
@@ -121,12 +123,18 @@ export class ViewBackend implements Backend {
     return view.sees(asked.uri) ? this.#readFurther(asked, call) : notFound(asked);
   }
 
-  /** Which resources the view shows says nothing of these: they are results of calls. */
-  async #readRest(results: ResultKeeper, asked: AskedUri, call: Call): Promise<CallOutcome> {
+  /** Which resources the view shows says nothing of these: they are results of calls. undefined: there is none. */
+  async #readRest(results: ResultKeeper, asked: AskedUri, call: Call): Promise<CallOutcome | undefined> {
     const refused = await beforeCall(asked.uri, call, this.#host);
     if (refused !== undefined) return failure("refused", refused);
     const { tools } = this.definitions;
-    return results.read(asked, call, this.#host, (name) => tools.find(({ target }) => target.name === name)?.wire.name);
+    const kept = await results.read(
+      asked,
+      call,
+      this.#host,
+      (name) => tools.find(({ target }) => target.name === name)?.wire.name,
+    );
+    return isFailure(kept) && kept.error === "resourceNotFound" ? undefined : kept;
   }
 
   /** A source that fails takes no other with it; but where one failed, nobody can say that there is no such resource. */

@@ -16,6 +16,8 @@ import type { View, ViewedListing } from "./view.ts";
 /** Resources per page. */
 const PAGE = 100;
 const MAX_CURSOR_CHARACTERS = 16_384;
+/** Each has a time of its own; after this, those that were not asked yet are left out. */
+const TEMPLATES_WITHIN_MS = 10_000;
 const PURPOSE = "resources";
 
 /** Where a page begins: at this index of what is held in memory, or in a listing after the listing's own cursor. */
@@ -31,7 +33,7 @@ export async function listChain(cursor: string | undefined, view: View, asker: A
   const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host.ring);
   const at = place && listingAt(place, view);
   if (!place || at === undefined) return invalid("cursor", "is not one of this list");
-  const page: Filling = { items: [], missing: [...view.missing] };
+  const page: Filling = { items: [], missing: [...view.missing], until: Date.now() + TEMPLATES_WITHIN_MS };
   const next = await fill(page, { place, at, view, asker });
   return {
     items: page.items,
@@ -44,6 +46,8 @@ export async function listChain(cursor: string | undefined, view: View, asker: A
 interface Filling {
   readonly items: JsonObject[];
   readonly missing: Missing[];
+  /** Until when templates are asked, milliseconds since the epoch. */
+  readonly until: number;
 }
 
 interface From {
@@ -95,6 +99,7 @@ async function listOne(
 ): Promise<ShelfPage | undefined> {
   const { source, required } = listing;
   try {
+    if (listing.template && Date.now() >= page.until) throw new Error(`${source}: no time is left to list it`);
     const found = await listing.list(ask, call, host);
     if (found.items.length > ask.limit) throw new RangeError(`${source}: more than the limit`);
     return found;

@@ -203,4 +203,23 @@ describe("a template that lists slowly", () => {
     expect(found.meta).toMatchObject({ [MISSING_KEY]: [{ source: "ticket:{id}" }] });
     expect(signal?.aborted).toBe(true);
   });
+
+  it("keeps a page no longer than fifteen seconds, however many there are", async () => {
+    let asked = 0;
+    const slow: TemplateLister = () => {
+      asked += 1;
+      return new Promise(() => {});
+    };
+    const many = ["a", "b", "c", "d", "e", "f"].map((scheme) => template(slow, { uriTemplate: `${scheme}:{id}` }));
+    const { page } = await serve({ listed: many, held: ["note:held"] });
+    const paging = page();
+    for (let turn = 1; turn <= 3; turn += 1) {
+      await vi.waitFor(() => expect(asked).toBeGreaterThanOrEqual(Math.min(turn, 2)));
+      await vi.advanceTimersByTimeAsync(5000);
+    }
+    const found = await paging;
+    expect(asked).toBeLessThanOrEqual(3);
+    expect(found.items.map(({ uri }) => uri)).toEqual(["note:held"]);
+    expect(found.meta?.[MISSING_KEY]).toHaveLength(6);
+  });
 });

@@ -42,7 +42,12 @@ const prompt = definePrompt({
   name: "look",
   handler: async (_args, ctx) => [{ role: "user", content: await ctx.link("in a prompt", { name: "Look" }) }],
 });
-const parts = { tools: [report], prompts: [prompt], tenants: {}, hooks: { onError: () => {} } };
+const store = defineTool({
+  name: "store",
+  handler: async (_args, ctx) =>
+    (await ctx.resources.write({ uri: "tenantry://results/own", name: "o", text: "own" })).uri,
+});
+const parts = { tools: [report, store], prompts: [prompt], tenants: {}, hooks: { onError: () => {} } };
 const WORKERS = {
   "links()": createWorker({ ...parts, features: [links()] }),
   "gateway()": createWorker({ ...parts, features: [gateway()] }),
@@ -129,6 +134,20 @@ describe("what is kept", () => {
     const got = await ask(at, "prompts/get", { name: "look", arguments: {} });
     const uri = /tenantry:\/\/results\/[\w-]+/.exec(JSON.stringify(got))?.[0];
     expect((await read(at, uri)).result?.contents).toMatchObject([{ text: "in a prompt" }]);
+  });
+
+  it("takes no name from what a tenant stores, and the hook hears once of each read", async () => {
+    const heard: string[] = [];
+    const hooks = {
+      beforeCall: ({ method, name }: { method: string; name: string }) => void heard.push(`${method} ${name}`),
+    };
+    const worker = createWorker({ ...parts, features: [links()], hooks });
+    const { id: path } = await tenantOf();
+    await ask({ path, worker }, "tools/call", { name: "store", arguments: {} });
+    expect((await read({ path, worker }, "tenantry://results/own")).result?.contents).toMatchObject([{ text: "own" }]);
+    expect((await read({ path, worker }, "tenantry://results/none")).error?.message).toBe("Resource not found");
+    const reads = ["own", "none"].map((name) => `resources/read tenantry://results/${name}`);
+    expect(heard).toEqual(["tools/call store", ...reads]);
   });
 
   it("ends with its time", async () => {

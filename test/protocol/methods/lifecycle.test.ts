@@ -58,10 +58,27 @@ describe("initialize", () => {
       expect(capabilities[name]).toEqual(expect.any(Object));
     }
     expect(capabilities).not.toHaveProperty("tasks");
+    expect(capabilities).not.toHaveProperty("extensions");
+  });
+
+  test.each(REVISIONS_2025)("declares the author's extensions, in %s", (protocolVersion) => {
+    const extensions = { "com.example/charts": { version: 1 } };
+    const { result, negotiated } = begin({ protocolVersion }, new FakeBackend({ extensions }));
+    expect(result.capabilities).toMatchObject({ extensions, tools: {} });
+    const { json } = encodeAnswer(1, { kind: "complete", result }, negotiated.dialect, new FakeBackend().server);
+    expectOfficial(protocolVersion, JSON.parse(json) as JsonObject, { direction: "server", method: "initialize" });
   });
 });
 
 describe("server/discover", () => {
+  test("declares the author's extensions", async () => {
+    const extensions = { "com.example/charts": { version: 1 } };
+    const backend = new FakeBackend({ extensions });
+    const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
+    expectOfficial("2026-07-28", message, { direction: "server", method: "server/discover" });
+    expect(result["capabilities"]).toMatchObject({ extensions });
+  });
+
   test("shows the version, the capabilities, the server and how long that holds", async () => {
     const backend = new FakeBackend({ instructions: "Be kind." });
     const { result, message } = await answerOf(callOf("2026-07-28", "server/discover"), backend);
