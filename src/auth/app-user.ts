@@ -48,9 +48,9 @@ export function readAppUser(said: unknown): AppUser {
   const user = JSON.parse(text) as AppUser;
   for (const [name, value] of Object.entries(user)) {
     const kind = kindOf(value);
-    if (!MEMBERS[kind]?.split(" ").includes(name)) throw new TypeError(`there is no member ${name} that is a ${kind}`);
+    if (!MEMBERS[kind]?.split(" ").includes(name)) throw new TypeError(`no member ${name} is a ${kind}`);
   }
-  if (!ID.test(user.id ?? "")) throw new TypeError('id has to be 1 to 200 printable ASCII characters without " and \\');
+  if (!ID.test(user.id ?? "")) throw new TypeError('id has to be 1 to 200 characters of ASCII without " and \\');
   return user;
 }
 

@@ -148,6 +148,9 @@ export function serveCaller(
   const { request, env } = invocation;
   const isAsked = deployment.authenticate && address && request.method !== "OPTIONS";
   if (!isAsked || !hostAllowed(request.headers, env)) return serve(deployment, invocation, address, endpoint);
+  // What the app reads of it is a credential, wherever it stands.
+  const exposed = exposedIn(deployment, request);
+  if (exposed) return Promise.resolve(turnAway(request, exposed));
   return askApp(deployment, invocation).then((said) => {
     if (said === undefined) return serve(deployment, invocation, address, endpoint);
     if (!(said instanceof Response)) {
@@ -210,6 +213,10 @@ function answeredBy(endpoint: Endpoint, visit: Visit): Promise<Response> {
   return endpoint.other(visit);
 }
 
+function exposedIn({ features }: Deployment, request: Request): Failure | undefined {
+  return features.find((one) => one.exposed)?.exposed?.(request);
+}
+
 /** To a Worker of ours. */
 async function sayWhose({ deployment, host }: Visit, { headers }: Response): Promise<void> {
   if (host) for (const { via } of deployment.features) await via?.(host, headers);
@@ -223,8 +230,7 @@ export function refusedUnasked(
   request: Request,
 ): Failure | undefined {
   // Whoever listens must not learn from the answer what the credential was worth.
-  const { exposed } = (credential.kind !== "none" && deployment.features.find((one) => one.exposed)) || {};
-  const refused = exposed?.(request);
+  const refused = credential.kind === "none" ? undefined : exposedIn(deployment, request);
   if (refused) return refused;
   const memo = memoOf(credential);
   const last = lastSnapshot(id);

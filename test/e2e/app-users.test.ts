@@ -8,7 +8,7 @@ import { bearer } from "../support/fixture-admin.ts";
 import { FollowedCall } from "../support/followed-call.ts";
 import { listenTo } from "../support/listening.ts";
 import { client2025, client2026, clientOf, ERAS, post, type Json } from "../support/mcp.ts";
-import { write } from "../support/raw-http.ts";
+import { sendRaw, write } from "../support/raw-http.ts";
 
 const ADA = { tenant: "acme", id: "7" };
 
@@ -77,6 +77,18 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
   test("whom the app does not know is who they were without it", async () => {
     expect(await whoIs(await clientOf(revision, app.url("/acme")))).toMatchObject({ kind: "anonymous" });
     expect(await whoIs(await clientAs({ id: "7" }, revision, app.url("/acme")))).toMatchObject({ id: "app 7" });
+  });
+
+  test("who signs in to the app sees what everybody sees, too, and still belongs to a tenant", async () => {
+    const auth = { issuers: [{ issuer: "https://login.example.com" }], anonymous: { scopes: ["reader"] } };
+    const id = await app.admin.tenant({ mode: "mixed", auth, scopes: READ });
+    const url = app.url(`/${id}`);
+    const seen = (scopes: readonly string[]) => namesAs({ tenant: id, id: "7", scopes }, revision, url);
+    expect([await seen([]), await seen(["payer"])]).toEqual([["whoami"], ["whoami", "pay"]]);
+    expect(await whoIs(await clientAs({ tenant: id, id: "7" }, revision, url))).toMatchObject({ id: "app 7" });
+    expect(await whoIs(await clientOf(revision, url))).toMatchObject({ kind: "anonymous" });
+    const { headers, body } = write(revision, "tools/list");
+    expect((await post(url, body, { headers: { ...headers, ...as({ id: "7" }) } })).status).toBe(401);
   });
 
   test("/mcp is the user's own tenant, and the default one for the others", async () => {
@@ -261,15 +273,15 @@ describe("what the app answers", () => {
     ["a list", "[]", "no object, Response or undefined"],
     ["no id", "{}", "id has to be"],
     ["an empty id", '{"id":""}', "id has to be"],
-    ["a number for an id", '{"id":7}', "no member id that is a number"],
+    ["a number for an id", '{"id":7}', "no member id is a number"],
     ["a long id", JSON.stringify({ id: "a".repeat(201) }), "id has to be"],
     ["a line break in an id", '{"id":"a\\nb"}', "id has to be"],
-    ["a tenant that is none", '{"id":"7","tenant":null}', "no member tenant that is a null"],
-    ["a misspelt tenant", '{"id":"7","tenent":"acme"}', "no member tenent that is a string"],
-    ["a member of every object", '{"id":"7","constructor":"x"}', "no member constructor that is a string"],
-    ["scopes in one text", '{"id":"7","scopes":"reader payer"}', "no member scopes that is a string"],
-    ["claims in a list", '{"id":"7","claims":[]}', "no member claims that is a list of strings"],
-    ["an end in words", '{"id":"7","expires":"tomorrow"}', "no member expires that is a string"],
+    ["a tenant that is none", '{"id":"7","tenant":null}', "no member tenant is a null"],
+    ["a misspelt tenant", '{"id":"7","tenent":"acme"}', "no member tenent is a string"],
+    ["a member of every object", '{"id":"7","constructor":"x"}', "no member constructor is a string"],
+    ["scopes in one text", '{"id":"7","scopes":"reader payer"}', "no member scopes is a string"],
+    ["claims in a list", '{"id":"7","claims":[]}', "no member claims is a list of strings"],
+    ["an end in words", '{"id":"7","expires":"tomorrow"}', "no member expires is a string"],
     ["too much", JSON.stringify({ id: "7", claims: { a: "x".repeat(20_000) } }), "more than 16384 characters"],
   ])("that is %s lets nobody in, and the log says why", async (_what, user, why) => {
     for (const { revision } of ERAS) {
@@ -362,6 +374,17 @@ test("a stream of a session is asked about when it is opened, and not while it l
   await stream.message(({ method }) => method === "notifications/resources/list_changed");
   expect((await app.asked()) - before).toBe(2);
   await stream.close();
+});
+
+test("nobody is read who came by plain http over the internet", async () => {
+  const { headers, body } = write("2025-11-25", "tools/list");
+  const before = await app.asked();
+  for (const credential of [as(ADA), as("refused"), { ...as("refused"), ...bearer("none") }, { cookie: "session=x" }]) {
+    const sent = { headers: { ...headers, ...credential, host: "mcp.example.com" }, body: JSON.stringify(body) };
+    const reply = await sendRaw(app.url("/acme"), sent);
+    expect([reply.status, reply.text.includes("Use https")]).toEqual([403, true]);
+  }
+  expect(await app.asked()).toBe(before);
 });
 
 test("an id of any length that is allowed has sessions", async () => {
