@@ -143,9 +143,11 @@ test("docs/api-outside.md: a webhook announces, calls a tool and stores what it 
 
 test("docs/api-tenants.md: tenants of a database, until their row goes", async () => {
   const [source = ""] = await blocksOf("api-tenants.md");
-  const origin = await started(source, {}, ["PLATFORM"], async ({ database }) => {
-    await database("CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT NOT NULL, plan TEXT NOT NULL)");
-    await database("INSERT INTO customers (id, name, plan) VALUES ('acme', 'Acme', 'paid'), ('tiny', 'Tiny', 'free')");
+  const origin = await started(source, {}, ["PLATFORM"], async (worker) => {
+    await worker.database("CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT NOT NULL, plan TEXT NOT NULL)");
+    await worker.database(
+      "INSERT INTO customers (id, name, plan) VALUES ('acme', 'Acme', 'paid'), ('tiny', 'Tiny', 'free')",
+    );
   });
   for (const { revision } of ERAS) {
     for (const [path, tools] of [
