@@ -16,10 +16,11 @@ const { toolsAlone, everything } = BUNDLE_BUDGETS;
 
 test(`wrangler deploy --dry-run succeeds with a bundle of at most ${kibibytes(everything)} gzip`, () => {
   const folder = emptyFolder();
+  const { NODE_ENV: _ofVitest, ...ours } = process.env;
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [WRANGLER, "deploy", "--dry-run", "--outdir", folder],
-    { cwd: ROOT, encoding: "utf8", env: { ...process.env, WRANGLER_SEND_METRICS: "false" } },
+    { cwd: ROOT, encoding: "utf8", env: { ...ours, WRANGLER_SEND_METRICS: "false" } },
   );
   expect(status, stdout + stderr).toBe(0);
   expect(stdout).toContain("--dry-run: exiting now");

@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
@@ -18,6 +18,9 @@ const ROOT = join(import.meta.dirname, "../..");
 const WRANGLER = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
 const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 
+/** Not what vitest says of itself. */
+const { NODE_ENV: _ofVitest, ...OURS } = process.env;
+
 let folder: string;
 let worker: OneWorker;
 let demo: OneWorker;
@@ -25,8 +28,7 @@ let demo: OneWorker;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "tenantry-deployed-"));
   const args = [WRANGLER, "deploy", "--dry-run", "--outdir", folder];
-  const { NODE_ENV: _ofVitest, ...ours } = process.env;
-  const env = { ...ours, WRANGLER_SEND_METRICS: "false" };
+  const env = { ...OURS, WRANGLER_SEND_METRICS: "false" };
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8", env });
   expect(status, stdout + stderr).toBe(0);
   const vars = { ADMIN_TOKEN, SECRETS_KEY, OUTBOUND_LOCAL: "http://127.0.0.1" };
@@ -94,12 +96,17 @@ describe.each(["2025-11-25", "2026-07-28"])("as deployed, in %s", (revision) => 
 test("its source map leads from what it says to the line of the source that says it", () => {
   const said = "This needs a session: send initialize first";
   const built = readFileSync(join(folder, "worker.js"), "utf8");
-  const payload = readFileSync(join(ROOT, ".wrangler/worker/worker.js.map"), "utf8");
+  // Built again, and the same: where wrangler had it built, other commands build too.
+  const again = join(folder, "again/worker.js");
+  const step = [join(ROOT, "scripts/bundle-worker.ts"), join(ROOT, "src/worker.ts"), again];
+  expect(spawnSync(process.execPath, step, { cwd: ROOT, env: OURS }).status).toBe(0);
+  expect(readFileSync(again, "utf8") === built).toBe(true);
+  const payload = readFileSync(`${again}.map`, "utf8");
   const before = built.slice(0, built.indexOf(said)).split("\n");
   const map = new SourceMap(JSON.parse(payload) as SourceMapPayload);
   const entry = map.findEntry(before.length - 1, before.at(-1)?.length ?? 0);
   expect(entry).toMatchObject({ originalSource: expect.stringMatching(/src\/.*\.ts$/) });
   if (!("originalSource" in entry)) return;
-  const source = readFileSync(join(ROOT, ".wrangler/worker", entry.originalSource), "utf8").split("\n");
+  const source = readFileSync(join(dirname(again), entry.originalSource), "utf8").split("\n");
   expect(source[entry.originalLine]).toContain(said);
 });

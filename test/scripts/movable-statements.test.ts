@@ -111,9 +111,9 @@ describe("statements in another order", () => {
         expect(outcomeOf(free.map(codeOf).join(""))).toBe(before);
         expect(outcomeOf(alikeOrder(statements).map(codeOf).join(""))).toBe(before);
       }),
-      { ...SEED, numRuns: 300 },
+      { ...SEED, numRuns: 60 },
     );
-    expect(moved).toBeGreaterThan(200);
+    expect(moved).toBeGreaterThan(40);
   });
 
   test.each([
