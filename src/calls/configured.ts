@@ -39,7 +39,7 @@ export function configuredBy(schema: AnySchema): Configured {
     const kept = isKept ? known.get(raw) : undefined;
     if (kept) return kept;
     const read = compiled.validate(raw);
-    if (read instanceof Promise) throw new TypeError("a schema of config or settings answers at once: no async checks");
+    if (read instanceof Promise) throw new TypeError("config and settings have no async checks");
     if (isKept) known.set(raw, read);
     return read;
   };
