@@ -10,9 +10,9 @@ export const NOISE_STATED = `a budget fails above ${NOISE} × itself, in each of
 /** Bytes of gzip, as `wrangler deploy` uploads. Held by test/e2e/bundle.test.ts. */
 export const BUNDLE_BUDGETS = {
   /** A Worker with tools of its own, and none of the optional features. */
-  toolsAlone: 94_208,
-  /** The Worker that this repository deploys. Since it has login() it is over the 200 KiB (204,800) that are wished: 0065. */
-  everything: 227_328,
+  toolsAlone: 97_280,
+  /** The Worker that this repository deploys. Since it has login() it is over the 200 KiB (204,800) that are wished: 0075. */
+  everything: 215_040,
 } as const;
 
 export type Verdict = "ok" | "noise" | "OVER";

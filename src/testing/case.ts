@@ -147,7 +147,7 @@ function keeperOf(record: CaseRecord, stub: TenantStub): NonNullable<CallHost["r
     link: async (body, options, linking) => {
       const block = await resultKeeper.link(body, options, linking);
       record.did(`link ${options.name}`);
-      const id = String(block.uri).split("/").at(-1);
+      const id = block.uri.split("/").at(-1);
       const { body: kept } = (await stub.run("results", "take", [id])) as { readonly body: Uint8Array };
       const { contents } = JSON.parse(new TextDecoder().decode(kept)) as { readonly contents: readonly KeptLink[] };
       for (const content of contents) record.links.push({ ...content, name: options.name });

@@ -103,7 +103,7 @@ const ERAS = [
   ["2026", "2026-07-28"],
 ] as const;
 
-const textIn = ([first]: CalledTool["content"]) => (first?.type === "text" ? String(first["text"]) : "");
+const textIn = ([first]: CalledTool["content"]) => (first?.type === "text" ? first.text : "");
 
 async function refused(doing: Promise<unknown>): Promise<TenantError> {
   const error: unknown = await doing.then(

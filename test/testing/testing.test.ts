@@ -189,7 +189,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     const greet = definePrompt({
       name: "greet",
       arguments: { who: { required: true } },
-      handler: ({ who = "" }) => `Hello ${who}`,
+      handler: ({ who }) => `Hello ${who}`,
     });
     expect((await runPrompt(greet, { who: "Ada" }, { era })).text).toBe("Hello Ada");
     expect((await runPrompt(greet, {}, { era })).error?.code).toBe(-32602);

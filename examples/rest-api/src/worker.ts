@@ -26,7 +26,7 @@ const listBooks = defineTool({
   input: z.object({ page: z.string().optional().describe("`next` of the page before.") }),
   output: books,
   handler: async ({ page }, ctx) => {
-    const query = page === undefined ? "" : `?${new URLSearchParams({ page })}`;
+    const query = page === undefined ? "" : `?${new URLSearchParams({ page }).toString()}`;
     return books.parse(await (await ask(ctx, `/books${query}`)).json());
   },
 });
