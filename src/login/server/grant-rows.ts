@@ -54,9 +54,6 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
     )
     .one();
   const named = sql.exec<GrantRow>(`SELECT id, principal ${theirs} LIMIT ?`, client, MOST_NAMED).toArray();
-  // Few rows, because a person has few grants.
-  const asked = `SELECT DISTINCT principal ${theirs} LIMIT ?`;
-  const people = sql.exec<{ principal: string }>(asked, client, MOST_NAMED + 1).toArray();
   const { rowsWritten } = sql.exec("DELETE FROM login_clients WHERE id = ?", client);
   if (rowsWritten === 0 && newest === null) return { state: "absent" };
   // More would leave no room for what else was done.
@@ -70,8 +67,9 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
   sql.exec(removed, client, Math.max(host.now(), newest));
   host.wakeAt(host.now());
   let revision = 0;
-  if (people.length > MOST_NAMED) revision = host.bump({});
-  else for (const { principal } of people) revision = host.bump({ principal });
+  for (const closed of grants > MOST_NAMED ? [{}] : named.map(({ principal }) => ({ principal }))) {
+    revision = host.bump(closed);
+  }
   return { state: "written", revision, effectiveAt: host.effectiveAt() };
 }
 
