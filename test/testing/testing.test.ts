@@ -160,7 +160,9 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     const at = (url: string) => runTool(get, { url }, { era, fetch });
     expect((await at("https://example.com/a")).text).toBe("from https://example.com/a");
     expect((await at("http://127.0.0.1/a")).isError).toBe(true);
-    expect((await runTool(get, { url: "https://example.com/" }, { era })).text).toContain("gives no fetch");
+    const { isError, faults } = await runTool(get, { url: "https://example.com/" }, { era });
+    expect(isError).toBe(true);
+    expect(faults).toMatchObject([{ message: expect.stringContaining("gives no fetch") }]);
   });
 
   it("links, announcements and what is stored are there to be looked at", async () => {

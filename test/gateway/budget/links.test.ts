@@ -1,7 +1,7 @@
 // `ctx.link`: what a tool keeps for its caller is read by that caller, for as long as it was kept, and by nobody else.
 
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
 import { createWorker, definePrompt, defineTool, gateway, links } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
@@ -47,7 +47,13 @@ const store = defineTool({
   handler: async (_args, ctx) =>
     (await ctx.resources.write({ uri: "tenantry://results/own", name: "o", text: "own" })).uri,
 });
-const parts = { tools: [report, store], prompts: [prompt], tenants: {}, hooks: { onError: () => {} } };
+/** What was logged since a test began. */
+const logged: string[] = [];
+beforeEach(() => {
+  logged.length = 0;
+});
+const hearing = { onError: (error: unknown) => logged.push(String(error)) };
+const parts = { tools: [report, store], prompts: [prompt], tenants: {}, hooks: hearing };
 const WORKERS = {
   "links()": createWorker({ ...parts, features: [links()] }),
   "gateway()": createWorker({ ...parts, features: [gateway()] }),
@@ -166,14 +172,15 @@ describe("what is kept", () => {
   it.each([59_999, 86_400_001, Number.NaN, "1"])("is not kept for %s", async (ttl) => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id }, { ttl });
-    expect(JSON.stringify(made)).toContain("ctx.link: ttl");
+    expect(made.result?.isError).toBe(true);
+    expect(logged.join()).toContain("ctx.link: ttl");
   });
 
   it.each(["large", "wide"])("has a bound, of text and of bytes: %s", async (body) => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id }, { body });
     expect(made.result?.isError).toBe(true);
-    expect(JSON.stringify(made)).toMatch(/more than|longer than/);
+    expect(logged.join()).toMatch(/more than|longer than/);
     expect(await rowsOf(tenant, "SELECT 1 FROM results")).toEqual([]);
   });
 });
@@ -182,6 +189,7 @@ describe("a Worker with neither", () => {
   it("says what ctx.link needs", async () => {
     const tenant = await tenantOf();
     const made = await make({ path: tenant.id, worker: without });
-    expect(JSON.stringify(made)).toContain("ctx.link needs links() or gateway()");
+    expect(made.result?.isError).toBe(true);
+    expect(logged.join()).toContain("ctx.link needs links() or gateway()");
   });
 });

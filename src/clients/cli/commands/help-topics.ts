@@ -34,6 +34,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]
   limits: { toolCalls: 600, dailyToolCalls: 10000, exact: true, keys: 50 }   # see tenantry limits acme
+  settings: { currency: EUR }    # what everything in code reads as ctx.settings
   search: true                   # the built-in tools search and fetch
   tools:                         # by name or pattern; the most specific one decides
     "*": { enabled: false }
