@@ -77,7 +77,7 @@ async function furnish(folder: string): Promise<void> {
     await symlink(target, join(modules, name), "dir");
   }
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  const wrangler = await readFile(join(ROOT, "examples/own-tools/wrangler.toml"), "utf8");
+  const wrangler = await readFile(join(ROOT, "examples/mounted-app/wrangler.toml"), "utf8");
   await writeFile(join(folder, "wrangler.toml"), wrangler.replace(/^main = .*$/m, 'main = "server.ts"'));
 }
 

@@ -6,6 +6,7 @@ import type { CallHost, Identity } from "../calls/call-host.ts";
 import type { NewResource, ResourceStore } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import { ViewBackend } from "../content/serve/backend.ts";
+import { guardedIn, hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { offerOf } from "../content/serve/sources.ts";
 import { viewOf } from "../content/serve/view.ts";
 import { resultKeeper } from "../gateway/budget/rest.ts";
@@ -80,16 +81,25 @@ export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
   } as const;
   const document: TenantDocument = given(said);
   const policy = { document, suspensions: [], retired: [] };
-  const view = viewOf(offerOf(catalog, managedTenant(tenant), { policy, version: 1 }), {
-    profile: null,
-    scopes: undefined,
-  });
   const record = new CaseRecord();
+  const seen = { profile: null, scopes: undefined, hidden: hiddenIn(catalog, options, record) };
+  const view = viewOf(offerOf(catalog, managedTenant(tenant), { policy, version: 1 }), seen);
   const store = memoryStore(options.resources ?? [], (what) => {
     record.did(what);
   });
   const host = hostOf(options, { view, record, store });
   return { options, backend: new ViewBackend(view, host), store, record };
+}
+
+/** What `visible` keeps from this caller. */
+function hiddenIn(
+  catalog: Catalog,
+  { tenant = "test", principal }: CaseOptions,
+  record: CaseRecord,
+): Hidden | undefined {
+  const viewer = { principal: { ...CALLER, ...principal }, tenant: { id: tenant, profile: null } };
+  const guarded = guardedIn(catalog);
+  return guarded && hiddenOf(guarded, viewer, (error) => record.faults.push(error));
 }
 
 interface Around {

@@ -7,8 +7,10 @@ export { definePrompt } from "../content/define/prompt.ts";
 export { defineResource, defineTemplate } from "../content/define/resource.ts";
 export { leasedSections } from "../deployment/leased-sections.ts";
 export { links } from "../gateway/budget/links.ts";
+export { TenantError } from "../http/tenant-error.ts";
 export { IdentityError } from "../login/identity/identity-error.ts";
 export { OutboundError } from "../outbound/outbound-error.ts";
+export { UserError } from "../protocol/user-error.ts";
 export { featureOutside as admin, featureOutside as gateway, featureOutside as login, workerOutside as createWorker };
 
 const WHY =

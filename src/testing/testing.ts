@@ -12,35 +12,41 @@ import { runAsked, type TestRun } from "./run-asked.ts";
 export type { AnswerFor, CaseOptions } from "./case.ts";
 export type { AskedQuestion, Effect, KeptLink, LogLine, TestRun } from "./test-run.ts";
 
-/** The result of a call, as a client gets it: in era 2026 after as many rounds as the handler asks in. */
-export function runTool(tool: Tool, args: JsonObject = {}, options: CaseOptions = {}): Promise<TestRun> {
+/**
+ * The result of a call, as a client gets it: in era 2026 after as many rounds as the handler asks in.
+ * What the handler reads of bindings and settings is for the test to give.
+ */
+export function runTool(tool: Tool<never, never>, args: JsonObject = {}, options: CaseOptions = {}): Promise<TestRun> {
   const mirrored = paramHeaders(tool.paramHeaders, args);
-  const opened = openCase({ tools: [tool] }, options);
+  const opened = openCase({ tools: [tool as Tool] }, options);
   return runAsked(opened, { method: "tools/call", params: { name: tool.name, arguments: args }, mirrored });
 }
 
 /** The messages of a prompt. */
 export function runPrompt(
-  prompt: Prompt,
+  prompt: Prompt<never, never>,
   args: Readonly<Record<string, string>> = {},
   options: CaseOptions = {},
 ): Promise<TestRun> {
-  const opened = openCase({ prompts: [prompt] }, options);
+  const opened = openCase({ prompts: [prompt as Prompt] }, options);
   return runAsked(opened, { method: "prompts/get", params: { name: prompt.name, arguments: args } });
 }
 
 /** The contents of a resource, or of what a template has under this URI. */
 export function readFrom(
-  resource: Resource | ResourceTemplate,
+  resource: Resource<never, never> | ResourceTemplate<never, never>,
   uri: string,
   options: CaseOptions = {},
 ): Promise<TestRun> {
-  return runAsked(openCase({ resources: [resource] }, options), { method: "resources/read", params: { uri } });
+  return runAsked(openCase({ resources: [resource as Resource | ResourceTemplate] }, options), {
+    method: "resources/read",
+    params: { uri },
+  });
 }
 
 /** What a template lists, all of its pages: `result.resources`. */
-export async function listFrom(template: ResourceTemplate, options: CaseOptions = {}): Promise<TestRun> {
-  const opened = openCase({ resources: [template] }, options);
+export async function listFrom(template: ResourceTemplate<never, never>, options: CaseOptions = {}): Promise<TestRun> {
+  const opened = openCase({ resources: [template as ResourceTemplate] }, options);
   const resources: unknown[] = [];
   for (let cursor: unknown; ;) {
     const ran = await page(opened, cursor);

@@ -7,6 +7,11 @@ import type { AddressInfo } from "node:net";
 import type { Client } from "@modelcontextprotocol/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { exampleClient, ExampleProject, toolNamesOf } from "../support/example-project.ts";
+import { FollowedCall } from "../support/followed-call.ts";
+import { listenTo } from "../support/listening.ts";
+import { client2025, client2026, post } from "../support/mcp.ts";
+
+const DAY_MS = 86_400_000;
 
 function project(name: string): { readonly of: ExampleProject } {
   const made: { of?: ExampleProject } = {};
@@ -97,14 +102,30 @@ describe("examples/tickets: a tracker with D1", () => {
     expect(JSON.stringify(broken)).not.toMatch(/D1_ERROR|no such table/);
   }, 60_000);
 
-  test("the cron job tells who listens", async () => {
-    const acme = await exampleClient(`${origin}/mcp/acme`);
-    onTestFinished(() => acme.close());
-    expect(
-      (await acme.callTool({ name: "open_ticket", arguments: { title: "Late", due: "2020-01-01" } })).isError,
-    ).toBeFalsy();
-    const response = await fetch(`${origin}/__scheduled?cron=0+6+*+*+*`);
-    expect(await response.text()).toMatch(/success|ok/i);
+  test("its tickets are listed as resources, each company's own", async () => {
+    const { resources } = await (await connected(`${origin}/mcp/acme`)).listResources();
+    expect(resources.map(({ uri }) => uri)).toEqual(["ticket://7", "ticket://8"]);
+  });
+
+  test("a ticket is due when the caller says, or when the company does", async () => {
+    const acme = await connected(`${origin}/mcp/acme`);
+    const dueOf = async (due?: string) => {
+      const opened = await acme.callTool({ name: "open_ticket", arguments: { title: "Rain", ...(due && { due }) } });
+      return (opened.structuredContent as { due: string }).due;
+    };
+    const before = new Date(Date.now() + 13 * DAY_MS).toISOString();
+    expect(await dueOf("2099-01-01")).toBe("2099-01-01");
+    expect((await dueOf()) > before).toBe(true);
+  });
+
+  test.each(["2025-11-25", "2026-07-28"])("the cron job tells who watches what is overdue, in %s", async (revision) => {
+    const acme = await connected(`${origin}/mcp/acme`);
+    const late = await acme.callTool({ name: "open_ticket", arguments: { title: "Late", due: "2020-01-01" } });
+    const uri = `ticket://${(late.structuredContent as { id: number }).id}`;
+    const listening = await listenTo(revision, `${origin}/mcp/acme`, { uris: [uri] });
+    expect((await fetch(`${origin}/__scheduled?cron=0+6+*+*+*`)).status).toBe(200);
+    await listening.before(uri);
+    await listening.events.close();
   });
 });
 
@@ -112,6 +133,7 @@ describe("examples/rest-api: a REST API as tools", () => {
   const library = project("rest-api");
   let client: Client;
   const asked: string[] = [];
+  const slow = { asked: Promise.withResolvers<void>(), left: Promise.withResolvers<void>() };
 
   beforeAll(async () => {
     const api = createServer((request, response) => {
@@ -125,6 +147,9 @@ describe("examples/rest-api: a REST API as tools", () => {
       } else if (pathname === "/books/b0/cover") {
         response.setHeader("content-type", "image/png");
         response.end(Buffer.from([137, 80, 78, 71]));
+      } else if (pathname === "/books/slow/cover") {
+        response.on("close", slow.left.resolve);
+        slow.asked.resolve();
       } else if (pathname === "/books/broken/cover") {
         response.statusCode = 500;
         response.end("stack of the API");
@@ -162,6 +187,16 @@ describe("examples/rest-api: a REST API as tools", () => {
     expect(cover.content).toEqual([{ type: "image", data: "iVBORw==", mimeType: "image/png" }]);
   });
 
+  test("a call that is cancelled leaves the API at once", async () => {
+    const cancel = new AbortController();
+    const { signal } = cancel;
+    const called = client.callTool({ name: "cover", arguments: { id: "slow" } }, { signal });
+    const ended = expect(called).rejects.toThrow();
+    await slow.asked.promise;
+    cancel.abort();
+    await Promise.all([ended, slow.left.promise]);
+  });
+
   test("a 404 is told to the model, and a 500 only to who runs this", async () => {
     const missing = await client.callTool({ name: "cover", arguments: { id: "nosuch" } });
     expect(textOf(missing)).toBe("The library does not have this.");
@@ -195,7 +230,67 @@ describe("examples/mounted-app: beside an app with its own users", () => {
   test("who is not signed in gets the app's own answer, and nobody another team", async () => {
     const stranger = await fetch(`${origin}/ai/mcp/red`, { method: "POST", body: "{}" });
     expect(stranger.status).toBe(401);
-    expect(await stranger.json()).toEqual({ error: "Sign in first" });
+    expect(await stranger.json()).toEqual({ error: "Make a token in the settings first" });
     await expect(exampleClient(`${origin}/ai/mcp/blue`, "token-of-ann")).rejects.toThrow();
+  });
+
+  test("one URL is the endpoint of everybody's own team", async () => {
+    const cem = await connected(`${origin}/ai/mcp`, "token-of-cem");
+    expect(textOf(await cem.callTool({ name: "whoami", arguments: {} }))).toBe("Cem of the team blue");
+  });
+
+  describe("two who may do the same share nothing", () => {
+    const CAPABILITIES = { elicitation: { form: {} } };
+    const CALL = { name: "rename_team", arguments: { name: "Ruby" } };
+    const YES = { action: "accept", content: {} };
+    const as = (name: string) => ({ authorization: `Bearer token-of-${name}` });
+    const url = () => `${origin}/ai/mcp/red`;
+    const teamName = async () => {
+      const { text } = await client2026(url(), {}, {}, as("ann")).request("resources/read", { uri: "team:name" });
+      return text;
+    };
+
+    test("nobody answers what another one is asked, in era 2026", async () => {
+      const ann = client2026(url(), CAPABILITIES, {}, as("ann"));
+      const dan = client2026(url(), CAPABILITIES, {}, as("dan"));
+      const { result } = await ann.request("tools/call", CALL);
+      const requestState = result["requestState"];
+      expect(requestState).toEqual(expect.any(String));
+      const answered = { ...CALL, requestState, inputResponses: { sure: YES } };
+      const refused = await dan.request("tools/call", answered);
+      expect(refused.error?.message).toBe("requestState is not valid here");
+      expect(await teamName()).not.toContain("Ruby");
+      expect((await ann.request("tools/call", answered)).text).toContain("The team is Ruby now.");
+      expect(await teamName()).toContain("Ruby");
+    });
+
+    test("nobody answers what another one is asked, or is in another one's session, in era 2025", async () => {
+      const ann = await client2025(url(), "2025-11-25", CAPABILITIES, as("ann"));
+      const dan = await client2025(url(), "2025-11-25", CAPABILITIES, as("dan"));
+      const params = { ...CALL, arguments: { name: "Rose" } };
+      const call = await FollowedCall.begin(url(), ann, { id: "rename", params });
+      const asked = await call.next();
+      expect(asked).toMatchObject({ method: "elicitation/create" });
+      const answer = { jsonrpc: "2.0", id: asked?.["id"], result: YES };
+      // In a session of his own it answers nothing; hers is not there for him.
+      await post(url(), answer, { headers: dan.headers });
+      const hers = { ...dan.headers, "mcp-session-id": ann.headers["mcp-session-id"] ?? "" };
+      expect((await post(url(), answer, { headers: hers })).status).toBe(404);
+      expect((await fetch(url(), { method: "DELETE", headers: hers })).status).toBe(404);
+      expect(await teamName()).not.toContain("Rose");
+      expect((await post(url(), answer, { headers: ann.headers })).status).toBe(202);
+      expect(JSON.stringify(await call.next())).toContain("The team is Rose now.");
+      await call.drop();
+    });
+
+    test("what is a team's is its members', and no other team's", async () => {
+      const listed = async (name: string) => {
+        const { result } = await client2026(`${origin}/ai/mcp`, {}, {}, as(name)).request("resources/list");
+        return result["resources"];
+      };
+      expect(await listed("ann")).toMatchObject([{ uri: "team:name" }]);
+      expect(await listed("dan")).toEqual(await listed("ann"));
+      expect(await listed("cem")).toEqual([]);
+    });
   });
 });

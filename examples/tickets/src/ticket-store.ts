@@ -13,7 +13,6 @@ export interface Page {
   readonly next?: number;
 }
 
-const PAGE_SIZE = 20;
 const COLUMNS = "id, title, state, due";
 
 export class TicketStore {
@@ -25,14 +24,14 @@ export class TicketStore {
     this.#company = company;
   }
 
-  async list(after = 0): Promise<Page> {
+  async list(after = 0, limit = 20): Promise<Page> {
     const found = await this.#db
       .prepare(`SELECT ${COLUMNS} FROM tickets WHERE company = ? AND id > ? ORDER BY id LIMIT ?`)
-      .bind(this.#company, after, PAGE_SIZE + 1)
+      .bind(this.#company, after, limit + 1)
       .all<Ticket>();
-    const tickets = found.results.slice(0, PAGE_SIZE);
+    const tickets = found.results.slice(0, limit);
     const last = tickets.at(-1);
-    return last && found.results.length > PAGE_SIZE ? { tickets, next: last.id } : { tickets };
+    return last && found.results.length > limit ? { tickets, next: last.id } : { tickets };
   }
 
   find(id: number): Promise<Ticket | null> {
@@ -42,10 +41,10 @@ export class TicketStore {
       .first<Ticket>();
   }
 
-  async open(title: string, due?: string): Promise<Ticket> {
+  async open(title: string, due: string): Promise<Ticket> {
     const made = await this.#db
       .prepare(`INSERT INTO tickets (company, title, due) VALUES (?, ?, ?) RETURNING ${COLUMNS}`)
-      .bind(this.#company, title, due ?? null)
+      .bind(this.#company, title, due)
       .first<Ticket>();
     if (!made) throw new Error("D1 returned no row");
     return made;
@@ -59,13 +58,22 @@ export class TicketStore {
       .run();
     return meta.changes > 0;
   }
+
+  async note(ticket: number, what: string, who: string): Promise<void> {
+    await this.#db.prepare("INSERT INTO history (ticket, what, who) VALUES (?, ?, ?)").bind(ticket, what, who).run();
+  }
 }
 
-/** Of all companies, for the cron job: which of them have a ticket that was due before a day. */
-export async function companiesWithOverdue(db: D1Database, today: string): Promise<string[]> {
+export interface Overdue {
+  readonly company: string;
+  readonly ids: number[];
+}
+
+/** Of all companies, for the cron job: which of their open tickets were due before a day. */
+export async function companiesWithOverdue(db: D1Database, today: string): Promise<Overdue[]> {
   const { results } = await db
-    .prepare("SELECT DISTINCT company FROM tickets WHERE state = 'open' AND due < ?")
+    .prepare("SELECT company, group_concat(id) AS ids FROM tickets WHERE state = 'open' AND due < ? GROUP BY company")
     .bind(today)
-    .all<{ company: string }>();
-  return results.map(({ company }) => company);
+    .all<{ company: string; ids: string }>();
+  return results.map(({ company, ids }) => ({ company, ids: ids.split(",").map(Number) }));
 }

@@ -4,6 +4,8 @@ import { definePrompt, defineTemplate, defineTool, UserError, type Context } fro
 import * as z from "zod";
 import { TicketStore } from "./ticket-store.ts";
 
+const DAY_MS = 86_400_000;
+
 const ticket = z.object({
   id: z.int(),
   title: z.string(),
@@ -29,8 +31,10 @@ export const openTicket = defineTool({
   description: "Opens a ticket.",
   input: z.object({ title: z.string().min(1).max(200), due: z.iso.date().optional() }),
   output: ticket,
+  config: z.object({ dueInDays: z.int().positive() }),
   handler: async ({ title, due }, ctx) => {
-    const opened = await storeOf(ctx).open(title, due);
+    const usual = new Date(Date.now() + ctx.config.dueInDays * DAY_MS).toISOString().slice(0, 10);
+    const opened = await storeOf(ctx).open(title, due ?? usual);
     await ctx.announce({ resources: true });
     return opened;
   },
@@ -50,10 +54,11 @@ export const closeTicket = defineTool({
       schema: z.object({ close: z.boolean().default(true) }),
     });
     if (answer.action !== "accept" || !answer.content.close) return `Ticket ${id} stays open.`;
-    // The handler runs again after the answer; what it changes is changed once.
-    const isClosed = await ctx.once("close", () => store.close(id));
+    if (!(await store.close(id))) return `Ticket ${id} was closed already.`;
     await ctx.announce({ updated: [`ticket://${id}`] });
-    return isClosed ? `Ticket ${id} is closed.` : `Ticket ${id} was closed already.`;
+    // Nobody waits for the history.
+    ctx.waitUntil(store.note(id, "closed", ctx.principal.id));
+    return `Ticket ${id} is closed.`;
   },
 });
 
@@ -65,6 +70,11 @@ export const ticketTemplate = defineTemplate({
     const found = await storeOf(ctx).find(Number(id));
     if (!found) throw new UserError(`There is no ticket ${id}.`);
     return JSON.stringify(found);
+  },
+  list: async ({ cursor = "0", limit }, ctx) => {
+    const { tickets, next } = await storeOf(ctx).list(Number(cursor), limit);
+    const resources = tickets.map(({ id, title }) => ({ uri: `ticket://${id}`, name: title }));
+    return next === undefined ? { resources } : { resources, nextCursor: String(next) };
   },
 });
 
