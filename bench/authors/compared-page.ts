@@ -54,9 +54,11 @@ function table(head: readonly string[], rows: readonly (readonly (string | numbe
   return [line(head), line(head.map((_title, at) => (at === 0 ? "---" : "---:"))), ...rows.map(line)].join("\n");
 }
 
+/** Of what is long the end says what is wrong, after what was met where. */
 function quoted(message: string): string {
   const text = message.replaceAll(/\s+/g, " ").replaceAll("`", "'");
-  return `\`${text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text}\``;
+  if (text === "") return "nothing";
+  return `\`${text.length > LONGEST ? `${text.slice(0, LONGEST / 3)}…${text.slice((-2 * LONGEST) / 3)}` : text}\``;
 }
 
 function median(numbers: readonly number[]): number {

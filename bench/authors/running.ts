@@ -7,6 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { Product } from "./mistakes.ts";
 import { PRODUCTS, type Finding } from "./products.ts";
@@ -35,7 +36,7 @@ async function start(product: Product, folder: string, watch: boolean): Promise<
   const child = spawn(process.execPath, command(port, watch), { cwd: folder, env, detached: true });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (chunk: string) => (said += chunk));
+    stream.setEncoding("utf8").on("data", (chunk: string) => (said += stripVTControlCharacters(chunk)));
   }
   return { child, url: new URL(`http://127.0.0.1:${port}${path}`), said: () => said };
 }

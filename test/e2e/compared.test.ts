@@ -1,0 +1,28 @@
+// docs/compared.md says of this package what is so: its first tool and ten mistakes in it, on the packed package. The others are
+// looked at in test/long.
+
+import { beforeAll, expect, test } from "vitest";
+import { foundNow, saidOnPage, type Said } from "../support/compared.ts";
+
+let page: Said;
+beforeAll(async () => {
+  page = await saidOnPage();
+});
+
+test("the page says of tenantry what is found now", async () => {
+  expect([...(await foundNow(["tenantry"], []))]).toEqual([["tenantry", page.get("tenantry")]]);
+}, 300_000);
+
+test("tenantry has the fewest lines, and the most mistakes are found by types or at start", () => {
+  const numbers = (about: string) =>
+    [...page].map(([name, said]) => {
+      const cell = said.find((one) => one.startsWith(about));
+      return [name, Number(cell?.split(": ")[1])] as const;
+    });
+  const others = (about: string) => numbers(about).filter(([name]) => name !== "tenantry");
+  const ours = (about: string) => new Map(numbers(about)).get("tenantry");
+  expect(page.size).toBe(4);
+  const [lines, early] = ["lines of the whole server", "mistakes of 10 found"] as const;
+  expect(ours(lines)).toBeLessThan(Math.min(...others(lines).map(([, number]) => number)));
+  expect(ours(early)).toBeGreaterThan(Math.max(...others(early).map(([, number]) => number)));
+});

@@ -1,0 +1,13 @@
+// docs/compared.md says of every package what is so, in the versions that bench/authors/package.json names.
+
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { peers } from "../../bench/authors/comparing.ts";
+import { foundNow, saidOnPage } from "../support/compared.ts";
+import { installPackages } from "../support/install-packages.ts";
+
+test("the page says of each package what is found now", async () => {
+  await installPackages(join(import.meta.dirname, "../../bench/authors"));
+  const found = await foundNow(["tenantry", "fastmcp", "mcp-lite", "sdk"], await peers());
+  expect(found).toEqual(await saidOnPage());
+});
