@@ -35,13 +35,15 @@ interface Piece extends Parts, Statement {
 /** `code` begins with its first statement, as a minifier writes it. Variables that are declared together come one by one. */
 export function movableStatements(module: Module, code: string): Statement[] {
   const bytes = Buffer.from(code);
-  const assigned = assignedNames(module);
+  const again = declaredAgain(module);
+  const assigned = new Set([...assignedNames(module), ...again]);
   const pieces = module.body.flatMap(separated).map((item, at): Piece => {
     const { start, end } = item.span;
     const text = bytes.toString("utf8", start - module.span.start, end - module.span.start);
     const parts = partsOf(item as unknown as Node);
-    // What a variable holds that is assigned to depends on when it is read.
-    const kind = [...parts.reads].some((name) => assigned.has(name)) ? "runs" : parts.kind;
+    // What a variable holds that is assigned to depends on when it is read; to declare it again is to assign to it.
+    const isLate = [...parts.reads].some((name) => assigned.has(name)) || again.has(parts.name ?? "");
+    const kind = isLate ? "runs" : parts.kind;
     return { ...parts, kind, item, text, at, after: new Set() };
   });
   keepOrder(pieces);
@@ -156,6 +158,17 @@ function assignedNames(module: Module): Set<string> {
     for (const name of namesIn(target)) names.add(name);
   }
   return names;
+}
+
+/** By `var`, which may say so as often as it likes, and in patterns. */
+function declaredAgain(module: Module): Set<string> {
+  const once = new Set<string>();
+  const again = new Set<string>();
+  for (const node of nodesIn(module)) {
+    if (node.type !== "VariableDeclarator") continue;
+    for (const name of namesIn(node["id"])) (once.has(name) ? again : once).add(name);
+  }
+  return again;
 }
 
 function namesIn(tree: unknown, isLeftOut?: (node: Node) => boolean): Set<string> {

@@ -19,6 +19,8 @@ const WITHIN_MS = 10_000;
 
 interface Said {
   readonly tenant: Tenant<NewResource>;
+  /** The definition as JSON, which it has to be. */
+  readonly text: string | undefined;
   /** The end of the lease under which it was asked, milliseconds since the epoch. */
   readonly until: number;
 }
@@ -44,7 +46,9 @@ export class AskedTenants {
   /** What was said since this lease began. */
   under(snapshot: Snapshot): Tenant<NewResource> | undefined {
     const said = this.#saidIn(snapshot);
-    return said && said.until >= snapshot.validUntil ? said.tenant : undefined;
+    // Where that is further ahead than a lease lasts, the clock was set back since.
+    const ahead = said ? said.until - snapshot.validUntil : -1;
+    return ahead >= 0 && ahead <= snapshot.leaseMs ? said?.tenant : undefined;
   }
 
   /** undefined: there is no such tenant. Rejects as the function does, and with a TypeError for a broken definition. */
@@ -58,19 +62,22 @@ export class AskedTenants {
     const { derived, validUntil } = snapshot;
     const told = await this.ask(snapshot.tenant, env);
     if (!told) return undefined;
+    // Who asked later, under a lease that began since, and was answered sooner was told what is true now.
+    const meanwhile = this.under(snapshot);
+    if (meanwhile) return meanwhile;
     const before = this.#saidIn(snapshot);
-    // The same again stays the same object, and everything that was made of it.
-    const tenant = before && isSame(before.tenant, told) ? before.tenant : told;
-    derived.set(this, { tenant, until: Math.max(validUntil, before?.until ?? 0) } satisfies Said);
+    const text = JSON.stringify(told.definition);
+    let tenant = told;
+    if (before?.text === text) {
+      // The same again stays the same object, and everything that was made of it. Its functions are none of JSON.
+      ({ tenant } = before);
+      Object.assign(tenant.definition ?? {}, { around: undefined, ...told.definition });
+    }
+    derived.set(this, { tenant, text, until: validUntil } satisfies Said);
     return tenant;
   }
 
   #saidIn(snapshot: Snapshot | undefined): Said | undefined {
     return snapshot?.derived.get(this) as Said | undefined;
   }
-}
-
-/** A function is none of JSON: it is of the first content alone. */
-function isSame({ definition: a }: Tenant<NewResource>, { definition: b }: Tenant<NewResource>): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -237,7 +237,7 @@ function deploymentOf(options: WorkerOptions): Deployment {
     tenants,
     asked: isAsked ? askedTenants(declared, { catalog, features }) : undefined,
     defaultTenant: options.defaultTenant ?? only,
-    hooks: { onError: logError, ...options.hooks },
+    hooks: heardHooks(options.hooks),
     around: options.around,
     authenticate: options.authenticate,
     path: defined(() => mountPath(options.path ?? "")) ?? "",
@@ -278,6 +278,21 @@ function askedTenants(ask: TenantsFunction<never>, parts: Pick<Deployment, "cata
 function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOptions): ServerInfo {
   const { title, description, websiteUrl } = about;
   return given({ name, version, title, description, websiteUrl });
+}
+
+/** What fails in `onError` itself is logged: no client loses an answer by it, and it is not told to `onError` again. */
+function heardHooks({ onError = logError, ...others }: Hooks = {}): Hooks {
+  return {
+    ...others,
+    onError: (error, event) => {
+      (async () => {
+        await (onError(error, event) as unknown);
+      })().catch((fault: unknown) => {
+        logError(error, event);
+        logError(fault, event);
+      });
+    },
+  };
 }
 
 /** The `onError` of an author who gives none: what failed is found in the Worker's logs. */

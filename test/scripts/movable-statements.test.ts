@@ -61,6 +61,8 @@ const running = fc.oneof(
   expression.map((one) => `say((${one}))`),
   fc.tuple(name, expression).map(([one, made]) => `${one}=${made}`),
   name.map((one) => `${one}++`),
+  fc.tuple(name, expression).map(([one, made]) => `var ${one}=${made}`),
+  fc.tuple(name, name).map(([one, other]) => `var [${one}]=[${other}]`),
   fc.tuple(name, name).map(([one, other]) => `[${one}]=[${other}]`),
   call.map((one) => `kept.push(()=>${one})`),
   fc.constant("for(let one of kept.splice(0))say(one())"),
@@ -68,7 +70,7 @@ const running = fc.oneof(
   fc.tuple(name, call).map(([one, made]) => `if(${one})var {length:${one}}=[${made}]`),
 );
 
-/** Functions call only those before them, so that everything ends; each variable is declared at most once. */
+/** Functions call only those before them, so that everything ends. */
 const moduleCode = fc
   .tuple(
     fc.array(
@@ -121,6 +123,8 @@ describe("statements in another order", () => {
     ["a value stands behind what it is made of", "var b=[1];var a={b};", ["b", "a"]],
     ["a value stands before what runs and reads it through a function", "var b=[];function c(){b}c();", ["b", "c()"]],
     ["what is assigned to is read in time", "var b=0;var a=[b];b=1;", ["a", "b=1"]],
+    ["what is declared again is read in time", "var b=0;var a=[b];var b=1;", ["b=0", "a", "b=1"]],
+    ["so is what a pattern declares again", "var b=0;var a=[b];var [b]=[1];", ["a", "[b]="]],
     ["what runs keeps its order", "one();two();", ["one", "two"]],
     [
       "what is left for later to call finds what it found",
