@@ -280,7 +280,7 @@ export class CallContext implements Context {
 
 /** What shows who calls, and what this hop says of itself. */
 const NEVER_SHOWN =
-  /^(?:(?:proxy-)?authorization|last-event-id|(?:mcp|tenantry|cf-access)-.*)$|cookie|secret|token|session|password|api-?key/;
+  /^(?:last-event-id|(?:mcp|tenantry|cf-access)-.*)$|auth|cookie|secret|token|session|passw|credential|jwt|api.?key/;
 
 function shownHeaders(headers: Headers): Headers {
   return new Headers([...headers].filter(([name]) => !NEVER_SHOWN.test(name)));

@@ -6,6 +6,7 @@ import type { CallOutcome } from "../protocol/outcome.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
+import { UserError } from "../protocol/user-error.ts";
 import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { CallContext } from "./call-context.ts";
@@ -191,7 +192,7 @@ function fault<T>(error: unknown, { handling: { name, hasOutput }, call, host }:
 async function inputRequired<T>(running: Running<T>, interview: ReplayInterview): Promise<CallOutcome> {
   const { call, host } = running;
   const requestState = await sealProgress(bindingOf(host), call, interview.progress);
-  if (typeof requestState !== "string") return fault(new Error(requestState.broken), running);
+  if (typeof requestState !== "string") return fault(new UserError(requestState.broken), running);
   const { inputRequests } = interview;
   return { kind: "inputRequired", requestState, ...(inputRequests === undefined ? {} : { inputRequests }) };
 }

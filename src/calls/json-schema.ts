@@ -5,7 +5,7 @@ import { dereference, type SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { writeJson } from "./as-json.ts";
-import { keeps, type SchemaFault } from "./schema-keywords.ts";
+import { keeps, MAX_VIOLATIONS, type SchemaFault } from "./schema-keywords.ts";
 import { checkReferences } from "./schema-references.ts";
 import { subschemasOf } from "./schema-shape.ts";
 
@@ -16,7 +16,6 @@ const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
   ["http://json-schema.org/draft-04/schema", "4"],
 ]);
 
-export const MAX_VIOLATIONS = 20;
 /** Of a value with more members only the first fault is reported: looking for all can take very long. */
 const MAX_THOROUGH = 1000;
 
@@ -36,7 +35,13 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
   const faultsIn = (value: unknown, isQuick: boolean): readonly SchemaFault[] => {
     const faults: SchemaFault[] = [];
     const seen = isTracking ? new Set<string>() : undefined;
-    keeps(own, { run: { lookup, draft, isQuick, plans, faults }, value, path: "", seen, anchor: undefined });
+    keeps(own, {
+      run: { lookup, draft, isQuick, plans, faults, met: new Map() },
+      value,
+      path: "",
+      seen,
+      anchor: undefined,
+    });
     return faults;
   };
   // What the checks above do not know of throws now, and not in a call.

@@ -2,7 +2,9 @@
 // or where it is asked to be quick no more than the first. Refuses to resolve references: the lookup is given.
 
 import { deepCompareStrict, format, ucs2length, type SchemaDraft } from "@cfworker/json-schema";
+import { canonicalJson } from "../auth/seal.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+import { isMultiple } from "./multiple-of.ts";
 
 export interface SchemaFault {
   readonly keyword: string;
@@ -23,7 +25,17 @@ export interface CheckRun {
   /** What was found out about schemas, by the kind of a value. */
   readonly plans: Map<JsonObject, Record<string, Table>>;
   readonly faults: SchemaFault[];
+  /** What references led to, by value: two that lead into the same value twice at each level would double the work of each. */
+  readonly met: Map<unknown, Met[]>;
 }
+
+interface Met extends Pick<CheckPlace, "path" | "seen" | "anchor"> {
+  readonly schema: unknown;
+  readonly isKept: boolean;
+  readonly faults: readonly SchemaFault[];
+}
+
+export const MAX_VIOLATIONS = 20;
 
 /** A value within the whole one. */
 export interface CheckPlace {
@@ -110,6 +122,28 @@ function here(schema: unknown, place: CheckPlace): boolean {
   return isKept;
 }
 
+/** As `here`, once for each value: whoever comes to it again by the same reference finds what was found. */
+function once(schema: unknown, place: CheckPlace): boolean {
+  const { run, value, path, seen, anchor } = place;
+  const { faults } = run;
+  // What is no object has nothing within it.
+  if (value === null || typeof value !== "object") return here(schema, place);
+  let known = run.met.get(value);
+  if (!known) run.met.set(value, (known = []));
+  let met = known.find((one) => one.schema === schema && one.anchor === anchor && one.path === path);
+  if (!met) {
+    const before = faults.length;
+    const own = seen && new Set<string>();
+    const isKept = keeps(schema, { ...place, seen: own });
+    // No more of them are ever told.
+    const first = faults.splice(before).slice(0, MAX_VIOLATIONS);
+    known.push((met = { schema, path, anchor, seen: own, isKept, faults: first }));
+  }
+  faults.push(...met.faults);
+  if (met.isKept) for (const key of met.seen ?? []) seen?.add(key);
+  return met.isKept;
+}
+
 function inside(schema: unknown, place: CheckPlace, key: string | number): boolean {
   const { run, seen, anchor } = place;
   const value = (place.value as Members)[key];
@@ -136,10 +170,10 @@ const REFERENCES: Table = [
     "$recursiveRef",
     (rule, _value, place, schema) => {
       const root = rule === "#" ? (referred("recursive_ref", place, schema) as JsonObject) : {};
-      return here(root.$recursiveAnchor === true ? (place.anchor ?? root) : root, place);
+      return once(root.$recursiveAnchor === true ? (place.anchor ?? root) : root, place);
     },
   ],
-  ["$ref", (_rule, _value, place, schema) => here(referred("ref", place, schema), place)],
+  ["$ref", (_rule, _value, place, schema) => once(referred("ref", place, schema), place)],
 ];
 
 const EACH: Table = [
@@ -244,11 +278,9 @@ function contained(schema: unknown, value: Values, place: CheckPlace): number {
   return length;
 }
 
+/** Compared as texts: each with each other would be work that grows with the square. */
 function isUnique(value: Values): boolean {
-  const objects = value.filter((one) => typeof one === "object");
-  const others = value.filter((one) => typeof one !== "object");
-  if (new Set(others).size < others.length) return false;
-  return objects.every((one, index) => !objects.slice(0, index).some((before) => deepCompareStrict(one, before)));
+  return new Set(value.map(canonicalJson)).size === value.length;
 }
 
 const ARRAY: Table = [
@@ -289,21 +321,6 @@ const ARRAY: Table = [
   ["uniqueItems", (rule, value: Values) => !rule || isUnique(value)],
 ];
 
-/** Digits, and by how many places they stand to the left: 0.25 is 25 and -2. */
-function decimal(value: number): readonly [bigint, number] {
-  const [digits = "", exponent = 0] = String(Math.abs(value)).split("e");
-  const [whole = "", part = ""] = digits.split(".");
-  return [BigInt(whole + part), Number(exponent) - part.length];
-}
-
-function isMultiple(of: number, value: number): boolean {
-  if (!Number.isFinite(value)) return false;
-  const [digits, places] = decimal(value);
-  const [divisor, itsPlaces] = decimal(of);
-  const least = Math.min(places, itsPlaces);
-  return (digits * 10n ** BigInt(places - least)) % (divisor * 10n ** BigInt(itsPlaces - least)) === 0n;
-}
-
 /** In draft 4 `exclusiveMinimum` and `exclusiveMaximum` are true or false, and speak of the limit beside them. */
 const NUMBER: Table = [
   [
@@ -321,12 +338,17 @@ const NUMBER: Table = [
   ["multipleOf", isMultiple],
 ];
 
+/** The library's pattern takes twice as long for each further letter of a host; JSON Schema has no such format. */
+function isUrl(value: string): boolean {
+  return /^(https?|ftp):\/\/\S+$/i.test(value) && URL.canParse(value);
+}
+
 const STRING: Table = [
   // A character has one unit or two, so of a long text nothing has to be counted.
   ["minLength", (rule: number, value: string) => value.length >= 2 * rule || ucs2length(value) >= rule],
   ["maxLength", (rule: number, value: string) => value.length <= 2 * rule && ucs2length(value) <= rule],
   ["pattern", (rule: string, value: string) => new RegExp(rule, "u").test(value)],
-  ["format", (rule: string, value: string) => format[rule]?.(value) !== false],
+  ["format", (rule: string, value: string) => (rule === "url" ? isUrl(value) : format[rule]?.(value) !== false)],
 ];
 
 const OF_KIND: Readonly<Record<string, Table>> = { object: OBJECT, array: ARRAY, number: NUMBER, string: STRING };

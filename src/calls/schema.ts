@@ -4,7 +4,8 @@
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import type { FromJsonSchema } from "./json-schema-type.ts";
-import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS, typeName } from "./json-schema.ts";
+import { applyDefaults, compileJsonSchema, typeName } from "./json-schema.ts";
+import { MAX_VIOLATIONS } from "./schema-keywords.ts";
 import { hasKeyword } from "./schema-shape.ts";
 
 interface StandardIssue {

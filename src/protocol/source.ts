@@ -40,6 +40,8 @@ export interface ServedResource<Host> extends ResourceDefinition {
 export interface ServedTemplate<Host> extends TemplateDefinition {
   /** Its resources, page by page. What it has then, it alone says: a shelf's of the same names are not seen. */
   readonly listing?: Listing<Host>;
+  /** Absent where it reads nothing itself: it only describes what others have. */
+  matches?(uri: string): boolean;
   /** undefined: the URI does not match this template, or there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
   complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;
@@ -69,7 +71,6 @@ export interface Shelf<Host> {
 }
 
 export interface Listing<Host> {
-  has(uri: string): boolean;
   /** As of a shelf. */
   list(page: ShelfAsk, call: Call, host: Host): Promise<ShelfPage>;
 }

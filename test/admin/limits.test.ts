@@ -121,7 +121,7 @@ describe("resources", () => {
     const id = await newTenant({ limits: { resources: 2 } });
     expect(await write(id, "a:1")).toBe("a:1");
     expect((await put(id, "a:2")).status).toBe(201);
-    expect(await write(id, "a:3")).toBe("Error: the tenant may have no more resources than 2");
+    expect(await write(id, "a:3")).toBe("the tenant may have no more resources than 2");
     expect(rules(await put(id, "a:3"))).toEqual([
       409,
       ["limits.resources", "the tenant may have no more resources than 2"],
@@ -134,7 +134,7 @@ describe("resources", () => {
 
   it("as 0 keeps a tenant from storing anything", async () => {
     const id = await newTenant({ limits: { resources: 0 } });
-    expect(await write(id, "a:1")).toBe("Error: the tenant may have no more resources than 0");
+    expect(await write(id, "a:1")).toBe("the tenant may have no more resources than 0");
   });
 });
 
@@ -142,7 +142,7 @@ describe("resourceBytes", () => {
   it("is how large one may be, whoever writes it", async () => {
     const id = await newTenant({ limits: { resourceBytes: 4 } });
     expect(await write(id, "a:1", "üü")).toBe("a:1");
-    expect(await write(id, "a:1", "üüx")).toBe("Error: resource body: at most 4 bytes");
+    expect(await write(id, "a:1", "üüx")).toBe("resource body: at most 4 bytes");
     expect((await put(id, "a:2", "four")).status).toBe(201);
     expect((await put(id, "a:2", "fives")).status).toBe(413);
   });

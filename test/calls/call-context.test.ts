@@ -96,6 +96,15 @@ describe("the request", () => {
     expect(ctx.request.headers.has("authorization")).toBe(false);
   });
 
+  it.each(
+    "X-Forwarded-Authorization x-authorization authentication-info x-auth-key x-api_key apikey x-access-credential x-passwd x-jwt-assertion X-Goog-IAP-JWT-Assertion".split(
+      " ",
+    ),
+  )("does not show %s, whoever between us and the client wrote it", (name) => {
+    const { ctx } = contextOf({ host: { headers: new Headers({ [name]: "x", "idempotency-key": "1" }) } });
+    expect([...ctx.request.headers]).toEqual([["idempotency-key", "1"]]);
+  });
+
   it("has none where a stored call runs anew", () => {
     expect([...contextOf({ host: { headers: new Headers({ "tenantry-hops": "1" }) } }).ctx.request.headers]).toEqual(
       [],

@@ -1,7 +1,8 @@
 // Plain JSON Schema: what is wrong is said by path and rule, nothing is fetched, and no value or schema costs without bound.
 
 import { describe, expect, it } from "vitest";
-import { applyDefaults, compileJsonSchema, MAX_VIOLATIONS } from "../../src/calls/json-schema.ts";
+import { applyDefaults, compileJsonSchema } from "../../src/calls/json-schema.ts";
+import { MAX_VIOLATIONS } from "../../src/calls/schema-keywords.ts";
 
 function violations(schema: Record<string, unknown>, value: unknown) {
   return compileJsonSchema(schema)(value).map(({ path, expected, received }) => [path, expected, received]);

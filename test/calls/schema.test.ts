@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import * as mini from "zod/mini";
 import "../../src/zod-mini.ts";
-import { MAX_VIOLATIONS } from "../../src/calls/json-schema.ts";
+import { MAX_VIOLATIONS } from "../../src/calls/schema-keywords.ts";
 import { compileSchema, objectSchema, type AnySchema } from "../../src/calls/schema.ts";
 
 async function judge(schema: AnySchema, value: unknown) {

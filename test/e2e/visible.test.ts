@@ -2,6 +2,7 @@
 // does what one isolate remembers of one for the next.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { listenTo } from "../support/listening.ts";
 import { clientOf, ERAS, type Client, type Json } from "../support/mcp.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
@@ -72,6 +73,17 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
       if (isKey) expect(result["completion"]).toMatchObject({ values: ["one"] });
       else expect(error?.code).toBe(-32602);
     }
+  });
+
+  it.each(CALLERS)("%s is told of changes of what they see, and of no other", async (caller) => {
+    const uris = ["seen://for/keys", "keys://one", "failing://last"];
+    const headers = keys.get(caller) ?? {};
+    const listening = await listenTo(revision, `${worker.origin}/mcp/other`, { uris, headers });
+    await (await at(caller)).request("tools/call", { name: "tells" });
+    const told = await listening.before("failing://last");
+    await listening.events.close();
+    const heard = told.map(({ params }) => (params as Json)["uri"]);
+    expect(heard).toEqual(caller === "nobody" ? [] : ["seen://for/keys", "keys://one"]);
   });
 
   it("what is told apart by who calls is nobody else's to keep", async () => {

@@ -130,6 +130,7 @@ function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never
     kind: "template",
     ...guardsOf(`template "${uriTemplate}"`, options),
     wire: { uriTemplate, ...aboutWire(options) },
+    ...(read && { matches: (uri) => template.match(uri) !== undefined }),
     ...(list && { listing: listingOf(uriTemplate, template, list) }),
     read: async (asked, call, host) => {
       const variables = read && template.match(asked.uri);

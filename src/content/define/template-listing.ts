@@ -51,7 +51,6 @@ export function listingOf(
 ): Listing<CallHost> {
   const what = `template "${uriTemplate}": list`;
   return {
-    has: (uri) => template.match(uri) !== undefined,
     list: async (ask, call, host) => {
       const place = placeOf(ask);
       const page = await pageOf(list, { what, place, limit: ask.limit, call, host });

@@ -2,6 +2,7 @@
 // every request: what somebody may see can be in their claims, and views are shared by who sees the same.
 
 import type { Guarded, Viewer } from "../../calls/guarded.ts";
+import type { ServedTemplate } from "../../protocol/source.ts";
 import type { Catalog } from "../define/catalog.ts";
 
 export interface Hidden {
@@ -19,6 +20,15 @@ export function guardedIn({
   // Of a definition with a mistake there is none under `wrangler dev`.
   const guarded = [...tools, ...prompts, ...resources].filter((one: Guarded | undefined) => one?.visible);
   return guarded.length > 0 ? guarded : undefined;
+}
+
+/** Whether only templates that are hidden from the viewer have this URI: changes of it are not theirs to hear of. */
+export function isVeiled(
+  uri: string,
+  { hidden, templates }: { readonly hidden?: Hidden; readonly templates: readonly object[] },
+): boolean {
+  const has = (one: Pick<ServedTemplate<never>, "matches">) => one.matches?.(uri) === true;
+  return hidden !== undefined && [...hidden.things].some(has) && !templates.some(has);
 }
 
 /** Mistakes that were told: each request meets them. */

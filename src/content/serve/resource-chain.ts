@@ -1,7 +1,7 @@
 // Owns one list of resources over all sources: first what they hold in memory, then what templates list, then the shelves,
 // one after the other, with one cursor over the whole chain. The cursor is sealed, because the place where a page ended may be a hidden URI.
 
-import { seal, unseal, type KeyRing } from "../../auth/seal.ts";
+import { seal, unseal } from "../../auth/seal.ts";
 import type { CallHost } from "../../calls/call-host.ts";
 import type { Page } from "../../protocol/backend.ts";
 import type { Call } from "../../protocol/call.ts";
@@ -18,7 +18,6 @@ const PAGE = 100;
 const MAX_CURSOR_CHARACTERS = 16_384;
 /** Each has a time of its own; after this, those that were not asked yet are left out. */
 const TEMPLATES_WITHIN_MS = 10_000;
-const PURPOSE = "resources";
 
 /** Where a page begins: at this index of what is held in memory, or in a listing after the listing's own cursor. */
 type ChainPlace = { readonly held: number } | { readonly source: string; readonly after?: string };
@@ -30,14 +29,14 @@ interface Asker {
 
 export async function listChain(cursor: string | undefined, view: View, asker: Asker): Promise<Page | Failure> {
   const { host } = asker;
-  const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host.ring);
+  const place = cursor === undefined ? { held: 0 } : await openCursor(cursor, host);
   const at = place && listingAt(place, view);
   if (!place || at === undefined) return invalid("cursor", "is not one of this list");
   const page: Filling = { items: [], missing: [...view.missing], until: Date.now() + TEMPLATES_WITHIN_MS };
   const next = await fill(page, { place, at, view, asker });
   return {
     items: page.items,
-    ...(next === undefined ? {} : { nextCursor: await seal(host.ring, PURPOSE, JSON.stringify(next)) }),
+    ...(next === undefined ? {} : { nextCursor: await seal(host.ring, purposeOf(host), JSON.stringify(next)) }),
     meta: missingMeta(page.missing),
   };
 }
@@ -120,8 +119,13 @@ function listingAt(place: ChainPlace, { resources, listings }: View): number | u
   return at < 0 ? undefined : at;
 }
 
-async function openCursor(cursor: string, ring: KeyRing): Promise<ChainPlace | undefined> {
+/** What is in it may be an author's own cursor, made for who called: nobody else may present it, elsewhere neither. */
+function purposeOf({ profile, principal }: CallHost): string {
+  return `resources ${profile ?? ""} ${principal.id}`;
+}
+
+async function openCursor(cursor: string, host: CallHost): Promise<ChainPlace | undefined> {
   if (cursor.length > MAX_CURSOR_CHARACTERS) return undefined;
-  const opened = await unseal(ring, PURPOSE, cursor);
+  const opened = await unseal(host.ring, purposeOf(host), cursor);
   return opened === undefined ? undefined : (JSON.parse(opened) as ChainPlace);
 }

@@ -240,7 +240,7 @@ function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResour
     templates: [...templates.values()],
     shelves,
     listings: [...listed, ...shelves.map(shelfListing)],
-    lister: (uri) => listed.find(({ template }) => template.listing?.has(uri))?.template,
+    lister: (uri) => listed.find(({ template }) => template.matches?.(uri))?.template,
     ...(only.length === 0 ? {} : { only }),
     sees,
   };

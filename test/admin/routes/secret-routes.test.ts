@@ -6,7 +6,7 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Acknowledged, Problem, Secret, Infer } from "../../../src/admin/contract.ts";
 import { toBase64Url } from "../../../src/auth/seal.ts";
-import { createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
+import { createWorker, defineTool, type Env, UserError } from "../../../src/tenantry.ts";
 import { MAX_SECRETS } from "../../../src/tenants/authority/secret-tables.ts";
 import {
   adminEnv,
@@ -18,6 +18,11 @@ import {
   type Asking,
 } from "../../support/worker/admin.ts";
 import { rowsOf, tenantOf } from "../../support/worker/tenant.ts";
+
+/** What callers are not told, for a test to look at. */
+const show = (error: unknown): never => {
+  throw new UserError(String(error));
+};
 
 const SECRETS_KEY = toBase64Url(new Uint8Array(32).fill(1));
 const OTHER_KEY = toBase64Url(new Uint8Array(32).fill(2));
@@ -36,7 +41,7 @@ const detailOf = ({ body }: Answered) => (body as Infer<typeof Problem>).detail;
 const held = Promise.withResolvers<void>();
 const worker = createWorker({
   tools: [
-    defineTool({ name: "tell", input: {}, handler: (_args, ctx) => ctx.secret("token") }),
+    defineTool({ name: "tell", input: {}, handler: (_args, ctx) => ctx.secret("token").catch(show) }),
     defineTool({
       name: "tell_late",
       input: {},

@@ -16,6 +16,8 @@ import { viewOf } from "../../../src/content/serve/view.ts";
 import { isFailure } from "../../../src/protocol/methods/params.ts";
 import { managedTenant } from "../../../src/tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { ANONYMOUS, workerPrincipal } from "../../../src/auth/principal.ts";
+import type { CallHost } from "../../../src/calls/call-host.ts";
 import { callOf, hostOf } from "../../support/worker/calls.ts";
 import { freshTenant } from "../../support/worker/tenant.ts";
 
@@ -26,13 +28,14 @@ const template = (list: TemplateLister, more: Partial<TemplateOptions> = {}) =>
   defineTemplate({ uriTemplate: "ticket:{id}", name: "tickets", read: ({ id }) => `ticket ${id}`, list, ...more });
 
 interface Served {
+  readonly as?: Partial<Pick<CallHost, "principal" | "profile" | "ring">>;
   readonly listed: readonly ResourceTemplate[];
   readonly document?: TenantDocument;
   readonly stored?: readonly string[];
   readonly held?: readonly string[];
 }
 
-async function serve({ listed, document = {}, stored = [], held = [] }: Served) {
+async function serve({ as, listed, document = {}, stored = [], held = [] }: Served) {
   const tenant = freshTenant();
   const resources = [...held.map((uri) => defineResource({ uri, name: uri, text: "held" })), ...listed];
   const catalog = { server: { name: "t", version: "1" }, instructions: undefined, tools: [], prompts: [], resources };
@@ -43,7 +46,7 @@ async function serve({ listed, document = {}, stored = [], held = [] }: Served) 
     scopes: undefined,
   });
   const errors: string[] = [];
-  const host = hostOf(tenant, { sight: view, hooks: { onError: (error) => errors.push(String(error)) } });
+  const host = hostOf(tenant, { ...as, sight: view, hooks: { onError: (error) => errors.push(String(error)) } });
   for (const uri of stored) await host.resources().write({ uri, name: uri, text: "stored" });
   const backend = new ViewBackend(view, host);
   const page = async (cursor?: string) => {
@@ -85,6 +88,23 @@ describe("a template that lists", () => {
       expect((await all()).uris).toEqual(found.uris);
     },
   );
+
+  it("is handed a cursor that it made for another caller, or in another profile, from nobody", async () => {
+    const asked: unknown[] = [];
+    const listed = template(({ cursor }, { principal }) => {
+      asked.push([cursor, principal.id]);
+      return { resources: [ticket(1)], nextCursor: `tickets of ${principal.id} ${String(cursor?.length)}` };
+    });
+    const [ann, bob] = [workerPrincipal("ann"), workerPrincipal("bob")];
+    const hers = await serve({ as: { principal: ann }, listed: [listed] });
+    const { nextCursor } = await hers.page();
+    const others = [{ principal: bob }, { principal: ANONYMOUS }, { principal: ann, profile: "narrow" }];
+    asked.length = 0;
+    for (const as of others)
+      await expect((await serve({ as, listed: [listed] })).page(nextCursor)).rejects.toThrow("cursor");
+    expect(asked).toEqual([]);
+    expect((await hers.page(nextCursor)).items.length).toBeGreaterThan(0);
+  });
 
   it("is asked with its own cursor, page by page", async () => {
     const asked: unknown[] = [];
