@@ -11,6 +11,7 @@ export {
   type ExportsWith,
   type SettingsBy,
   type TenantryWorker,
+  type TenantsFunction,
   type Unnamed,
   type WorkerEnv,
   type WorkerOptions,
@@ -129,8 +130,18 @@ export type { Question } from "./calls/answers.ts";
 export type { NewResource, ResourceBody, ResourceMeta, ResourceStore } from "./calls/resource-store.ts";
 export type { AppUser } from "./auth/app-user.ts";
 export type { Principal } from "./auth/principal.ts";
-export type { CallOutcome, InvalidArguments } from "./protocol/outcome.ts";
-export type { Failure } from "./protocol/errors.ts";
+export type { ToolDefinition } from "./protocol/definition.ts";
+export type { ErrorKey, Failure, MetLimit } from "./protocol/errors.ts";
+export type { ParamHeader } from "./protocol/headers.ts";
+export type {
+  CacheHint,
+  CallOutcome,
+  Complete,
+  Encoded,
+  InputRequired,
+  InvalidArguments,
+  Violation,
+} from "./protocol/outcome.ts";
 export type { ClientInfo } from "./protocol/meta.ts";
 export type {
   AskedUri,
@@ -160,6 +171,12 @@ export type {
   UpstreamAuthDocument,
   UpstreamBounds,
   UpstreamDocument,
+  NamedPatterns,
+  Patterns,
+  ProfileDocument,
+  Renaming,
+  ResultBudget,
 } from "./tenants/document/tenant-document.ts";
+export type { ToolPredicate } from "./tenants/document/tenant-definition.ts";
 
 export type TenantDefinition = Definition<NewResource, Around>;

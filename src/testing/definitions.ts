@@ -21,6 +21,13 @@ function featureOutside(): { readonly name: string } {
 }
 
 /** One file may define tools and make a Worker of them: it is imported all the same. */
-function workerOutside(): { readonly fetch: () => Promise<never>; readonly exports: object } {
-  return { fetch: () => Promise.reject(new TypeError(WHY)), exports: {} };
+function workerOutside(): {
+  readonly fetch: () => Promise<never>;
+  readonly tenant: () => never;
+  readonly exports: object;
+} {
+  const tenant = () => {
+    throw new TypeError(WHY);
+  };
+  return { fetch: () => Promise.reject(new TypeError(WHY)), tenant, exports: {} };
 }

@@ -71,7 +71,7 @@ for (const era of ["2025", "2026"]) {
 const OPAQUE = new Set(
   (
     "CallerGround Deployment Feature FeatureRoutes IdentityGround LeasedSections LoadedSections SectionGround SourceGround " +
-    "TendGround CallHost Source Shelf ShelfPage Principal ServedPrompt ServedResource ServedTemplate ServedTool admin " +
+    "TendGround CallHost Source Listing Shelf ShelfPage Principal ServedPrompt ServedResource ServedTemplate ServedTool admin " +
     "leasedSections BaseObjects StreamEnv SessionObject DirectoryObject Context"
   ).split(" "),
 );
