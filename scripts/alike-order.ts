@@ -11,7 +11,7 @@ interface Ordered<T> {
 }
 
 /** In characters: what is shared is counted in sequences of so many. */
-const SEQUENCE = 6;
+const SEQUENCE = 5;
 /** What more texts than these have is near in any order. */
 const COMMON = 200;
 /** In characters: how far back something counts as near. */

@@ -36,7 +36,7 @@ interface Piece extends Parts, Statement {
 export function movableStatements(module: Module, code: string): Statement[] {
   const bytes = Buffer.from(code);
   const again = declaredAgain(module);
-  const assigned = new Set([...assignedNames(module), ...again]);
+  const assigned = new Set([...assignedNames(module), ...again, ...ownCollections(module)]);
   const pieces = module.body.flatMap(separated).map((item, at): Piece => {
     const { start, end } = item.span;
     const text = bytes.toString("utf8", start - module.span.start, end - module.span.start);
@@ -105,6 +105,9 @@ const FUNCTIONS = ["FunctionExpression", "ArrowFunctionExpression"];
 const METHODS = ["ClassMethod", "PrivateMethod", "Constructor", "MethodProperty", "GetterProperty", "SetterProperty"];
 const FIELDS = ["ClassProperty", "PrivateProperty"];
 
+/** Of the platform: making one runs nothing of the module. */
+const COLLECTIONS = ["Map", "Set", "WeakMap", "WeakSet"];
+
 /** Whether nothing runs when it is evaluated, so that only the values of the variables in it count, not the time. */
 function isOnlyMade(node: Node): boolean {
   const members = (name: string): Node[] => node[name] as Node[];
@@ -115,6 +118,8 @@ function isOnlyMade(node: Node): boolean {
       return LITERALS.includes((node["argument"] as Node).type);
     case "TemplateLiteral":
       return members("expressions").length === 0;
+    case "NewExpression":
+      return isCollection(node);
     case "ArrayExpression":
       return members("elements").every((one: Node | null) => one === null || isItem(one));
     case "ObjectExpression":
@@ -128,6 +133,22 @@ function isOnlyMade(node: Node): boolean {
 
 function isItem(element: Node): boolean {
   return element["spread"] === null && isOnlyMade(element["expression"] as Node);
+}
+
+/** With nothing in it, or with what stands there: what another variable holds may be another thing at another time. */
+function isCollection({ callee, arguments: given }: Node): boolean {
+  const kind = String((callee as Node)["value"]);
+  if ((callee as Node).type !== "Identifier" || !COLLECTIONS.includes(kind)) return false;
+  const [list, more] = (given ?? []) as { spread: unknown; expression: Node }[];
+  if (list === undefined) return true;
+  if (more !== undefined || list.spread !== null) return false;
+  if (!isList(list.expression)) return false;
+  const elements = list.expression["elements"] as { expression: Node }[];
+  return kind === "Set" || (kind === "Map" && elements.every(({ expression }) => isList(expression)));
+}
+
+function isList(node: Node): boolean {
+  return node.type === "ArrayExpression" && !(node["elements"] as unknown[]).includes(null) && isOnlyMade(node);
 }
 
 function isParent(parent: Node | null): boolean {
@@ -169,6 +190,12 @@ function declaredAgain(module: Module): Set<string> {
     for (const name of namesIn(node["id"])) (once.has(name) ? again : once).add(name);
   }
   return again;
+}
+
+/** What the module calls as the platform calls a collection. */
+function ownCollections(module: Module): Set<string> {
+  const declared = [...nodesIn(module)].map(({ id, identifier, local }) => [id, identifier, local]);
+  return new Set([...namesIn(declared)].filter((name) => COLLECTIONS.includes(name.split(" ")[0] ?? "")));
 }
 
 function namesIn(tree: unknown, isLeftOut?: (node: Node) => boolean): Set<string> {

@@ -44,10 +44,13 @@ const call = fc.nat({ max: NAMES - 1 }).map((at) => `f${at}()`);
 
 /** What may stand on the right of a variable, or in any statement that runs. */
 const expression = fc.oneof(
-  fc.constantFrom("0", "-1", "'text'", "[]", "new Map", "`a`", "!0"),
+  fc.constantFrom("0", "-1", "'text'", "[]", "new Map", "new Set([1])", "new Map([[1,2]])", "`a`", "!0"),
   name,
   call,
   fc.tuple(name, name).map(([one, other]) => `{a:${one},get b(){return ${other}},c(){return ${other}}}`),
+  fc.tuple(name, name).map(([one, other]) => `new Set([${one},${other}])`),
+  fc.tuple(name, name).map(([one, other]) => `new Map([[${one},${other}]])`),
+  name.map((one) => `new Set(Array.isArray(${one})?${one}:[])`),
   fc.tuple(name, name).map(([one, other]) => `[${one},,()=>${other}]`),
   fc.tuple(name, name).map(([one, other]) => `class{static a=${one};#b=${other};c(){${other}++}}`),
   fc.tuple(name, call).map(([one, made]) => `class{static a=${one};static b=${made}}`),
@@ -126,6 +129,13 @@ describe("statements in another order", () => {
     ["what is declared again is read in time", "var b=0;var a=[b];var b=1;", ["b=0", "a", "b=1"]],
     ["so is what a pattern declares again", "var b=0;var a=[b];var [b]=[1];", ["a", "[b]="]],
     ["what runs keeps its order", "one();two();", ["one", "two"]],
+    ["a collection stands behind what is in it", "var b=[1];var a=new Set([b]);", ["b", "a"]],
+    [
+      "what a collection takes out of a variable keeps its time",
+      "var c=f();var a=new Set(c);d();",
+      ["c=f()", "a", "d()"],
+    ],
+    ["a collection of the module's own runs", "class Set{}b();var a=new Set;c();", ["b()", "a", "c()"]],
     [
       "what is left for later to call finds what it found",
       "kept.push(()=>b);var b=1;call();",
@@ -142,7 +152,9 @@ describe("statements in another order", () => {
   });
 
   test("functions, and values that nothing looks at, stand anywhere", async () => {
-    const statements = await statementsOf("run();function a(){b}var b=class{c=d;e(){d}},d=[1];run();");
+    const statements = await statementsOf(
+      "run();function a(){b}var b=class{c=d;e(){d}},d=[1],s=new Set(['a']),m=new Map([[1,2]]);run();",
+    );
     const waiting = statements.filter(({ after }) => after.size > 0).map(({ text }) => text);
     expect(waiting).toEqual(["run();"]);
   });

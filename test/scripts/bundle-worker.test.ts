@@ -1,0 +1,36 @@
+// What the build step leaves out of a Worker, and that it does not where somebody would miss it.
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const run = promisify(execFile);
+const STEP = fileURLToPath(new URL("../../scripts/bundle-worker.ts", import.meta.url));
+const HONO = fileURLToPath(import.meta.resolve("hono"));
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "bundle-worker-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** What is written for an app that answers with `what`, made of the request `c.req`. */
+async function written(what: string): Promise<string> {
+  const entry = join(folder, "entry.js");
+  const app = `import { Hono } from ${JSON.stringify(HONO)};
+    export default new Hono().post("/", async (c) => c.json(${what}));`;
+  await writeFile(entry, app);
+  await run(process.execPath, [STEP, entry, join(folder, "worker.js")]);
+  return readFile(join(folder, "worker.js"), "utf8");
+}
+
+test("Hono's reader of forms is left out of a Worker that reads none", async () => {
+  expect(await written("await c.req.json()")).not.toContain("multipart/form-data");
+});
+
+test("a Worker that reads forms by Hono is not written", async () => {
+  await expect(written("await c.req.parseBody()")).rejects.toThrow("leaves out parseBody");
+});
