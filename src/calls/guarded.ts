@@ -1,6 +1,7 @@
 // Owns what an author may say beside a tool, prompt or resource: to whom it is there, and what runs around each call.
 
 import type { Principal } from "../auth/principal.ts";
+import { given } from "../protocol/members.ts";
 import type { Around } from "./call-host.ts";
 
 /** Who looks, and at which tenant. */
@@ -19,14 +20,7 @@ export interface Guarded {
   readonly around?: Around;
 }
 
-/** What of a definition's options is not listed. Throws a TypeError where one is no function. */
-export function guardsOf(what: string, guarded: Guarded): Guarded {
-  const found: Record<string, unknown> = {};
-  for (const member of ["visible", "around"] as const) {
-    const guard = guarded[member];
-    if (guard === undefined) continue;
-    if (typeof guard !== "function") throw new TypeError(`${what}: ${member} is a function`);
-    found[member] = guard;
-  }
-  return found;
+/** What of a definition's options is not listed. */
+export function guardsOf({ visible, around }: Guarded): Guarded {
+  return given({ visible, around });
 }

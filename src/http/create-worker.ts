@@ -10,11 +10,12 @@ import type { Catalog } from "../content/define/catalog.ts";
 import { defined, definitionFaults, isDeployed } from "../content/define/refuse.ts";
 import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
-import type { Tool } from "../content/define/tool.ts";
+import { saidOf, type Tool } from "../content/define/tool.ts";
 import { ContentObject } from "../content/store/content-object.ts";
 import { earlierContent } from "../content/store/earlier-content.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
+import { checkOptions } from "../deployment/check-options.ts";
 import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
 import { limitTables } from "../limits/limit-tables.ts";
@@ -153,7 +154,8 @@ export function createWorker<
   const Features extends readonly Feature[] = Unnamed<Bindings, readonly [], readonly Feature[]>,
   const Settings extends AnySchema | undefined = Unnamed<Bindings, undefined, AnySchema | undefined>,
 >(options: WorkerOptions<Bindings, Features, Settings> = {}): TenantryWorker<ExportsWith<Features>> {
-  const deployment = deploymentOf(options as unknown as WorkerOptions);
+  const isRight = defined(() => (checkOptions(options as never), true));
+  const deployment = deploymentOf(isRight ? (options as unknown as WorkerOptions) : {});
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
     const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
@@ -264,7 +266,7 @@ function catalogOf(options: WorkerOptions): Catalog {
 }
 
 function settingsBy(schema: AnySchema | undefined): Configured | undefined {
-  return schema && configuredBy(schema);
+  return schema && saidOf("settings", () => configuredBy(schema));
 }
 
 function askedTenants(ask: TenantsFunction<never>, parts: Pick<Deployment, "catalog" | "features">): AskedTenants {

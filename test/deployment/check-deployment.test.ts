@@ -120,6 +120,13 @@ describe("createWorker", () => {
       },
       "seed: not today",
     ],
+    ["a text in place of a list of tools", { tools: "quote" }, "tools is a list of patterns"],
+    ["a tool in place of its name", { tools: [tool("quote")] }, "tools is a list of patterns"],
+    ["a function that chooses prompts", { prompts: () => true }, "prompts is a list of patterns"],
+    ["a list of profiles", { profiles: ["p"] }, "profiles is an object"],
+    ["a profile that is no object", { profiles: { p: ["quote"] } }, "profiles.p is an object"],
+    ["a profile with a list of tools", { profiles: { p: { tools: ["quote"] } } }, "profiles.p.tools is an object"],
+    ["an around that is no function", { around: [] }, "around is a function"],
     ["a seed that is no list", { seed: () => 5 }, "seed: "],
   ])("refuses a tenant with %s", (_what, definition, says) => {
     expect(() => createWorker({ tools: [tool("quote")], tenants: { acme: definition } })).toThrow(
@@ -243,5 +250,42 @@ describe("bindings", () => {
     expect(missingBinding({ BODIES: {} }, [])).toContain("TENANTS, CONTENT, SESSIONS, HUBS, DIRECTORY");
     expect(missingBinding(all, [admin()])).toContain("binds no PLATFORM");
     expect(missingBinding(all, [gateway()])).toContain("binds no UPSTREAMS");
+  });
+});
+
+describe("createWorker", () => {
+  const quote = tool("quote");
+  it.each<[what: string, options: object, says: string]>([
+    ["a member that it does not have", { authenticat: () => undefined }, "authenticat is no member of it, only name, "],
+    [
+      "a hook that there is none of",
+      { hooks: { onErrors: () => {} } },
+      "hooks: onErrors is no member of it, only before",
+    ],
+    ["hooks that are none", { hooks: () => {} }, "hooks is an object"],
+    ["a function that is none", { authenticate: "me" }, "authenticate is a function"],
+    ["a list of arounds", { around: [] }, "around is a function"],
+    ["tools by name", { tools: { quote } }, "tools is a list"],
+    ["what no function here defined", { tools: [quote, { name: "b", handler: () => "" }] }, "tools: 1 is none"],
+    ["a tool among resources", { resources: [quote] }, "resources: 0 is none"],
+    ["a feature that was not called", { features: [admin] }, "features: 0 is none: what define... gives, or admin()"],
+    ["a feature that is no list", { features: admin() }, "features is a list"],
+    ["a list of tenants", { tenants: ["acme"] }, "tenants is an object"],
+    ["a list of tools", [quote], " is an object"],
+  ])("refuses %s", (_what, options, says) => {
+    const at = says.startsWith(" ") ? "createWorker" : "createWorker: ";
+    expect(() => createWorker(options)).toThrow(at + says);
+  });
+
+  it("says of which tenant there is no definition", () => {
+    for (const acme of [null, "acme", true]) {
+      expect(() => createWorker({ tenants: { acme } } as never)).toThrow('tenant "acme" is an object');
+    }
+  });
+
+  it("says of which schema of settings it speaks", () => {
+    expect(() => createWorker({ settings: { plan: "free" } as never })).toThrow(
+      "settings: has no keyword of JSON Schema",
+    );
   });
 });

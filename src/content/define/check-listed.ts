@@ -2,13 +2,23 @@
 // reads one wrong member refuses the whole list.
 
 import { writeJson } from "../../calls/as-json.ts";
-import { checkMembers } from "../../protocol/members.ts";
+import { checkMembers, refuseStray } from "../../protocol/members.ts";
 
-/** Throws a TypeError that names the member and the rule. `needed`: members that must be there. */
-export function checkListed(what: string, options: object, needed: readonly string[]): void {
+/**
+ * Throws a TypeError that names the member and the rule. `needed`: members that must be there; `known`: what may be there
+ * beside what every definition may have.
+ */
+export function checkListed(what: string, options: object, needed: readonly string[], known?: string): void {
+  if (known !== undefined)
+    refuseStray(what, options, `name ${known} title description annotations icons meta visible around`);
   checkMembers(what, options, needed);
   const { annotations, icons, meta, arguments: declared = {} } = options as Readonly<Record<string, object>>;
-  for (const [name, argument] of Object.entries(declared))
-    checkMembers(`${what}: arguments.${name}`, argument as object);
+  if (Array.isArray(declared)) throw new TypeError(`${what}: arguments is an object by name`);
+  for (const [name, argument] of Object.entries(declared)) checkArgument(`${what}: arguments.${name}`, argument);
   for (const [member, value] of Object.entries({ annotations, icons, meta })) writeJson(value, [`${what}: ${member}`]);
+}
+
+function checkArgument(what: string, argument: unknown): void {
+  refuseStray(what, argument, "title description required complete");
+  checkMembers(what, argument as object);
 }

@@ -74,7 +74,7 @@ interface WrittenPrompt extends Omit<PromptOptions, "arguments" | "handler"> {
 /** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
 export function createPrompt(options: WrittenPrompt): Prompt<never, never> {
   const { name, title, description, icons } = options;
-  checkListed(`prompt "${name}"`, options, ["name", "handler"]);
+  checkListed(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);
   const declared = options.arguments ?? {};
   const listed = Object.entries(declared).map(([argument, { title: called, description: about, required = false }]) =>
@@ -82,7 +82,7 @@ export function createPrompt(options: WrittenPrompt): Prompt<never, never> {
   );
   return {
     kind: "prompt",
-    ...guardsOf(`prompt "${name}"`, options),
+    ...guardsOf(options),
     name,
     get: (args, call, host) => getPrompt(options, args, call, host),
     complete: (asked, call, host) => completeArgument(declared, asked, call, host),

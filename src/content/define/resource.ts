@@ -24,6 +24,7 @@ import type { TemplateVariable, TemplateVariables } from "./template-variables.t
 
 /** How many stored URIs are looked at for one completion. */
 const MAX_STORED = 2000;
+const DESCRIBED = "read mimeType cache";
 
 export interface ResourceDescription extends Guarded {
   readonly name: string;
@@ -94,7 +95,7 @@ export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Setting
 }
 
 function createResource(options: ResourceOptions<never, never>): Resource<never, never> {
-  checkListed(`resource "${options.uri}"`, options, ["name"]);
+  checkListed(`resource "${options.uri}"`, options, ["name", "uri"], `uri text blob ${DESCRIBED}`);
   checkCache(`resource "${options.uri}"`, options.cache);
   const parsed = parseUri(options.uri);
   if ("broken" in parsed) throw new TypeError(`resource "${options.uri}": ${parsed.broken}`);
@@ -104,7 +105,7 @@ function createResource(options: ResourceOptions<never, never>): Resource<never,
   const size = typeof fixed === "string" ? new TextEncoder().encode(fixed).byteLength : fixed?.byteLength;
   return {
     kind: "resource",
-    ...guardsOf(`resource "${options.uri}"`, options),
+    ...guardsOf(options),
     uri: parsed.uri,
     wire: given({ uri: parsed.uri, ...aboutWire(options), size }),
     read: (asked, call, host) => readThrough(read, options, { asked, call, host }) as Promise<CallOutcome>,
@@ -120,7 +121,7 @@ export function defineTemplate<const Template extends string, Env = Cloudflare.E
 
 function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never> {
   const what = `template "${options.uriTemplate}"`;
-  checkListed(what, options, ["name"]);
+  checkListed(what, options, ["name", "uriTemplate"], `uriTemplate complete list ${DESCRIBED}`);
   checkCache(what, options.cache);
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`${what}: ${template.broken}`);
@@ -128,7 +129,7 @@ function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never
   if (list && !(read && typeof list === "function")) throw new TypeError(`${what}: list is a function, and needs read`);
   return {
     kind: "template",
-    ...guardsOf(`template "${uriTemplate}"`, options),
+    ...guardsOf(options),
     wire: { uriTemplate, ...aboutWire(options) },
     ...(read && { matches: (uri) => template.match(uri) !== undefined }),
     ...(list && { listing: listingOf(uriTemplate, template, list) }),

@@ -116,7 +116,8 @@ type WrittenOptions = Omit<ToolOptions, "handler"> & Pick<Written, "handler">;
 
 function createTool(options: WrittenOptions): Tool<never, never> {
   const { name } = options;
-  checkListed(`tool "${name}"`, options, ["name", "handler"]);
+  const known = "handler input output config timeoutMs resumable";
+  checkListed(`tool "${name}"`, options, ["name", "handler"], known);
   if (!NAME.test(name)) throw new TypeError(`tool "${name}": a name is 1 to 128 of A-Z, a-z, 0-9, "_", "-", "."`);
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   if (!(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) {
@@ -124,12 +125,12 @@ function createTool(options: WrittenOptions): Tool<never, never> {
   }
   const input = compileFor(`tool "${name}": input`, options.input ?? NO_ARGUMENTS);
   const output = options.output && compileFor(`tool "${name}": output`, options.output);
-  const config = options.config && compile(`tool "${name}": config`, () => configuredBy(options.config as AnySchema));
+  const config = options.config && saidOf(`tool "${name}": config`, () => configuredBy(options.config as AnySchema));
   const written: Written = { name, input, output, timeoutMs, handler: options.handler };
   return {
     kind: "tool",
     name,
-    ...guardsOf(`tool "${name}"`, options),
+    ...guardsOf(options),
     config,
     ...describe(options, input, output),
     resumable: resumableOf(name, options.resumable ?? false),
@@ -184,14 +185,15 @@ function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Res
 
 /** Writes the JSON Schema at definition, so that a schema that has none is refused there and not at a request. */
 function compileFor(what: string, schema: AnySchema): CompiledSchema {
-  return compile(what, () => {
+  return saidOf(what, () => {
     const compiled = compileSchema(schema);
     const { json } = compiled;
     return { ...compiled, json };
   });
 }
 
-function compile<T>(what: string, make: () => T): T {
+/** What `make` returns; where it throws, that says of what. */
+export function saidOf<T>(what: string, make: () => T): T {
   try {
     return make();
   } catch (error) {

@@ -12,7 +12,7 @@ import {
   type UpstreamDocument,
 } from "./tenant-document.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
-import { checkMembers, given } from "../../protocol/members.ts";
+import { checkMembers, given, refuseStray } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -102,8 +102,8 @@ export function defineTenant<Seed>(
 }
 
 function checkDefinition(what: string, definition: TenantDefinitionOf): void {
-  checkMembers(what, definition);
   refuseStray(what, definition, MEMBERS);
+  checkMembers(what, definition);
   const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS, profiles = {} } = definition;
   if (mode !== "open" && mode !== "key" && !definition.auth) {
     throw new TypeError(`${what}: mode is open or key; others need auth`);
@@ -111,7 +111,16 @@ function checkDefinition(what: string, definition: TenantDefinitionOf): void {
   if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
     throw new TypeError(`${what}: maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
   }
+  checkLists(what, definition);
+  refuseStray(`${what}: profiles`, profiles);
   for (const [name, profile] of Object.entries(profiles)) checkProfile(`${what}: profiles.${name}`, name, profile);
+}
+
+function checkLists(what: string, { tools, prompts, resources }: TenantDefinitionOf): void {
+  for (const [kind, list] of Object.entries({ tools, prompts, resources })) {
+    const isFunction = kind === "tools" && typeof list === "function";
+    if (!isFunction) checkPatterns(`${what}: ${kind} is a list`, list);
+  }
 }
 
 function declarationOf<Seed>(definition: TenantDefinitionOf<Seed>, all: readonly ToolDefinition[]): Declaration<Seed> {
@@ -125,23 +134,22 @@ function namesOf(all: readonly ToolDefinition[], has: ToolPredicate): readonly s
   return all.filter(({ wire }) => (has(wire) as unknown) === true).map(({ wire }) => wire.name);
 }
 
-function refuseStray(what: string, members: object, known: string): void {
-  const stray = Object.keys(members).find((member) => !known.split(" ").includes(member));
-  if (stray !== undefined) throw new TypeError(`${what}: ${stray} is no member of it`);
+function checkPatterns(rule: string, list: unknown = []): void {
+  if (!(Array.isArray(list) && list.every((pattern) => typeof pattern === "string"))) {
+    throw new TypeError(`${rule} of patterns`);
+  }
 }
 
 /** As the admin API would take it. */
 function checkProfile(what: string, name: string, profile: ProfileDocument): void {
   if (!ID.test(name)) throw new TypeError(`${what}: a name is 1 to 40 of a-z, 0-9 and inner hyphens`);
-  checkMembers(what, profile);
   refuseStray(what, profile, "title description instructions tools prompts resources search resultBudget");
+  checkMembers(what, profile);
   for (const kind of ["tools", "prompts", "resources"] as const) {
     const at = `${what}.${kind}`;
-    const { allow = [], deny = [], rename = {}, ...more }: NamedPatterns = profile[kind] ?? {};
-    refuseStray(at, more, "");
-    for (const pattern of [allow, deny].flat()) {
-      if (typeof pattern !== "string") throw new TypeError(`${at}: allow and deny are lists of patterns`);
-    }
+    refuseStray(at, profile[kind] ?? {}, "allow deny rename");
+    const { allow = [], deny = [], rename = {} }: NamedPatterns = profile[kind] ?? {};
+    for (const list of [allow, deny]) checkPatterns(`${at}: allow and deny are lists`, list);
     for (const renaming of Object.values(rename)) checkMembers(`${at}.rename`, renaming);
   }
 }

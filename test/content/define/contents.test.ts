@@ -133,3 +133,14 @@ describe("how long clients may keep it", () => {
     expect(() => defineTemplate({ uriTemplate: "file:{a}", name: "a", cache: bad })).toThrow("cache.ttlMs");
   });
 });
+
+// The log said `Cannot use 'in' operator to search for 'blob' in 7`, and named no rule.
+it.each([[7], [undefined], [null], [["a", "b"]]])(
+  "a resource that reads %o says the rule in the log",
+  async (given) => {
+    const told: unknown[] = [];
+    const hooks = { onError: (error: unknown) => told.push(error) };
+    await read(() => given as never, { hooks });
+    expect(told.map(String)).toEqual(["TypeError: it is neither text nor bytes"]);
+  },
+);

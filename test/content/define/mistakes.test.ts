@@ -201,6 +201,10 @@ describe.each<[what: string, define: (about: object) => unknown]>([
     [{ description: 1n }, "description is a string"],
     [{ description: { a: 1 } }, "description is a string"],
     [{ title: 5 }, "title is a string"],
+    [{ visibile: () => false }, "visibile is no member of it, only name, "],
+    [{ inputSchema: {}, parameters: {} }, "inputSchema is no member of it, only name, "],
+    [{ visible: true }, "visible is a function"],
+    [{ around: [] }, "around is a function"],
   ])("is refused with %o", (about, says) => {
     expect(() => define(about)).toThrow(`${what}: ${says}`);
   });
@@ -223,6 +227,16 @@ it("what is not there is refused by name", () => {
     'resource "a:b": read is a function',
   );
   expect(() => defineTemplate({ uriTemplate: "a:{b}" } as never)).toThrow('template "a:{b}": name is a string');
+  expect(() => defineResource({ name: "n", text: "" } as never)).toThrow("uri is a string");
+  expect(() => defineTemplate({ name: "n", uri: "a:{b}" } as never)).toThrow(
+    "uri is no member of it, only name, uriTemplate",
+  );
+  const typed = { name: "p", handler: () => "", arguments: { a: { require: true } } } as never;
+  expect(() => definePrompt(typed)).toThrow(
+    "arguments.a: require is no member of it, only title, description, required",
+  );
+  const listed = { name: "p", handler: () => "", arguments: [{ name: "a" }] } as never;
+  expect(() => definePrompt(listed)).toThrow("arguments is an object by name");
   const wrong = { name: "p", handler: () => "", arguments: { a: { description: 1n } } } as never;
   expect(() => definePrompt(wrong)).toThrow('prompt "p": arguments.a: description is a string');
 });
