@@ -54,6 +54,19 @@ export function keyPrincipalId(key: string): string {
   return `key ${key}`;
 }
 
+/** Whoever has the API key. */
+export function keyPrincipal({
+  id,
+  name,
+  scopes,
+}: {
+  readonly id: string;
+  readonly name: string;
+  readonly scopes: readonly string[] | null;
+}): Principal {
+  return { kind: "key", id: keyPrincipalId(id), subject: name, scopes: scopes ?? undefined, claims: {} };
+}
+
 /** Whom the Worker's own code names outside of a call. No key and no issuer's person has an id that begins so. */
 export function workerPrincipal(name: string, about: Partial<Pick<Principal, "subject" | "scopes">> = {}): Principal {
   const { subject, scopes } = about;

@@ -5,22 +5,24 @@ import { given } from "../protocol/members.ts";
 import type { Around } from "./call-host.ts";
 
 /** Who looks, and at which tenant. */
-export interface Viewer {
+export interface Viewer<Settings = Tenantry.Settings> {
   readonly principal: Principal;
   readonly tenant: { readonly id: string; readonly profile: string | null };
+  /** As `ctx.settings`: read when it is looked at, and throws where it does not fit its schema. */
+  readonly settings: Settings;
 }
 
-export interface Guarded {
+export interface Guarded<Settings = Tenantry.Settings> {
   /**
    * Whether it is there for this caller: it is neither listed nor called, completed or told of where this says no. Pure and
    * synchronous, because every request asks it. Where it throws, it is not there, and `onError` hears of that.
    */
-  readonly visible?: (viewer: Viewer) => boolean;
+  readonly visible?: (viewer: Viewer<Settings>) => boolean;
   /** Runs around each call that finds it, inside of what the Worker and the tenant have. */
   readonly around?: Around;
 }
 
 /** What of a definition's options is not listed. */
-export function guardsOf({ visible, around }: Guarded): Guarded {
+export function guardsOf({ visible, around }: Guarded<never>): Guarded<never> {
   return given({ visible, around });
 }

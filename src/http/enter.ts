@@ -2,9 +2,9 @@
 // streams, and runs without a request), and again when it may have waited longer than a lease lasts.
 
 import { memoOf, type Credential } from "../auth/credential.ts";
-import { ANONYMOUS, keyPrincipalId, type Principal } from "../auth/principal.ts";
-import type { Guarded } from "../calls/guarded.ts";
+import { ANONYMOUS, keyPrincipal, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
+import type { Place } from "../content/define/check-config.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { viewOf, type Seen, type View } from "../content/serve/view.ts";
@@ -139,8 +139,8 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, principal: 
   if (barred) return barred;
   visit.mostBytes = mostBytesOf(document);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
-  const { guarded } = visit.deployment.catalog;
-  const hidden = guarded && hiddenFrom(visit, principal, guarded);
+  const { catalog } = visit.deployment;
+  const hidden = catalog.guarded && hiddenFrom({ catalog, document, tenant }, visit, { profile, principal });
   const { scopes, narrowing } = principal;
   const key = viewKey({ profile, scopes, narrowing, hidden });
   const view = views.get(key);
@@ -161,9 +161,14 @@ function viewKey({ profile, scopes, narrowing, hidden }: Seen): string {
   return hidden ? `${hidden.key} ${named}` : named;
 }
 
-function hiddenFrom(visit: Visit, principal: Principal, guarded: readonly Guarded[]): Hidden {
-  const tenant = { id: visit.tenant, profile: visit.knock.profile };
-  return hiddenOf(guarded, { principal, tenant }, (error) => {
+interface Looking {
+  readonly profile: string | null;
+  readonly principal: Principal;
+}
+
+function hiddenFrom(place: Place, visit: Visit, { profile, principal }: Looking): Hidden | undefined {
+  const tenant = { id: visit.tenant, profile };
+  return hiddenOf(place, { principal, tenant }, (error) => {
     visit.onError(error);
   });
 }
@@ -217,15 +222,17 @@ function derivedFrom({ deployment }: Visit, tenant: Tenant<NewResource>, { deriv
 /** How long a feature may take to look after a tenant before it is asked again. */
 const TENDED_WITHIN_MS = 30_000;
 
-/** What somebody with these scopes would see. */
+/** What they would see. */
 export async function viewFor(
   visit: Visit,
   tenant: Tenant<NewResource>,
   snapshot: Snapshot,
-  seen: Seen,
+  looking: Looking,
 ): Promise<View> {
   const derived = derivedFrom(visit, tenant, snapshot);
-  return viewOf(derived.offer ?? (await offerTo(visit, tenant, snapshot, derived)), seen);
+  const offer = derived.offer ?? (await offerTo(visit, tenant, snapshot, derived));
+  const { scopes } = looking.principal;
+  return viewOf(offer, { profile: looking.profile, scopes, hidden: hiddenFrom(offer, visit, looking) });
 }
 
 /** Beside the request: nobody waits for it. */
@@ -328,16 +335,15 @@ function principalOf(
     return unauthorized(credential);
   if (grant.profile !== null && grant.profile !== profile)
     return failure("forbidden", "This key belongs to another profile");
-  return keyPrincipal(grant);
+  return holderOf(grant);
 }
 
 const principals = new WeakMap<KeyGrant, Principal>();
 
-function keyPrincipal(grant: KeyGrant): Principal {
+function holderOf(grant: KeyGrant): Principal {
   let principal = grant.person ?? principals.get(grant);
   if (!principal) {
-    const { id, name, scopes } = grant;
-    principal = { kind: "key", id: keyPrincipalId(id), subject: name, scopes: scopes ?? undefined, claims: {} };
+    principal = keyPrincipal(grant);
     principals.set(grant, principal);
   }
   return principal;

@@ -109,7 +109,7 @@ async function visitAt(visit: Visit, at: AskedAt, path: string, asked: Headers):
     waitUntil: (work) => {
       visit.waitUntil(work);
     },
-    viewOf: (profile, scopes) => viewFor(visit, tenant, snapshot, { profile, scopes }),
+    viewOf: (profile, principal) => viewFor(visit, tenant, snapshot, { profile, principal }),
   };
 }
 

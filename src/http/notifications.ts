@@ -3,7 +3,6 @@
 // https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
 
 import { digest } from "../auth/seal.ts";
-import { isVeiled } from "../content/serve/hidden.ts";
 import type { View } from "../content/serve/view.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
@@ -209,8 +208,7 @@ async function look({ visit }: Entered, revision: number, interests: Interests):
   }
   const { view } = entered;
   interests.at(view.sources, entered);
-  const sees = (uri: string) => (view.sees(uri) || view.resourcesByUri.has(uri)) && !isVeiled(uri, view);
-  return { digests: await digestsOf(view), sees };
+  return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
 }
 
 /** Tenants whose authority a stream of this isolate asks right now, and until when the other streams wait for that. */

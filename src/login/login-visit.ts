@@ -1,6 +1,7 @@
 // Owns a visit to a tenant's authorization server: a request that was let in to it, with all that its steps decide by.
 // Refuses protocol: each step has its own file.
 
+import type { Principal } from "../auth/principal.ts";
 import type { KeyRing } from "../auth/seal.ts";
 import type { View } from "../content/serve/view.ts";
 import type { TendGround } from "../deployment/deployment.ts";
@@ -35,6 +36,6 @@ export interface LoginVisit {
   readonly address: string;
   /** For what has to be done to the end, though whoever asked goes away. */
   readonly waitUntil: (work: Promise<unknown>) => void;
-  /** What somebody with these scopes would see; undefined scopes: nothing limits them. */
-  readonly viewOf: (profile: string | null, scopes: readonly string[] | undefined) => View | Promise<View>;
+  /** What they would see. */
+  readonly viewOf: (profile: string | null, principal: Principal) => View | Promise<View>;
 }

@@ -7,7 +7,7 @@ import type { NewResource, ResourceStore } from "../calls/resource-store.ts";
 import type { Catalog } from "../content/define/catalog.ts";
 import { ViewBackend } from "../content/serve/backend.ts";
 import { guardedIn, hiddenOf, type Hidden } from "../content/serve/hidden.ts";
-import { offerOf } from "../content/serve/sources.ts";
+import { offerOf, type Offer } from "../content/serve/sources.ts";
 import { viewOf } from "../content/serve/view.ts";
 import { resultKeeper } from "../gateway/budget/rest.ts";
 import type { Backend } from "../protocol/backend.ts";
@@ -71,7 +71,8 @@ export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
     prompts: [],
     resources: [],
   };
-  const catalog: Catalog = { ...none, ...parts };
+  const inCode = { ...none, ...parts };
+  const catalog: Catalog = { ...inCode, guarded: guardedIn(inCode) };
   const { tenant = "test", config, settings } = options;
   const [name = ""] = [...catalog.tools, ...catalog.prompts].map((one) => one.name);
   const said = {
@@ -82,8 +83,9 @@ export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
   const document: TenantDocument = given(said);
   const policy = { document, suspensions: [], retired: [] };
   const record = new CaseRecord();
-  const seen = { profile: null, scopes: undefined, hidden: hiddenIn(catalog, options, record) };
-  const view = viewOf(offerOf(catalog, managedTenant(tenant), { policy, version: 1 }), seen);
+  const offer = offerOf(catalog, managedTenant(tenant), { policy, version: 1 });
+  const seen = { profile: null, scopes: undefined, hidden: hiddenIn(offer, options, record) };
+  const view = viewOf(offer, seen);
   const store = memoryStore(options.resources ?? [], (what) => {
     record.did(what);
   });
@@ -92,14 +94,9 @@ export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
 }
 
 /** What `visible` keeps from this caller. */
-function hiddenIn(
-  catalog: Catalog,
-  { tenant = "test", principal }: CaseOptions,
-  record: CaseRecord,
-): Hidden | undefined {
+function hiddenIn(offer: Offer, { tenant = "test", principal }: CaseOptions, record: CaseRecord): Hidden | undefined {
   const viewer = { principal: { ...CALLER, ...principal }, tenant: { id: tenant, profile: null } };
-  const guarded = guardedIn(catalog);
-  return guarded && hiddenOf(guarded, viewer, (error) => record.faults.push(error));
+  return hiddenOf(offer, viewer, (error) => record.faults.push(error));
 }
 
 interface Around {

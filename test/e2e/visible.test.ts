@@ -31,6 +31,15 @@ const SEEN: Readonly<Record<(typeof CALLERS)[number], readonly string[]>> = {
   bob: ["for_keys"],
 };
 
+const putPlan = (tenant: string, plan: string) =>
+  fetch(`${worker.origin}/admin/v1/tenants/${tenant}/document?wait=1`, {
+    method: "PUT",
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ settings: { plan }, maxStalenessMs: 50 }),
+  });
+
+const UPDATED = "notifications/resources/updated";
+
 describe.each(ERAS)("in era $era", ({ revision }) => {
   const at = (caller: string): Promise<Client> =>
     clientOf(revision, `${worker.origin}/mcp/other`, {}, keys.get(caller) ?? {});
@@ -86,9 +95,52 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     expect(heard).toEqual(caller === "nobody" ? [] : ["seen://for/keys", "keys://one"]);
   });
 
+  it("streams tell each caller what has changed of what they see, and nothing of what they do not", async () => {
+    const url = `${worker.origin}/mcp/other`;
+    await putPlan("other", "tin");
+    const guarded = ["seen://for/keys", "keys://one"];
+    const uris = [...guarded, "for://everybody"];
+    for (const [caller, hears] of [
+      ["nobody", []],
+      ["bob", guarded],
+    ] as const) {
+      const headers = keys.get(caller) ?? {};
+      const listening = await listenTo(revision, url, { uris, headers });
+      expect((await putPlan("other", "gold")).status).toBe(200);
+      const { error } = await (await at(caller)).request("tools/call", { name: "announces", arguments: { uris } });
+      expect(error).toBeUndefined();
+      const told = await listening.before("for://everybody");
+      const updated = told.filter(({ method }) => method === UPDATED).map(({ params }) => (params as Json)["uri"]);
+      expect([caller, updated]).toEqual([caller, hears]);
+      const lists = told.map(({ method }) => method).filter((method) => method !== UPDATED);
+      expect([caller, lists]).toEqual([caller, caller === "bob" ? ["notifications/tools/list_changed"] : []]);
+      await listening.events.close();
+      await putPlan("other", "tin");
+    }
+  });
+
   it("what is told apart by who calls is nobody else's to keep", async () => {
     const { result } = await (await at("nobody")).request("tools/list");
     expect(result["cacheScope"] ?? "private").toBe("private");
+  });
+
+  it("what the tenant's settings say shows a tool, and an operator may change them", async () => {
+    for (const [tenant, sees] of [
+      ["gold", true],
+      ["other", false],
+    ] as const) {
+      const client = await clientOf(revision, `${worker.origin}/mcp/${tenant}`);
+      const listed = names((await client.request("tools/list")).result["tools"]);
+      expect([tenant, listed.includes("for_gold")]).toEqual([tenant, sees]);
+    }
+    // Operators write over what stands in code, and it holds from then on.
+    const client = await clientOf(revision, `${worker.origin}/mcp/few`);
+    for (const plan of ["gold", "tin"]) {
+      expect((await putPlan("few", plan)).status).toBe(200);
+      const { result, error } = await client.request("tools/call", { name: "for_gold" });
+      if (plan === "gold") expect(result["content"]).toEqual([{ type: "text", text: "for gold" }]);
+      else expect(error?.message).toBe("Unknown tool: for_gold");
+    }
   });
 
   it("a predicate that trips hides, and is logged once", () => {

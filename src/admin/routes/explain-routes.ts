@@ -1,7 +1,9 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
-import { ANONYMOUS } from "../../auth/principal.ts";
+import { ANONYMOUS, keyPrincipal, type Principal } from "../../auth/principal.ts";
+import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
+import type { Offer } from "../../content/serve/sources.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
 import { whyWithHost } from "../../gateway/guard/led-to.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
@@ -59,24 +61,46 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
   const barred = [...barredBy(document.mode ?? "open", key, profile), ...suspendedBy(record, key, profile)];
   const scopes = key ? (key.scopes ?? undefined) : everybodysIn(document);
   const view = viewOf(offer, { profile, scopes });
-  const found =
+  const lookIn = async (seen: View) =>
     ask.kind === "resources"
-      ? await lookForResource(view, managed, ask.name)
-      : lookForName(view, { ...ask, kind: ask.kind }, record.retired);
+      ? lookForResource(seen, managed, ask.name)
+      : lookForName(seen, { ...ask, kind: ask.kind }, record.retired);
+  const found = await lookIn(view);
+  const hidden = hiddenBefore(offer, askerIn(document, key), profile);
+  const seen = hidden ? withheldIn(found, await lookIn(viewOf(offer, { profile, scopes, hidden })), hidden) : found;
   const { reasons } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
   const isLetIn = barred.length === 0;
   return {
-    visible: isLetIn && found.listedAs !== null,
-    callable: isLetIn && found.callable,
-    listedAs: found.listedAs,
+    visible: isLetIn && seen.listedAs !== null,
+    callable: isLetIn && seen.callable,
+    listedAs: seen.listedAs,
     reasons: [
       ...barred,
-      ...found.reasons,
+      ...seen.reasons,
       ...reasons,
       ...sourceReasons(view, document, { ask, found }),
       ...(await limitsMet(desk, managed)),
     ],
   };
+}
+
+/** Who it is that asks; undefined: this tenant lets nobody in whom nobody named. */
+function askerIn({ mode = "open" }: TenantDocument, key: KeyRecord | undefined): Principal | undefined {
+  if (key) return keyPrincipal(key);
+  return mode === "open" || mode === "mixed" ? ANONYMOUS : undefined;
+}
+
+/** What the author hides from them, where nobody is named all that is not for everybody. */
+function hiddenBefore(offer: Offer, principal: Principal | undefined, profile: string | null): Hidden | undefined {
+  const { catalog, tenant } = offer;
+  if (!principal) return catalog.guarded && { key: "", things: new Set(catalog.guarded) };
+  return hiddenOf(offer, { principal, tenant: { id: tenant.id, profile } }, () => {});
+}
+
+function withheldIn(found: Found, { listedAs }: Found, { key }: Hidden): Found {
+  if (listedAs === found.listedAs) return found;
+  const why = key ? "hides it" : "decides, and no key is named";
+  return { ...found, listedAs, callable: false, reasons: [`code: visible ${why}`, ...found.reasons] };
 }
 
 /** What a source leaves out, and what it may lack because it could not be read. */

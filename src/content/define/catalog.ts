@@ -23,6 +23,6 @@ export interface Catalog {
   readonly tools: readonly Tool[];
   readonly prompts: readonly Prompt[];
   /** Those of the three that are not there for everybody. */
-  readonly guarded?: readonly Guarded[] | undefined;
+  readonly guarded?: readonly Guarded<never>[] | undefined;
   readonly resources: readonly (Resource | ResourceTemplate)[];
 }

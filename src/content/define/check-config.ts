@@ -6,7 +6,8 @@ import { settingOf } from "../../tenants/document/visibility.ts";
 import type { BrokenConfig, Configured } from "../../calls/configured.ts";
 import type { Catalog } from "./catalog.ts";
 
-interface Place {
+/** A tenant under one version of its document. */
+export interface Place {
   readonly catalog: Catalog;
   readonly document: TenantDocument;
   readonly tenant: { readonly id: string };

@@ -36,7 +36,7 @@ export interface PromptOptions<
   Name extends string = string,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
-> extends Guarded {
+> extends Guarded<Settings> {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -49,7 +49,7 @@ export interface PromptOptions<
 }
 
 export interface Prompt<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedPrompt<CallHost>, Wants<Env, Settings>, Guarded {
+  extends ServedPrompt<CallHost>, Wants<Env, Settings>, Guarded<never> {
   readonly kind: "prompt";
 }
 

@@ -26,7 +26,7 @@ import type { TemplateVariable, TemplateVariables } from "./template-variables.t
 const MAX_STORED = 2000;
 const DESCRIBED = "read mimeType cache";
 
-export interface ResourceDescription extends Guarded {
+export interface ResourceDescription<Settings = Tenantry.Settings> extends Guarded<Settings> {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -38,7 +38,10 @@ export interface ResourceDescription extends Guarded {
   readonly cache?: CacheOptions;
 }
 
-export interface ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Settings> extends ResourceDescription {
+export interface ResourceOptions<
+  Env = Cloudflare.Env,
+  Settings = Tenantry.Settings,
+> extends ResourceDescription<Settings> {
   readonly uri: string;
   /**
    * The content: `text`, `blob`, or what `read` gives. The first of `read`, `text` and `blob` that is given is used.
@@ -49,7 +52,7 @@ export interface ResourceOptions<Env = Cloudflare.Env, Settings = Tenantry.Setti
 }
 
 export interface Resource<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedResource<CallHost>, Wants<Env, Settings>, Guarded {
+  extends ServedResource<CallHost>, Wants<Env, Settings>, Guarded<never> {
   readonly kind: "resource";
 }
 
@@ -57,7 +60,7 @@ export interface TemplateOptions<
   Template extends string = string,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
-> extends ResourceDescription {
+> extends ResourceDescription<Settings> {
   readonly uriTemplate: Template;
   /** By variable. A variable without a completer is completed from the stored URIs that match the template. */
   readonly complete?: {
@@ -73,17 +76,25 @@ export interface TemplateOptions<
 }
 
 export interface ResourceTemplate<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedTemplate<CallHost>, Wants<Env, Settings>, Guarded {
+  extends ServedTemplate<CallHost>, Wants<Env, Settings>, Guarded<never> {
   readonly kind: "template";
 }
 
 /** What was written, whatever TypeScript makes of its functions. */
-type WrittenTemplate = Omit<TemplateOptions, "read" | "list"> & {
+type WrittenTemplate = Omit<TemplateOptions<string, never, never>, "read" | "list"> & {
   readonly list?: TemplateLister<never, never>;
   readonly read?: (variables: Record<string, string>, ctx: never) => ReturnType<NonNullable<TemplateOptions["read"]>>;
 };
 
-function aboutWire({ name, title, description, mimeType, annotations, icons, meta }: ResourceDescription): JsonObject {
+function aboutWire({
+  name,
+  title,
+  description,
+  mimeType,
+  annotations,
+  icons,
+  meta,
+}: ResourceDescription<never>): JsonObject {
   return given({ name, title, description, mimeType, annotations, icons, _meta: meta });
 }
 
@@ -158,7 +169,7 @@ async function readTemplate(
 /** undefined: the `read` of a template gave nothing. */
 async function readThrough(
   read: (ctx: never) => ReadReturn | undefined | Promise<ReadReturn | undefined>,
-  about: ResourceDescription,
+  about: ResourceDescription<never>,
   { asked, call, host }: { readonly asked: AskedUri; readonly call: Call; readonly host: CallHost },
 ): Promise<CallOutcome | undefined> {
   const { mimeType, cache } = about;

@@ -42,7 +42,7 @@ export interface ToolOptions<
   Returned = unknown,
   Env = Cloudflare.Env,
   Settings = Tenantry.Settings,
-> extends Guarded {
+> extends Guarded<Settings> {
   /** 1 to 128 of A-Z, a-z, 0-9, `_`, `-`, `.`; at most 64 to be callable by every client. */
   readonly name: string;
   readonly title?: string;
@@ -70,7 +70,7 @@ export interface ToolOptions<
 
 /** `Env`, `Settings`: what its handler reads of the Worker and its tenants. */
 export interface Tool<in Env = Cloudflare.Env, in Settings = Tenantry.Settings>
-  extends ServedTool<CallHost>, Wants<Env, Settings>, Guarded {
+  extends ServedTool<CallHost>, Wants<Env, Settings>, Guarded<never> {
   readonly kind: "tool";
   readonly config?: Configured | undefined;
 }

@@ -2,8 +2,9 @@
 // every request: what somebody may see can be in their claims, and views are shared by who sees the same.
 
 import type { Guarded, Viewer } from "../../calls/guarded.ts";
-import type { ServedTemplate } from "../../protocol/source.ts";
 import type { Catalog } from "../define/catalog.ts";
+import { tenantSettings, type Place } from "../define/check-config.ts";
+import { frozen } from "./frozen.ts";
 
 export interface Hidden {
   /** What is told apart from others by what is hidden. */
@@ -16,25 +17,29 @@ export function guardedIn({
   tools = [],
   prompts = [],
   resources = [],
-}: Partial<Catalog>): readonly Guarded[] | undefined {
+}: Partial<Catalog>): readonly Guarded<never>[] | undefined {
   // Of a definition with a mistake there is none under `wrangler dev`.
-  const guarded = [...tools, ...prompts, ...resources].filter((one: Guarded | undefined) => one?.visible);
+  const guarded = [...tools, ...prompts, ...resources].filter((one: Guarded<never> | undefined) => one?.visible);
   return guarded.length > 0 ? guarded : undefined;
 }
 
-/** Whether only templates that are hidden from the viewer have this URI: changes of it are not theirs to hear of. */
-export function isVeiled(
-  uri: string,
-  { hidden, templates }: { readonly hidden?: Hidden; readonly templates: readonly object[] },
-): boolean {
-  const has = (one: Pick<ServedTemplate<never>, "matches">) => one.matches?.(uri) === true;
-  return hidden !== undefined && [...hidden.things].some(has) && !templates.some(has);
-}
-
 /** Mistakes that were told: each request meets them. */
-const told = new WeakSet<Guarded>();
+const told = new WeakSet<object>();
 
-export function hiddenOf(guarded: readonly Guarded[], viewer: Viewer, onError: (error: unknown) => void): Hidden {
+/** undefined: everything is there for everybody. */
+export function hiddenOf(
+  place: Place,
+  who: Pick<Viewer, "principal" | "tenant">,
+  onError: (error: unknown) => void,
+): Hidden | undefined {
+  const { guarded } = place.catalog;
+  if (!guarded) return undefined;
+  const viewer = {
+    ...who,
+    get settings() {
+      return frozen(tenantSettings(place)) as never;
+    },
+  };
   const sees = guarded.map((one) => {
     try {
       return one.visible?.(viewer) === true;

@@ -221,17 +221,21 @@ function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResour
   const uris =
     things &&
     new Set(sources.flatMap(({ resources }) => resources.filter((one) => things.has(one)).map(({ uri }) => uri)));
-  const sees = (name: string) => isVisible(document, eyes, "resources", name) && !uris?.has(name);
+  const isOpen = (name: string) => isVisible(document, eyes, "resources", name) && !uris?.has(name);
   const scoped = eyes.scopes && { allow: eyes.scopes.flatMap(({ resources = [] }) => resources) };
   const only = [eyes.profile?.resources, scoped].filter((patterns) => patterns !== undefined);
   const byUri = firstOfEach(
-    sources.flatMap(({ resources }) => resources).filter(({ uri }) => sees(uri)),
+    sources.flatMap(({ resources }) => resources).filter(({ uri }) => isOpen(uri)),
     ({ uri }) => uri,
   );
   const templates = firstOfEach(
-    sources.flatMap((source) => source.templates).filter((one) => sees(one.wire.uriTemplate) && !things?.has(one)),
+    sources.flatMap((source) => source.templates).filter((one) => isOpen(one.wire.uriTemplate) && !things?.has(one)),
     ({ wire }) => wire.uriTemplate,
   );
+  const withheld = things && sources.flatMap((source) => source.templates.filter((one) => things.has(one)));
+  // What is only under a hidden template is hidden with it.
+  const sees = (uri: string) =>
+    isOpen(uri) && (!withheld?.some(has(uri)) || byUri.has(uri) || [...templates.values()].some(has(uri)));
   const shelves = sources.flatMap(({ id, shelf, required = false }) => (shelf ? { source: id, shelf, required } : []));
   const listed = [...templates.values()].flatMap((template) => listingIn(template) ?? []);
   return {
@@ -245,6 +249,8 @@ function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResour
     sees,
   };
 }
+
+const has = (uri: string) => (template: ServedTemplate<CallHost>) => template.matches?.(uri);
 
 function listingIn(template: ServedTemplate<CallHost>): Required<ViewedListing> | undefined {
   const { listing, wire } = template;

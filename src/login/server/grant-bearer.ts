@@ -44,19 +44,29 @@ export function bearerOfGrant(host: TenantHost, hash: string, { mode, auth }: Te
 
 function personIn(row: GrantRow, shown: readonly string[] | undefined): Omit<Person, "scopes" | "expires"> {
   const { id, principal, person, resource, narrowing } = grantIn(row);
-  const { issuer, subject, email, name, groups, claims } = person;
   return {
-    kind: "oauth",
-    id: principal,
-    subject,
-    ...given({ email, name, groups }),
-    claims: shownOf(claims, shown),
-    issuer,
+    ...shownPerson(principal, person, shown),
     grant: id,
     home: row.home,
     resource,
     ...((narrowing.allow ?? narrowing.deny.length > 0) && { narrowing }),
   };
+}
+
+/** As the author's code is shown them. */
+export function shownPerson(
+  id: string,
+  { issuer, subject, email, name, groups, claims }: SignedIn,
+  shown: readonly string[] | undefined,
+) {
+  return {
+    kind: "oauth",
+    id,
+    subject,
+    ...given({ email, name, groups }),
+    claims: shownOf(claims, shown),
+    issuer,
+  } as const;
 }
 
 /** What limits a person, by the key that they pasted or by their claims; undefined: nothing does. */

@@ -16,7 +16,7 @@ import { openAccount } from "./account-session.ts";
 import { AGAIN, OVER, redirectTo, refusePerson, tenantOnPage } from "./answers.ts";
 import { answerTo, readAuthorize } from "./authorize.ts";
 import { findClient, waitOf } from "./find-client.ts";
-import { theirScopes, within } from "./grant-bearer.ts";
+import { shownPerson, theirScopes, within } from "./grant-bearer.ts";
 import { loginOf } from "./login-door.ts";
 import type { LoginClient } from "./login-records.ts";
 import { isLoopbackRedirect, mayRedirect } from "./redirects.ts";
@@ -152,7 +152,10 @@ async function extentOf(
   if (key === null) return "The key has ended";
   if (key && key.profile !== null && key.profile !== request.profile) return "The key belongs to another profile";
   const scopes = within(request.scopes, theirScopes(login, person, key));
-  const { tools } = await visit.viewOf(request.profile, scopes);
+  const { tools } = await visit.viewOf(request.profile, {
+    ...shownPerson(principalOf(person), person, login.claims),
+    scopes,
+  });
   const shown = tools.map((tool) => toolOf(tool, visit.ground.document));
   return { scopes, tools: shown, digest: await digest(JSON.stringify([client.digest, shown])) };
 }
