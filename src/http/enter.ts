@@ -4,7 +4,7 @@
 import { memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipal, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { Place } from "../content/define/check-config.ts";
+import type { ConfiguredPlace } from "../content/define/check-config.ts";
 import { documentOf, offerOf, type Offer } from "../content/serve/sources.ts";
 import { hiddenOf, type Hidden } from "../content/serve/hidden.ts";
 import { viewOf, type Seen, type View } from "../content/serve/view.ts";
@@ -166,7 +166,7 @@ interface Looking {
   readonly principal: Principal;
 }
 
-function hiddenFrom(place: Place, visit: Visit, { profile, principal }: Looking): Hidden | undefined {
+function hiddenFrom(place: ConfiguredPlace, visit: Visit, { profile, principal }: Looking): Hidden | undefined {
   const tenant = { id: visit.tenant, profile };
   return hiddenOf(place, { principal, tenant }, (error) => {
     visit.onError(error);

@@ -7,14 +7,14 @@ import type { BrokenConfig, Configured } from "../../calls/configured.ts";
 import type { Catalog } from "./catalog.ts";
 
 /** A tenant under one version of its document. */
-export interface Place {
+export interface ConfiguredPlace {
   readonly catalog: Catalog;
   readonly document: TenantDocument;
   readonly tenant: { readonly id: string };
 }
 
 /** What a tool reads; undefined where nothing is written and no schema says what that means. Throws a `ConfigFault`. */
-export function toolConfig({ catalog, document, tenant }: Place, tool: string): unknown {
+export function toolConfig({ catalog, document, tenant }: ConfiguredPlace, tool: string): unknown {
   const found = settingOf(document, tool);
   const schema = catalog.tools.find(({ name }) => name === tool)?.config;
   const raw = found?.setting.config;
@@ -24,7 +24,7 @@ export function toolConfig({ catalog, document, tenant }: Place, tool: string): 
 const NO_SETTINGS = {};
 
 /** Throws a `ConfigFault`. */
-export function tenantSettings({ catalog, document, tenant }: Place): unknown {
+export function tenantSettings({ catalog, document, tenant }: ConfiguredPlace): unknown {
   const raw = document.settings ?? NO_SETTINGS;
   return catalog.settings ? catalog.settings.read(raw, `tenant "${tenant.id}": settings`) : raw;
 }

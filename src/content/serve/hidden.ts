@@ -3,7 +3,7 @@
 
 import type { Guarded, Viewer } from "../../calls/guarded.ts";
 import type { Catalog } from "../define/catalog.ts";
-import { tenantSettings, type Place } from "../define/check-config.ts";
+import { tenantSettings, type ConfiguredPlace } from "../define/check-config.ts";
 import { frozen } from "./frozen.ts";
 
 export interface Hidden {
@@ -28,7 +28,7 @@ const told = new WeakSet<object>();
 
 /** undefined: everything is there for everybody. */
 export function hiddenOf(
-  place: Place,
+  place: ConfiguredPlace,
   who: Pick<Viewer, "principal" | "tenant">,
   onError: (error: unknown) => void,
 ): Hidden | undefined {
