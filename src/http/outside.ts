@@ -7,11 +7,12 @@ import type { ContentBlock } from "../calls/content-block.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
 import type { Call } from "../protocol/call.ts";
+import { AppError } from "../protocol/app-error.ts";
 import { LATEST_2025 } from "../protocol/era.ts";
 import { failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-
+import { UserError } from "../protocol/user-error.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { forgetName } from "../tenants/directory/directory.ts";
@@ -81,12 +82,12 @@ export function tenantOutside(where: Where): TenantOutside {
   type Any = (...args: unknown[]) => Promise<unknown>;
   const resources = STORE_METHODS.map((name) => [
     name,
-    async (...args: unknown[]) => ((await store())[name] as Any)(...args),
+    (...args: unknown[]) => refusing(async () => ((await store())[name] as Any)(...args)),
   ]);
   return {
-    announce: async (changed) => announceTo((await enterAs(where, ITSELF)).contentStub(), changed),
+    announce: (changed) => refusing(async () => announceTo((await enterAs(where, ITSELF)).contentStub(), changed)),
     resources: Object.fromEntries(resources) as ResourceStore,
-    changed: () => changedTenant(where),
+    changed: () => refusing(() => changedTenant(where)),
     callTool: (name, args, how) => call("tools/call", { name, arguments: args }, how),
     readResource: (uri, how) => call("resources/read", { uri }, how),
     getPrompt: (name, args, how) => call("prompts/get", { name, arguments: args }, how),
@@ -100,6 +101,16 @@ function principalOf({ id, subject, scopes }: NamedCaller): Principal {
   const wrong = [id, ...(scopes ?? [])].find((name) => !NAME.test(name));
   if (wrong !== undefined) throw new TypeError(`as: "${wrong}" is no name: 1 to 200 of A-Z, a-z, 0-9, _ . : @ / + -`);
   return workerPrincipal(id, { subject, scopes });
+}
+
+/** An object that is away is said as a request would be told; what its author has to change is thrown as it is. */
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if ([TenantError, UserError, TypeError].some((known) => error instanceof known)) throw error;
+    throw Object.assign(new TenantError(error instanceof AppError ? error.toFailure() : TENANT_AWAY), { cause: error });
+  }
 }
 
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
