@@ -6,7 +6,7 @@ import type { Call } from "../protocol/call.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { allowedBy, OutboundDoor, type OutboundInit, type OutboundVars } from "../outbound/outbound-door.ts";
 import { resolverAt } from "../outbound/resolve.ts";
-import { secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
+import { SECRET_NAME_RULE, secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
 import {
   clientOf,
   furtherMeta,
@@ -89,7 +89,7 @@ export class CallContext implements Context {
 
   async secret(name: string): Promise<string> {
     const secret = secretNameOf(name);
-    if (secret === undefined) throw new TypeError(`"${name}" is no name of a secret`);
+    if (secret === undefined) throw new TypeError(`"${name}" is no name of a secret: ${SECRET_NAME_RULE}`);
     const { env, tenant } = this.#host;
     const value = (await this.#host.secret(secret)) ?? workerSecretOf(env, tenant, secret);
     if (value === undefined) throw new Error(`no secret "${name}" is set for this tenant`);

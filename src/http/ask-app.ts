@@ -20,7 +20,7 @@ export async function askApp(
   try {
     const said = await inTime(Promise.resolve(authenticate?.(request, env as never)), WITHIN_MS);
     if (said instanceof Response) return new Response(said.body, said);
-    if (request.bodyUsed) throw new TypeError("the body was read: read request.clone()");
+    if (request.bodyUsed || request.body?.locked) throw new TypeError("the body was read: read request.clone()");
     return said === undefined ? undefined : readAppUser(said);
   } catch (error) {
     hooks.onError?.(new Error(`authenticate: ${String(error)}`, { cause: error }), undefined);

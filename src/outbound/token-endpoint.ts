@@ -20,6 +20,9 @@ export interface TokenGiven {
   readonly idToken: unknown;
 }
 
+/** No token serves for longer than a century: what is kept of times is numbers that JSON knows. */
+const LONGEST_S = 3_200_000_000;
+
 type Members = Readonly<Record<string, unknown>>;
 
 /** More than most servers give, and no more than a header takes. */
@@ -45,13 +48,14 @@ export function tokenRequest(
 /** undefined: there is none that can be used as a bearer. Where no type is said, it is one. */
 export function tokenIn(body: Members): TokenGiven | undefined {
   const { access_token: access, refresh_token: refresh, token_type: type = "bearer", expires_in: life, scope } = body;
-  const isBearer = typeof access === "string" && TOKEN.test(access) && /^bearer$/i.test(String(type));
+  const isBearer =
+    typeof access === "string" && TOKEN.test(access) && typeof type === "string" && /^bearer$/i.test(type);
   // GitHub refuses with 200.
   if (!isBearer || body["error"] !== undefined) return undefined;
   return {
     access,
     ...(typeof refresh === "string" && TOKEN.test(refresh) && { refresh }),
-    ...(life !== undefined && { seconds: Number(life) }),
+    ...(life !== undefined && { seconds: typeof life === "object" ? Number.NaN : Math.min(Number(life), LONGEST_S) }),
     ...(typeof scope === "string" && { scope }),
     idToken: body["id_token"],
   };

@@ -267,6 +267,7 @@ describe("what the app answers", () => {
   test.each<[string, string, string]>([
     ["an error", "broken", "the users' database is away"],
     ["a body that is gone", "reading", "the body was read"],
+    ["a body that nobody else can read", "holding", "the body was read"],
     ["a circle", "circle", "circular"],
     ["null", "null", "no object, Response or undefined"],
     ["a text", '"ada"', "no object, Response or undefined"],

@@ -27,6 +27,8 @@ describe("what a token endpoint gives", () => {
     ["a bearer", { ...BEARER, expires_in: 60, scope: "a" }, { access: "abc", seconds: 60, scope: "a" }],
     ["one whose life is a text", { ...BEARER, expires_in: "60" }, { access: "abc", seconds: 60 }],
     ["one whose life nobody can read", { ...BEARER, expires_in: "soon" }, { access: "abc", seconds: Number.NaN }],
+    ["one whose life is no text", { ...BEARER, expires_in: { valueOf: 1 } }, { access: "abc", seconds: Number.NaN }],
+    ["one that never ends", { ...BEARER, expires_in: 1e308 }, { access: "abc", seconds: 3_200_000_000 }],
     ["one of no said type", { access_token: "abc" }, { access: "abc" }],
     ["one with a token to ask again", { ...BEARER, refresh_token: "r" }, { access: "abc", refresh: "r" }],
   ])("is %s", (_what, body, given) => {
@@ -36,6 +38,7 @@ describe("what a token endpoint gives", () => {
   test.each([
     ["none", {}],
     ["one of another type", { ...BEARER, token_type: "DPoP" }],
+    ["one whose type is no text", { ...BEARER, token_type: { toString: 1, valueOf: 1 } }],
     ["one that no header takes", { ...BEARER, access_token: "a\r\nb" }],
     ["one that is no text", { ...BEARER, access_token: 1 }],
     ["an error beside it", { ...BEARER, error: "slow_down" }],

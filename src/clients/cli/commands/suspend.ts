@@ -51,7 +51,10 @@ function withTarget(command: Command, verb: string): Command {
   return command
     .argument("[tenant]")
     .option("--profile <name>", `only ${verb} this profile`)
-    .option("--principal <id>", `only ${verb} this caller: a key's id, "oauth ISSUER SUBJECT" or "app ID"`)
+    .option(
+      "--principal <id>",
+      `only ${verb} this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`,
+    )
     .option("--tool <name>", `only ${verb} this tool`)
     .option("--all-tenants", "the tool in every tenant");
 }
