@@ -54,6 +54,7 @@ const DEADLINES = ["test/gateway/{slow-upstream,objects-away,guard/retry}.test.t
 const ALONE = [
   "test/{gateway,login/server,login/sign-in}/**/*.test.ts",
   "test/content/zod-mini.test.ts",
+  "test/deployment/plain-objects.test.ts",
   "test/tenants/directory/{directory,placement}.test.ts",
 ];
 

@@ -30,7 +30,7 @@ const GOOD: Record<string, string> = {
   "README.md": "# readme",
   "AGENTS.md":
     "`protocol` < `mcp-client` < `telemetry` < `outbound` < `auth` < `tenants` < `limits` < `calls` < `content` < `streams` < `sessions` < `deployment` < `gateway` < `login` < " +
-    "`admin` <\n`http` < `tenantry.ts` < `zod-mini.ts` < `testing` < `demo` < `demo-worker.ts` < `worker.ts` < `clients`",
+    "`admin` <\n`http` < `tenantry.ts` < `objects.ts` < `zod-mini.ts` < `testing` < `demo` < `demo-worker.ts` < `worker.ts` < `clients`",
   "package.json": '{ "version": "1.2.3" }',
   ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",
   "src/worker.ts": code('import { demo } from "./demo/pages.ts";', "export default demo;"),

@@ -18,6 +18,7 @@ import { AskedTenants } from "../deployment/asked-tenants.ts";
 import { checkOptions } from "../deployment/check-options.ts";
 import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
+import { plainObjectsAreExported } from "../deployment/plain-objects.ts";
 import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
 import type { ServerInfo } from "../protocol/definition.ts";
@@ -158,6 +159,7 @@ export function createWorker<
   const deployment = deploymentOf(isRight ? (options as unknown as WorkerOptions) : {});
   defined(() => {
     if (definitionFaults().length === 0) checkDeployment(deployment);
+    refusePlainObjects(deployment);
     const missing = isDeployed() ? missingBinding(startBindings(), deployment.features) : undefined;
     if (missing !== undefined) throw new TypeError(missing);
   });
@@ -211,6 +213,15 @@ function missingExport({ exports }: ExecutionContext, features: readonly Feature
   const needed = [STORED_RUNS, ...features.flatMap(({ objects = {} }) => Object.keys(objects))];
   const missing = needed.find((name) => !(name in exports));
   return missing && `the Worker does not export ${missing}: export const { ${missing}, ... } = worker.exports`;
+}
+
+/** Features that keep something are not known to the classes of that module. */
+function refusePlainObjects({ features }: Deployment): void {
+  const keeping = features.find(({ tables, sections, objects }) => tables ?? sections ?? objects);
+  if (!keeping || !plainObjectsAreExported()) return;
+  throw new TypeError(
+    `tenantry/objects does not know ${keeping.name}(): export const { ... } = worker.exports in its place`,
+  );
 }
 
 function exportsOf(deployment: Deployment): unknown {

