@@ -92,9 +92,7 @@ export interface WorkerOptions<
   /** For every tenant whose document says nothing else, instead of the numbers in docs/limits.md. */
   readonly limits?: Limits;
   /** By tenant id, or a function that knows them. When absent there is one open tenant, `demo`, with everything. */
-  readonly tenants?:
-    | Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>>
-    | TenantsFunction<NoInfer<Bindings>>;
+  readonly tenants?: Readonly<Record<string, TenantDefinitionOf<NewResource, Around>>> | TenantsFunction<Bindings>;
   /** The tenant that `/mcp` serves; when absent, the only tenant if there is just one. */
   readonly defaultTenant?: string;
   /** The path under which another app mounts the Worker, such as `/ai`; the root when absent. */
@@ -108,7 +106,7 @@ export interface WorkerOptions<
    * Says for each request who calls, where the app has users of its own: `docs/api-identity.md`. A Response refuses it;
    * undefined: what the request brings decides, as without this. Who reads the body reads `request.clone()`.
    */
-  authenticate?(this: void, request: Request, env: NoInfer<Bindings>): Authenticated | Promise<Authenticated>;
+  authenticate?(this: void, request: Request, env: Bindings): Authenticated | Promise<Authenticated>;
 }
 
 type Authenticated = AppUser | Response | undefined;

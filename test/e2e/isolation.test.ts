@@ -145,7 +145,7 @@ const prompts = async (sight: Sight): Promise<number> => {
     ({ result, error, text }, name) => {
       const secret = `${sight.tenant}://secret/b`;
       if (name !== "embedding" || maySee(sight, "resources", secret)) expect(result).toHaveProperty("messages");
-      else expect([error?.code, text.includes(markOf(sight.tenant))]).toEqual([-32603, false]);
+      else expect([error?.code, text.includes(markOf(sight.tenant))]).toEqual([-32602, false]);
     },
   );
 };
