@@ -15,7 +15,7 @@ import { eventOf, outcomeOf } from "./fault.ts";
 import type { CallEnd, CallHost } from "./call-host.ts";
 import type { ClaimBook } from "./claims.ts";
 import { ReplayInterview, type Interview } from "./interview.ts";
-import { owners, type Lost } from "./lost-promises.ts";
+import { owners } from "./lost-promises.ts";
 import { StreamInterview } from "./stream-interview.ts";
 import { runHandler, type HandlerEnd } from "./run-handler.ts";
 import { CALL_LIFETIME_MS, openProgress, readResponses, sealProgress, type StateBinding } from "./request-state.ts";
@@ -54,7 +54,7 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   const ctx = new CallContext(call, host, opened, handling.name);
   let working: T | Promise<T> | undefined;
   const { name } = handling;
-  const ended = await runHandler(() => (working = start(handling, ctx, { name, call, host })), {
+  const ended = await runHandler(() => (working = start(handling, ctx, call, host)), {
     timeoutMs: handling.timeoutMs,
     interview: opened,
     sink: call.sink,
@@ -75,8 +75,8 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   return outcome;
 }
 
-function start<T>({ work }: Handling<T>, ctx: Context, lost: Lost): T | Promise<T> {
-  return owners.calls ? owners.calls.run(lost, () => work(ctx)) : work(ctx);
+function start<T>({ name, work }: Handling<T>, ctx: Context, call: Call, host: CallHost): T | Promise<T> {
+  return owners.calls ? owners.calls.run({ name, call, host }, () => work(ctx)) : work(ctx);
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Hooks } from "./call-host.ts";
 import { eventOf } from "./fault.ts";
 
 /** Whose it is. */
-export type Lost = Parameters<typeof eventOf>[0];
+type Lost = Parameters<typeof eventOf>[0];
 
 /** `AsyncLocalStorage`, as much of it as is used. */
 interface Calls {
