@@ -119,6 +119,32 @@ const MISTAKES: readonly [what: string, code: string, names: string][] = [
     `defineTool({ name: "t", handler: async (_args, ctx) => (await ctx.sample("s", { messages: [] })).model });`,
     "'maxTokens'",
   ],
+  [
+    "a list in place of the object that the schema wants, after a wait",
+    `defineTool({ name: "t", output: price, handler: async () => [{ price: (await row()).id, currency: "EUR" as const }] });`,
+    "output",
+  ],
+  [
+    "a role that no message of a prompt has",
+    `definePrompt({ name: "p", handler: () => [{ role: "system", content: { type: "text", text: "Be brief." } }] });`,
+    '"system"',
+  ],
+  [
+    "a member that the content of a template does not have",
+    `defineTemplate({ uriTemplate: "note://{id}", name: "n", read: ({ id }) => ({ txt: id }) });`,
+    "txt",
+  ],
+  [
+    "a configuration without its schema",
+    `defineTool({ name: "t", handler: (_args, ctx) => String(ctx.config.rate) });`,
+    "'ctx.config' is of type 'unknown'",
+  ],
+  [
+    "a name of a type in place of the schema of a form",
+    `defineTool({ name: "t", handler: async (_args, ctx) =>
+       (await ctx.elicit("sure", { message: "Sure?", schema: "boolean" })).action });`,
+    "'AnySchema'",
+  ],
   ["an option by another name", `defineTool({ name: "t", titel: "T", handler: () => "" });`, "'titel'"],
 ];
 

@@ -4,6 +4,7 @@
 import { exposedBy } from "../auth/origin.ts";
 import { originAllowed, type OriginVars } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
+import { refuseOptions } from "../protocol/members.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
@@ -16,10 +17,11 @@ import type { AdminEnv } from "./route.ts";
  * The admin API at `/admin/v1`, the platform's object, which keeps its operators and base documents, and a directory that
  * tenants can be entered in.
  */
-export function admin(): Feature<{
+export function admin(...options: readonly never[]): Feature<{
   readonly PlatformObject: typeof PlatformObject;
   readonly DirectoryObject: typeof DirectoryObject;
 }> {
+  refuseOptions("admin", options);
   return {
     name: "admin",
     // It makes the keys that tenants take.

@@ -185,7 +185,8 @@ export class CallContext implements Context {
   }
 
   log(level: LogLevel, data: unknown, logger?: string): void {
-    if (!LOG_LEVELS.includes(level)) throw new TypeError(`no log level ${level}`);
+    if (!LOG_LEVELS.includes(level))
+      throw new TypeError(`ctx.log: ${level} is no level, only ${LOG_LEVELS.join(", ")}`);
     const entry = { level, params: given({ level, logger, data }) };
     if (this.#call.dialect.logging === "request") this.#send(entry, this.#call.logLevel);
     else if (this.#call.session) this.#logInSession(entry, this.#call.session);
@@ -224,6 +225,7 @@ export class CallContext implements Context {
   }
 
   async elicit(name: string, options: ElicitOptions): Promise<ElicitAnswer> {
+    checkName(name);
     const { message } = options;
     if ("url" in options) return this.#elicited(name, { mode: "url", message, url: options.url });
     const schema = compileSchema(options.schema);
@@ -249,6 +251,7 @@ export class CallContext implements Context {
   }
 
   async #askOne(name: string, question: Question, onProgress?: SampleOptions["onProgress"]): Promise<JsonObject> {
+    checkName(name);
     const heard = onProgress && ((progress: JsonObject) => this.#tell(onProgress, progress));
     const answers = await this.#interview.ask({ [name]: question }, heard);
     return answers[name] as JsonObject;
@@ -276,6 +279,11 @@ export class CallContext implements Context {
   async once<T>(name: string, act: () => T | Promise<T>): Promise<T> {
     return (await this.#interview.once(name, act)) as T;
   }
+}
+
+/** Without one its answer could not be found again. */
+function checkName(name: unknown): void {
+  if (typeof name !== "string") throw new TypeError("a question's name comes first, a string");
 }
 
 /** What shows who calls, and what this hop says of itself. */

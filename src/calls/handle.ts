@@ -41,6 +41,11 @@ export function beforeCall(name: string, call: Call, host: CallHost): string | u
   return host.hooks.beforeCall?.(eventOf({ name, call, host }));
 }
 
+type MakesContext = (...about: ConstructorParameters<typeof CallContext>) => CallContext | undefined;
+
+/** `watched`: where a Worker is developed, what makes the context of a run that says what it does again. */
+export const contexts: { watched: MakesContext | undefined } = { watched: undefined };
+
 export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
   const interview =
     call.dialect.era === "2026"
@@ -51,9 +56,9 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   const rechecking = host.recheck(call);
   const withdrawn = rechecking instanceof Promise ? await rechecking : rechecking;
   if (withdrawn) return withdrawn;
-  const ctx = new CallContext(call, host, opened, handling.name);
   let working: T | Promise<T> | undefined;
   const { name } = handling;
+  const ctx = contextOf(call, host, opened, name);
   const ended = await runHandler(() => (working = start(handling, ctx, call, host)), {
     timeoutMs: handling.timeoutMs,
     interview: opened,
@@ -73,6 +78,10 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   const isLeft = ended.kind === "suspended" && outcome.kind !== "inputRequired";
   if (!isLeft) reportEnd(name, call, host, endOf(ended, outcome));
   return outcome;
+}
+
+function contextOf(call: Call, host: CallHost, interview: Interview, name: string): CallContext {
+  return contexts.watched?.(call, host, interview, name) ?? new CallContext(call, host, interview, name);
 }
 
 function start<T>({ name, work }: Handling<T>, ctx: Context, call: Call, host: CallHost): T | Promise<T> {

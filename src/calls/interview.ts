@@ -60,7 +60,8 @@ interface Notes {
  */
 export class ReplayInterview implements Interview {
   readonly #capabilities: JsonObject;
-  readonly #before: Progress | undefined;
+  /** Of earlier runs of the call. */
+  readonly before: Progress | undefined;
   readonly #fresh: JsonObject;
   readonly #claims: ClaimBook;
   #notes: Notes | undefined;
@@ -69,14 +70,14 @@ export class ReplayInterview implements Interview {
 
   constructor(capabilities: JsonObject, before: Progress | undefined, fresh: JsonObject, claims: ClaimBook) {
     this.#capabilities = capabilities;
-    this.#before = before;
+    this.before = before;
     this.#fresh = fresh;
     this.#claims = claims;
   }
 
   /** Made when first used: most handlers ask nothing. */
   get #noted(): Notes {
-    const { answers = {}, memos = {} } = this.#before ?? {};
+    const { answers = {}, memos = {} } = this.before ?? {};
     return (this.#notes ??= { answers: bare(answers), memos: bare(memos), missing: bare({}) });
   }
 
@@ -116,7 +117,7 @@ export class ReplayInterview implements Interview {
     const { answers } = this.#noted;
     const earlier = Object.hasOwn(answers, name) ? answers[name] : undefined;
     if (earlier?.digest === key) return earlier.answer;
-    const asked = this.#before && Object.hasOwn(this.#before.asked, name) ? this.#before.asked[name] : undefined;
+    const asked = this.before && Object.hasOwn(this.before.asked, name) ? this.before.asked[name] : undefined;
     // The question was asked in other words before: the client's answer was given to those.
     if (asked !== undefined && asked !== key) return undefined;
     const fresh = Object.hasOwn(this.#fresh, name) ? this.#fresh[name] : undefined;
@@ -139,8 +140,8 @@ export class ReplayInterview implements Interview {
     const { memos } = this.#noted;
     if (Object.hasOwn(memos, key)) return memos[key];
     // Without a state there is no nonce to claim under. The client, asked nothing, comes back with one at once.
-    if (!this.#before) return this.#suspend();
-    const { nonce } = this.#before;
+    if (!this.before) return this.#suspend();
+    const { nonce } = this.before;
     memos[key] = await claimed(this.#claims, { nonce, name }, act);
     return memos[key];
   }
@@ -164,10 +165,10 @@ export class ReplayInterview implements Interview {
     const { answers, memos, missing } = this.#noted;
     const asked = Object.entries(missing).map(([name, { digest: key }]) => [name, key] as const);
     return {
-      nonce: this.#before?.nonce ?? crypto.randomUUID(),
-      round: (this.#before?.round ?? 0) + 1,
+      nonce: this.before?.nonce ?? crypto.randomUUID(),
+      round: (this.before?.round ?? 0) + 1,
       answers,
-      asked: { ...this.#before?.asked, ...Object.fromEntries(asked) },
+      asked: { ...this.before?.asked, ...Object.fromEntries(asked) },
       memos,
     };
   }

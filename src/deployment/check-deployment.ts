@@ -8,7 +8,7 @@ import { searchTools } from "../content/serve/search-tools.ts";
 import { checkResource } from "../content/store/open-store.ts";
 import { limitFault } from "../limits/limit-table.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
-import { nearest } from "../protocol/nearest.ts";
+import { meant } from "../protocol/nearest.ts";
 import { matchesAny } from "../tenants/document/glob.ts";
 import type { Declaration, Tenant } from "../tenants/document/tenant-definition.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
@@ -124,8 +124,7 @@ function checkSeed(id: string, { seed }: Declaration<NewResource>): void {
 }
 
 function unknown(known: readonly string[], name: string, what: string): string {
-  const near = nearest(name, known);
-  return `there is no ${what} "${name}"${near === undefined ? "" : `; did you mean "${near}"?`}`;
+  return `there is no ${what} "${name}"${meant(name, known)}`;
 }
 
 export function neededBindings(features: readonly Feature[]): readonly string[] {

@@ -1,7 +1,7 @@
 // Owns what an author's editor would have said of `createWorker`'s options: a member that there is not, a list that is none,
 // a definition in the wrong list. Refuses what only shows when everything is put together.
 
-import { checkMembers, refuseStray } from "../protocol/members.ts";
+import { checkShape, refuseStray } from "../protocol/members.ts";
 
 const MEMBERS =
   "name version title description websiteUrl instructions extensions settings tools prompts resources limits tenants defaultTenant path features hooks around authenticate";
@@ -9,10 +9,9 @@ const MEMBERS =
 /** Throws a TypeError that names the member. */
 export function checkOptions(options: Readonly<Record<string, unknown>>): void {
   const what = "createWorker";
-  refuseStray(what, options, MEMBERS);
-  checkMembers(what, options);
+  checkShape(what, options, MEMBERS);
   const { hooks = {}, tenants = {} } = options;
-  refuseStray(`${what}: hooks`, hooks, "beforeCall afterCall onError");
+  checkShape(`${what}: hooks`, hooks, "beforeCall afterCall onError");
   if (typeof tenants !== "function") refuseStray(`${what}: tenants`, tenants);
   for (const member of ["tools", "prompts", "resources", "features"]) checkList(member, options[member]);
 }

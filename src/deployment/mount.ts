@@ -14,9 +14,13 @@ export function publicUrl(request: Pick<Request, "url">, mount: string): URL {
   return url;
 }
 
+/** With such a mount nobody could tell whether it was taken off. */
+const SERVED = /^\/(mcp|admin|gateway|healthz|readyz|\.well-known)(\/|$)/;
+
 /** The path without a slash at its end; "" is the root. Throws a TypeError for what is no path. */
 export function mountPath(path: string): string {
   const mount = path.replace(/\/$/, "");
+  if (SERVED.test(mount)) throw new TypeError(`path "${path}": is served below it`);
   if (mount === "" || /^(\/[A-Za-z0-9._~-]+)+$/.test(mount)) return mount;
   throw new TypeError(`path "${path}": begins with a slash and has letters, digits and ._~- between its slashes`);
 }

@@ -9,6 +9,7 @@ import { VIA, viaOfAnswer, WHOSE } from "./guard/circle.ts";
 import type { Services } from "./guard/service-binding.ts";
 import { gatewayTables } from "./gateway-tables.ts";
 import { allowedBy } from "../outbound/outbound-door.ts";
+import { refuseStray } from "../protocol/members.ts";
 import { refreshUpstream } from "./operate/refresh-upstream.ts";
 import { reportUpstreams, UPSTREAM_SECTIONS } from "./operate/report-upstreams.ts";
 import { tryUpstream } from "./operate/try-upstream.ts";
@@ -37,7 +38,9 @@ export interface GatewayOptions {
 }
 
 /** Throws a TypeError that names what is wrong. */
-function checkBounds({ hosts = [], most = 0 }: UpstreamBounds): void {
+function checkBounds(bounds: UpstreamBounds): void {
+  const { hosts = [], most = 0 } = bounds;
+  refuseStray("gateway: bounds", bounds, "hosts most");
   const wrong = hosts.find((host) => !UPSTREAM_HOST.test(host));
   if (wrong !== undefined) {
     throw new TypeError(
@@ -50,10 +53,12 @@ function checkBounds({ hosts = [], most = 0 }: UpstreamBounds): void {
 }
 
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
-export function upstreamsFeature({ services = {}, pages = Infinity, bounds }: GatewayOptions): Feature<{
+export function upstreamsFeature(options: GatewayOptions): Feature<{
   readonly UpstreamRefreshes: typeof UpstreamRefreshes;
   readonly UpstreamObject: typeof UpstreamObject;
 }> {
+  refuseStray("gateway", options, "services pages bounds");
+  const { services = {}, pages = Infinity, bounds } = options;
   if (pages !== Infinity && !(Number.isInteger(pages) && pages > 0)) {
     throw new TypeError("gateway({ pages }) is a whole number from 1");
   }

@@ -3,6 +3,7 @@
 import type { AppUser } from "../auth/app-user.ts";
 import type { Around, CallEvent, Hooks } from "../calls/call-host.ts";
 import { configuredBy, type Configured } from "../calls/configured.ts";
+import { watchContexts } from "../calls/watched-context.ts";
 import { hearLostPromises } from "../calls/lost-promises.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { AnySchema, Infer } from "../calls/schema.ts";
@@ -180,6 +181,8 @@ export function createWorker<
   try {
     // wrangler writes the mode in its place, and what is deployed is without this. Elsewhere `process` may be absent.
     if (process.env.NODE_ENV === "development") fetch = hearingOut(fetch);
+    // A Worker under vitest has no mode.
+    if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) watchContexts();
   } catch {}
   return {
     fetch,
@@ -192,7 +195,7 @@ export function createWorker<
   };
 }
 
-declare const process: { readonly env: { readonly NODE_ENV?: string } };
+declare const process: { readonly env: { readonly NODE_ENV?: string; readonly VITEST_POOL_ID?: string } };
 
 /** A mistake in a definition as it was thrown: its stack leads to the author's line. */
 function faultOf({ features }: Deployment, env: Env, ctx?: ExecutionContext): Error | undefined {

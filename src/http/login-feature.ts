@@ -4,9 +4,11 @@
 import type { Feature } from "../deployment/deployment.ts";
 import { loginFeature } from "../login/login.ts";
 import { loginRoutes } from "./login-endpoint.ts";
+import { refuseOptions } from "../protocol/members.ts";
 import { metadataRoutes } from "./well-known.ts";
 
 /** Tokens of the authorization servers that a tenant names, and of its own: `docs/login.md`. */
-export function login(): Feature {
+export function login(...options: readonly never[]): Feature {
+  refuseOptions("login", options);
   return { ...loginFeature(), routes: [metadataRoutes, ...loginRoutes] };
 }

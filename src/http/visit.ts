@@ -77,6 +77,8 @@ export class Visit {
   mostBytes = Infinity;
   /** The tenant's, from when it was let in. */
   limits: LimitsInForce = USUAL_LIMITS;
+  /** Of a stored call, whose request is gone: whose what it keeps is. */
+  owner: string | undefined;
   /** Undefined until it was let in. */
   host: SeenHost | undefined;
   /** Set where the body was wrapped: how its calls are answered. */
@@ -98,7 +100,7 @@ export class Visit {
 
   /** Whose something is that is kept: of those without a credential, by where they come from. */
   async ownerOf(principal: string): Promise<string> {
-    return principal === ANONYMOUS.id ? storedAddress(this.address) : principal;
+    return principal === ANONYMOUS.id ? (this.owner ?? storedAddress(this.address)) : principal;
   }
 
   /** What the headers say of the message. Read once: each header that is read is a step out of JavaScript. */

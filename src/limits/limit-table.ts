@@ -1,6 +1,7 @@
 // Owns the one table of limits: what each counts, the number that holds where nobody says another, and who may raise it.
 // A limit that is not in this table cannot be set. docs/limits.md shows it.
 
+import { meant } from "../protocol/nearest.ts";
 import type { LimitName, Limits } from "../tenants/document/tenant-document.ts";
 
 export interface LimitRow {
@@ -82,7 +83,8 @@ export function limitFault(limits: Limits, by: "author" | "tenant"): string | un
     const row = Object.hasOwn(LIMITS, name) ? LIMITS[name as LimitName] : undefined;
     if (row?.raise === "author" && by === "tenant") return `${name} holds before a tenant is known`;
     if (name === "exact" && typeof value === "boolean") continue;
-    if (!row) return name === "exact" ? "exact is true or false" : `there is no limit ${name}`;
+    if (!row)
+      return name === "exact" ? "exact is true or false" : `there is no limit ${name}${meant(name, LIMIT_NAMES)}`;
     if (!isWithin(row, value)) return `${name} is a whole number from ${row.least} to ${row.most}`;
   }
   return undefined;

@@ -2,7 +2,7 @@
 
 import type { BrokenMember } from "../deployment/deployment.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { nearest } from "../protocol/nearest.ts";
+import { meant } from "../protocol/nearest.ts";
 import {
   takesTokens,
   type AuthDocument,
@@ -95,10 +95,7 @@ function scopeRules({ scopes }: Pick<IssuerDocument | LoginDocument, "scopes">, 
 function unknownIn(named: readonly string[], known: readonly string[]): string[] {
   return [...new Set(named)]
     .filter((name) => !known.includes(name))
-    .map((name) => {
-      const near = nearest(name, known);
-      return `names no scope "${name}"${near === undefined ? "" : `; did you mean "${near}"?`}`;
-    });
+    .map((name) => `names no scope "${name}"${meant(name, known)}`);
 }
 
 /** What a client asks for has to be what means something when it comes back. */

@@ -2,23 +2,43 @@
 // beyond its type: whoever defines it checks that.
 
 import { isObject, type JsonObject } from "./jsonrpc.ts";
+import { meant } from "./nearest.ts";
 
 /** A member of this name is of this type wherever it stands. */
-const TYPES = [
-  ...["name", "title", "description", "mimeType", "instructions", "uri", "uriTemplate"].map(
-    (name) => [name, "string"] as const,
-  ),
-  ...["handler", "read", "seed", "visible", "around", "authenticate"].map((name) => [name, "function"] as const),
-];
+const TYPES = Object.entries({
+  string: "name title description mimeType instructions uri uriTemplate text version websiteUrl defaultTenant path src",
+  function: "handler read seed visible around authenticate list beforeCall afterCall onError",
+  boolean: "readOnlyHint destructiveHint idempotentHint openWorldHint required search",
+  number: "priority size ttlMs closeAfterMs retryMs timeoutMs",
+  object: "annotations cache limits scopes",
+  list: "icons audience",
+}).map(([type, names]) => [type, names.split(" ")] as const);
 
 /** Throws a TypeError that names the member, wherever it is not of its type. `needed`: members that must be there. */
 export function checkMembers(what: string, members: object, needed: readonly string[] = []): void {
-  for (const [name, type] of TYPES) {
-    const { [name]: value } = members as JsonObject;
-    if (value === undefined ? needed.includes(name) : typeof value !== type) {
-      throw new TypeError(`${what}: ${name} is a ${type}`);
+  for (const [type, names] of TYPES) {
+    for (const name of names) {
+      const { [name]: value } = members as JsonObject;
+      if (value === undefined ? needed.includes(name) : typeOf(value) !== type) {
+        throw new TypeError(`${what}: ${name} is ${type === "object" ? "an" : "a"} ${type}`);
+      }
     }
   }
+}
+
+function typeOf(value: unknown): string {
+  return Array.isArray(value) ? "list" : typeof value;
+}
+
+/** As `refuseStray`, for what may have more than is known: only what was meant to be another is refused. */
+export function refuseMistyped(what: string, members: object, known: string): void {
+  const near = Object.keys(members).filter((member) => meant(member, known.split(" ")) !== "");
+  refuseStray(what, Object.fromEntries(near.map((member) => [member, true])), known);
+}
+
+/** Throws a TypeError where a function was given something that looks at nothing. */
+export function refuseOptions(what: string, options: readonly unknown[]): void {
+  if (options.length > 0) throw new TypeError(`${what}() has no options`);
 }
 
 /** Throws a TypeError for what is no object, and for a member that is not `known`: nobody would look at it. */
@@ -26,7 +46,14 @@ export function refuseStray(what: string, members: unknown, known?: string): voi
   if (!isObject(members)) throw new TypeError(`${what} is an object`);
   const names = known?.split(" ") ?? Object.keys(members);
   const stray = Object.keys(members).find((member) => !names.includes(member));
-  if (stray !== undefined) throw new TypeError(`${what}: ${stray} is no member of it, only ${names.join(", ")}`);
+  if (stray === undefined) return;
+  throw new TypeError(`${what}: ${stray} is no member of it, only ${names.join(", ")}${meant(stray, names)}`);
+}
+
+/** As `refuseStray`, and what is there is of its type. */
+export function checkShape(what: string, members: unknown, known: string, needed?: readonly string[]): void {
+  refuseStray(what, members, known);
+  checkMembers(what, members as object, needed);
 }
 
 type Given<T> = {

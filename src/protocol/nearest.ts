@@ -12,6 +12,12 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best;
 }
 
+/** What is said after a name that is none; nothing where no known one is near. */
+export function meant(name: string, known: readonly string[]): string {
+  const near = nearest(name, known);
+  return near === undefined ? "" : `; did you mean "${near}"?`;
+}
+
 /**
  * How many letters to insert, delete, replace or swap with their neighbour. Texts whose lengths differ by `enough` are
  * not compared: the answer is `enough`.

@@ -24,6 +24,8 @@ export interface SessionCaller {
   readonly ring: KeyRing;
   readonly ended: EndedSessions;
   readonly doors: Doors;
+  /** Whose something is that is kept: the principal, or by where they come from who has no credential. */
+  owner(): Promise<string>;
   waitUntil(work: Promise<unknown>): void;
   onError(error: unknown): void;
 }

@@ -29,6 +29,8 @@ export interface CallRecord {
   /** The hash of the caller's key; null: none was brought. */
   readonly keyHash: string | null;
   readonly principal: string;
+  /** Whose is what its runs keep; absent in what earlier releases stored. */
+  readonly owner?: string;
   /** Whom a token named; no token is kept. */
   readonly person?: Person;
   /** Whom the app named that mounts the Worker. */
@@ -109,9 +111,10 @@ const LOST_FOR_GOOD =
   "Internal error: the run of this call was lost, and it may not be run twice; whether it was done is not known";
 
 async function describe(
-  { mount, tenant, created, profile, credential, principal, hops, requestId }: SessionCaller,
+  caller: SessionCaller,
   { call, session, repeatable }: SessionCall,
 ): Promise<Pick<NewCall, "record" | "fallback" | "repeatable">> {
+  const { mount, tenant, created, profile, credential, principal, hops, requestId } = caller;
   const { id, method, params } = call;
   const { unofficial, capabilities, nonce, expires, client } = session;
   const record: CallRecord = {
@@ -121,6 +124,7 @@ async function describe(
     profile,
     keyHash: await keyHashOf(credential),
     principal: principal.id,
+    owner: await caller.owner(),
     ...(principal.kind === "oauth" && { person: principal as Person }),
     ...(credential.kind === "app" && { user: credential.user }),
     hops,

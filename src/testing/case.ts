@@ -13,7 +13,8 @@ import { resultKeeper } from "../gateway/budget/rest.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Era } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
-import { given } from "../protocol/members.ts";
+import { given, refuseStray } from "../protocol/members.ts";
+import type { ClientInfo } from "../protocol/meta.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import { ANYWHERE } from "../tenants/directory/placement.ts";
 import { managedTenant } from "../tenants/document/tenant-definition.ts";
@@ -42,14 +43,18 @@ export interface CaseOptions {
   readonly env?: object;
   readonly secrets?: Readonly<Record<string, string>>;
   readonly identity?: Identity;
-  /** Headers of the client's request, by name in lower case. */
+  /** Of the client's request: `ctx.request.headers`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** What the tenant has stored before. */
   readonly resources?: readonly NewResource[];
   /** By the name of the question. A question that nobody answers is an error of the test. */
   readonly answers?: Readonly<Record<string, AnswerFor>>;
-  /** What the client declares; when absent, that it can be asked everything. */
-  readonly capabilities?: JsonObject;
+  /** Who the client says it is, `ctx.client`, and what it declares: that it can be asked everything when that is absent. */
+  readonly client?: Partial<ClientInfo> & { readonly capabilities?: JsonObject };
+  /** `ctx.requestId`; `test` when absent. */
+  readonly requestId?: string;
+  /** `ctx.meta`. */
+  readonly meta?: JsonObject;
   /** Answers what leaves by `ctx.fetch`, after it was looked at as in a Worker. */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
 }
@@ -63,7 +68,21 @@ export interface Case {
 
 const CALLER: Principal = { kind: "key", id: "key test", subject: "test", scopes: undefined, claims: {} };
 
+const OPTIONS =
+  "era tenant principal config settings env secrets identity headers resources answers client requestId meta fetch";
+
+/** Throws a TypeError for an option that there is not. */
+function checkCase(options: CaseOptions): void {
+  const what = "tenantry/testing: options";
+  refuseStray(what, options, OPTIONS);
+  const { era = "2026", client = {}, principal = {} } = options;
+  if (era !== "2025" && era !== "2026") throw new TypeError(`${what}: era is "2025" or "2026"`);
+  refuseStray(`${what}: client`, client, "name version capabilities");
+  refuseStray(`${what}: principal`, principal, "kind id subject email name groups scopes claims narrowing");
+}
+
 export function openCase(parts: Partial<Catalog>, options: CaseOptions): Case {
+  checkCase(options);
   const none = {
     server: { name: "test", version: "0" },
     instructions: undefined,
@@ -106,7 +125,7 @@ interface Around {
 }
 
 function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost {
-  const { tenant = "test", secrets = {}, headers = {}, env = {} } = options;
+  const { tenant = "test", secrets = {}, headers = {}, env = {}, requestId = "test" } = options;
   const principal = { ...CALLER, ...options.principal };
   const stub = memoryStub(record);
   return {
@@ -115,7 +134,7 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
     sight: view,
     profile: null,
     principal,
-    requestId: "test",
+    requestId,
     headers: new Headers(headers),
     owner: async () => principal.id,
     // Names are looked up by nobody: the test answers for all of them.
@@ -126,7 +145,7 @@ function hostOf(options: CaseOptions, { view, record, store }: Around): CallHost
     identity: options.identity,
     fetch: (request) => answerFetch(options, record, request),
     hops: 0,
-    clientHeader: (name) => headers[name.toLowerCase()] ?? null,
+    clientHeader: (name) => new Headers(headers).get(name),
     sentText: undefined,
     resources: () => store,
     secret: async (name) => Object.entries(secrets).find(([known]) => known.toUpperCase() === name)?.[1],

@@ -1,13 +1,14 @@
 // Owns one request from what a client sends to what it gets: classified, dispatched and encoded as in a Worker, in the newest
 // revision of its era, with each question answered by the test.
 
+import { warnOfAgain } from "../calls/watched-context.ts";
 import { dispatch, encodeAnswer } from "../protocol/dispatch.ts";
 import type { Call, ClientResponse, PutQuestion } from "../protocol/call.ts";
 import { classify } from "../protocol/classify.ts";
 import { DIALECT_2026, LATEST_2025, REVISION_2026 } from "../protocol/era.ts";
 import { standardHeaders } from "../protocol/headers.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import { META } from "../protocol/meta.ts";
+import { META, type ClientInfo } from "../protocol/meta.ts";
 import type { AnswerFor, Case } from "./case.ts";
 import type { AskedQuestion, LogLine, TestRun } from "./test-run.ts";
 
@@ -22,6 +23,12 @@ export interface AskedMethod {
 
 const CAPABILITIES: JsonObject = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 const TOKEN = "progress";
+
+/** Who asks, in either era. */
+function clientIn({ options }: Case): { capabilities: JsonObject; info: ClientInfo; meta: JsonObject | undefined } {
+  const { client: { name = "test", version = "0", capabilities = CAPABILITIES } = {}, meta } = options;
+  return { capabilities, info: { name, version }, meta };
+}
 
 /** What the client was told while it waited. */
 interface Told {
@@ -42,7 +49,9 @@ export async function runAsked(opened: Case, asked: AskedMethod): Promise<TestRu
   const message = await run(opened, asked, told);
   await Promise.all(opened.record.waiting);
   const ran = ranOf(opened, message, told);
-  warnOnce(String(asked.params["name"] ?? asked.params["uri"]), ran.repeated);
+  if (ran.repeated.length > 0) {
+    warnOfAgain(String(asked.params["name"] ?? asked.params["uri"]), ran.repeated.join(", "));
+  }
   return ran;
 }
 
@@ -62,10 +71,11 @@ async function run2026(opened: Case, asked: AskedMethod, told: Told): Promise<Js
 }
 
 async function ask2026(opened: Case, { method, params, mirrored = {} }: AskedMethod, told: Told): Promise<Answered> {
-  const { capabilities = CAPABILITIES } = opened.options;
+  const { capabilities, info, meta } = clientIn(opened);
   const _meta = {
+    ...meta,
     [META.protocolVersion]: REVISION_2026,
-    [META.clientInfo]: { name: "test", version: "0" },
+    [META.clientInfo]: info,
     [META.clientCapabilities]: capabilities,
     [META.logLevel]: "debug",
     progressToken: TOKEN,
@@ -94,8 +104,8 @@ async function ask2026(opened: Case, { method, params, mirrored = {} }: AskedMet
 }
 
 async function run2025(opened: Case, { method, params }: AskedMethod, told: Told): Promise<JsonObject> {
-  const { capabilities = CAPABILITIES } = opened.options;
-  const body = { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: { progressToken: TOKEN } } };
+  const { capabilities, info, meta } = clientIn(opened);
+  const body = { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: { ...meta, progressToken: TOKEN } } };
   const classified = classify(body, { version: LATEST_2025.revision, session: "test", method: null, name: null });
   if (classified.kind !== "message2025") throw new TypeError(`not a request: ${JSON.stringify(classified)}`);
   let failed: unknown;
@@ -108,6 +118,7 @@ async function run2025(opened: Case, { method, params }: AskedMethod, told: Told
     capabilities,
     session: {
       unofficial: false,
+      client: info,
       logLevel: async () => "debug",
       setLogLevel: async () => {},
       subscribe: async () => true,
@@ -218,16 +229,4 @@ function textsOf({ content, contents, messages }: JsonObject): readonly string[]
   const said = Array.isArray(messages) ? messages.map((one: unknown) => (isObject(one) ? one["content"] : one)) : [];
   const blocks = [content, contents, said].flatMap((list) => (Array.isArray(list) ? (list as readonly unknown[]) : []));
   return blocks.flatMap((block) => (isObject(block) && typeof block["text"] === "string" ? [block["text"]] : []));
-}
-
-const warned = new Set<string>();
-
-function warnOnce(name: string, repeated: TestRun["repeated"]): void {
-  if (repeated.length === 0 || warned.has(name)) return;
-  warned.add(name);
-  const what = `"${name}" did this again after a question was answered: ${repeated.join(", ")}`;
-  // oxlint-disable-next-line no-console
-  console.warn(
-    `${what}. In era 2026 a handler runs anew with each answer: use ctx.memo or ctx.once, or do it after the question.`,
-  );
 }

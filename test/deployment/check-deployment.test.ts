@@ -11,6 +11,7 @@ import {
   defineTemplate,
   defineTool,
   gateway,
+  links,
   login,
 } from "../../src/tenantry.ts";
 import type { Feature, TenantDefinition, WorkerOptions } from "../../src/tenantry.ts";
@@ -54,6 +55,14 @@ describe("createWorker", () => {
     ],
     ["a tenant that cannot be one", { tenants: { Acme: {} } }, 'tenant id "Acme"'],
     ["a path that is none", { path: "ai" }, 'path "ai"'],
+    ["a path that is served below it", { path: "/mcp" }, 'path "/mcp": is served below it'],
+    ["a path in one", { path: "/admin/ai/" }, 'path "/admin/ai/": is served below it'],
+    [
+      "a limit by a near name",
+      { limits: { toolCall: 5 } as never },
+      'limits: there is no limit toolCall; did you mean "toolCalls"?',
+    ],
+    ["settings that are no object", { settings: z.string() }, "settings: its type is object"],
     ["a default tenant that nobody could make", { defaultTenant: "nope" }, 'defaultTenant: there is no tenant "nope"'],
     [
       "a default tenant that is written otherwise",
@@ -123,6 +132,25 @@ describe("createWorker", () => {
     ["a text in place of a list of tools", { tools: "quote" }, "tools is a list of patterns"],
     ["a tool in place of its name", { tools: [tool("quote")] }, "tools is a list of patterns"],
     ["a function that chooses prompts", { prompts: () => true }, "prompts is a list of patterns"],
+    [
+      "a limit by a near name",
+      { limits: { session: 5 } },
+      'limits: there is no limit session; did you mean "sessions"?',
+    ],
+    ["limits that are none", { limits: 5 }, "limits is an object"],
+    ["a list of scopes", { scopes: ["read"] }, "scopes is an object"],
+    ["a scope that is a list", { scopes: { read: ["quote"] } }, "scopes.read is an object"],
+    [
+      "a scope with a stray member",
+      { scopes: { read: { tool: ["quote"] } } },
+      "scopes.read: tool is no member of it, only description, tools, prompts, resources; did you mean",
+    ],
+    [
+      "a scope with a text of tools",
+      { scopes: { read: { tools: "quote" } } },
+      "scopes.read.tools is a list of patterns",
+    ],
+    ["a search that is a text", { search: "yes" }, "search is a boolean"],
     ["a list of profiles", { profiles: ["p"] }, "profiles is an object"],
     ["a profile that is no object", { profiles: { p: ["quote"] } }, "profiles.p is an object"],
     ["a profile with a list of tools", { profiles: { p: { tools: ["quote"] } } }, "profiles.p.tools is an object"],
@@ -271,6 +299,9 @@ describe("createWorker", () => {
     ["a feature that was not called", { features: [admin] }, "features: 0 is none: what define... gives, or admin()"],
     ["a feature that is no list", { features: admin() }, "features is a list"],
     ["a list of tenants", { tenants: ["acme"] }, "tenants is an object"],
+    ["a hook that is no function", { hooks: { onError: "log" } }, "hooks: onError is a function"],
+    ["limits that are a number", { limits: 5 }, "limits is an object"],
+    ["a version that is a number", { version: 1 }, "version is a string"],
     ["a list of tools", [quote], " is an object"],
   ])("refuses %s", (_what, options, says) => {
     const at = says.startsWith(" ") ? "createWorker" : "createWorker: ";
@@ -287,5 +318,26 @@ describe("createWorker", () => {
     expect(() => createWorker({ settings: { plan: "free" } as never })).toThrow(
       "settings: has no keyword of JSON Schema",
     );
+  });
+});
+
+describe("a feature", () => {
+  it.each<[what: string, make: () => unknown, says: string]>([
+    ["links() with options", () => links({ ttl: 5 } as never), "links() has no options"],
+    ["admin() with options", () => admin({ path: "/admin" } as never), "admin() has no options"],
+    ["login() with options", () => login({ issuers: [] } as never), "login() has no options"],
+    [
+      "gateway() with an option that it does not have",
+      () => gateway({ page: 3 } as never),
+      'gateway: page is no member of it, only services, pages, bounds; did you mean "pages"?',
+    ],
+    [
+      "gateway() with a bound that it does not have",
+      () => gateway({ bounds: { host: ["a.example"] } } as never),
+      'gateway: bounds: host is no member of it, only hosts, most; did you mean "hosts"?',
+    ],
+    ["gateway() with what is no object", () => gateway(30 as never), "gateway is an object"],
+  ])("refuses %s", (_what, make, says) => {
+    expect(make).toThrow(says);
   });
 });

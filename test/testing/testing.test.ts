@@ -5,6 +5,8 @@ import * as z from "zod";
 import { defineResource, defineTemplate } from "../../src/content/define/resource.ts";
 import { definePrompt } from "../../src/content/define/prompt.ts";
 import { defineTool } from "../../src/content/define/tool.ts";
+import type { HandlerContext as Context } from "../../src/calls/typed-context.ts";
+import { UserError } from "../../src/protocol/user-error.ts";
 import { listFrom, readFrom, runPrompt, runTool } from "../../src/testing/testing.ts";
 
 describe.each(["2025", "2026"] as const)("in era %s", (era) => {
@@ -119,7 +121,7 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     await expect(runTool(ask, {}, { era, answers: { age: { age: "old" } } })).rejects.toThrow(
       'the answer to "age" does not fit the question',
     );
-    const cannot = await runTool(ask, {}, { era, capabilities: {} });
+    const cannot = await runTool(ask, {}, { era, client: { capabilities: {} } });
     expect(cannot.error?.code ?? cannot.isError).toBe(era === "2026" ? -32021 : true);
   });
 
@@ -148,6 +150,62 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     await runTool(order, {}, options);
     expect(warn).toHaveBeenCalledTimes(era === "2026" ? 1 : 0);
     warn.mockRestore();
+  });
+
+  it("a handler knows of the request and of its client what the test says of them", async () => {
+    const who = defineTool({
+      name: "who",
+      handler: (_args, ctx) => ({
+        structuredContent: {
+          client: ctx.client,
+          can: [ctx.can("elicitation"), ctx.can("sampling"), ctx.can("roots")],
+          requestId: ctx.requestId,
+          language: ctx.request.headers.get("accept-language"),
+          shown: ctx.request.headers.has("authorization"),
+          meta: ctx.meta,
+        },
+      }),
+    });
+    const said = {
+      client: { name: "Desk", version: "7", capabilities: { sampling: {} } },
+      requestId: "r-1",
+      headers: { "Accept-Language": "de", authorization: "Bearer x" },
+      meta: { "com.example/trace": "t" },
+    };
+    expect((await runTool(who, {}, { era, ...said })).structured).toEqual({
+      client: { name: "Desk", version: "7" },
+      can: [false, true, false],
+      requestId: "r-1",
+      language: "de",
+      shown: false,
+      meta: said.meta,
+    });
+    expect((await runTool(who, {}, { era })).structured).toEqual({
+      client: { name: "test", version: "0" },
+      can: [true, true, true],
+      requestId: "test",
+      language: null,
+      shown: false,
+      meta: {},
+    });
+    const bad = defineTool({ name: "bad", handler: () => Promise.reject(new Error("no")) });
+    expect((await runTool(bad, {}, { era, requestId: "r-2" })).text).toContain("under request r-2");
+    const prompt = definePrompt({ name: "p", handler: (_args, ctx) => `${ctx.client?.name} ${ctx.requestId}` });
+    expect((await runPrompt(prompt, {}, { era, ...said })).text).toBe("Desk r-1");
+  });
+
+  it.each<[options: object, says: string]>([
+    [{ answer: {} }, "answer is no member of it, only era, tenant"],
+    [{ answer: {} }, 'did you mean "answers"?'],
+    [{ capabilities: {} }, "capabilities is no member of it"],
+    [{ client: { title: "x" } }, "client: title is no member of it, only name, version, capabilities"],
+    [{ client: "Desk" }, "client is an object"],
+    [{ principal: { sub: "ann" } }, "principal: sub is no member of it"],
+    [{ era: "2024" }, 'era is "2025" or "2026"'],
+  ])("options that there are not are refused: %j", async (options, says) => {
+    const tool = defineTool({ name: "t", handler: () => "" });
+    await expect(async () => runTool(tool, {}, { era, ...options })).rejects.toThrow(`tenantry/testing: options`);
+    await expect(async () => runTool(tool, {}, { era, ...options })).rejects.toThrow(says);
   });
 
   it("what leaves goes to the test, after it was looked at as in a Worker", async () => {
@@ -179,6 +237,17 @@ describe.each(["2025", "2026"] as const)("in era %s", (era) => {
     expect(ran.result["content"]).toMatchObject([{ type: "resource_link", uri: ran.links[0]?.uri, name: "Report" }]);
     expect(ran.announcements).toEqual([{ tools: true, updated: ["note:b"] }]);
     expect(await ran.resources.read("note:b")).toMatchObject({ text: "new" });
+  });
+
+  it.each<[says: string, mistake: (ctx: Context) => unknown]>([
+    ["ctx.log: warn is no level, only debug, info, notice, warning, ", (ctx) => ctx.log("warn" as never, "x")],
+    ["a question's name comes first, a string", (ctx) => ctx.elicit({ message: "?" } as never, undefined as never)],
+    ["a question's name comes first, a string", (ctx) => ctx.sample({ messages: [] } as never, {} as never)],
+    ["UserError: message is a string", () => Promise.reject(new UserError({ no: 7 } as never))],
+  ])("a handler's mistake is named to its author: %s", async (says, mistake) => {
+    const handler = async (_args: object, ctx: Context) => String(await mistake(ctx));
+    const ran = await runTool(defineTool({ name: "t", handler }), {}, { era });
+    expect(ran).toMatchObject({ isError: true, faults: [{ message: expect.stringContaining(says) }] });
   });
 
   it("a handler that throws is a result, and a fault of its operator", async () => {

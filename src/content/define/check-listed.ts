@@ -2,7 +2,9 @@
 // reads one wrong member refuses the whole list.
 
 import { writeJson } from "../../calls/as-json.ts";
-import { checkMembers, refuseStray } from "../../protocol/members.ts";
+import { checkMembers, checkShape, refuseMistyped, refuseStray } from "../../protocol/members.ts";
+
+const ANNOTATIONS = "title readOnlyHint destructiveHint idempotentHint openWorldHint audience priority lastModified";
 
 /**
  * Throws a TypeError that names the member and the rule. `needed`: members that must be there; `known`: what may be there
@@ -16,9 +18,23 @@ export function checkListed(what: string, options: object, needed: readonly stri
   if (Array.isArray(declared)) throw new TypeError(`${what}: arguments is an object by name`);
   for (const [name, argument] of Object.entries(declared)) checkArgument(`${what}: arguments.${name}`, argument);
   for (const [member, value] of Object.entries({ annotations, icons, meta })) writeJson(value, [`${what}: ${member}`]);
+  refuseMistyped(`${what}: annotations`, annotations ?? {}, ANNOTATIONS);
+  checkMembers(`${what}: annotations`, annotations ?? {});
+  for (const [at, icon] of Object.entries(icons ?? {})) {
+    checkShape(`${what}: icons.${at}`, icon, "src mimeType sizes theme", ["src"]);
+  }
 }
 
 function checkArgument(what: string, argument: unknown): void {
-  refuseStray(what, argument, "title description required complete");
-  checkMembers(what, argument as object);
+  checkShape(what, argument, "title description required complete");
+  const { complete } = argument as { readonly complete?: unknown };
+  if (complete !== undefined) checkCompleters(what, { complete }, "complete");
+}
+
+/** Throws a TypeError for a completer of what there is not, and for one that is none. `names`: with blanks between. */
+export function checkCompleters(what: string, completers: object, names: string): void {
+  refuseStray(what, completers, names);
+  for (const [name, completer] of Object.entries(completers)) {
+    if (typeof completer !== "function") throw new TypeError(`${what}: ${name} is a function`);
+  }
 }

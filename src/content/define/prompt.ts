@@ -72,7 +72,7 @@ interface WrittenPrompt extends Omit<PromptOptions, "arguments" | "handler"> {
 }
 
 /** As `definePrompt`, for a prompt that is not code: its mistakes are thrown under `wrangler dev` too. */
-export function createPrompt(options: WrittenPrompt): Prompt<never, never> {
+export function createPrompt(options = {} as WrittenPrompt): Prompt<never, never> {
   const { name, title, description, icons } = options;
   checkListed(`prompt "${name}"`, options, ["name", "handler"], "arguments handler");
   if (name === "" || name.length > 128) throw new TypeError(`prompt "${name}": a name has 1 to 128 characters`);

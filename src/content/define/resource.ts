@@ -15,7 +15,7 @@ import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedUri, AskedValue, ServedResource, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { parseUriTemplate, type UriTemplate } from "../../protocol/uri-template.ts";
-import { checkListed } from "./check-listed.ts";
+import { checkCompleters, checkListed } from "./check-listed.ts";
 import { defined } from "./refuse.ts";
 import { checkCache, withCache, type CacheOptions } from "./cache-hint.ts";
 import { readResult, type ReadReturn } from "./contents.ts";
@@ -105,7 +105,7 @@ export function defineResource<Env = Cloudflare.Env, Settings = Tenantry.Setting
   return defined(() => createResource(options as never) as Resource<Env, Settings>);
 }
 
-function createResource(options: ResourceOptions<never, never>): Resource<never, never> {
+function createResource(options = {} as ResourceOptions<never, never>): Resource<never, never> {
   checkListed(`resource "${options.uri}"`, options, ["name", "uri"], `uri text blob ${DESCRIBED}`);
   checkCache(`resource "${options.uri}"`, options.cache);
   const parsed = parseUri(options.uri);
@@ -130,14 +130,17 @@ export function defineTemplate<const Template extends string, Env = Cloudflare.E
   return defined(() => createTemplate(options as never) as ResourceTemplate<Env, Settings>);
 }
 
-function createTemplate(options: WrittenTemplate): ResourceTemplate<never, never> {
+function createTemplate(options = {} as WrittenTemplate): ResourceTemplate<never, never> {
   const what = `template "${options.uriTemplate}"`;
   checkListed(what, options, ["name", "uriTemplate"], `uriTemplate complete list ${DESCRIBED}`);
   checkCache(what, options.cache);
   const template = parseUriTemplate(options.uriTemplate);
   if ("broken" in template) throw new TypeError(`${what}: ${template.broken}`);
+  const names = template.variables;
+  if (names.length === 0) throw new TypeError(`${what}: has no variable`);
+  checkCompleters(`${what}: complete`, options.complete ?? {}, names.join(" "));
   const { uriTemplate, read, list } = options;
-  if (list && !(read && typeof list === "function")) throw new TypeError(`${what}: list is a function, and needs read`);
+  if (list && !read) throw new TypeError(`${what}: list is a function, and needs read`);
   return {
     kind: "template",
     ...guardsOf(options),

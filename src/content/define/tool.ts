@@ -11,7 +11,7 @@ import type { Call } from "../../protocol/call.ts";
 import type { Resumable } from "../../protocol/definition.ts";
 import { collectParamHeaders, type ParamHeader } from "../../protocol/headers.ts";
 import type { JsonObject } from "../../protocol/jsonrpc.ts";
-import { given } from "../../protocol/members.ts";
+import { checkShape, given } from "../../protocol/members.ts";
 import type { CallOutcome, InvalidArguments } from "../../protocol/outcome.ts";
 import type { ServedTool } from "../../protocol/source.ts";
 import { checkListed } from "./check-listed.ts";
@@ -114,7 +114,7 @@ export function defineTool<
 /** What was written, whatever TypeScript makes of its handler. */
 type WrittenOptions = Omit<ToolOptions, "handler"> & Pick<Written, "handler">;
 
-function createTool(options: WrittenOptions): Tool<never, never> {
+function createTool(options = {} as WrittenOptions): Tool<never, never> {
   const { name } = options;
   const known = "handler input output config timeoutMs resumable";
   checkListed(`tool "${name}"`, options, ["name", "handler"], known);
@@ -177,6 +177,7 @@ function callChecked(
 
 function resumableOf(tool: string, resumable: boolean | Partial<Resumable>): Resumable | undefined {
   if (resumable === false) return undefined;
+  if (resumable !== true) checkShape(`tool "${tool}": resumable`, resumable, "closeAfterMs retryMs");
   const whole = { ...RESUMABLE, ...(resumable === true ? {} : resumable) };
   const { closeAfterMs, retryMs } = whole;
   if (closeAfterMs >= 0 && retryMs >= 0 && retryMs <= MAX_RETRY_MS) return whole;

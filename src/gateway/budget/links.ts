@@ -2,10 +2,12 @@
 // this in its bundle.
 
 import type { Feature } from "../../deployment/deployment.ts";
+import { refuseOptions } from "../../protocol/members.ts";
 import { resultKeeper } from "./rest.ts";
 import { resultTables } from "./result-tables.ts";
 
 /** `ctx.link`: large results that are kept for a while, for the one who called. */
-export function links(): Feature {
+export function links(...options: readonly never[]): Feature {
+  refuseOptions("links", options);
   return { name: "links", tables: [resultTables], results: resultKeeper };
 }

@@ -79,7 +79,7 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
 async function visitOf(
   deployment: Deployment,
   invocation: Invocation,
-  { tenant: id, created, profile, keyHash, person, user }: CallRecord,
+  { tenant: id, created, profile, keyHash, person, user, owner }: CallRecord,
 ): Promise<Visit> {
   const named: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
   const nobody: Credential = user ? { kind: "app", user } : named;
@@ -87,6 +87,7 @@ async function visitOf(
   const { tenant } = await findTenant(invocation.env, deployment, id, credential);
   const known = tenant ?? failure("unknownTenant");
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });
+  visit.owner = owner;
   if (created !== undefined) visit.isTo(created);
   return visit;
 }

@@ -12,7 +12,7 @@ import {
   type UpstreamDocument,
 } from "./tenant-document.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
-import { checkMembers, given, refuseStray } from "../../protocol/members.ts";
+import { checkMembers, checkShape, given, refuseStray } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -102,9 +102,8 @@ export function defineTenant<Seed>(
 }
 
 function checkDefinition(what: string, definition: TenantDefinitionOf): void {
-  refuseStray(what, definition, MEMBERS);
-  checkMembers(what, definition);
-  const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS, profiles = {} } = definition;
+  checkShape(what, definition, MEMBERS);
+  const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
   if (mode !== "open" && mode !== "key" && !definition.auth) {
     throw new TypeError(`${what}: mode is open or key; others need auth`);
   }
@@ -112,8 +111,19 @@ function checkDefinition(what: string, definition: TenantDefinitionOf): void {
     throw new TypeError(`${what}: maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
   }
   checkLists(what, definition);
+  checkNamed(what, definition);
+}
+
+function checkNamed(what: string, { profiles = {}, scopes = {} }: TenantDefinitionOf): void {
   refuseStray(`${what}: profiles`, profiles);
   for (const [name, profile] of Object.entries(profiles)) checkProfile(`${what}: profiles.${name}`, name, profile);
+  for (const [name, scope] of Object.entries(scopes)) checkScope(`${what}: scopes.${name}`, scope);
+}
+
+function checkScope(what: string, scope: ScopeDocument): void {
+  checkShape(what, scope, "description tools prompts resources");
+  for (const kind of ["tools", "prompts", "resources"] as const)
+    checkPatterns(`${what}.${kind} is a list`, scope[kind]);
 }
 
 function checkLists(what: string, { tools, prompts, resources }: TenantDefinitionOf): void {
@@ -143,8 +153,7 @@ function checkPatterns(rule: string, list: unknown = []): void {
 /** As the admin API would take it. */
 function checkProfile(what: string, name: string, profile: ProfileDocument): void {
   if (!ID.test(name)) throw new TypeError(`${what}: a name is 1 to 40 of a-z, 0-9 and inner hyphens`);
-  refuseStray(what, profile, "title description instructions tools prompts resources search resultBudget");
-  checkMembers(what, profile);
+  checkShape(what, profile, "title description instructions tools prompts resources search resultBudget");
   for (const kind of ["tools", "prompts", "resources"] as const) {
     const at = `${what}.${kind}`;
     refuseStray(at, profile[kind] ?? {}, "allow deny rename");

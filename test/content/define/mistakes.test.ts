@@ -205,6 +205,15 @@ describe.each<[what: string, define: (about: object) => unknown]>([
     [{ inputSchema: {}, parameters: {} }, "inputSchema is no member of it, only name, "],
     [{ visible: true }, "visible is a function"],
     [{ around: [] }, "around is a function"],
+    [{ annotations: ["a"] }, "annotations is an object"],
+    [{ annotations: { readonlyHint: true } }, "annotations: readonlyHint is no member of it, only title, "],
+    [{ annotations: { readOnlyHint: "yes" } }, "annotations: readOnlyHint is a boolean"],
+    [{ annotations: { priority: "1" } }, "annotations: priority is a number"],
+    [{ annotations: { audience: "user" } }, "annotations: audience is a list"],
+    [{ icons: { src: "a:b" } }, "icons is a list"],
+    [{ icons: ["a:b"] }, "icons.0 is an object"],
+    [{ icons: [{ url: "a:b" }] }, "icons.0: url is no member of it, only src, mimeType, sizes, theme"],
+    [{ icons: [{ src: "a:b" }, { mimeType: "image/png" }] }, "icons.1: src is a string"],
   ])("is refused with %o", (about, says) => {
     expect(() => define(about)).toThrow(`${what}: ${says}`);
   });
@@ -217,7 +226,37 @@ describe.each<[what: string, define: (about: object) => unknown]>([
   });
 });
 
+it("options that nobody would look at are refused by name", () => {
+  const t = (more: object) => () => defineTool({ name: "t", handler: () => "", ...more });
+  expect(t({ titel: "T" })).toThrow(/titel is no member of it, only .*; did you mean "title"\?$/);
+  expect(t({ resumable: { closeAfter: 5 } })).toThrow(
+    'tool "t": resumable: closeAfter is no member of it, only closeAfterMs, retryMs',
+  );
+  expect(t({ resumable: { retryMs: "5" } })).toThrow('tool "t": resumable: retryMs is a number');
+  expect(t({ resumable: "yes" })).toThrow('tool "t": resumable is an object');
+  expect(t({ timeoutMs: "5" })).toThrow('tool "t": timeoutMs is a number');
+  expect(t({ config: z.string() })).toThrow('tool "t": config: its type is object');
+  expect(t({ config: { type: "array" } })).toThrow('tool "t": config: its type is object');
+  expect(t({ config: z.union([z.object({ a: z.date() }), z.object({})]) })).not.toThrow();
+  expect(() => defineResource({ uri: "a:b", name: "n", text: 7 } as never)).toThrow('"a:b": text is a string');
+  expect(() => defineResource({ uri: "a:b", name: "n", text: "", cache: 5 } as never)).toThrow("cache is an object");
+  expect(() => defineTemplate({ uriTemplate: "a:b", name: "n" })).toThrow('template "a:b": has no variable');
+  const complete = { ib: () => [] } as never;
+  expect(() => defineTemplate({ uriTemplate: "a:{id}", name: "n", complete })).toThrow(
+    'template "a:{id}": complete: ib is no member of it, only id; did you mean "id"?',
+  );
+  expect(() => defineTemplate({ uriTemplate: "a:{id}", name: "n", complete: { id: ["a"] } as never })).toThrow(
+    "complete: id is a function",
+  );
+  const list = { name: "p", handler: () => "", arguments: { a: { complete: ["x"] } } } as never;
+  expect(() => definePrompt(list)).toThrow('prompt "p": arguments.a: complete is a function');
+});
+
 it("what is not there is refused by name", () => {
+  for (const define of [defineTool, definePrompt, defineResource, defineTemplate] as (() => void)[]) {
+    expect(() => define()).toThrow("name is a string");
+  }
+  expect(() => defineTool("t" as never)).toThrow("is an object");
   expect(() => defineTool({ name: "t" } as never)).toThrow('tool "t": handler is a function');
   expect(() => defineTool({ handler: () => "" } as never)).toThrow('tool "undefined": name is a string');
   expect(() => definePrompt({ name: "p" } as never)).toThrow('prompt "p": handler is a function');

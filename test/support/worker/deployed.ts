@@ -58,9 +58,11 @@ export async function sessionAt(
   worker: Worker,
   path: string,
   capabilities: object = {},
+  headers: Sent["headers"] = {},
 ): Promise<Record<string, string>> {
   const params = { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "test", version: "1" } };
-  const begun = await sendTo(worker, path, { message: { jsonrpc: "2.0", id: 0, method: "initialize", params } });
+  const message = { jsonrpc: "2.0", id: 0, method: "initialize", params };
+  const begun = await sendTo(worker, path, { message, headers });
   await begun.body?.cancel();
   return { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
 }
