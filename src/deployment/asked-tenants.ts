@@ -3,7 +3,7 @@
 
 import type { NewResource } from "../calls/resource-store.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
-import { lastSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { lastSnapshot, weighText, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { Tenant, TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 
 /** As a method, so that its bindings may be more than the Worker's own. */
@@ -17,11 +17,15 @@ interface Asking {
 /** A function that takes longer is one that cannot be reached. */
 const WITHIN_MS = 10_000;
 
+const lengthOf = (text = "") => text.length;
+
 interface Said {
   readonly tenant: Tenant<NewResource>;
   /** The definition as JSON, which it has to be. */
   readonly text: string | undefined;
   /** The end of the lease under which it was asked, milliseconds since the epoch. */
+  readonly asked: number;
+  /** The end of the last lease under which it holds. */
   readonly until: number;
 }
 
@@ -60,12 +64,12 @@ export class AskedTenants {
   /** The same under a lease that holds now: a change of which everybody is told later is asked for after it. */
   async askUnder(snapshot: Snapshot, env: object): Promise<Tenant<NewResource> | undefined> {
     const { derived, validUntil } = snapshot;
+    const known = this.#saidIn(snapshot);
     const told = await this.ask(snapshot.tenant, env);
     if (!told) return undefined;
     // Who asked later, under a lease that began since, and was answered sooner was told what is true now.
-    const meanwhile = this.under(snapshot);
-    if (meanwhile) return meanwhile;
     const before = this.#saidIn(snapshot);
+    if (before && before !== known && before.asked >= validUntil) return before.tenant;
     const text = JSON.stringify(told.definition);
     let tenant = told;
     if (before?.text === text) {
@@ -73,8 +77,16 @@ export class AskedTenants {
       ({ tenant } = before);
       Object.assign(tenant.definition ?? {}, { around: undefined, ...told.definition });
     }
-    derived.set(this, { tenant, text, until: validUntil } satisfies Said);
+    derived.set(this, { tenant, text, asked: validUntil, until: validUntil } satisfies Said);
+    weighText(snapshot.tenant, lengthOf(text) - lengthOf(before?.text));
     return tenant;
+  }
+
+  /** Under a lease that began since, what was said holds where nobody has called `changed` meanwhile. */
+  renew(before: Snapshot, snapshot: Snapshot): void {
+    const said = this.#saidIn(before);
+    if (!said || before.version !== snapshot.version || before.created !== snapshot.created) return;
+    snapshot.derived.set(this, { ...said, until: snapshot.validUntil } satisfies Said);
   }
 
   #saidIn(snapshot: Snapshot | undefined): Said | undefined {

@@ -7,6 +7,7 @@ import type { LimitMet } from "../limits/limiter.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
 import type { Entered } from "./entered.ts";
 
 /** One for all tenants of this isolate. */
@@ -27,7 +28,7 @@ function authorityOf(entered: Entered): DailyAuthority {
     share: async (wants) => {
       const stored: Want[] = await Promise.all(wants.map(async (want) => ({ ...want, who: await whoOf(want.who) })));
       try {
-        return await remote(entered.stub(), limitTables).share(stored);
+        return await inTime(remote(entered.stub(), limitTables).share(stored));
       } catch (error) {
         if (error instanceof AppError) throw error;
         throw new AppError("unavailable", { retryAfter: RETRY_S, cause: error });

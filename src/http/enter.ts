@@ -20,7 +20,7 @@ import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
-import { dropSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
 import { Entered } from "./entered.ts";
@@ -78,8 +78,16 @@ export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<S
 /** What the author's function says under this lease, where nobody in this isolate has asked it yet. */
 async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | Failure> {
   if (visit.isDeclared(snapshot)) return snapshot;
-  const said = await visit.deployment.asked?.askUnder(snapshot, visit.env);
-  if (said && visit.isDeclared(snapshot)) return snapshot;
+  const { asked } = visit.deployment;
+  const said = await asked?.askUnder(snapshot, visit.env);
+  if (said && isLeased(snapshot) && visit.isDeclared(snapshot)) return snapshot;
+  if (said) {
+    // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
+    const now = await holdSnapshot(visit, said);
+    if (!now || !visit.isTo(now.created)) return gone(visit);
+    asked?.renew(snapshot, now);
+    return declaredOr(visit, now);
+  }
   dropSnapshot(visit.tenant);
   return gone(visit);
 }

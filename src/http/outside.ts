@@ -4,6 +4,7 @@
 import { workerPrincipal, type Principal } from "../auth/principal.ts";
 import { announceTo, type Announcement } from "../calls/announce.ts";
 import type { ContentBlock } from "../calls/content-block.ts";
+import { DEFAULT_TIMEOUT_MS } from "../calls/handle.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
 import type { Call } from "../protocol/call.ts";
@@ -15,6 +16,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
 import { forgetName } from "../tenants/directory/directory.ts";
 import { isTenantId } from "../tenants/document/tenant-definition.ts";
 import { answer } from "./answer.ts";
@@ -77,15 +79,16 @@ type Where = Pick<Invocation, "env" | "ctx"> & { readonly deployment: Deployment
 
 export function tenantOutside(where: Where): TenantOutside {
   const call = async (method: string, params: JsonObject, { as }: CallAs): Promise<never> =>
-    callAs(await enterAs(where, principalOf(as), as.profile), method, params);
+    refusing(async () => callAs(await enterAs(where, principalOf(as), as.profile), method, params));
   const store = async () => (await enterAs(where, ITSELF)).resources();
   type Any = (...args: unknown[]) => Promise<unknown>;
   const resources = STORE_METHODS.map((name) => [
     name,
-    (...args: unknown[]) => refusing(async () => ((await store())[name] as Any)(...args)),
+    (...args: unknown[]) => refusing(async () => inTime(((await store())[name] as Any)(...args), DEFAULT_TIMEOUT_MS)),
   ]);
   return {
-    announce: (changed) => refusing(async () => announceTo((await enterAs(where, ITSELF)).contentStub(), changed)),
+    announce: (changed) =>
+      refusing(async () => inTime(announceTo((await enterAs(where, ITSELF)).contentStub(), changed))),
     resources: Object.fromEntries(resources) as ResourceStore,
     changed: () => refusing(() => changedTenant(where)),
     callTool: (name, args, how) => call("tools/call", { name, arguments: args }, how),
@@ -116,7 +119,7 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
 async function changedTenant(where: Where): Promise<void> {
   if (!isTenantId(where.id)) return;
-  const effectiveAt = await remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed();
+  const effectiveAt = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed());
   forgetName(where.id);
   await scheduler.wait(Math.max(0, effectiveAt - Date.now()));
 }

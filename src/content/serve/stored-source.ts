@@ -8,6 +8,7 @@ import type { JsonObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 import type { Shelf, Source } from "../../protocol/source.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { reached } from "../../tenants/isolate/in-time.ts";
 import { resourceContents } from "../define/contents.ts";
 import { documentPrompt } from "./document-prompt.ts";
 import { searchTools } from "./search-tools.ts";
@@ -27,14 +28,17 @@ export function storedSource({ prompts = {} }: TenantDocument, version: number):
   };
 }
 
+/** A body may be large, and KV be asked again for it. */
+const BODY_WITHIN_MS = 30_000;
+
 /** The host's store already hides what the view hides, so nothing is filtered here. */
 const shelf: Shelf<CallHost> = {
   list: async ({ cursor, limit }, host) => {
-    const { items, cursor: next } = await host.resources().list(given({ limit, cursor }));
+    const { items, cursor: next } = await reached(host.resources().list(given({ limit, cursor })));
     return given({ items: items.map((meta) => ({ uri: meta.uri, wire: wireOf(meta) })), next });
   },
   read: async ({ uri, asked }, call, host) => {
-    const stored = await host.resources().read(uri);
+    const stored = await reached(host.resources().read(uri), BODY_WITHIN_MS);
     if (!stored) return undefined;
     reportEnd(uri, call, host);
     return {

@@ -17,6 +17,7 @@ import {
   type ResourceStore,
 } from "../../calls/resource-store.ts";
 import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
 import { recallBody, rememberBody } from "./body-cache.ts";
 import type { Edit } from "./edit.ts";
 import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
@@ -28,6 +29,8 @@ import type { ListQuery } from "./resource-queries.ts";
 export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
 const MAX_COPY_BYTES = 256 * 1024;
 const KV_CACHE_SECONDS = 86_400;
+/** Where KV is silent for longer, there may be a copy. */
+const KV_WITHIN_MS = 10_000;
 const MISS_RETRY_MS = [50, 200, 500] as const;
 const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
@@ -164,7 +167,8 @@ async function fetchBody(
     away.push(error);
     return null;
   };
-  const first = await bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS }).catch(none);
+  const reading = bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
+  const first = await inTime(reading, KV_WITHIN_MS).catch(none);
   if (first) return first;
   const copy = await content.copy(hash);
   if (copy) return copy;

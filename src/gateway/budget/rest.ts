@@ -15,7 +15,7 @@ import { Encoded, type CallOutcome, type InvalidArguments } from "../../protocol
 import type { AskedUri } from "../../protocol/source.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { HELD, ROOM_AFTER_S, type HeldShare } from "../../tenants/isolate/held-bytes.ts";
-import { inTime, reached } from "../../tenants/isolate/in-time.ts";
+import { reached } from "../../tenants/isolate/in-time.ts";
 import { isInPace } from "./pace.ts";
 import { bodyOfRest, bytesOf, cutResult, REST_URI } from "./result-budget.ts";
 import { MOST_RESULTS_OF_OWNER, RESULT_LIFETIME_MS, resultTables, type KeptResult } from "./result-tables.ts";
@@ -33,7 +33,11 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   const id = crypto.randomUUID();
   const uri = REST_URI + id;
   const body = bodyOfRest(cut, uri, MOST_RESULTS_OF_OWNER.bytes);
-  const until = body ? await keptUntil({ id, ...(await ownerOf(host)), tool: name, body }, host) : null;
+  const lost = (error: unknown) => {
+    host.hooks.onError?.(error, undefined);
+    return null;
+  };
+  const until = body ? await keptUntil({ id, ...(await ownerOf(host)), tool: name, body }, host).catch(lost) : null;
   const at = until === null ? "could not be kept" : `is at ${uri} until ${new Date(until).toISOString()}`;
   const text = `The result is longer than this profile allows: ${cut.said}. The rest ${at}.`;
   const link = { type: "resource_link", uri, name: `${String(wire.name)}: the rest`, size: body?.byteLength };
@@ -80,16 +84,16 @@ async function contentOf(
   return given({ size: bytes.byteLength, mimeType: mimeType ?? own, blob: toBase64(bytes) });
 }
 
-/** null: there is no room for it, here while it waits for the authority, or there; or it is too much at once. */
+/**
+ * null: there is no room for it, here while it waits for the authority, or there; or it is too much at once. Rejects where
+ * nobody knows whether it is kept.
+ */
 async function keptUntil(kept: KeptResult, host: CallHost): Promise<number | null> {
   const { byteLength } = kept.body;
   const share = roomFor({ held: byteLength, moved: byteLength, owner: kept.principal }, host);
   if (!share) return null;
   try {
-    return await inTime(remote(host.stub(), resultTables).keep(kept));
-  } catch (error) {
-    host.hooks.onError?.(error, undefined);
-    return null;
+    return await reached(remote(host.stub(), resultTables).keep(kept));
   } finally {
     share.release();
   }

@@ -2,6 +2,7 @@
 // remembered for a moment. Refuses to wake a tenant. Nobody need ask about names in code, and about tenants that this
 // isolate holds.
 
+import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
 import type { Lookup } from "./lookups-object.ts";
 import type { DirectoryObject } from "./directory-object.ts";
@@ -36,7 +37,7 @@ export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup>
   if (known && lasts(known.until, UNKNOWN_FOR_MS, Date.now()))
     return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
   const asked = known ? "again" : "first";
-  const found = await directoryOf(env).lookup(id);
+  const found = await inTime(directoryOf(env).lookup(id));
   if (found.entry?.state === "active") return { ...found, asked };
   if (unknown.size >= MAX_UNKNOWN) unknown.clear();
   unknown.set(id, { until: Date.now() + UNKNOWN_FOR_MS, anyPrivate: found.anyPrivate });
@@ -49,7 +50,7 @@ const hostnames = new Map<string, { readonly until: number; readonly tenant: str
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const known = hostnames.get(hostname);
   if (known && lasts(known.until, HOSTNAME_FOR_MS, Date.now())) return known.tenant;
-  const tenant = await directoryOf(env).hostname(hostname);
+  const tenant = await inTime(directoryOf(env).hostname(hostname));
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
   hostnames.set(hostname, { until: Date.now() + HOSTNAME_FOR_MS, tenant });
   return tenant;

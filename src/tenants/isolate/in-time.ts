@@ -20,9 +20,9 @@ export async function inTime<T>(work: Promise<T>, milliseconds = PATIENCE_MS): P
 }
 
 /** The same for what may be asked for again: whatever fails there is `busy`, which says so. */
-export async function reached<T>(work: Promise<T>): Promise<T> {
+export async function reached<T>(work: Promise<T>, milliseconds?: number): Promise<T> {
   try {
-    return await inTime(work);
+    return await inTime(work, milliseconds);
   } catch (error) {
     throw error instanceof AppError ? error : new AppError("busy", { retryAfter: RETRY_AFTER_S, cause: error });
   }

@@ -190,6 +190,12 @@ export function weighSections(tenant: string, sections: Iterable<readonly [hash:
   if (bytes > 0) hold({ ...snapshot, bytes: snapshot.bytes + bytes });
 }
 
+/** The same for what is kept there that has no hash: so many characters of JSON more than before. */
+export function weighText(tenant: string, characters: number): void {
+  const snapshot = held.get(tenant);
+  if (snapshot) hold({ ...snapshot, bytes: snapshot.bytes + SECTION_FACTOR * characters });
+}
+
 export function dropSnapshot(tenant: string): void {
   const known = held.get(tenant);
   if (!known) return;

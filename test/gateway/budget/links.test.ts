@@ -3,10 +3,12 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
-import { createWorker, definePrompt, defineTool, gateway, links } from "../../../src/tenantry.ts";
+import { createWorker, definePrompt, defineTool, gateway, links, type Env } from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { faultyEnv } from "../../support/worker/faulty-env.ts";
+import { OBJECT_FAULTS } from "../../support/worker/object-faults.ts";
 import { rowsOf, type FreshTenant } from "../../support/worker/tenant.ts";
 
 type Json = Record<string, unknown>;
@@ -73,16 +75,17 @@ interface At {
   readonly token?: string;
   readonly address?: string;
   readonly worker?: typeof without;
+  readonly env?: Env;
 }
 
 async function ask(at: At, method: string, params: Json): Promise<Answer> {
-  const { path, token, address, worker = WORKERS["links()"] } = at;
+  const { path, token, address, worker = WORKERS["links()"], env } = at;
   const headers = {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
     ...(address !== undefined && { "cf-connecting-ip": address }),
   };
   const message = { jsonrpc: "2.0", id: 1, method, params };
-  const body = await (await sendTo(worker, path, { message, headers })).text();
+  const body = await (await sendTo(worker, path, { message, headers, ...(env && { at: env }) })).text();
   return JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? body) as Answer;
 }
 
@@ -182,6 +185,32 @@ describe("what is kept", () => {
     expect(made.result?.isError).toBe(true);
     expect(logged.join()).toMatch(/more than|longer than/);
     expect(await rowsOf(tenant, "SELECT 1 FROM results")).toEqual([]);
+  });
+});
+
+describe("an authority that fails while something is kept", () => {
+  it.each(OBJECT_FAULTS)("is said once to the log, and to who called as what goes better later: %s", async (fault) => {
+    const tenant = await tenantOf();
+    const at = { path: tenant.id, token: await keyOf(tenant) };
+    const broken = { ...at, env: faultyEnv(fault, "TENANTS results.keep").env };
+    expect((await make(broken)).error?.message).toBe("Temporarily unavailable, try again");
+    expect(logged).toEqual(["AppError: busy"]);
+    expect((await read(at, uriIn(await make(at)))).result?.contents).toHaveLength(1);
+    // What was kept though its answer was lost has an end, too.
+    const rows = await rowsOf(tenant, "SELECT until FROM results");
+    expect(rows.length).toBe(fault === "is lost on the way back" ? 2 : 1);
+    expect(Math.max(...rows.map(({ until }) => Number(until)))).toBeLessThanOrEqual(Date.now() + 17 * 60_000);
+  });
+
+  it.each(["TENANTS results.look", "TENANTS results.take"])("is no resource that is not found: %s", async (step) => {
+    const tenant = await tenantOf();
+    const at = { path: tenant.id, token: await keyOf(tenant) };
+    const uri = uriIn(await make(at));
+    for (const fault of OBJECT_FAULTS.slice(0, 3)) {
+      const answered = await read({ ...at, env: faultyEnv(fault, step).env }, uri);
+      expect(answered.error?.message).toBe("Temporarily unavailable, try again");
+    }
+    expect((await read(at, uri)).result?.contents).toHaveLength(1);
   });
 });
 

@@ -1,0 +1,104 @@
+// Objects and KV that fail, or say nothing, where an author's options have them asked: who reads is told to try again, in time, and a
+// job that goes through many tenants goes on with the next one.
+
+import { env } from "cloudflare:workers";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { createWorker, defineTool, TenantError } from "../../src/tenantry.ts";
+import { forgetName } from "../../src/tenants/directory/directory.ts";
+import { dropSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { sendTo } from "../support/worker/deployed.ts";
+import { faultyEnv } from "../support/worker/faulty-env.ts";
+import { OBJECT_FAULTS } from "../support/worker/object-faults.ts";
+import { freshTenant } from "../support/worker/tenant.ts";
+
+const URI = "note:kept";
+
+const mcp = createWorker({
+  tenants: async () => ({ limits: { dailyToolCalls: 100, exact: true } }),
+  tools: [defineTool({ name: "count", handler: () => "1" })],
+  hooks: { onError: () => {} },
+});
+
+/** A tenant of which this isolate knows nothing any more; its body is only in KV. */
+async function forgottenTenant(): Promise<string> {
+  const { id } = freshTenant();
+  await mcp.tenant(env, id).resources.write({ uri: URI, name: "kept", text: crypto.randomUUID() });
+  dropSnapshot(id);
+  forgetName(id);
+  return id;
+}
+
+/** Time that passes at once. */
+function hurried(): void {
+  const setTimer = setTimeout;
+  vi.stubGlobal("setTimeout", (run: () => void, ms = 0) => setTimer(run, ms > 1000 ? ms / 100 : ms));
+  onTestFinished(() => {
+    vi.unstubAllGlobals();
+  });
+}
+
+const READS = [
+  ["resources/list", "CONTENT content.list"],
+  ["resources/read", "CONTENT content.get"],
+] as const;
+
+it.each(READS.flatMap(([method, step]) => OBJECT_FAULTS.map((fault) => [method, step, fault] as const)))(
+  "%s is answered as what can be tried again where %s %s",
+  async (method, step, fault) => {
+    const id = await forgottenTenant();
+    hurried();
+    const message = { jsonrpc: "2.0", id: 1, method, params: { uri: URI } };
+    const at = faultyEnv(fault, step);
+    const answered = await sendTo(mcp, id, { message, at: at.env });
+    expect(at.steps).toContain(step);
+    expect(await answered.text()).toContain("Temporarily unavailable, try again");
+    // Once it is a stream, no header can say when.
+    if (fault !== "hangs") expect(answered.headers.get("retry-after")).toBe("2");
+  },
+);
+
+it("a body is read from the copy where KV says nothing", async () => {
+  const id = await forgottenTenant();
+  const message = { jsonrpc: "2.0", id: 1, method: "resources/read", params: { uri: URI } };
+  hurried();
+  const at = faultyEnv("hangs", "BODIES get");
+  const answered = await (await sendTo(mcp, id, { message, at: at.env })).text();
+  expect(at.steps).toEqual([
+    "DIRECTORY lookup",
+    "TENANTS policy.lease",
+    "CONTENT content.get",
+    "BODIES get",
+    "CONTENT content.copy",
+  ]);
+  expect(answered).toContain('"contents"');
+});
+
+type Outside = ReturnType<typeof mcp.tenant>;
+
+it.each<[string, string, (tenant: Outside) => Promise<unknown>]>([
+  ["announce", "DIRECTORY lookup", (tenant) => tenant.announce({ tools: true })],
+  ["announce", "TENANTS policy.lease", (tenant) => tenant.announce({ tools: true })],
+  ["announce", "CONTENT changes.announce", (tenant) => tenant.announce({ tools: true })],
+  ["changed", "TENANTS policy.changed", (tenant) => tenant.changed()],
+  ["resources.write", "BODIES put", (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" })],
+  ["resources.write", "CONTENT content.put", (tenant) => tenant.resources.write({ uri: URI, name: "b", text: "b" })],
+  ["resources.list", "CONTENT content.list", (tenant) => tenant.resources.list()],
+  ["readResource", "CONTENT content.get", (tenant) => tenant.readResource(URI, { as: { id: "nightly" } })],
+])("%s ends with a TenantError where %s says nothing", async (_name, step, use) => {
+  const id = await forgottenTenant();
+  hurried();
+  const at = faultyEnv("hangs", step);
+  const failed: unknown = await use(mcp.tenant(at.env, id)).catch((error: unknown) => error);
+  expect(at.steps).toContain(step);
+  expect(failed).toBeInstanceOf(TenantError);
+});
+
+it.each(OBJECT_FAULTS)("callTool says when to try again where the count of the day %s", async (fault) => {
+  const id = await forgottenTenant();
+  hurried();
+  const at = faultyEnv(fault, "TENANTS limits.share");
+  const calling = mcp.tenant(at.env, id).callTool("count", {}, { as: { id: "nightly" } });
+  const failed: unknown = await calling.catch((error: unknown) => error);
+  expect(failed).toBeInstanceOf(TenantError);
+  expect(failed).toMatchObject({ rule: "unavailable", retryAfter: 5 });
+});
