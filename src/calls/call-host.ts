@@ -112,8 +112,13 @@ export interface ResultKeeper {
   isRest(uri: string): boolean;
   /** Keeps what a handler made, and gives the block that leads there. */
   link(body: string | Bytes, options: LinkOptions, linking: Linking): Promise<ResourceLinkBlock>;
-  /** What was left out. `listed`: the name under which the caller sees a tool of its source's name. */
-  read(asked: AskedUri, call: Call, host: CallHost, listed: (name: string) => string | undefined): Promise<CallOutcome>;
+  /** What was left out. `again`: the call that has it made again, of what its caller still sees. */
+  read(
+    asked: AskedUri,
+    call: Call,
+    host: CallHost,
+    again: (tool: string) => Pick<Call, "method" | "params"> | undefined,
+  ): Promise<CallOutcome>;
 }
 
 /** What a token is for. */

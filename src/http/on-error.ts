@@ -15,11 +15,15 @@ export function nameRequest(request: Request, id: string): void {
   ids.set(request, id);
 }
 
-/** Cloudflare's ray where there is one, so that its logs and ours agree; made only when somebody needs it. */
+/**
+ * Cloudflare's ray where there is one, so that its logs and ours agree; made only when somebody needs it. Elsewhere whoever
+ * asks may write one.
+ */
 export function requestIdOf(request: Request): string {
   let id = ids.get(request);
   if (id === undefined) {
-    id = request.headers.get("cf-ray") ?? crypto.randomUUID();
+    const ray = request.headers.get("cf-ray") ?? "";
+    id = /^[\w-]{1,64}$/.test(ray) ? ray : crypto.randomUUID();
     ids.set(request, id);
   }
   return id;

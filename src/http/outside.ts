@@ -6,6 +6,7 @@ import { announceTo, type Announcement } from "../calls/announce.ts";
 import type { ContentBlock } from "../calls/content-block.ts";
 import { DEFAULT_TIMEOUT_MS } from "../calls/handle.ts";
 import type { ResourceStore } from "../calls/resource-store.ts";
+import { resourcesUnder } from "../content/store/view-store.ts";
 import type { Deployment } from "../deployment/deployment.ts";
 import type { Call } from "../protocol/call.ts";
 import { AppError } from "../protocol/app-error.ts";
@@ -80,7 +81,12 @@ type Where = Pick<Invocation, "env" | "ctx"> & { readonly deployment: Deployment
 export function tenantOutside(where: Where): TenantOutside {
   const call = async (method: string, params: JsonObject, { as }: CallAs): Promise<never> =>
     refusing(async () => callAs(await enterAs(where, principalOf(as), as.profile), method, params));
-  const store = async () => (await enterAs(where, ITSELF)).resources();
+  const store = async () => {
+    const entered = await enterAs(where, ITSELF);
+    // Nothing that the author hides from callers is hidden from the author.
+    const { only: _hidden, ...sight } = entered.view;
+    return resourcesUnder({ kept: entered.kept, sight, bodies: entered.env.BODIES }, entered.contentStub());
+  };
   type Any = (...args: unknown[]) => Promise<unknown>;
   const resources = STORE_METHODS.map((name) => [
     name,

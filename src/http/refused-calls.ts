@@ -47,10 +47,15 @@ export async function tellLimited(
 function nameOf({ view }: Entered, { method, params }: Pick<Call, "method" | "params">): string {
   const { name = params.uri } = params;
   if (typeof name !== "string") return "";
-  if (method === "resources/read") return name.slice(0, MAX_CHARACTERS);
+  if (method === "resources/read") return shown(name);
   const found = method === "tools/call" ? view.tool(name, Date.now()) : view.prompt(name, Date.now());
-  return found && !isFailure(found) ? found.target.name : name.slice(0, MAX_CHARACTERS);
+  return found && !isFailure(found) ? found.target.name : shown(name);
 }
 
 /** Of a name that nobody gave. */
 const MAX_CHARACTERS = 256;
+
+/** Logs and terminals have it next. */
+function shown(name: string): string {
+  return name.slice(0, MAX_CHARACTERS).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "\ufffd");
+}

@@ -40,6 +40,8 @@ export interface Page {
   readonly items: readonly JsonObject[];
   readonly nextCursor?: string;
   readonly meta?: JsonObject | undefined;
+  /** Absent: as the lists of definitions. */
+  readonly cacheScope?: CacheHint["cacheScope"];
 }
 
 export interface CompletionRequest extends AskedValue {

@@ -42,6 +42,8 @@ export interface ServedTemplate<Host> extends TemplateDefinition {
   readonly listing?: Listing<Host>;
   /** Absent where it reads nothing itself: it only describes what others have. */
   matches?(uri: string): boolean;
+  /** Matches what it matches, and more. */
+  readonly glob?: string;
   /** undefined: the URI does not match this template, or there is no such resource. */
   read(asked: AskedUri, call: Call, host: Host): Promise<CallOutcome | undefined>;
   complete(asked: AskedValue, call: Call, host: Host): Promise<readonly string[] | CallOutcome>;

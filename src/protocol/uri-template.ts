@@ -49,6 +49,8 @@ export interface UriTemplate {
   readonly variables: readonly string[];
   /** What every matching URI starts with. */
   readonly literalPrefix: string;
+  /** Matches every URI that the template does, and others. */
+  readonly glob: string;
   /** The variable whose plain value follows the prefix directly, if there is one. */
   readonly leadingVariable: string | undefined;
   match(uri: string): Record<string, string> | undefined;
@@ -66,6 +68,7 @@ export function parseUriTemplate(template: string): UriTemplate | { readonly bro
     template,
     variables,
     literalPrefix: prefixOf(normal),
+    glob: normal.map((part) => ("literal" in part ? part.literal : "*")).join(""),
     leadingVariable: leadingVariable(normal),
     match: (uri) => matchParts(normal, uri),
   };

@@ -145,7 +145,7 @@ function createTemplate(options = {} as WrittenTemplate): ResourceTemplate<never
     kind: "template",
     ...guardsOf(options),
     wire: { uriTemplate, ...aboutWire(options) },
-    ...(read && { matches: (uri) => template.match(uri) !== undefined }),
+    ...(read && { glob: template.glob, matches: (uri) => template.match(uri) !== undefined }),
     ...(list && { listing: listingOf(uriTemplate, template, list) }),
     read: async (asked, call, host) => {
       const variables = read && template.match(asked.uri);

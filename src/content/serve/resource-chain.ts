@@ -15,7 +15,8 @@ import type { View, ViewedListing } from "./view.ts";
 
 /** Resources per page. */
 const PAGE = 100;
-const MAX_CURSOR_CHARACTERS = 16_384;
+/** An author's cursor of 4096 characters, each of which JSON, twice, and base64 may write as ten. */
+const MAX_CURSOR_CHARACTERS = 40_960;
 /** Each has a time of its own; after this, those that were not asked yet are left out. */
 const TEMPLATES_WITHIN_MS = 10_000;
 
@@ -34,10 +35,13 @@ export async function listChain(cursor: string | undefined, view: View, asker: A
   if (!place || at === undefined) return invalid("cursor", "is not one of this list");
   const page: Filling = { items: [], missing: [...view.missing], until: Date.now() + TEMPLATES_WITHIN_MS };
   const next = await fill(page, { place, at, view, asker });
+  // What an author lists may be another list for another caller, and from this cursor on nobody else comes.
+  const isOwn = cursor !== undefined || next !== undefined || view.listings.some(({ template }) => template);
   return {
     items: page.items,
     ...(next === undefined ? {} : { nextCursor: await seal(host.ring, purposeOf(host), JSON.stringify(next)) }),
     meta: missingMeta(page.missing),
+    ...(isOwn && { cacheScope: "private" }),
   };
 }
 

@@ -223,7 +223,6 @@ function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResour
     new Set(sources.flatMap(({ resources }) => resources.filter((one) => things.has(one)).map(({ uri }) => uri)));
   const isOpen = (name: string) => isVisible(document, eyes, "resources", name) && !uris?.has(name);
   const scoped = eyes.scopes && { allow: eyes.scopes.flatMap(({ resources = [] }) => resources) };
-  const only = [eyes.profile?.resources, scoped].filter((patterns) => patterns !== undefined);
   const byUri = firstOfEach(
     sources.flatMap(({ resources }) => resources).filter(({ uri }) => isOpen(uri)),
     ({ uri }) => uri,
@@ -233,6 +232,10 @@ function resourcesSeen({ sources, document, eyes, hidden }: Looking): SeenResour
     ({ wire }) => wire.uriTemplate,
   );
   const withheld = things && sources.flatMap((source) => source.templates.filter((one) => things.has(one)));
+  const deny = [...(uris ?? []), ...(withheld ?? []).flatMap(({ glob }) => glob ?? [])];
+  const only = [eyes.profile?.resources, scoped, deny.length > 0 ? { deny } : undefined].filter(
+    (patterns) => patterns !== undefined,
+  );
   // What is only under a hidden template is hidden with it.
   const sees = (uri: string) =>
     isOpen(uri) && (!withheld?.some(has(uri)) || byUri.has(uri) || [...templates.values()].some(has(uri)));

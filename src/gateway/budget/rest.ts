@@ -1,6 +1,6 @@
 // Owns what is kept for who called, the rest of a result that was cut and what a handler has kept: where it is, the link to
 // it, and reading it. Refuses everybody but the principal that made the call, in the same profile, for as long as they see
-// the tool that they called.
+// what they called.
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { toBase64 } from "../../auth/seal.ts";
@@ -45,8 +45,8 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   return { kind: "complete", result: { ...cut.result, content } };
 }
 
-/** What is in the place of a tool's name where a prompt or a resource has something kept. No tool has it. */
-const OF_NO_TOOL = "";
+/** What stands in the place of a tool's name, where it was another call that has something kept. No tool has a blank. */
+const ofCall = ({ method }: Call, name: string) => (method === "tools/call" ? name : `${method} ${name}`);
 const LEAST_LIFETIME_MS = 60_000;
 const MOST_LIFETIME_MS = 86_400_000;
 
@@ -64,7 +64,7 @@ async function keepLinked(body: string | Bytes, options: LinkOptions, linking: L
   const { size, ...content } = await contentOf(body, options, { most, signal: linking.signal });
   const kept = new TextEncoder().encode(JSON.stringify({ contents: [{ uri, ...content }] }));
   if (kept.byteLength > most) throw new RangeError(`ctx.link: "${name}" is longer than ${most} bytes`);
-  const tool = call.method === "tools/call" ? linking.name : OF_NO_TOOL;
+  const tool = ofCall(call, linking.name);
   const until = await keptUntil({ id, ...(await ownerOf(host)), tool, body: kept, lifetimeMs: ttl }, host);
   if (until === null) throw new AppError("busy", { retryAfter: ROOM_AFTER_S });
   return given({ type: "resource_link" as const, uri, name, mimeType: content.mimeType, size });
@@ -107,7 +107,7 @@ async function read(
   { uri, asked }: AskedUri,
   call: Call,
   host: CallHost,
-  listed: (name: string) => string | undefined,
+  again: (tool: string) => Pick<Call, "method" | "params"> | undefined,
 ): Promise<CallOutcome> {
   const none = failure("resourceNotFound", undefined, { uri: asked });
   const id = uri.slice(REST_URI.length);
@@ -115,10 +115,9 @@ async function read(
   const results = remote(host.stub(), resultTables);
   const about = await reached(results.look(id, owner));
   if (!about) return none;
-  const name = about.tool === OF_NO_TOOL ? OF_NO_TOOL : listed(about.tool);
-  if (name === undefined) return none;
-  const method = name === OF_NO_TOOL ? "" : "tools/call";
-  const withdrawn = await host.recheck({ ...call, method, params: { name } });
+  const made = again(about.tool);
+  if (!made) return none;
+  const withdrawn = await host.recheck({ ...call, ...made });
   if (withdrawn) return withdrawn;
   // It is in memory as bytes and as a text.
   const share = roomFor({ held: 2 * about.bytes, moved: about.bytes, owner: principal }, host);

@@ -29,7 +29,7 @@ export async function listResources(call: Call, backend: Backend): Promise<CallO
   return {
     kind: "complete",
     result: given({ resources: page.items, nextCursor: page.nextCursor, _meta: page.meta }),
-    cache: { ttlMs: 0, cacheScope: backend.definitions.cache.cacheScope },
+    cache: { ttlMs: 0, cacheScope: page.cacheScope ?? backend.definitions.cache.cacheScope },
   };
 }
 

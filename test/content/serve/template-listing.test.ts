@@ -243,3 +243,26 @@ describe("a template that lists slowly", () => {
     expect(found.meta?.[MISSING_KEY]).toHaveLength(6);
   });
 });
+
+it.each(['"', "\\", "\u0001", "\ud800", "é", "語"])("a cursor of 4096 times %j leads on", async (character) => {
+  const cursor = character.repeat(4096);
+  const asked: unknown[] = [];
+  const list: TemplateLister = (page) => {
+    asked.push(page.cursor);
+    return page.cursor === undefined ? { resources: [ticket(1)], nextCursor: cursor } : { resources: [ticket(2)] };
+  };
+  const { all } = await serve({ listed: [template(list)] });
+  expect((await all()).uris).toEqual(["ticket:001", "ticket:002"]);
+  expect(asked).toEqual([undefined, cursor]);
+});
+
+it("what an author lists for who called, and a page that only they can go on from, are for no cache that others share", async () => {
+  const { nextCursor, cacheScope } = await (await serve({ listed: [template(() => ({ resources: [] }))] })).page();
+  expect([nextCursor, cacheScope]).toEqual([undefined, "private"]);
+  const stored = Array.from({ length: 101 }, (_none, at) => `note:${at}`);
+  const { page } = await serve({ listed: [], stored });
+  const first = await page();
+  expect(first.cacheScope).toBe("private");
+  expect((await page(first.nextCursor)).cacheScope).toBe("private");
+  expect((await (await serve({ listed: [], stored: ["note:1"] })).page()).cacheScope).toBeUndefined();
+});

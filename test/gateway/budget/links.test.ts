@@ -3,7 +3,16 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { beforeEach, describe, expect, it } from "vitest";
 import { createKey } from "../../../src/auth/api-key.ts";
-import { createWorker, definePrompt, defineTool, gateway, links, type Env } from "../../../src/tenantry.ts";
+import {
+  createWorker,
+  definePrompt,
+  defineResource,
+  defineTool,
+  gateway,
+  links,
+  type Context,
+  type Env,
+} from "../../../src/tenantry.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
@@ -62,6 +71,17 @@ const WORKERS = {
   both: createWorker({ ...parts, features: [links(), gateway()] }),
 };
 const without = createWorker(parts);
+
+let isShown = true;
+const seen = { name: "seen", visible: () => isShown };
+const kept = async (_args: unknown, ctx: Context) => ctx.link("kept", { name: "Kept" });
+const hiding = createWorker({
+  tenants: {},
+  features: [links()],
+  tools: [defineTool({ ...seen, handler: kept })],
+  prompts: [definePrompt({ ...seen, handler: async (...all) => [{ role: "user", content: await kept(...all) }] })],
+  resources: [defineResource({ ...seen, uri: "seen://one", read: async (ctx) => (await kept(undefined, ctx)).uri })],
+});
 
 async function keyOf({ stub }: FreshTenant): Promise<string> {
   const { id, token, hash } = await createKey();
@@ -143,6 +163,20 @@ describe("what is kept", () => {
     const got = await ask(at, "prompts/get", { name: "look", arguments: {} });
     const uri = /tenantry:\/\/results\/[\w-]+/.exec(JSON.stringify(got))?.[0];
     expect((await read(at, uri)).result?.contents).toMatchObject([{ text: "in a prompt" }]);
+  });
+
+  it.each([
+    ["tools/call", { name: "seen" }],
+    ["prompts/get", { name: "seen" }],
+    ["resources/read", { uri: "seen://one" }],
+  ])("of %s is read while that is seen", async (method, params) => {
+    const tenant = await tenantOf();
+    const at = { path: tenant.id, token: await keyOf(tenant), worker: hiding };
+    isShown = true;
+    const uri = /tenantry:\/\/results\/[\w-]+/.exec(JSON.stringify(await ask(at, method, params)))?.[0];
+    expect((await read(at, uri)).result?.contents).toMatchObject([{ text: "kept" }]);
+    isShown = false;
+    expect((await read(at, uri)).error?.message).toBe("Resource not found");
   });
 
   it("takes no name from what a tenant stores, and the hook hears once of each read", async () => {
