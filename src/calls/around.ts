@@ -1,5 +1,6 @@
 // Owns what an author has run around calls, of one tool, of a tenant or of all: each is reached once for each call,
-// whatever becomes of it, and gives its outcome. Refuses to answer a call that is refused, or whose rights have ended.
+// whatever becomes of it, and gives its outcome. Refuses to answer a call that is refused, or whose rights have ended, and
+// to wait for one that takes longer than its own time, which is what passes while nothing inside of it runs.
 
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
@@ -7,6 +8,13 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { Around, AroundCall, AroundOutcome } from "./call-host.ts";
 import { eventOf, outcomeOf, type AuthoredCall } from "./fault.ts";
+import type { Interview } from "./interview.ts";
+import { runHandler } from "./run-handler.ts";
+
+/** Milliseconds of its own that it has each time it runs. */
+const OWN_MS = 10_000;
+/** How often each may run what is inside of it, in one call. */
+const MOST_RUNS = 10;
 
 export interface Surrounded extends Omit<AuthoredCall, "call"> {
   readonly call: Call;
@@ -29,11 +37,9 @@ export function surrounded<O extends AroundOutcome>(about: Surrounded, next: () 
   return runAround([...(outer ?? []), ...(own ? [own] : [])], about, next) as Promise<O>;
 }
 
-async function runAround(
-  arounds: readonly Around[],
-  about: Surrounded,
-  next: () => Promise<AroundOutcome>,
-): Promise<AroundOutcome> {
+type Next = () => Promise<AroundOutcome>;
+
+async function runAround(arounds: readonly Around[], about: Surrounded, next: Next): Promise<AroundOutcome> {
   const { host, call, repeatable, name } = about;
   let runs = 0;
   const innermost = async () => {
@@ -47,43 +53,81 @@ async function runAround(
 }
 
 /** For a call that is refused before it finds what it names: who is around it hears of that, and changes nothing. */
-export async function runRefused(about: Refusable, refused: CallOutcome): Promise<void> {
-  const deaf = (about.host.around ?? []).map((around): Around => async (call, next) => {
-    await around(call, next);
-    return refused;
-  });
+export async function runRefused(refusable: Refusable, refused: CallOutcome): Promise<void> {
   const why = refused.kind === "failure" ? refused : undefined;
-  await nested(deaf, { ...about, refused: why }, () => Promise.resolve(refused))();
+  const about: Refusable = { ...refusable, refused: why, always: refused };
+  await nested(about.host.around ?? [], about, () => Promise.resolve(refused))();
 }
 
 interface Refusable extends Omit<AuthoredCall, "call"> {
   readonly call: Pick<Call, "method" | "dialect" | "sink">;
   readonly args?: JsonObject | undefined;
   readonly refused?: Failure | undefined;
+  /** In place of whatever is returned or thrown. */
+  readonly always?: CallOutcome;
 }
 
-function nested(
-  arounds: readonly Around[],
-  about: Refusable,
-  innermost: () => Promise<AroundOutcome>,
-): () => Promise<AroundOutcome> {
+function nested(arounds: readonly Around[], about: Refusable, innermost: Next): Next {
   const call = aroundCallOf(about);
   const kinds: unknown[] = ["complete", "failure"];
   // In era 2025 a question goes out while the call runs: no call ends in one.
   if (about.call.dialect.era === "2026") kinds.push("inputRequired");
   if (call.method === "tools/call") kinds.push("invalidArguments");
-  return arounds.reduceRight<() => Promise<AroundOutcome>>(
-    (next, around) => async () => {
-      try {
-        const outcome: unknown = await around(call, next);
-        if (isObject(outcome) && kinds.includes(outcome.kind)) return outcome as unknown as AroundOutcome;
-        throw new TypeError(`around ${about.name} returned no outcome: return what next() gives`);
-      } catch (error) {
-        return outcomeOf(error, about);
-      }
-    },
-    innermost,
-  );
+  return arounds.reduceRight<Next>((next, around) => {
+    let runs = 0;
+    const bounded = () => {
+      runs += 1;
+      if (runs > MOST_RUNS) throw new Error(`${about.name}: next() was called more than ${MOST_RUNS} times`);
+      return next();
+    };
+    return async () => {
+      const inside = new Inside(bounded);
+      const work = () => around(call, () => inside.run());
+      const ended = await runHandler<unknown>(work, { timeoutMs: OWN_MS, interview: inside });
+      inside.isOver = ended.kind === "timedOut";
+      const { always, name } = about;
+      const outcome = ended.kind === "returned" ? (always ?? ended.value) : undefined;
+      if (isObject(outcome) && kinds.includes(outcome.kind)) return outcome as unknown as AroundOutcome;
+      const why = inside.isOver
+        ? `took longer than ${OWN_MS} ms of its own`
+        : "returned no outcome: return what next() gives";
+      const fault = outcomeOf(ended.kind === "threw" ? ended.error : new TypeError(`around ${name} ${why}`), about);
+      return always ?? fault;
+    };
+  }, innermost);
+}
+
+/** What is inside, and how long it took. */
+class Inside implements Pick<Interview, "waited" | "onSuspend"> {
+  readonly #next: Next;
+  #running = 0;
+  #since = 0;
+  #took = 0;
+  /** Nobody waits for who would ask it any more. */
+  isOver = false;
+
+  constructor(next: Next) {
+    this.#next = next;
+  }
+
+  async run(): Promise<AroundOutcome> {
+    if (this.isOver) throw new Error("next() was called too late: the call was answered");
+    if (this.#running === 0) this.#since = Date.now();
+    this.#running += 1;
+    try {
+      return await this.#next();
+    } finally {
+      const now = this.waited();
+      this.#running -= 1;
+      if (this.#running === 0) this.#took = now;
+    }
+  }
+
+  waited(): number {
+    return this.#took + (this.#running > 0 ? Date.now() - this.#since : 0);
+  }
+
+  onSuspend(): void {}
 }
 
 function aroundCallOf(about: Refusable): AroundCall {

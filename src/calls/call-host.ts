@@ -53,8 +53,9 @@ export interface AroundCall extends CallEvent {
 }
 
 /**
- * What it returns is the outcome. `next` never rejects, except when it is asked to run again what may run only once: then
- * with an Error. What is thrown here is treated as if the handler had thrown it.
+ * What it returns is the outcome. `next` never rejects, except when it is asked to run again what may run only once, for
+ * the eleventh time, or when its call was answered without it: then with an Error. What is thrown here is treated as if the
+ * handler had thrown it, and so is what takes longer than ten seconds, without what `next` took.
  */
 export type Around = (call: AroundCall, next: () => Promise<AroundOutcome>) => AroundOutcome | Promise<AroundOutcome>;
 

@@ -9,6 +9,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { authorityTables } from "../tenants/authority/authority-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
 import { CallContext } from "./call-context.ts";
 import type { Context } from "./context.ts";
 import { eventOf, outcomeOf } from "./fault.ts";
@@ -36,9 +37,13 @@ export interface Handling<T> {
   readonly hasOutput?: boolean;
 }
 
+/** As long as for the author's other functions that are no handlers. */
+const HOOK_MS = 10_000;
+
 /** Runs the author's `beforeCall`; gives the text that refuses the call, undefined where the call goes on. */
 export function beforeCall(name: string, call: Call, host: CallHost): string | undefined | Promise<string | undefined> {
-  return host.hooks.beforeCall?.(eventOf({ name, call, host }));
+  const asked = host.hooks.beforeCall?.(eventOf({ name, call, host }));
+  return asked instanceof Promise ? inTime(asked, HOOK_MS, "beforeCall") : asked;
 }
 
 type MakesContext = (...about: ConstructorParameters<typeof CallContext>) => CallContext | undefined;

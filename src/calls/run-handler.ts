@@ -14,9 +14,9 @@ export type HandlerEnd<T> =
 
 export interface RunLimits {
   readonly timeoutMs: number;
-  readonly interview: Interview;
-  /** Asked for its cancellation signal only when the handler is not ready at once. */
-  readonly sink: EventSink;
+  readonly interview: Pick<Interview, "waited" | "onSuspend">;
+  /** Asked for its cancellation signal only when the handler is not ready at once. Absent: it goes on when its call is cancelled. */
+  readonly sink?: EventSink;
 }
 
 /** Microtasks to wait for the handler before a timer is set. */
@@ -43,7 +43,7 @@ function waitFor<T>(
   settled: Promise<HandlerEnd<T>>,
   { timeoutMs, interview, sink }: RunLimits,
 ): Promise<HandlerEnd<T>> {
-  const { cancelled } = sink;
+  const cancelled = sink?.cancelled;
   return new Promise((resolve) => {
     const started = Date.now();
     // Looks again when the time is over: what the client took to answer meanwhile does not count.
@@ -61,10 +61,10 @@ function waitFor<T>(
     interview.onSuspend(() => {
       finish({ kind: "suspended" });
     });
-    cancelled.addEventListener("abort", () => {
+    cancelled?.addEventListener("abort", () => {
       finish({ kind: "cancelled" });
     });
-    if (cancelled.aborted) finish({ kind: "cancelled" });
+    if (cancelled?.aborted) finish({ kind: "cancelled" });
   });
 }
 

@@ -2,9 +2,10 @@
 // held of the tenant. Refuses to remember who is no tenant, and what could not be asked.
 
 import type { NewResource } from "../calls/resource-store.ts";
-import { inTime } from "../tenants/isolate/in-time.ts";
+import { RecentMap } from "../limits/recent-map.ts";
 import { lastSnapshot, weighText, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { Tenant, TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+import { AskedInTurn } from "./asked-in-turn.ts";
 
 /** As a method, so that its bindings may be more than the Worker's own. */
 interface Asking {
@@ -14,8 +15,10 @@ interface Asking {
   ): TenantDefinitionOf<NewResource> | undefined | Promise<TenantDefinitionOf<NewResource> | undefined>;
 }
 
-/** A function that takes longer is one that cannot be reached. */
-const WITHIN_MS = 10_000;
+type Told = Tenant<NewResource> | undefined;
+
+/** How many names are asked about at a time before somebody asks once more than needed. */
+const MAX_NAMES = 1000;
 
 const lengthOf = (text = "") => text.length;
 
@@ -32,6 +35,11 @@ interface Said {
 export class AskedTenants {
   readonly #ask: Asking["ask"];
   readonly #declare: (id: string, definition: TenantDefinitionOf<NewResource>) => Tenant<NewResource>;
+
+  /** Of names under no lease. */
+  readonly #names = new RecentMap<AskedInTurn<Told>>(MAX_NAMES);
+  /** Under leases: by what is held of one version of a tenant. */
+  readonly #versions = new WeakMap<Snapshot["derived"], AskedInTurn<Told>>();
 
   /** `declare`: throws a TypeError for what is no definition. */
   constructor(
@@ -55,18 +63,49 @@ export class AskedTenants {
     return ahead >= 0 && ahead <= snapshot.leaseMs ? said?.tenant : undefined;
   }
 
+  /** Whether somebody asks about it already: then nobody can tell yet that it is none. */
+  isAsked(id: string): boolean {
+    return this.#names.get(id)?.isUnderWay === true;
+  }
+
   /** undefined: there is no such tenant. Rejects as the function does, and with a TypeError for a broken definition. */
-  async ask(id: string, env: object): Promise<Tenant<NewResource> | undefined> {
-    const said = await inTime((async () => this.#ask(id, env))(), WITHIN_MS);
-    return said ? this.#declare(id, said) : undefined;
+  async ask(id: string, env: object): Promise<Told> {
+    let turns = this.#names.get(id);
+    if (!turns) this.#names.set(id, (turns = new AskedInTurn()));
+    return named(id, turns, { need: Date.now(), aheadMs: 0, ask: () => this.#told(id, env) });
   }
 
   /** The same under a lease that holds now: a change of which everybody is told later is asked for after it. */
-  async askUnder(snapshot: Snapshot, env: object): Promise<Tenant<NewResource> | undefined> {
-    const { derived, validUntil } = snapshot;
-    const known = this.#saidIn(snapshot);
-    const told = await this.ask(snapshot.tenant, env);
+  async askUnder(snapshot: Snapshot, env: object): Promise<Told> {
+    const { derived, validUntil, leaseMs, tenant } = snapshot;
+    let turns = this.#versions.get(derived);
+    if (!turns) this.#versions.set(derived, (turns = new AskedInTurn()));
+    return named(tenant, turns, {
+      // What is asked for now is under each lease that was given before, so also under the one that ends last of them.
+      need: validUntil,
+      aheadMs: leaseMs,
+      ask: async (until) => {
+        const known = this.#saidIn(snapshot);
+        return this.#keep({ ...snapshot, validUntil: until }, known, await this.#told(tenant, env));
+      },
+    });
+  }
+
+  /** Under a lease that began since, what was said holds where nobody has called `changed` meanwhile. */
+  renew(before: Snapshot, snapshot: Snapshot): void {
+    const said = this.#saidIn(before);
+    if (!said || before.version !== snapshot.version || before.created !== snapshot.created) return;
+    snapshot.derived.set(this, { ...said, until: snapshot.validUntil } satisfies Said);
+  }
+
+  async #told(id: string, env: object): Promise<Told> {
+    const said = await this.#ask(id, env);
+    return said && this.#declare(id, said);
+  }
+
+  #keep(snapshot: Snapshot, known: Said | undefined, told: Told): Told {
     if (!told) return undefined;
+    const { derived, tenant: id, validUntil } = snapshot;
     // Who asked later, under a lease that began since, and was answered sooner was told what is true now.
     const before = this.#saidIn(snapshot);
     if (before && before !== known && before.asked >= validUntil) return before.tenant;
@@ -78,18 +117,20 @@ export class AskedTenants {
       Object.assign(tenant.definition ?? {}, { around: undefined, ...told.definition });
     }
     derived.set(this, { tenant, text, asked: validUntil, until: validUntil } satisfies Said);
-    weighText(snapshot.tenant, lengthOf(text) - lengthOf(before?.text));
+    weighText(id, lengthOf(text) - lengthOf(before?.text));
     return tenant;
-  }
-
-  /** Under a lease that began since, what was said holds where nobody has called `changed` meanwhile. */
-  renew(before: Snapshot, snapshot: Snapshot): void {
-    const said = this.#saidIn(before);
-    if (!said || before.version !== snapshot.version || before.created !== snapshot.created) return;
-    snapshot.derived.set(this, { ...said, until: snapshot.validUntil } satisfies Said);
   }
 
   #saidIn(snapshot: Snapshot | undefined): Said | undefined {
     return snapshot?.derived.get(this) as Said | undefined;
+  }
+}
+
+/** Its errors say which function could not say what. */
+async function named(id: string, turns: AskedInTurn<Told>, turn: Parameters<(typeof turns)["ask"]>[0]): Promise<Told> {
+  try {
+    return await turns.ask(turn);
+  } catch (error) {
+    throw new Error(`tenants("${id}"): ${String(error)}`, { cause: error });
   }
 }

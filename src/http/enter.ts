@@ -80,16 +80,19 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
   if (visit.isDeclared(snapshot)) return snapshot;
   const { asked } = visit.deployment;
   const said = await asked?.askUnder(snapshot, visit.env);
-  if (said && isLeased(snapshot) && visit.isDeclared(snapshot)) return snapshot;
-  if (said) {
-    // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
-    const now = await holdSnapshot(visit, said);
-    if (!now || !visit.isTo(now.created)) return gone(visit);
-    asked?.renew(snapshot, now);
-    return declaredOr(visit, now);
+  if (!said) {
+    dropSnapshot(visit.tenant);
+    return gone(visit);
   }
-  dropSnapshot(visit.tenant);
-  return gone(visit);
+  if (isLeased(snapshot)) {
+    visit.knock.known = said;
+    return snapshot;
+  }
+  // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
+  const now = await holdSnapshot(visit, said);
+  if (!now || !visit.isTo(now.created)) return gone(visit);
+  asked?.renew(snapshot, now);
+  return declaredOr(visit, now);
 }
 
 /** What is answered for a name that is no tenant. */

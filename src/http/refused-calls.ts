@@ -35,12 +35,16 @@ export async function tellLimited(
   limited: Failure | readonly (Failure | undefined)[],
 ): Promise<void> {
   const dialect = entered.visit.era === "2026" ? DIALECT_2026 : DEFAULT_DIALECT;
-  for (const [at, message] of (Array.isArray(value) ? (value as unknown[]) : [value]).entries()) {
-    const refused = isFailure(limited) ? limited : limited[at];
-    if (!refused || !isObject(message) || !AUTHORED.has(message.method) || !isObject(message.params)) continue;
-    const { method, params } = message;
-    await tellRefused(entered, { method: String(method), params, dialect, sink: NO_SINK }, refused);
-  }
+  const messages = Array.isArray(value) ? (value as unknown[]) : [value];
+  // Side by side: each may take its time.
+  await Promise.all(
+    messages.map(async (message, at) => {
+      const refused = isFailure(limited) ? limited : limited[at];
+      if (!refused || !isObject(message) || !AUTHORED.has(message.method) || !isObject(message.params)) return;
+      const { method, params } = message;
+      await tellRefused(entered, { method: String(method), params, dialect, sink: NO_SINK }, refused);
+    }),
+  );
 }
 
 /** As what answers would be called, else as it was written. */

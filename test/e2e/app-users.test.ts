@@ -266,6 +266,7 @@ describe("what the app answers", () => {
 
   test.each<[string, string, string]>([
     ["an error", "broken", "the users' database is away"],
+    ["nothing, ever", "hanging", "it gave no answer within 10000 ms"],
     ["a body that is gone", "reading", "the body was read"],
     ["a body that nobody else can read", "holding", "the body was read"],
     ["a circle", "circle", "circular"],
@@ -362,6 +363,19 @@ describe("the app is asked once", () => {
     const headers = { ...(init.headers as Record<string, string>), ...as("broken") };
     expect(await counted(async () => (await fetch(app.base + path, { ...init, headers })).body?.cancel())).toBe(0);
   });
+});
+
+test.each(ERAS)("an answer that comes when its client of era $era has gone does nobody harm", async ({ revision }) => {
+  const { headers, body } = write(revision, "tools/call", { name: "open", arguments: { key: `gone ${revision}` } });
+  const before = await app.asked();
+  const abort = new AbortController();
+  const init = { method: "POST", headers: { ...headers, ...as("slow") }, body: JSON.stringify(body) };
+  const gone = fetch(app.url("/acme"), { ...init, signal: abort.signal });
+  await expect.poll(() => app.asked()).toBe(before + 1);
+  abort.abort();
+  await expect(gone).rejects.toThrow();
+  const others = [as("slow"), as(ADA)].map(async (user) => whoIs(await clientOf(revision, app.url("/acme"), {}, user)));
+  expect((await Promise.all(others)).map(({ id }) => id)).toEqual(["app slow", "app 7"]);
 });
 
 test("a stream of a session is asked about when it is opened, and not while it lasts", async () => {

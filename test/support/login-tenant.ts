@@ -14,7 +14,7 @@ export const LOGIN_HOST = "mcp.login.example";
 /** As deployed, but with servers of this machine for issuers. Stops after the tests of the file. */
 export async function startLoginWorker(
   more: Readonly<Record<string, string>> = {},
-  entry: "login-worker" | "acting-worker" = "login-worker",
+  entry: "login-worker" | "acting-worker" | "bounded-worker" = "login-worker",
 ): Promise<OneWorker> {
   const modules = await bundleWorker(entry);
   const vars = { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1", TENANT_HOST: LOGIN_HOST, ...more };

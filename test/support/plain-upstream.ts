@@ -26,9 +26,17 @@ export interface PlainUpstream {
 const ABOUT = { capabilities: { tools: {} }, instructions: "Plain." };
 const SERVER = { name: "plain", version: "1" };
 
-export async function startPlainUpstream(tools: Readonly<Record<string, PlainTool>>): Promise<PlainUpstream> {
+/** `annotations`: of each tool. */
+export async function startPlainUpstream(
+  tools: Readonly<Record<string, PlainTool>>,
+  annotations: Readonly<Record<string, Json>> = {},
+): Promise<PlainUpstream> {
   const heard: Heard[] = [];
-  const listed = Object.keys(tools).map((name) => ({ name, inputSchema: { type: "object" } }));
+  const listed = Object.keys(tools).map((name) => ({
+    name,
+    inputSchema: { type: "object" },
+    ...(annotations[name] && { annotations: annotations[name] }),
+  }));
   const answers: Readonly<Record<string, (params: Json) => Json | "silence">> = {
     "server/discover": () => ({ supportedVersions: ["2026-07-28"], ...ABOUT, ttlMs: 60_000, cacheScope: "public" }),
     initialize: () => ({ protocolVersion: "2025-11-25", serverInfo: SERVER, ...ABOUT }),

@@ -6,11 +6,11 @@ import { AppError } from "../../protocol/app-error.ts";
 const PATIENCE_MS = 5000;
 const RETRY_AFTER_S = 2;
 
-/** Rejects when there is no answer by then. */
-export async function inTime<T>(work: Promise<T>, milliseconds = PATIENCE_MS): Promise<T> {
+/** Rejects when there is no answer by then; `who` did not give it. */
+export async function inTime<T>(work: Promise<T>, milliseconds = PATIENCE_MS, who = "it"): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("it was late")), milliseconds);
+    timer = setTimeout(() => reject(new Error(`${who} gave no answer within ${milliseconds} ms`)), milliseconds);
   });
   try {
     return await Promise.race([work, late]);

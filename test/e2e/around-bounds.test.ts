@@ -1,0 +1,135 @@
+// An author's middleware that hangs, wherever it stands: its call is answered within its time, logged and masked, and what is
+// around it is still reached. And one that is cancelled.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { FollowedCall } from "../support/followed-call.ts";
+import { clientOf, encodeHeader, ERAS, type Client, type Json } from "../support/mcp.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+let worker: OneWorker;
+beforeAll(async () => {
+  worker = await startWorker(await bundleWorker("bounded-worker"), {
+    vars: { ADMIN_TOKEN: "admin-token-of-bounded-middleware-0123456789" },
+  });
+});
+afterAll(() => worker.stop());
+
+const MASKED = /^Internal error: the server's log says why, under request (\S+)$/;
+/** It has ten seconds of its own. On a machine that is busy its answer takes longer to arrive. */
+const WITHIN_MS = 20_000;
+
+const SHAPES = [
+  ["tools/call", { name: "count", arguments: { around: "hangs_before" } }],
+  ["tools/call", { name: "count", arguments: { around: "hangs_after" } }],
+  ["tools/call", { name: "hangs_alone" }],
+  ["prompts/get", { name: "hangs_before" }],
+  ["prompts/get", { name: "hangs_after" }],
+  ["resources/read", { uri: "held://hangs_before" }],
+  ["resources/read", { uri: "read://one" }],
+] as const;
+
+describe.each(ERAS)("in era $era", ({ era, revision }) => {
+  let client: Client;
+  let from = 0;
+  const said = () => worker.said().slice(from);
+  const noted = () =>
+    said()
+      .split("\n")
+      .filter((line) => line.startsWith("around "))
+      .map((line) => line.slice("around ".length));
+  const at = (tenant: string) => clientOf(revision, `${worker.origin}/mcp/${tenant}`);
+  beforeEach(async () => {
+    client = await at("acme");
+    from = worker.said().length;
+  });
+  const call = (name: string, how: string, of = client) =>
+    of.request("tools/call", { name, arguments: { around: how } });
+  const textOf = ({ result, error }: { result: Json; error: { message: string } | undefined }) =>
+    error?.message ?? (result["content"] as { text: string }[])[0]?.text ?? "";
+
+  it("is a fault, masked, logged and in time, wherever it hangs, and what is around it goes on", async () => {
+    const began = Date.now();
+    const answered = SHAPES.map(async ([method, params]) => ({
+      name: "uri" in params ? params.uri : params.name,
+      text: textOf(await client.request(method, params)),
+    }));
+    const unknown = call("unknown", "hangs_before");
+    for (const { name, text } of await Promise.all(answered)) {
+      const [, id = "none"] = MASKED.exec(text) ?? [];
+      expect([name, text]).toEqual([name, expect.stringMatching(MASKED)]);
+      const mine = () => noted().filter((line) => line.includes(id));
+      const ended = expect.stringMatching(` acme ${name} (complete|failure)$`) as string;
+      await expect.poll(mine).toEqual([`begins ${id} acme ${name}`, ended]);
+      const faults = said()
+        .split("\n")
+        .filter((line) => line.includes(id) && line.includes("ms of its own"));
+      expect([name, faults]).toEqual([name, [expect.stringMatching(`acme`)]]);
+    }
+    // It hears of what is refused, too, and changes nothing about that.
+    expect((await unknown).error?.message).toBe("Unknown tool: unknown");
+    await expect.poll(() => noted().filter((line) => line.endsWith("acme unknown failure refused"))).toHaveLength(1);
+    expect(Date.now() - began).toBeLessThan(WITHIN_MS);
+  });
+
+  it("gives its place back with the answer, and the next call has it", async () => {
+    const narrow = await at("narrow");
+    const hanging = call("count", "hangs_before", narrow);
+    await expect.poll(noted).toContainEqual(expect.stringMatching(/narrow count$/));
+    expect((await call("count", "none", narrow)).error?.message).toContain("concurrentCalls");
+    expect(textOf(await hanging)).toMatch(MASKED);
+    expect(textOf(await call("count", "none", narrow))).toMatch(/^\d+$/);
+  });
+
+  it("has no part of the time that runs inside, and runs nothing when it comes back too late", async () => {
+    const before = Number(textOf(await call("count", "none")));
+    const [slow, late] = await Promise.all([call("slow", "none"), call("count", "late")]);
+    expect(textOf(slow)).toBe("slept");
+    expect(textOf(late)).toMatch(MASKED);
+    expect(Number(textOf(await call("count", "none"))) - before).toBe(1);
+  });
+
+  it("that tries again for ever ends", async () => {
+    const before = Number(textOf(await call("count", "none")));
+    expect(textOf(await call("count", "retries_for_ever"))).toMatch(MASKED);
+    expect(Number(textOf(await call("count", "none"))) - before).toBe(11);
+    expect(said()).toContain("next() was called more than 10 times");
+  });
+
+  it("is told of a call that its client cancels, and reached after it", async () => {
+    const headers = {
+      ...client.headers,
+      "content-type": "application/json",
+      ...(era === "2026" && { "mcp-method": "tools/call", "mcp-name": encodeHeader("cancelled") }),
+    };
+    const _meta = {
+      progressToken: 1,
+      ...(era === "2026" && {
+        "io.modelcontextprotocol/protocolVersion": revision,
+        "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+      }),
+    };
+    const params = { name: "cancelled", arguments: {}, _meta };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 77, method: "tools/call", params });
+    const abort = new AbortController();
+    const calling = await fetch(`${worker.origin}/mcp/acme`, { method: "POST", headers, body, signal: abort.signal });
+    await calling.body?.getReader().read();
+    await expect.poll(noted).toContain("works");
+    if (era === "2026") abort.abort();
+    else await client.notify("notifications/cancelled", { requestId: 77 });
+    const began = expect.stringMatching(/acme cancelled$/) as string;
+    const ended = expect.stringMatching(/acme cancelled failure$/) as string;
+    await expect.poll(noted).toEqual([began, "works", "signal", "after failure aborted", ended]);
+    abort.abort();
+  });
+});
+
+it("ends a stored call of era 2025, to which its client comes back", async () => {
+  const client = await clientOf("2025-11-25", `${worker.origin}/mcp/acme`);
+  const params = { name: "stored", arguments: { around: "hangs_after" }, _meta: { progressToken: 1 } };
+  const followed = await FollowedCall.begin(`${worker.origin}/mcp/acme`, client, { id: "s", params });
+  const told = await followed.finish(() => `${worker.origin}/mcp/acme`);
+  expect(JSON.stringify(told)).toContain("Internal error: the server's log says why");
+  expect(followed.streams).toBeGreaterThan(1);
+  expect(worker.said()).toContain("acme stored complete");
+});

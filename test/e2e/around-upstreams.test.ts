@@ -1,0 +1,130 @@
+// An author's middleware around what comes from upstreams, at /mcp and at POST /gateway/{tenant}: it denies, remembers, tries again
+// and hangs there as it does around tools in code, and sends nothing twice that may run only once. And what `visible` hides there.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
+import { fixtureAdmin } from "../support/fixture-admin.ts";
+import { clientOf, ERAS, post, type Json } from "../support/mcp.ts";
+import { startPlainUpstream, type PlainUpstream } from "../support/plain-upstream.ts";
+import { write } from "../support/raw-http.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+let worker: OneWorker;
+let up: PlainUpstream;
+beforeAll(async () => {
+  const said = (text: string): Json => ({ content: [{ type: "text", text }] });
+  up = await startPlainUpstream(
+    { once: () => said("once"), reads: () => said("read"), denied: () => said("denied") },
+    { reads: { readOnlyHint: true } },
+  );
+  const vars = { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1" };
+  worker = await startWorker(await bundleWorker("bounded-worker"), { vars });
+  const admin = fixtureAdmin(worker.origin, "around");
+  for (const id of ["acme", "few"]) await admin.apply(id, { upstreams: { up: { url: up.url } } });
+  const client = await clientOf("2025-11-25", `${worker.origin}/mcp/acme`);
+  await vi.waitFor(
+    async () => {
+      expect(JSON.stringify((await client.request("tools/list")).result)).toContain("up__once");
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+});
+afterAll(async () => {
+  up.close();
+  await worker.stop();
+});
+
+const MASKED = /^Internal error: the server's log says why, under request \S+$/;
+
+describe.each(
+  ERAS.flatMap(
+    (era) =>
+      [
+        { ...era, at: "/mcp" },
+        { ...era, at: "/gateway" },
+      ] as const,
+  ),
+)("in era $era at $at", ({ revision, at }) => {
+  let from = { log: 0, heard: 0 };
+  beforeEach(() => {
+    from = { log: worker.said().length, heard: up.heard.length };
+  });
+  const request = async (method: string, params: Json, tenant = "acme", server_id = "up") => {
+    if (at === "/mcp") return (await clientOf(revision, `${worker.origin}/mcp/${tenant}`)).request(method, params);
+    const { headers, body } = write(revision, method, params);
+    return post(`${worker.origin}/gateway/${tenant}`, { server_id, ...body }, { headers });
+  };
+  const call = (name: string, how: string, tenant?: string) =>
+    request("tools/call", { name: at === "/mcp" ? `up__${name}` : name, arguments: { around: how } }, tenant);
+  const textOf = ({ result }: { result: Json }) => (result["content"] as { text: string }[] | undefined)?.[0]?.text;
+  /** How often the upstream was called. */
+  const sent = () => up.heard.slice(from.heard).filter(({ message }) => message["method"] === "tools/call").length;
+  const ends = () =>
+    worker
+      .said()
+      .slice(from.log)
+      .split("\n")
+      .filter((line) => line.startsWith("around ends"))
+      .map((line) => line.replace(/^around ends \S+ /, ""));
+
+  it("is reached once for each call, by the name that is listed", async () => {
+    expect(textOf(await call("once", "none"))).toBe("once");
+    await expect.poll(ends).toEqual(["acme up__once complete"]);
+    expect(sent()).toBe(1);
+  });
+
+  it("denies before anything is sent", async () => {
+    expect((await call("denied", "denies")).result).toMatchObject({ isError: true, content: [{ text: "not today" }] });
+    expect(sent()).toBe(0);
+  });
+
+  it("remembers what was answered", async () => {
+    await call("reads", "remembers");
+    from = { ...from, heard: up.heard.length };
+    expect(textOf(await call("reads", "remembers"))).toBe("read");
+    expect(sent()).toBe(0);
+  });
+
+  it("tries again what may run twice, and sends nothing else twice", async () => {
+    expect(textOf(await call("reads", "retries"))).toBe("read");
+    expect(sent()).toBe(2);
+    expect(textOf(await call("once", "retries"))).toMatch(MASKED);
+    expect(sent()).toBe(3);
+    expect(textOf(await call("reads", "retries_for_ever"))).toMatch(MASKED);
+    expect(sent()).toBe(13);
+  });
+
+  it("that hangs is a fault, before and after the upstream answered", async () => {
+    const [before, after] = await Promise.all([call("once", "hangs_before"), call("once", "hangs_after")]);
+    expect([textOf(before), textOf(after)]).toEqual([expect.stringMatching(MASKED), expect.stringMatching(MASKED)]);
+    expect(sent()).toBe(1);
+    await expect.poll(ends).toEqual(["acme up__once complete", "acme up__once complete"]);
+  });
+
+  it("hears of what is refused", async () => {
+    expect((await call("nothing", "denies")).error?.message).toMatch(/^Unknown tool: (up__)?nothing$/);
+    const unknown = at === "/mcp" ? "up__nothing" : "nothing";
+    await expect.poll(ends).toEqual([`acme ${unknown} failure refused`]);
+  });
+
+  it("hears of a call that is over a limit", async () => {
+    let refused: string | undefined;
+    let calls = 0;
+    for (; calls < 10 && refused === undefined; calls += 1)
+      refused = (await call("once", "none", "few")).error?.message;
+    expect(refused).toMatch(/^Too many requests/);
+    await expect.poll(() => ends().at(-1)).toBe("few up__once failure refused");
+    expect(sent()).toBeLessThan(calls);
+  });
+
+  it("is no way to what `visible` hides", async () => {
+    const hidden = await call("secret", "none");
+    const unknown = await call("nobody", "none");
+    expect(JSON.stringify(hidden.error).replaceAll("secret", "nobody")).toBe(JSON.stringify(unknown.error));
+    const { result } = await request("tools/list", {});
+    expect(JSON.stringify(result)).not.toMatch(/hidden|secret/);
+    if (at === "/mcp") return;
+    const code = await request("tools/call", { name: "hidden", arguments: {} }, "acme", "code");
+    expect(code.error).toEqual({ code: -32001, message: "Server 'code' not found" });
+  });
+});

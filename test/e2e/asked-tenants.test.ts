@@ -1,0 +1,62 @@
+// A function in `tenants` that is slow, silent or wrong, over HTTP: who waits is answered in time, also after others have gone.
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { clientOf, ERAS, post } from "../support/mcp.ts";
+import { write } from "../support/raw-http.ts";
+import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
+
+let worker: OneWorker;
+beforeAll(async () => {
+  worker = await startWorker(await bundleWorker("asked-worker"), { without: ["UPSTREAMS", "PLATFORM"] });
+});
+afterAll(() => worker.stop());
+
+const asks = async (id: string) =>
+  ((await (await fetch(`${worker.origin}/asked`)).json()) as string[]).filter((one) => one === id).length;
+
+describe.each(ERAS)("in era $era", ({ era, revision }) => {
+  const { headers, body } = write(revision, "tools/call", { name: "see" });
+  const call = (id: string) => post(`${worker.origin}/mcp/${id}`, body, { headers });
+
+  test("a client that has gone while it was asked keeps nobody waiting", async () => {
+    const id = `slow-gone-${era}`;
+    const abort = new AbortController();
+    const init = { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal };
+    const gone = fetch(`${worker.origin}/mcp/${id}`, init);
+    await expect.poll(() => asks(id)).toBe(1);
+    const waiting = call(id);
+    abort.abort();
+    await expect(gone).rejects.toThrow();
+    expect((await waiting).status).toBe(200);
+    const client = await clientOf(revision, `${worker.origin}/mcp/${id}`);
+    expect((await client.request("tools/call", { name: "see" })).result["content"]).toMatchObject([
+      { text: `seen by ${id}` },
+    ]);
+  });
+
+  test.each([
+    ["silent", "it gave no answer within 10000 ms"],
+    ["throws", "no database"],
+    ["nonsense", "TypeError"],
+  ])("one that is %s is an outage, and the log names the tenant and says why", async (how, why) => {
+    const id = `${how}-${era}`;
+    const began = Date.now();
+    const reply = await call(id);
+    expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "5"]);
+    expect(reply.text).not.toContain(why);
+    expect(Date.now() - began).toBeLessThan(20_000);
+    const logged = () =>
+      worker
+        .said()
+        .split("\n")
+        .filter((line) => line.includes(`tenants("${id}")`))
+        .join();
+    await expect.poll(logged).toContain(why);
+  });
+
+  test("one that knows no such tenant is answered as a closed tenant is", async () => {
+    const told = await Promise.all(Array.from({ length: 10 }, async () => (await call(`nobody-${era}`)).status));
+    expect(new Set(told)).toEqual(new Set([401]));
+    expect(await asks(`nobody-${era}`)).toBeLessThanOrEqual(3);
+  });
+});
