@@ -49,7 +49,11 @@ export const NewTenant = object({ id: TenantId }, { document: Document, region: 
 
 /** null: nobody said. */
 const Placed = { region: nullable(Region), jurisdiction: nullable(Jurisdiction) } as const;
-const TenantState = oneOf("active", "deleting", "code");
+/**
+ * `code`: declared in the Worker's code. `gone`: the author's function knew it and does so no more, and what it stored is
+ * still there. `unknown`: the function cannot say now.
+ */
+const TenantState = oneOf("active", "deleting", "code", "gone", "unknown");
 
 export const TenantShape = object({
   id: STRING,

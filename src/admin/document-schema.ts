@@ -2,39 +2,46 @@
 // checked where a document meets its bases and the Worker's tools.
 
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
+import {
+  BOUNDS,
+  BUDGETS,
+  NAME,
+  NAME_RULE,
+  SLUG,
+  SLUG_RULE,
+  TOOL_NAME,
+  TOOL_NAME_RULE,
+} from "../tenants/document/selection-bounds.ts";
 import { LIMITS, TENANT_LIMITS, type TenantLimit } from "../limits/limit-table.ts";
-import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS } from "../tenants/document/tenant-document.ts";
+import { BINDABLE, MAX_RETRIES, MAX_STALENESS_MS, MODES } from "../tenants/document/tenant-document.ts";
 import { ANYTHING, DISTINCT, FLAG, list, matching, object, oneOf, record, textUpTo, whole } from "./shapes.ts";
 
-const FEW = { maxProperties: 500 } as const;
+const FEW = { maxProperties: BOUNDS.few } as const;
 /** Each limit that a tenant may have of its own, within what the table allows. */
 const LIMIT_SHAPES = Object.fromEntries(
   TENANT_LIMITS.map((name) => [name, whole(LIMITS[name].least, LIMITS[name].most)]),
 ) as Readonly<Record<TenantLimit, ReturnType<typeof whole>>>;
 
-const SLUG = matching(/^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/, "1 to 40 of a-z, 0-9 and inner hyphens");
+const Slug = matching(SLUG, SLUG_RULE);
 
 export const TenantId = {
-  ...SLUG,
+  ...Slug,
   format: "tenant-id",
   description: "Names a tenant in URLs and hostnames.",
   example: "acme",
 } as const;
 
-export const Name = matching(
-  /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/,
-  "1 to 64 of A-Z, a-z, 0-9 and inner . _ -",
-);
-export const ProfileName = SLUG;
-export const ToolName = matching(/^[A-Za-z0-9_.-]{1,128}$/, "1 to 128 of A-Z, a-z, 0-9, _ . -");
+export const Name = matching(NAME, NAME_RULE);
+export const ProfileName = Slug;
+export const ToolName = matching(TOOL_NAME, TOOL_NAME_RULE);
 
 const Pattern = {
-  ...textUpTo(256, 1),
+  ...textUpTo(BOUNDS.pattern, 1),
   description: "A name or URI; `*` stands for any run of characters, `?` for one.",
 } as const;
-const Patterns = list(Pattern, { maxItems: 200 });
-const Text = textUpTo(2000);
-const LongText = textUpTo(20_000);
+const Patterns = list(Pattern, { maxItems: BOUNDS.patterns });
+const Text = textUpTo(BOUNDS.text);
+const LongText = textUpTo(BOUNDS.longText);
 
 const Renaming = object({}, { name: ToolName, title: Text, description: LongText });
 const NamedPatterns = object({}, { allow: Patterns, deny: Patterns, rename: record(ToolName, Renaming) });
@@ -49,7 +56,7 @@ export const Profile = object(
     prompts: NamedPatterns,
     resources: object({}, { allow: Patterns, deny: Patterns }),
     search: FLAG,
-    resultBudget: object({}, { bytes: whole(1000, 100_000_000), tokens: whole(250, 25_000_000) }),
+    resultBudget: object({}, { bytes: whole(...BUDGETS.bytes), tokens: whole(...BUDGETS.tokens) }),
   },
 );
 
@@ -174,7 +181,7 @@ const shared = {
   title: Text,
   description: Text,
   instructions: LongText,
-  mode: oneOf("open", "key", "oauth", "key+oauth", "mixed"),
+  mode: oneOf(...MODES),
   auth: object(
     {},
     {

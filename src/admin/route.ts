@@ -56,6 +56,8 @@ export interface MetTenant {
   readonly created: Incarnation;
   /** Of one in code: as it is declared. */
   readonly declared?: Tenant<NewResource> | undefined;
+  /** The author's function declared it once and does so no more: it can be shown and deleted, and nothing else. */
+  readonly isGone?: boolean;
 }
 
 /** What every handler gets, whatever its route. */

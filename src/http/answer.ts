@@ -54,7 +54,7 @@ function sendable(entered: Entered, { id, dialect: { era } }: Call, encoded: Ans
 }
 
 /** Of a character that is no ASCII, UTF-8 takes up to three bytes: only then they are counted. */
-function isWithin(json: string, most: number): boolean {
+export function isWithin(json: string, most: number): boolean {
   if (json.length * 3 <= most) return true;
   return json.length <= most && encoder.encode(json).byteLength <= most;
 }

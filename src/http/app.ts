@@ -12,7 +12,7 @@ import { isFailure } from "../protocol/methods/params.ts";
 import { giveUpBody } from "../streams/request-body.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
-import { DEFAULT_MAX_BODY_BYTES } from "./body.ts";
+import { mostBodyBytes } from "./body.ts";
 import { connectPage, wantsPage } from "./connect-page.ts";
 import { enter, hold, unknownTenant } from "./enter.ts";
 import { answerStreams } from "./era-2025/streams.ts";
@@ -284,9 +284,4 @@ async function answerOther(visit: Visit): Promise<Response> {
     return connectPage(request, { id: tenant, mount: deployment.path, path: knock.path, ...view.server }, view);
   }
   return answerStreams(entered, era);
-}
-
-/** Of every tenant; each may have a limit of its own below it. */
-function mostBodyBytes({ catalog: { limits } }: Deployment, { MAX_BODY_BYTES }: Env): number {
-  return MAX_BODY_BYTES === undefined ? (limits?.bodyBytes ?? DEFAULT_MAX_BODY_BYTES) : Number(MAX_BODY_BYTES);
 }

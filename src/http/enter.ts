@@ -15,6 +15,8 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { persistently } from "../streams/persistently.ts";
+import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -79,8 +81,11 @@ export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<S
 async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | Failure> {
   if (visit.isDeclared(snapshot)) return snapshot;
   const { asked } = visit.deployment;
+  const wasDeclared = asked?.last(visit.tenant);
   const said = await asked?.askUnder(snapshot, visit.env);
   if (!said) {
+    // Its streams look for themselves when they hear that something changed. Each isolate says so once.
+    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), leaseTables).changed());
     dropSnapshot(visit.tenant);
     return gone(visit);
   }

@@ -55,7 +55,7 @@ async function findFurther(
   const { entry, asked, ...found } = await lookUp(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
   // The directory remembers nothing of names in code, and who asks the author about this one has no answer yet.
-  const isNone = asked === "not" && deployment.asked?.isAsked(id) !== true;
+  const isNone = found.isEnding || (asked === "not" && deployment.asked?.isAsked(id) !== true);
   const said = isNone ? undefined : await askAuthor(env, deployment, id);
   if (said) return { tenant: said };
   const anyPrivate = found.anyPrivate || mayHide(deployment);

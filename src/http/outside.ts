@@ -20,7 +20,8 @@ import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import { forgetName } from "../tenants/directory/directory.ts";
 import { isTenantId } from "../tenants/document/tenant-definition.ts";
-import { answer } from "./answer.ts";
+import { answer, isWithin } from "./answer.ts";
+import { bodyTooLarge, mostBodyBytes, parseJson } from "./body.ts";
 import { NO_SINK } from "./call-sink.ts";
 import { enter, TENANT_AWAY } from "./enter.ts";
 import type { Entered } from "./entered.ts";
@@ -156,11 +157,16 @@ async function enterAs(where: Where, principal: Principal, profile: string | nul
 
 /** What a handler gets and gives is JSON, as if it had come from a client and gone to one. */
 async function callAs(entered: Entered, method: string, params: JsonObject): Promise<never> {
+  const sent = parseJson(JSON.stringify(params));
+  if (isFailure(sent)) throw new TenantError(sent);
+  const { visit } = entered;
+  const most = Math.min(visit.mostBytes, mostBodyBytes(visit.deployment, visit.env));
+  if (!isWithin(sent.text, most)) throw new TenantError(bodyTooLarge(most));
   const call: Call = {
     dialect: LATEST_2025,
     id: 1,
     method,
-    params: JSON.parse(JSON.stringify(params)) as JsonObject,
+    params: sent.value as JsonObject,
     capabilities: {},
     progressToken: undefined,
     logLevel: undefined,

@@ -37,8 +37,8 @@ export interface Holding {
 export const STORED_RUNS = "StoredRuns";
 
 export interface StoredRunsBinding {
-  /** Resolves when the run is over; rejects when it was lost. */
-  run(order: RunOrder): Promise<void>;
+  /** Resolves when the run is over, or with "away" where it never began; rejects when it was lost. */
+  run(order: RunOrder): Promise<"away" | undefined>;
 }
 
 export class SessionObject extends DurableObject {
@@ -277,10 +277,10 @@ export class SessionObject extends DurableObject {
     return this.#desk;
   }
 
-  async #run(key: string, attempt: number): Promise<void> {
+  async #run(key: string, attempt: number): Promise<"away" | undefined> {
     const { name = "", jurisdiction = null } = this.ctx.id;
     const runs = (this.ctx.exports as unknown as Readonly<Record<string, StoredRunsBinding | undefined>>)[STORED_RUNS];
     if (!runs) throw new Error(`the Worker does not export ${STORED_RUNS}`);
-    await runs.run({ session: name, jurisdiction, key, attempt });
+    return runs.run({ session: name, jurisdiction, key, attempt });
   }
 }

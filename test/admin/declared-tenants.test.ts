@@ -10,6 +10,7 @@ import { sendTo } from "../support/worker/deployed.ts";
 
 const rows = new Map<string, TenantDefinition>();
 const state = { isBroken: false };
+const faults: string[] = [];
 const bindings = { ...env, ADMIN_TOKEN: ROOT } as Env;
 
 const mcp = createWorker({
@@ -19,7 +20,7 @@ const mcp = createWorker({
   },
   tools: ["see", "write", "wipe"].map((name) => defineTool({ name, description: name, handler: () => name })),
   features: [admin()],
-  hooks: { onError: () => {} },
+  hooks: { onError: (error) => faults.push(String(error)) },
 });
 
 async function ask(method: string, path: string, json?: unknown) {
@@ -83,8 +84,7 @@ it("lists those that were asked for, and lets nobody make another of the name", 
   });
   expect((await ask("POST", "/tenants", { id })).status).toBe(409);
   expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(409);
-  rows.delete(id);
-  expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
+  expect((await ask("GET", "/tenants/declared-never")).status).toBe(404);
 });
 
 it("has what is blocked everywhere blocked, whichever came first", async () => {
@@ -111,6 +111,14 @@ it("is asked for again later where the function fails, and is not taken for nobo
     state.isBroken = false;
   }
   expect((await ask("GET", `/tenants/${id}`)).status).toBe(200);
+});
+
+it("is away alone, and says why in the log, where its definition breaks a rule of documents", async () => {
+  const broken = declare({ profiles: { small: { title: "x".repeat(2001) } } });
+  const message = { jsonrpc: "2.0", id: 1, method: "ping" };
+  expect((await sendTo(mcp, broken, { message, at: bindings })).status).toBe(503);
+  expect(faults).toContain(`TypeError: tenant "${broken}": profiles.small: title: at most 2000 characters`);
+  expect((await sendTo(mcp, declare(), { message, at: bindings })).status).toBe(200);
 });
 
 it("keeps its use of a base, which nothing else remembers", async () => {

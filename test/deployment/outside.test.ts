@@ -21,6 +21,8 @@ import {
   type Env,
   type NamedCaller,
 } from "../../src/tenantry.ts";
+import page from "../../docs/api-outside.md?raw";
+import { LIMIT_NAMES } from "../../src/limits/limit-table.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
@@ -57,6 +59,7 @@ const mcp = createWorker({
         return action;
       },
     }),
+    defineTool({ name: "long", description: "l", handler: () => "x".repeat(2000) }),
     defineTool({ name: "slow", description: "s", timeoutMs: 20, handler: () => new Promise<string>(() => {}) }),
     defineTool({
       name: "keep",
@@ -279,6 +282,63 @@ describe("what a tenant does not allow", () => {
     await call("two");
     await call("three");
     expect(await refused(call("four"))).toMatchObject({ rule: "limited", data: { limit: "dailyToolCalls" } });
+  });
+
+  it.each([
+    ["the tenant's", { limits: { bodyBytes: 1024 } }, "x".repeat(1024)],
+    ["the tenant's, in characters of more bytes than one", { limits: { bodyBytes: 1024 } }, "é".repeat(500)],
+    ["the Worker's", {}, "x".repeat(4 * 1024 * 1024)],
+  ])("is refused what is longer than %s bodyBytes", async (_whose, document, text) => {
+    const { id } = await servedTenant({ mode: "open", ...document });
+    const at = mcp.tenant(env, id);
+    expect(await refused(at.callTool("who", { text }, { as: NIGHTLY }))).toMatchObject({
+      rule: "tooLarge",
+      message: expect.stringContaining("at most"),
+    });
+    expect(await refused(at.getPrompt("hello", { text }, { as: NIGHTLY }))).toMatchObject({ rule: "tooLarge" });
+    await at.callTool("who", { text: "x".repeat(500) }, { as: NIGHTLY });
+  });
+
+  it("is refused what nests deeper than a body may", async () => {
+    const deep = JSON.parse(`${'{"a":'.repeat(1000)}1${"}".repeat(1000)}`) as never;
+    expect(await refused(outside().callTool("who", { deep }, { as: NIGHTLY }))).toMatchObject({
+      rule: "invalidRequest",
+    });
+  });
+
+  it.each([
+    ["tenantMessages", "who"],
+    ["principalMessages", "who"],
+    ["concurrentCalls", "slow"],
+    ["principalDailyToolCalls", "who"],
+  ] as const)("meets %s as a request does", async (limit, tool) => {
+    const { id } = await servedTenant({ mode: "open", limits: { [limit]: 1, exact: true } });
+    const calls = await Promise.allSettled([1, 2].map(() => mcp.tenant(env, id).callTool(tool, {}, { as: NIGHTLY })));
+    const said = calls.flatMap((one) => (one.status === "rejected" ? [(one.reason as TenantError).data] : []));
+    expect(said).toContainEqual(expect.objectContaining({ limit }));
+  });
+
+  it("meets resultBytes as a request does, and storedBytes where it writes", async () => {
+    const { id } = await servedTenant({ mode: "open", limits: { resultBytes: 1024, storedBytes: 10 } });
+    const at = mcp.tenant(env, id);
+    expect(await refused(at.callTool("long", {}, { as: NIGHTLY }))).toMatchObject({ data: { limit: "resultBytes" } });
+    await expect(at.resources.write({ uri: "a:b", name: "n", text: "longer than ten" })).rejects.toThrow("10");
+  });
+
+  it("counts no message for what a handler may do, too: announcing, reading and writing", async () => {
+    const { id } = await servedTenant({ mode: "open", limits: { tenantMessages: 1, principalMessages: 1 } });
+    const at = mcp.tenant(env, id);
+    for (let times = 0; times < 3; times += 1) {
+      await at.announce({ tools: true });
+      await at.resources.list();
+    }
+    await at.callTool("who", {}, { as: NIGHTLY });
+  });
+
+  it("is said of every limit in the table, in its page", () => {
+    const rows = [...page.matchAll(/^\| (`.*?`) +\|/gm)].flatMap(([, names = ""]) => names.match(/\w+/g) ?? []);
+    const named = new Set(rows.filter((name) => (LIMIT_NAMES as readonly string[]).includes(name)));
+    expect(named).toEqual(new Set(LIMIT_NAMES));
   });
 
   it.each([

@@ -86,6 +86,70 @@ describe("a stored call of an app's user, whom nobody can be asked about", () =>
   });
 });
 
+describe("a stored call of a tenant that the author's function cannot tell of", () => {
+  const MOUNT = "/told";
+  const state = { asked: 0, isBroken: false, ran: 0, isGone: false };
+  const told = createWorker({
+    path: MOUNT,
+    tenants: () => {
+      state.asked += 1;
+      if (state.isBroken) throw new Error("no database");
+      return state.isGone ? undefined : {};
+    },
+    tools: [
+      defineTool({
+        name: "once",
+        description: "Counts.",
+        handler: () => {
+          state.ran += 1;
+          return "ran";
+        },
+      }),
+    ],
+    hooks: { onError: () => {} },
+  });
+  expect(told.exports).toHaveProperty("StoredRuns");
+  const call = { id: 1, method: "tools/call", params: { name: "once", arguments: {} } };
+  let names = 0;
+  const begin = async (repeatable: boolean) => {
+    Object.assign(state, { asked: 0, isBroken: true, ran: 0, isGone: false });
+    names += 1;
+    const about = { mount: MOUNT, tenant: `told-${names}`, call };
+    const record = JSON.stringify({ ...(JSON.parse(recordOf()) as object), ...about });
+    const fallback = JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -32603, message: "the run was lost" } });
+    const session = freshSession();
+    await session.start(newCall("aaaaaaaaaaaaaaaa", { record, repeatable, fallback }), later());
+    return async () => {
+      await runDurableObjectAlarm(session);
+      return (await rowsIn(session, "SELECT part FROM events WHERE seq > 0")).map(({ part }) => String(part)).join("");
+    };
+  };
+
+  it.each([true, false])("is run once it can be asked again, whether or not it may be repeated: %s", async (may) => {
+    const said = await begin(may);
+    await expect.poll(() => state.asked, { timeout: 10_000 }).toBeGreaterThan(3);
+    state.isBroken = false;
+    await expect.poll(said, { timeout: 10_000 }).toContain("ran");
+    expect(state.ran).toBe(1);
+  });
+
+  it("says that it could not be asked, where that goes on, and not that something was lost", async () => {
+    const said = await begin(false);
+    await expect.poll(said, { timeout: 20_000 }).toContain('"jsonrpc"');
+    expect(await said()).toContain("this tenant cannot be served now");
+    expect(await said()).not.toContain("lost");
+    expect(state.ran).toBe(0);
+  }, 30_000);
+
+  it("ends with a refusal where there is no such tenant any more", async () => {
+    const said = await begin(true);
+    Object.assign(state, { isBroken: false, isGone: true });
+    await expect.poll(said, { timeout: 10_000 }).toContain('"error"');
+    expect(await said()).toContain("Not found");
+    expect(state.ran).toBe(0);
+  });
+});
+
 /** Pays once, after it asked. Its calls may not run twice. */
 function payFeature() {
   let runs = 0;

@@ -30,6 +30,7 @@ interface Resource {
 
 interface FakeTenant extends FakeLogins {
   own: TenantDocument;
+  state?: "gone";
   revision: number;
   readonly birth: Pick<Infer<typeof contract.NewTenant>, "region" | "jurisdiction">;
   readonly resources: Map<string, Resource>;
@@ -184,13 +185,12 @@ export class FakeAdmin {
   }
 
   async #tenants(asked: Asked): Promise<Answer> {
-    if (asked.method === "GET") {
-      const ids = [...this.tenants.keys()].toSorted();
+    const listed = [...this.tenants].map(([id, tenant]) => summaryOf(id, tenant));
+    if (asked.method === "GET")
       return page(
         asked,
-        ids.map((id) => ({ id, created: CREATED, state: "active", suspended: isSuspended(this.tenants.get(id)) })),
+        listed.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
       );
-    }
     const { id, document = {}, ...birth } = await asked.json(contract.NewTenant);
     if (this.tenants.has(id)) throw new Refused(409, "The tenant exists", [{ field: "id", rule: `${id} is taken` }]);
     if (asked.query.get("dryRun") === "1") {
@@ -202,20 +202,18 @@ export class FakeAdmin {
   }
 
   #describe(id: string): Infer<typeof contract.TenantShape> {
-    const { own, revision, birth } = this.#tenant(id);
+    const { own, revision, birth, state = "active" } = this.#tenant(id);
     const { region = null, jurisdiction = null } = birth;
     const layers = (own.extends ?? []).map((name) => this.bases.get(name) ?? {});
     const effective = mergeDocuments([...layers, own]) as Infer<typeof contract.Document>;
     const url = `${this.url}/mcp/${id}`;
-    const about = { id, created: CREATED, state: "active", url, revision, effective, suspended: null } as const;
+    const about = { id, created: CREATED, state, url, revision, effective, suspended: null } as const;
     return { ...about, region, jurisdiction, own: own as Infer<typeof contract.Document> };
   }
 
   #one({ method }: Asked, id: string): Answer {
     const json = this.#describe(id);
-    if (method === "GET") return { json };
-    this.tenants.delete(id);
-    return { status: 204 };
+    return method === "GET" ? { json } : { status: this.tenants.delete(id) ? 204 : 404 };
   }
 
   #part(asked: Asked, tenant: FakeTenant): Promise<Answer> | Answer {
@@ -413,7 +411,9 @@ async function keys({ method, path, json }: Asked, tenant: FakeTenant): Promise<
   return { json: { ...next, token: `tnt_${next.id}_secret` } };
 }
 
-const isSuspended = (tenant: FakeTenant | undefined) => tenant?.suspensions.has("tenant ") ?? false;
+const summaryOf = (id: string, tenant: FakeTenant) => {
+  return { id, created: CREATED, state: tenant.state ?? "active", suspended: tenant.suspensions.has("tenant ") };
+};
 async function suspensions({ method, path, json }: Asked, tenant: FakeTenant): Promise<Answer> {
   if (method === "GET") return { json: { items: [...tenant.suspensions.values()] } };
   const acknowledged = { json: { revision: 2, changed: true, effectiveAt: CREATED } };

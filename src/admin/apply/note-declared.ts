@@ -1,10 +1,8 @@
 // Owns making a tenant that the author's function declares known to lists and blocks, which nobody else could say exists.
 
 import { directoryOf } from "../../tenants/directory/directory.ts";
-import { remote } from "../../tenants/authority/tables.ts";
-import { baseTables } from "../platform/base-tables.ts";
-import { platformOf } from "../platform/platform-object.ts";
 import type { AdminEnv } from "../route.ts";
+import { takeBlocks } from "./blocks-everywhere.ts";
 import { anyOf } from "./tenant-access.ts";
 
 /** From now on lists and blocks reach it, and what is blocked everywhere is blocked in it. */
@@ -14,8 +12,6 @@ export async function noteDeclared(env: AdminEnv, id: string): Promise<void> {
   const policy = anyOf({ env }, id, null);
   await policy.incarnation(true);
   // A block that comes in now finds the tenant in the directory.
-  for (const { name, note } of await remote(platformOf(env), baseTables).blocks()) {
-    await policy.blockTool(name, note, { name: "platform" });
-  }
+  await takeBlocks(env, policy, { name: "platform" });
   await directory.declare(id, true);
 }

@@ -44,7 +44,11 @@ export function placementOf({
 
 type Place = Pick<Desk, "env" | "options">;
 
-export function managedOf({ env, options }: Place, id: string, { entry, created, declared }: MetTenant): Managed {
+export function managedOf(
+  { env, options }: Place,
+  id: string,
+  { entry, created, declared, isGone = false }: MetTenant,
+): Managed {
   const meant = { id, placement: entry ?? ANYWHERE, incarnation: created };
   const stub = () => stubOf(env, meant);
   const content = contentStubOf(env, meant);
@@ -53,6 +57,7 @@ export function managedOf({ env, options }: Place, id: string, { entry, created,
     tenant: declared ?? options.tenants.get(id) ?? managedTenant(id),
     entry,
     created,
+    isGone,
     kept: keptUnder(id, created),
     policy: remote(stub(), policyTables),
     content: remote(content, contentTables),
@@ -71,9 +76,10 @@ export function anyOf({ env }: Pick<Place, "env">, id: string, entry: DirectoryE
 export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
   const { entry, declared } = await namedBy(place, id);
   if (entry && isEntered(entry.created)) return { entry, created: entry.created };
-  if (!entry && !declared) throw notFound(`tenant ${id}`);
+  const isGone = !entry && !declared && !place.options.tenants.has(id);
+  if (isGone && !(place.options.asked && (await directoryOf(place.env).isDeclared(id)))) throw notFound(`tenant ${id}`);
   const created = await anyOf(place, id, entry).incarnation(entry === null);
-  return { entry, created: created ?? entry?.created ?? "", declared };
+  return { entry, created: created ?? entry?.created ?? "", declared, isGone };
 }
 
 /** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */
@@ -88,9 +94,10 @@ export async function lookUpTenant(desk: Desk, id: string): Promise<Managed> {
   return managedOf(desk, id, await (desk.met ?? meetTenant(desk, id)));
 }
 
-/** A tenant that is not being deleted. Throws `not-found` or `conflict`. */
+/** A tenant that is there, and not being deleted. Throws `not-found` or `conflict`. */
 export async function findManaged(desk: Desk, id: string): Promise<Managed> {
   const managed = await lookUpTenant(desk, id);
+  if (managed.isGone) throw notFound(`tenant ${id}`);
   if (managed.entry?.state === "deleting") {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is being deleted` });
   }

@@ -25,12 +25,13 @@ const CALLS_AT_ONCE = 900;
 
 /** May be called again for a deletion that was cut off. Throws `conflict` for a tenant in code, and `busy`. */
 export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> {
-  const { id, entry, created, policy, content, earlier } = managed;
-  if (entry === null) {
+  const { id, created, policy, content, earlier } = managed;
+  if (managed.entry === null && !managed.isGone) {
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
   const { env, caller } = desk;
   const directory = directoryOf(env);
+  const entry = managed.entry ?? (await directory.endDeclared(id, created));
   const operators = remote(platformOf(env), operatorTables);
   // 1. No isolate that does not know it yet finds it, by id or hostname.
   await directory.mark(entry, { state: "deleting" });
@@ -48,7 +49,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   while (!(await earlier.purge(BODIES_AT_ONCE)).done) spend(1);
   while (!(await content.purge(BODIES_AT_ONCE)).done) spend(1);
   await endSessions(desk, managed, spend);
-  await env.BODIES.delete(outageKey(id, entry.created));
+  await env.BODIES.delete(outageKey(id, managed.entry?.created));
   await content.erase();
   await policy.erase();
   // 4. What others say about it, and its name.

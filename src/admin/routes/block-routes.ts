@@ -10,6 +10,7 @@ import { listedName, LONGEST_LISTED, splitName } from "../../gateway/listed-name
 import { searchTools } from "../../content/serve/search-tools.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Block, BlockDone, NewBlock, pageShapeOf, ToolName } from "../contract.ts";
+import { settled } from "../apply/blocks-everywhere.ts";
 import { endStale, isoTime, untilInForce, type Stale } from "../apply/in-force.ts";
 import { inLanes } from "../apply/lanes.ts";
 import { pageOfAll } from "../page.ts";
@@ -48,7 +49,7 @@ export const blockRoutes: readonly Route[] = [
       const name = nameToBlock(call, params.name);
       if (name === undefined) throw invalidFields(["name", `there is no tool ${params.name} in the code`]);
       const changed = await remote(platformOf(env), baseTables).block(name, body.note, caller);
-      const told = await tellAll(call, (policy) => policy.blockTool(name, body.note, caller));
+      const told = await tellAll(call, name);
       return { body: { name, changed, ...told } };
     },
   }),
@@ -62,7 +63,7 @@ export const blockRoutes: readonly Route[] = [
     handle: async (call) => {
       const name = nameToBlock(call, call.params.name) ?? call.params.name;
       const changed = await remote(platformOf(call.env), baseTables).unblock(name, call.caller);
-      const told = await tellAll(call, (policy) => policy.unblockTool(name, call.caller));
+      const told = await tellAll(call, name);
       return { body: { name, changed, ...told } };
     },
   }),
@@ -79,8 +80,16 @@ function nameToBlock({ options }: Desk, name: string): string | undefined {
   return name.length > LONGEST_LISTED ? listedName(own.id, own.rest) : name;
 }
 
+/** Tells every tenant what is decided of the tool. */
+function tellAll(desk: Desk, tool: string) {
+  const { env, caller } = desk;
+  return settled(env, tool, ([block]) =>
+    tellEach(desk, (policy) => (block ? policy.blockTool(tool, block.note, caller) : policy.unblockTool(tool, caller))),
+  );
+}
+
 /** Tells every tenant and waits until that is in force. Throws `busy` when one could not be told. */
-async function tellAll(desk: Desk, tell: (policy: Remote<PolicyMethods>) => Promise<BlockWrite>) {
+async function tellEach(desk: Desk, tell: (policy: Remote<PolicyMethods>) => Promise<BlockWrite>) {
   let tenants = 0;
   let effectiveAt = 0;
   const stale: Stale[] = [];

@@ -1,7 +1,6 @@
 // Owns saying why somebody sees a tool, a prompt or a resource, or does not: the view that they would get is computed,
 // and every rule that had a say is named. Decides nothing itself.
 
-import { ANONYMOUS, keyPrincipal, type Principal } from "../../auth/principal.ts";
 import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
 import type { Offer } from "../../content/serve/sources.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
@@ -11,13 +10,14 @@ import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import { nearest } from "../../protocol/nearest.ts";
 import type { SourceState } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
-import type { KeyRecord, RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { judge, type Eyes } from "../../tenants/document/visibility.ts";
 import { Explained, STATE_WORDS, type Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
 import { object, oneOf, textUpTo } from "../shapes.ts";
+import { askerOf, type Asker } from "../apply/explain-asker.ts";
 import { limitUse } from "../apply/limit-rules.ts";
 import { tenantOffer } from "../apply/tenant-offer.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
@@ -31,6 +31,10 @@ const ExplainQuery = object(
   {
     profile: textUpTo(40),
     key: { ...textUpTo(40), description: "A key's id; nobody in particular when absent." },
+    user: {
+      ...textUpTo(4096, 1),
+      description: "A user of the app that mounts the Worker: JSON, as its `authenticate` says it.",
+    },
   },
 );
 type Ask = Infer<typeof ExplainQuery>;
@@ -39,7 +43,7 @@ export const explainRoutes: readonly Route[] = [
   route({
     method: "get",
     path: "/tenants/{id}/explain",
-    summary: "Why is this visible or not, in this profile and with this key?",
+    summary: "Why is this visible or not, in this profile, and with this key or for this user?",
     roles: ROLES.tenantRead,
     params: TenantParams,
     query: ExplainQuery,
@@ -57,17 +61,17 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
   if (profile !== null && !Object.hasOwn(profiles, profile)) {
     throw notFound(`profile ${profile}`, nearest(profile, Object.keys(profiles)));
   }
-  const key = ask.key === undefined ? undefined : await keyOf(managed, ask.key);
-  const barred = [...barredBy(document.mode ?? "open", key, profile), ...suspendedBy(record, key, profile)];
-  const scopes = key ? (key.scopes ?? undefined) : everybodysIn(document);
+  const asker = await askerOf(desk, managed, document, ask);
+  const { scopes, viewer } = asker;
+  const barred = [...asker.barred, ...suspendedBy(record, asker.id, profile)];
   const view = viewOf(offer, { profile, scopes });
   const lookIn = async (seen: View) =>
     ask.kind === "resources"
       ? lookForResource(seen, managed, ask.name)
       : lookForName(seen, { ...ask, kind: ask.kind }, record.retired);
   const found = await lookIn(view);
-  const hidden = hiddenBefore(offer, askerIn(document, key), profile);
-  const seen = hidden ? withheldIn(found, await lookIn(viewOf(offer, { profile, scopes, hidden })), hidden) : found;
+  const hidden = hiddenBefore(offer, viewer, profile);
+  const seen = hidden ? withheldIn(found, await lookIn(viewOf(offer, { profile, scopes, hidden })), viewer) : found;
   const { reasons } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
   const isLetIn = barred.length === 0;
   return {
@@ -84,22 +88,16 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
   };
 }
 
-/** Who it is that asks; undefined: this tenant lets nobody in whom nobody named. */
-function askerIn({ mode = "open" }: TenantDocument, key: KeyRecord | undefined): Principal | undefined {
-  if (key) return keyPrincipal(key);
-  return mode === "open" || mode === "mixed" ? ANONYMOUS : undefined;
-}
-
 /** What the author hides from them, where nobody is named all that is not for everybody. */
-function hiddenBefore(offer: Offer, principal: Principal | undefined, profile: string | null): Hidden | undefined {
+function hiddenBefore(offer: Offer, viewer: Asker["viewer"], profile: string | null): Hidden | undefined {
   const { catalog, tenant } = offer;
-  if (!principal) return catalog.guarded && { key: "", things: new Set(catalog.guarded) };
-  return hiddenOf(offer, { principal, tenant: { id: tenant.id, profile } }, () => {});
+  if (typeof viewer === "string") return catalog.guarded && { key: "", things: new Set(catalog.guarded) };
+  return hiddenOf(offer, { principal: viewer, tenant: { id: tenant.id, profile } }, () => {});
 }
 
-function withheldIn(found: Found, { listedAs }: Found, { key }: Hidden): Found {
+function withheldIn(found: Found, { listedAs }: Found, viewer: Asker["viewer"]): Found {
   if (listedAs === found.listedAs) return found;
-  const why = key ? "hides it" : "decides, and no key is named";
+  const why = typeof viewer === "string" ? `decides, and ${viewer}` : "hides it";
   return { ...found, listedAs, callable: false, reasons: [`code: visible ${why}`, ...found.reasons] };
 }
 
@@ -166,29 +164,7 @@ function eyesOf(document: TenantDocument, profile: string | null, scopes: readon
   };
 }
 
-async function keyOf({ policy }: Managed, id: string): Promise<KeyRecord> {
-  const key = (await policy.keys()).find((one) => one.id === id);
-  if (!key) throw notFound(`key ${id}`);
-  return key;
-}
-
-/** What limits who brings nothing; undefined: nothing does. */
-function everybodysIn({ mode, auth }: TenantDocument): readonly string[] | undefined {
-  return mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : undefined;
-}
-
-function barredBy(mode: string, key: KeyRecord | undefined, profile: string | null): string[] {
-  if (mode === "oauth") return ["tenant: takes tokens of its issuers, and no keys"];
-  if (!key) return mode === "open" || mode === "mixed" ? [] : ["tenant: takes a key, and none is named"];
-  const ends = Math.min(key.expires ?? Infinity, key.retires ?? Infinity);
-  return [
-    ...(ends <= Date.now() ? ["key: has ended"] : []),
-    ...(key.profile !== null && key.profile !== profile ? [`key: is for the profile ${key.profile} only`] : []),
-  ];
-}
-
-function suspendedBy({ suspensions }: TenantRecord, key: KeyRecord | undefined, profile: string | null): string[] {
-  const principal = key ? `key ${key.id}` : ANONYMOUS.id;
+function suspendedBy({ suspensions }: TenantRecord, principal: string, profile: string | null): string[] {
   return suspensions
     .filter(
       ({ kind, name }) =>

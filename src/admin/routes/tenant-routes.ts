@@ -9,6 +9,9 @@ import { catalogNames } from "../apply/tenant-offer.ts";
 import { resolveDocument } from "../apply/apply-document.ts";
 import { baseTables } from "../platform/base-tables.ts";
 import { Applied, NewTenant, pageShapeOf, TenantShape, TenantId, TenantSummary, type Infer } from "../contract.ts";
+import { declaredIn } from "../apply/declared-tenants.ts";
+import { inLanes } from "../apply/lanes.ts";
+import { takeBlocks } from "../apply/blocks-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "../apply/hostnames.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
@@ -116,7 +119,15 @@ async function listTenants(desk: Desk, query: PageAsk) {
   const visible = [...inCode.filter(({ id }) => !isMade.has(id)), ...entered]
     .filter(({ id }) => (after === undefined || id > after) && (caller.tenants?.includes(id) ?? true))
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  return pageFrom("tenants", visible, query.limit, ({ id }) => id);
+  const page = pageFrom("tenants", visible, query.limit, ({ id }) => id);
+  return { ...page, items: await inLanes(page.items, (item) => withState(desk, item)) };
+}
+
+/** What the author's function says now of one that it declared when it was asked for last. */
+async function withState(desk: Desk, item: Summary): Promise<Summary> {
+  if (item.state !== "code" || desk.options.tenants.has(item.id)) return item;
+  const declared = await declaredIn(desk, item.id).catch(() => null);
+  return declared ? item : { ...item, state: declared === null ? "unknown" : "gone" };
 }
 
 /** Of those that the author's function declares, all that were ever asked for. */
@@ -124,7 +135,9 @@ async function declaredAfter(desk: Desk, after: string | null, limit: number): P
   const { caller, options, env } = desk;
   if (!options.asked) return [];
   if (!caller.tenants) return directoryOf(env).listDeclared(after, limit);
-  const own = await Promise.all(caller.tenants.map(async (id) => ((await namedBy(desk, id)).declared ? [id] : [])));
+  const isThere = async (id: string) =>
+    (await directoryOf(env).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
+  const own = await Promise.all(caller.tenants.map(async (id) => ((await isThere(id)) ? [id] : [])));
   return own.flat();
 }
 
@@ -149,7 +162,7 @@ function tenantOf(desk: Desk, managed: Managed, record: Shown) {
   return {
     id,
     created,
-    state: entry === null ? ("code" as const) : entry.state,
+    state: entry === null ? (managed.isGone ? ("gone" as const) : ("code" as const)) : entry.state,
     ...placementOf(managed),
     url: `${new URL(desk.request.url).origin}${desk.options.path ?? ""}/mcp/${id}`,
     revision,
@@ -194,12 +207,9 @@ async function createTenant(desk: Desk, asked: Asked) {
     throw taken(id);
   }
   // 3. What is blocked everywhere is blocked here: a block that comes in now finds the tenant in the directory.
-  const bases = remote(platformOf(desk.env), baseTables);
-  for (const { name, note } of await bases.blocks()) {
-    await managed.policy.blockTool(name, note, desk.caller);
-  }
+  await takeBlocks(desk.env, managed.policy, desk.caller);
   // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
-  if (own.extends) await bases.take({ id, created: entry.created }, own.extends);
+  if (own.extends) await remote(platformOf(desk.env), baseTables).take({ id, created: entry.created }, own.extends);
   forgetName(id);
   await announceNames(desk, managed, [], whole);
   const record = await readRecord(managed);

@@ -7,7 +7,8 @@ import type { Call } from "../../protocol/call.ts";
 import { HOPS } from "../../outbound/hops.ts";
 import { encodeFailure } from "../../protocol/dispatch.ts";
 import { DIALECTS } from "../../protocol/era.ts";
-import { failure } from "../../protocol/errors.ts";
+import { AppError } from "../../protocol/app-error.ts";
+import { failure, type Failure } from "../../protocol/errors.ts";
 import { isFailure } from "../../protocol/methods/params.ts";
 import { progressTokenOf } from "../../protocol/meta.ts";
 import type { Deployment } from "../../deployment/deployment.ts";
@@ -32,24 +33,30 @@ const PARKS_AFTER_MS = 1000;
 /** The deployment that took a call, by where it is mounted; undefined: this script has none there any more. */
 export type MountedAt = (mount: string | undefined) => Deployment | undefined;
 
-/** Resolves when the call has ended, or when this run left it to another; rejects when the run was lost. */
-export async function runStored(mountedAt: MountedAt, invocation: Invocation, order: RunOrder): Promise<void> {
+/**
+ * Resolves when the call has ended, or when this run left it to another; with "away" where its tenant could not be asked
+ * about, so that nothing was run; rejects when the run was lost.
+ */
+export async function runStored(
+  mountedAt: MountedAt,
+  invocation: Invocation,
+  order: RunOrder,
+): Promise<"away" | undefined> {
   const { key, attempt, session, jurisdiction } = order;
   const object = () => sessionStub(invocation.env, session, jurisdiction);
   const stored = await persistently<StoredRun | undefined>(async () => object().take(key, attempt));
-  if (!stored) return;
+  if (!stored) return undefined;
   const record = JSON.parse(stored.record) as CallRecord;
   const deployment = mountedAt(record.mount);
   // The request that began the call is gone, and a circle of tools must not begin to count anew.
   invocation.request.headers.set(HOPS, String(record.hops ?? 0));
   if (record.requestId !== undefined) nameRequest(invocation.request, record.requestId);
-  const entered = deployment
-    ? await enterPatiently(await visitOf(deployment, invocation, record))
-    : failure("unknownTenant");
+  const entered = deployment ? await enterAgain(deployment, invocation, record) : failure("unknownTenant");
+  if (entered === "away") return entered;
   if (isFailure(entered)) {
     const refused = encodeFailure(record.call.id, entered, "2025");
     await persistently(async () => object().finish(key, attempt, refused.json));
-    return;
+    return undefined;
   }
   const call = callOf(entered, record);
   const sink = new CallSink(SILENT, "2025");
@@ -73,6 +80,22 @@ export async function runStored(mountedAt: MountedAt, invocation: Invocation, or
   await runner.watch();
   const done = await answerCounted(entered, { ...call, sink, questions: runner });
   await sink.finish(done.json);
+  return undefined;
+}
+
+/** "away": the author's function or the tenant's authority cannot say whether they may come in. */
+async function enterAgain(
+  deployment: Deployment,
+  invocation: Invocation,
+  record: CallRecord,
+): Promise<Entered | Failure | "away"> {
+  try {
+    return await enterPatiently(await persistently(() => visitOf(deployment, invocation, record)));
+  } catch (error) {
+    // What `enter` met was told already.
+    if (!(error instanceof AppError)) deployment.hooks.onError?.(error, undefined);
+    return "away";
+  }
 }
 
 /** The visit that the original caller would make again. Of their key only the hash was kept. */

@@ -45,7 +45,11 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
 export function leaseMethods(host: TenantHost): LeaseMethods {
   const rows = tenantRows(host);
   return {
-    lease: (ask) => grant(host, ask, ask.inCode ? rows.ensure() : rows.find()),
+    lease: (ask) => {
+      // Who still holds the one that ended here finds out first what became of the name.
+      const isEnded = ask.version !== null && ask.version.created === host.closure.incarnation();
+      return grant(host, ask, ask.inCode && !isEnded ? rows.ensure() : rows.find());
+    },
     changed: () => {
       if (rows.find()) host.bump();
       return host.effectiveAt();

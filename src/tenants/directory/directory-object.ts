@@ -43,6 +43,19 @@ export class DirectoryObject extends DirectoryLookups {
       .map(({ id }) => id);
   }
 
+  /** Whether such a tenant was ever asked for. */
+  async isDeclared(id: string): Promise<boolean> {
+    return this.sql.exec("SELECT 1 FROM declared WHERE id = ?", id).toArray().length > 0;
+  }
+
+  /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */
+  async endDeclared(id: string, created: Incarnation): Promise<DirectoryEntry> {
+    this.sql.exec("DELETE FROM declared WHERE id = ?", id);
+    const values = "VALUES (?, ?, 'deleting', 1)";
+    this.sql.exec(`INSERT OR IGNORE INTO tenants (id, created, state, is_private) ${values}`, id, created);
+    return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
+  }
+
   /** Enters a tenant, unless its id is taken. This decides which tenant of the name it is. Gives the entry of the id. */
   async add(id: string, about: { jurisdiction: string | null; region: string | null }): Promise<DirectoryEntry> {
     this.sql.exec(

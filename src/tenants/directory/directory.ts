@@ -30,6 +30,8 @@ export function directoryOf(env: DirectoryEnv): DurableObjectStub<DirectoryObjec
 export interface NameLookup extends Lookup {
   /** Whether the directory was asked: about a name that this isolate did not know, or had known to be nobody's. */
   readonly asked: "first" | "again" | "not";
+  /** A tenant of the name is being deleted, so nobody has it now. */
+  readonly isEnding?: boolean;
 }
 
 export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup> {
@@ -41,7 +43,7 @@ export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup>
   if (found.entry?.state === "active") return { ...found, asked };
   if (unknown.size >= MAX_UNKNOWN) unknown.clear();
   unknown.set(id, { until: Date.now() + UNKNOWN_FOR_MS, anyPrivate: found.anyPrivate });
-  return { entry: null, anyPrivate: found.anyPrivate, asked };
+  return { entry: null, anyPrivate: found.anyPrivate, asked, isEnding: found.entry !== null };
 }
 
 const hostnames = new Map<string, { readonly until: number; readonly tenant: string | null }>();

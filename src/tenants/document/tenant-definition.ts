@@ -2,17 +2,19 @@
 
 import {
   MAX_STALENESS_MS,
+  MODES,
   type AuthDocument,
   type Limits,
   type Mode,
-  type NamedPatterns,
   type ProfileDocument,
   type ScopeDocument,
   type TenantDocument,
   type UpstreamDocument,
 } from "./tenant-document.ts";
+import { checkPatterns, checkProfiles, checkScopes } from "./check-selections.ts";
+import { SLUG } from "./selection-bounds.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
-import { checkMembers, checkShape, given, refuseStray } from "../../protocol/members.ts";
+import { checkShape, given } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -69,14 +71,13 @@ export interface Tenant<Seed = unknown> {
   readonly placement: Placement;
 }
 
-const ID = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
   "title description instructions mode auth scopes profiles tools prompts resources search seed config settings around limits upstreams maxStalenessMs";
 
 export function isTenantId(id: string): boolean {
-  return ID.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
+  return SLUG.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
 }
 
 /** `tools`: all of the Worker, as they are listed. Throws a TypeError that names the tenant and the member. */
@@ -103,7 +104,7 @@ export function defineTenant<Seed>(
 
 function checkDefinition(what: string, definition: TenantDefinitionOf): void {
   checkShape(what, definition, MEMBERS);
-  const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS } = definition;
+  const { mode = "open", maxStalenessMs = DEFAULT_MAX_STALENESS_MS, profiles = {}, scopes = {} } = definition;
   if (mode !== "open" && mode !== "key" && !definition.auth) {
     throw new TypeError(`${what}: mode is open or key; others need auth`);
   }
@@ -111,19 +112,9 @@ function checkDefinition(what: string, definition: TenantDefinitionOf): void {
     throw new TypeError(`${what}: maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
   }
   checkLists(what, definition);
-  checkNamed(what, definition);
-}
-
-function checkNamed(what: string, { profiles = {}, scopes = {} }: TenantDefinitionOf): void {
-  refuseStray(`${what}: profiles`, profiles);
-  for (const [name, profile] of Object.entries(profiles)) checkProfile(`${what}: profiles.${name}`, name, profile);
-  for (const [name, scope] of Object.entries(scopes)) checkScope(`${what}: scopes.${name}`, scope);
-}
-
-function checkScope(what: string, scope: ScopeDocument): void {
-  checkShape(what, scope, "description tools prompts resources");
-  for (const kind of ["tools", "prompts", "resources"] as const)
-    checkPatterns(`${what}.${kind} is a list`, scope[kind]);
+  if (!MODES.includes(mode)) throw new TypeError(`${what}: mode is one of ${MODES.join(", ")}`);
+  checkProfiles(what, profiles);
+  checkScopes(what, scopes);
 }
 
 function checkLists(what: string, { tools, prompts, resources }: TenantDefinitionOf): void {
@@ -142,25 +133,6 @@ function declarationOf<Seed>(definition: TenantDefinitionOf<Seed>, all: readonly
 function namesOf(all: readonly ToolDefinition[], has: ToolPredicate): readonly string[] {
   // A promise, which says nothing yet, shows nothing.
   return all.filter(({ wire }) => (has(wire) as unknown) === true).map(({ wire }) => wire.name);
-}
-
-function checkPatterns(rule: string, list: unknown = []): void {
-  if (!(Array.isArray(list) && list.every((pattern) => typeof pattern === "string"))) {
-    throw new TypeError(`${rule} of patterns`);
-  }
-}
-
-/** As the admin API would take it. */
-function checkProfile(what: string, name: string, profile: ProfileDocument): void {
-  if (!ID.test(name)) throw new TypeError(`${what}: a name is 1 to 40 of a-z, 0-9 and inner hyphens`);
-  checkShape(what, profile, "title description instructions tools prompts resources search resultBudget");
-  for (const kind of ["tools", "prompts", "resources"] as const) {
-    const at = `${what}.${kind}`;
-    refuseStray(at, profile[kind] ?? {}, "allow deny rename");
-    const { allow = [], deny = [], rename = {} }: NamedPatterns = profile[kind] ?? {};
-    for (const list of [allow, deny]) checkPatterns(`${at}: allow and deny are lists`, list);
-    for (const renaming of Object.values(rename)) checkMembers(`${at}.rename`, renaming);
-  }
 }
 
 /** A tenant that was made through the admin API. */

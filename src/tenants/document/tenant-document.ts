@@ -151,7 +151,8 @@ export interface Limits extends Readonly<Partial<Record<LimitName, number>>> {
 }
 
 /** `oauth` takes no keys; `mixed` lets in whoever brings nothing, too, and shows them what `auth.anonymous` says. */
-export type Mode = "open" | "key" | "oauth" | "key+oauth" | "mixed";
+export const MODES = ["open", "key", "oauth", "key+oauth", "mixed"] as const;
+export type Mode = (typeof MODES)[number];
 
 /** Whether callers may bring tokens of the authorization servers that `auth` names. */
 export function takesTokens(mode: Mode | undefined): boolean {

@@ -14,6 +14,7 @@ const worker = createWorker({
   prompts: [definePrompt({ name: "for_ann", visible, handler: () => "" })],
   resources: [defineResource({ uri: "for://ann", name: "For Ann", visible, text: "" })],
   features: [admin()],
+  authenticate: () => undefined,
 });
 
 async function send<T>(path: string, json?: object): Promise<T> {
@@ -59,6 +60,59 @@ describe.each(GUARDED)("explain of $kind/$name", (ask) => {
   it("says that it depends on who calls where nobody is named, and nobody else is let in", async () => {
     const { reasons } = await explained("closed", ask);
     expect(reasons).toContain("code: visible decides, and no key is named");
+  });
+});
+
+describe("explain for a user of the app that mounts the Worker", () => {
+  const FOR_ANN = { kind: "tools", name: "for_ann" };
+  const asked = (about: object, ask: Record<string, string> = FOR_ANN, tenant = "closed") =>
+    explained(tenant, { ...ask, user: JSON.stringify({ tenant, ...about }) });
+
+  it("asks visible, where their claims are named", async () => {
+    expect(await asked({ id: "ann", claims: {} })).toMatchObject({ visible: true, callable: true });
+    const { visible: isSeen, reasons } = await asked({ id: "bob", claims: {} });
+    expect({ isSeen, reasons }).toEqual({ isSeen: false, reasons: expect.arrayContaining(["code: visible hides it"]) });
+  });
+
+  it("says that visible decides, and that its answer is not known here, where they are not", async () => {
+    const { visible: isSeen, reasons } = await asked({ id: "ann" });
+    expect(isSeen).toBe(false);
+    expect(reasons).toContain("code: visible decides, and what the app says of them in claims is not known here");
+  });
+
+  it.each([
+    ["of another tenant", { tenant: "openly", id: "ann" }, "app: is a user of the tenant openly"],
+    ["whose time is over", { id: "ann", expires: 1 }, "app: what it said of them has ended"],
+  ])("says why one %s is not let in", async (_who, about, why) => {
+    expect(await asked(about, { kind: "tools", name: "all" })).toMatchObject({
+      visible: false,
+      reasons: expect.arrayContaining([why]),
+    });
+  });
+
+  it("says that one without a tenant gets into open ones alone", async () => {
+    const user = JSON.stringify({ id: "ann" });
+    const all = { kind: "tools", name: "all", user };
+    expect((await explained("openly", all)).visible).toBe(true);
+    expect((await explained("closed", all)).reasons).toContain(
+      "app: names no tenant of theirs; only open ones let them in",
+    );
+  });
+
+  it("has their scopes and suspensions", async () => {
+    await send("closed/suspensions", { kind: "principal", name: "app eve", note: "Unpaid" });
+    const all = { kind: "tools", name: "all" };
+    expect((await asked({ id: "eve" }, all)).reasons).toContain("principal: suspended, Unpaid");
+    expect((await asked({ id: "ann", scopes: ["none"] }, all)).visible).toBe(false);
+  });
+
+  it.each(["ann", "[]", '{"id":5}', '{"id":"ann","role":"x"}'])("refuses %s", async (user) => {
+    expect(await explained("closed", { ...FOR_ANN, user })).toMatchObject({ errors: [{ field: "user" }] });
+  });
+
+  it("refuses a key and a user at once", async () => {
+    const user = JSON.stringify({ id: "ann" });
+    expect(await explained("closed", { ...FOR_ANN, key: "x", user })).toMatchObject({ errors: [{ field: "user" }] });
   });
 });
 

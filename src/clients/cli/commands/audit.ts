@@ -27,7 +27,7 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
 
   const explain = program
     .command("explain")
-    .description("Say why a tool, prompt or resource is visible or not, to a profile and a key.")
+    .description("Say why a tool, prompt or resource is visible or not, to a profile, a key and a user.")
     .argument("<tenant>")
     .addArgument(new Argument("<kind>").choices(["tool", "prompt", "resource"]))
     // Optional, so that who leaves the kind out is told the kinds, and not that the name is missing.
@@ -35,6 +35,7 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
     .usage("[options] <tenant> <kind> <name>")
     .option("--profile <profile>", "through this profile")
     .option("--key <id>", "for this key, as key list shows it")
+    .option("--user <user>", "for this user of the app: an id, or JSON as its authenticate says it")
     .addHelpText(
       "after",
       "\nExamples:\n  tenantry explain acme tool note_delete --profile public\n  tenantry explain acme resource file:///plans.md --key Yk3v0Qp8sD",
@@ -86,13 +87,16 @@ const NAMED_BY: Readonly<Record<string, string>> = {
 async function showExplained(
   context: CommandContext,
   [tenant, kind, name]: readonly [string, string, string?],
-  options: { profile?: string; key?: string },
+  options: { profile?: string; key?: string; user?: string },
 ): Promise<void> {
   if (name === undefined) throw usageError(`explain ${tenant} ${kind}: write the ${NAMED_BY[kind] ?? "name"}, too`);
   const { profile, key } = options;
+  // An id alone is that of a user of this tenant.
+  const isId = options.user !== undefined && !options.user.startsWith("{");
+  const user = isId ? JSON.stringify({ tenant, id: options.user }) : options.user;
   const explained = await context.api.json<Infer<typeof Explained>>({
     path: ["tenants", tenant, "explain"],
-    query: { kind: `${kind}s`, name, profile, key },
+    query: { kind: `${kind}s`, name, profile, key, user },
   });
   context.show(explained, () => {
     const { visible, callable, listedAs, reasons } = explained;

@@ -119,10 +119,10 @@ async function listTenants(context: CommandContext, _args: readonly [], options:
 }
 
 async function showTenant(context: CommandContext, [id]: readonly [string]): Promise<void> {
-  const [tenant, suspensions] = await Promise.all([
-    context.api.json<TenantAnswer>({ path: ["tenants", id] }),
-    collectPages(context.api.pages<SuspensionAnswer>({ path: ["tenants", id, "suspensions"] })),
-  ]);
+  const tenant = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
+  // Of one that is gone nothing else is shown.
+  const pages = () => context.api.pages<SuspensionAnswer>({ path: ["tenants", id, "suspensions"] });
+  const suspensions = tenant.state === "gone" ? [] : await collectPages(pages());
   context.show({ ...tenant, suspensions }, () => tenantText(tenant, suspensions));
 }
 

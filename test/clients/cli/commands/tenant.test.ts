@@ -36,6 +36,15 @@ test("a tenant is created, listed, shown and deleted", async () => {
   expect(admin.tenants.size).toBe(0);
 });
 
+test("a tenant that the Worker's function knows no more is listed and shown as gone, and deleted", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme").state = "gone";
+  expect((await cli.run(["tenant", "list"])).stdout).toContain("acme    gone ");
+  expect((await cli.run(["tenant", "show", "acme"])).stdout).toMatch(/^state +gone$/m);
+  expect(JSON.stringify(admin.requests)).not.toContain("suspensions");
+  expect((await cli.run(["tenant", "delete", "acme", "--yes"])).stdout).toBe("acme is deleted\n");
+});
+
 test("show names a tenant's upstreams", async () => {
   const { admin, cli } = await commandLine();
   admin.addTenant("acme", { upstreams: { tracker: { url: "https://mcp.example.com/mcp" } } });

@@ -1,0 +1,15 @@
+// Owns how much profiles and scopes may say, and which texts are their names, wherever they are written: the admin API holds
+// documents against it, and `tenant-definition.ts` what an author writes in code.
+
+/** Characters and counts. */
+export const BOUNDS = { pattern: 256, patterns: 200, text: 2000, longText: 20_000, few: 500 } as const;
+
+/** Of profiles, and of tenants. */
+export const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+export const SLUG_RULE = "1 to 40 of a-z, 0-9 and inner hyphens";
+/** Of scopes, and of bases. */
+export const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,62}[A-Za-z0-9])?$/;
+export const NAME_RULE = "1 to 64 of A-Z, a-z, 0-9 and inner . _ -";
+export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+export const TOOL_NAME_RULE = "1 to 128 of A-Z, a-z, 0-9, _ . -";
+export const BUDGETS = { bytes: [1000, 100_000_000], tokens: [250, 25_000_000] } as const;

@@ -1,0 +1,332 @@
+// Nothing crosses between two tenants that come from the author's function, nor between the callers of one: an app's users and
+// the Worker's own code, with the same names everywhere, in both eras. Whatever one sight was given is tried at every other one.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { beforeAll, describe, expect, it } from "vitest";
+import { admin, createWorker, defineTool, links, type AppUser, type Env } from "../../src/tenantry.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { ANYWHERE, stubOf } from "../../src/tenants/directory/placement.ts";
+import { WHOEVER } from "../../src/tenants/authority/incarnation.ts";
+import { ROOT } from "../support/worker/admin.ts";
+import { readerOf } from "../support/worker/deployed.ts";
+
+const TENANTS = ["hazel", "maple"] as const;
+const NAMES = ["ada", "bob"] as const;
+const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
+const MOST_CALLS = 40;
+const SECRETS_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
+const bindings = { ...env, ADMIN_TOKEN: ROOT, SECRETS_KEY } as Env;
+
+/** In what a tenant keeps, and nowhere else. */
+const markOf = (tenant: string) => `kept-by-${tenant}`;
+
+const mcp = createWorker({
+  path: "/grove",
+  tenants: (id) =>
+    (TENANTS as readonly string[]).includes(id)
+      ? { mode: "key", instructions: markOf(id), maxStalenessMs: 300_000, limits: { toolCalls: MOST_CALLS } }
+      : undefined,
+  authenticate: (request) => JSON.parse(request.headers.get("x-user") ?? "null") as AppUser,
+  features: [admin(), links()],
+  tools: [
+    defineTool({ name: "whoami", handler: (_args, ctx) => JSON.stringify([ctx.tenant.id, ctx.principal.id]) }),
+    defineTool({ name: "secret", handler: async (_args, ctx) => (await ctx.secret("TOKEN")) ?? "none" }),
+    defineTool({
+      name: "link",
+      handler: (_args, ctx) => ctx.link(`${markOf(ctx.tenant.id)} ${ctx.principal.id}`, { name: "l" }),
+    }),
+    defineTool({
+      name: "pay",
+      handler: async (_args, ctx) =>
+        `${ctx.principal.id}: ${(await ctx.elicit("sure", { message: "Pay?", schema: { type: "object" } })).action}`,
+    }),
+    defineTool({
+      name: "wait",
+      resumable: true,
+      handler: async (_args, ctx) => {
+        while (!(await ctx.resources.get("gate:open"))) await scheduler.wait(20);
+        return JSON.stringify([ctx.tenant.id, ctx.principal.id]);
+      },
+    }),
+    defineTool({ name: "counted", handler: () => "counted" }),
+  ],
+});
+
+type Json = Readonly<Record<string, unknown>>;
+interface Told {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+interface Sight {
+  readonly tenant: (typeof TENANTS)[number];
+  readonly name: (typeof NAMES)[number];
+  readonly kind: "app" | "worker";
+  /** Code outside of a call has no era. */
+  readonly revision: (typeof REVISIONS)[number] | null;
+}
+
+const APPS: readonly Sight[] = TENANTS.flatMap((tenant) =>
+  NAMES.flatMap((name) => REVISIONS.map((revision) => ({ tenant, name, kind: "app" as const, revision }))),
+);
+const WORKERS: readonly Sight[] = TENANTS.flatMap((tenant) =>
+  NAMES.map((name) => ({ tenant, name, kind: "worker" as const, revision: null })),
+);
+const ALL = [...APPS, ...WORKERS];
+const appsOf = (revision: Sight["revision"]) => APPS.filter((sight) => sight.revision === revision);
+const idOf = ({ kind, name }: Sight) => `${kind} ${name}`;
+const isSame = (a: Sight, b: Sight) => a.tenant === b.tenant && idOf(a) === idOf(b);
+const OTHER = { hazel: "maple", maple: "hazel" } as const;
+
+/** Whatever is told: nothing of the other tenant's is in it. */
+function only({ tenant }: Sight, text: string): string {
+  expect(text).not.toContain(markOf(OTHER[tenant]));
+  return text;
+}
+
+function headersOf({ tenant, name, revision }: Sight, method: string, params: Json): Record<string, string> {
+  const known = { "x-user": JSON.stringify({ tenant, id: name }), "mcp-protocol-version": revision ?? "" };
+  if (revision !== "2026-07-28") return known;
+  const about = (params["name"] ?? params["uri"]) as string | undefined;
+  return { ...known, "mcp-method": method, ...(about === undefined ? {} : { "mcp-name": about }) };
+}
+
+const META = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientInfo": { name: "t", version: "1" },
+  "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
+};
+
+function requestOf(sight: Sight, method: string, params: Json, more: Record<string, string>): Request {
+  const told = sight.revision === "2026-07-28" ? { ...params, _meta: META } : params;
+  return new Request(`https://mcp.example.com/grove/mcp/${sight.tenant}`, {
+    method: "POST",
+    headers: {
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      ...headersOf(sight, method, params),
+      ...more,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: told }),
+  });
+}
+
+const fetched = async (request: Request) => mcp.fetch(request, bindings, createExecutionContext());
+
+/** As an app's user by a request, as the Worker's own code without one. */
+async function ask(sight: Sight, method: string, params: Json = {}, more: Record<string, string> = {}): Promise<Told> {
+  if (sight.kind === "app") {
+    const { status, headers, ...answered } = await fetched(requestOf(sight, method, params, more)).then(
+      async (one) => ({
+        status: one.status,
+        headers: one.headers,
+        text: await one.text(),
+      }),
+    );
+    return { status, headers, text: only(sight, answered.text) };
+  }
+  const outside = mcp.tenant(bindings, sight.tenant);
+  const as = { as: { id: sight.name } };
+  const { name = "", uri = "", arguments: args } = params as { name?: string; uri?: string; arguments?: never };
+  try {
+    const said = await (method === "resources/read" ? outside.readResource(uri, as) : outside.callTool(name, args, as));
+    return { status: 200, headers: new Headers(), text: only(sight, JSON.stringify(said)) };
+  } catch (error) {
+    const { message, rule } = error as { message: string; rule?: string };
+    return { status: rule === "limited" ? 429 : 400, headers: new Headers(), text: only(sight, message) };
+  }
+}
+
+const call = (sight: Sight, name: string, more: Json = {}) =>
+  ask(sight, "tools/call", { name, arguments: {}, ...more });
+
+/** What each was given, at each of the others, and at its own. */
+async function everywhere(
+  givers: readonly Sight[],
+  takers: readonly Sight[],
+  give: (from: Sight) => Promise<string>,
+  present: (given: string, to: Sight, isOwn: boolean) => Promise<void>,
+): Promise<void> {
+  const given = [];
+  for (const from of givers) given.push({ from, text: await give(from) });
+  for (const { from, text } of given) for (const to of takers) await present(text, to, isSame(from, to));
+}
+
+const policyOf = (tenant: string) =>
+  remote(stubOf(bindings, { id: tenant, placement: ANYWHERE, incarnation: WHOEVER }), policyTables);
+
+beforeAll(async () => {
+  for (const tenant of TENANTS) {
+    const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
+    const url = `https://mcp.example.com/grove/admin/v1/tenants/${tenant}/secrets/TOKEN`;
+    const body = JSON.stringify({ value: markOf(tenant) });
+    const set = await fetched(new Request(url, { method: "PUT", headers, body }));
+    expect(set.status, await set.text()).toBeLessThan(300);
+    const store = mcp.tenant(bindings, tenant).resources;
+    await store.write({ uri: "shared:doc", name: "doc", text: markOf(tenant) });
+    await store.write({ uri: `own:${tenant}`, name: "doc", text: markOf(tenant) });
+  }
+});
+
+describe.each(
+  ALL.map((sight) => ({ sight, what: `${idOf(sight)} of ${sight.tenant}, ${sight.revision ?? "no era"}` })),
+)("$what", ({ sight }) => {
+  it("is who it is, where it is", async () => {
+    expect((await call(sight, "whoami")).text).toContain(
+      JSON.stringify(JSON.stringify([sight.tenant, idOf(sight)])).slice(1, -1),
+    );
+  });
+
+  it("reads the secret of its tenant", async () => {
+    expect((await call(sight, "secret")).text).toContain(markOf(sight.tenant));
+  });
+
+  it("reads what its tenant stored, under whichever name", async () => {
+    expect((await ask(sight, "resources/read", { uri: "shared:doc" })).text).toContain(markOf(sight.tenant));
+    expect((await ask(sight, "resources/read", { uri: `own:${sight.tenant}` })).text).toContain(markOf(sight.tenant));
+    const { text } = await ask(sight, "resources/read", { uri: `own:${OTHER[sight.tenant]}` });
+    expect(text).not.toContain("contents");
+  });
+});
+
+it("a link leads whoever got it to what it keeps, and nobody else", async () => {
+  const give = async (from: Sight) => /tenantry:[^"\\]+/.exec((await call(from, "link")).text)?.[0] ?? "";
+  await everywhere(ALL, ALL, give, async (uri, to, isOwn) => {
+    expect(uri).not.toBe("");
+    const { text } = await ask(to, "resources/read", { uri });
+    expect({ to, isRead: text.includes(`${markOf(to.tenant)} ${idOf(to)}`) }).toEqual({ to, isRead: isOwn });
+  });
+});
+
+async function sessionOf(sight: Sight): Promise<string> {
+  const params = { protocolVersion: sight.revision, capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  return (await ask(sight, "initialize", params)).headers.get("mcp-session-id") ?? "none";
+}
+
+it("a session is that of who began it, in the tenant where it was begun", async () => {
+  const apps = appsOf("2025-11-25");
+  await everywhere(apps, apps, sessionOf, async (session, to, isOwn) => {
+    const { status } = await ask(to, "tools/list", {}, { "mcp-session-id": session });
+    expect({ to, status }).toEqual({ to, status: isOwn ? 200 : 404 });
+  });
+});
+
+it("a state is taken from who got it, in the tenant where it was given", async () => {
+  const apps = appsOf("2026-07-28");
+  const give = async (from: Sight) => {
+    const { result } = JSON.parse((await call(from, "pay")).text) as { result: { requestState: string } };
+    return result.requestState;
+  };
+  await everywhere(apps, apps, give, async (requestState, to, isOwn) => {
+    const { text } = await call(to, "pay", { requestState, inputResponses: { sure: { action: "decline" } } });
+    expect(text).toMatch(
+      isOwn ? `${idOf(to)}: decline` : /requestState (belongs to another request|is not one of ours)/,
+    );
+  });
+});
+
+const ALL_LISTS = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
+
+it("a stream tells what is announced in its own tenant", async () => {
+  const opened = await Promise.all(
+    APPS.map(async (sight) => {
+      const { revision } = sight;
+      const listen = "subscriptions/listen";
+      const request =
+        revision === "2026-07-28"
+          ? requestOf(sight, listen, { notifications: ALL_LISTS }, {})
+          : new Request(`https://mcp.example.com/grove/mcp/${sight.tenant}`, {
+              headers: {
+                ...headersOf(sight, "", {}),
+                accept: "text/event-stream",
+                "mcp-session-id": await sessionOf(sight),
+              },
+            });
+      const reader = readerOf(await fetched(request));
+      if (revision === "2026-07-28") await reader.until("acknowledged");
+      return { sight, reader };
+    }),
+  );
+  const [hazel, maple] = TENANTS.map((tenant) => mcp.tenant(bindings, tenant));
+  await hazel?.announce({ tools: true });
+  await maple?.announce({ prompts: true });
+  await Promise.all([hazel?.announce({ resources: true }), maple?.announce({ resources: true })]);
+  for (const { sight, reader } of opened) {
+    const text = await reader.until("resources/list_changed");
+    const told = ["tools", "prompts"].filter((kind) => text.includes(`${kind}/list_changed`));
+    expect({ sight, told }).toEqual({ sight, told: [sight.tenant === "hazel" ? "tools" : "prompts"] });
+    await reader.cancel();
+  }
+});
+
+it("a stored run is shown to its own user, and goes on as them where it was begun", async () => {
+  const apps = appsOf("2025-11-25");
+  const at = ({ tenant }: Sight) => `https://mcp.example.com/grove/mcp/${tenant}`;
+  const begun = [];
+  for (const sight of apps) {
+    const session = await sessionOf(sight);
+    const params = { name: "wait", arguments: {} };
+    const stream = readerOf(await fetched(requestOf(sight, "tools/call", params, { "mcp-session-id": session })));
+    const said = await stream.until("-0\n");
+    const event = /^id: (\S+)$/m.exec(said)?.[1] ?? "none";
+    await stream.cancel();
+    begun.push({ sight, session, event });
+  }
+  const resumed = (sight: Sight, session: string, event: string) =>
+    fetched(
+      new Request(at(sight), {
+        headers: {
+          ...headersOf(sight, "", {}),
+          accept: "text/event-stream",
+          "mcp-session-id": session,
+          "last-event-id": event,
+        },
+      }),
+    );
+  for (const { sight, session, event } of begun) {
+    for (const other of begun.filter((one) => one.sight !== sight)) {
+      for (const theirs of [session, other.session]) {
+        const stolen = await resumed(other.sight, theirs, event);
+        await stolen.body?.cancel();
+        expect({ by: other.sight, of: sight, isRefused: [400, 404].includes(stolen.status) }).toMatchObject({
+          isRefused: true,
+        });
+      }
+    }
+  }
+  for (const tenant of TENANTS) {
+    await mcp.tenant(bindings, tenant).resources.write({ uri: "gate:open", name: "gate", text: "open" });
+    for (const { sight, session, event } of begun.filter((one) => one.sight.tenant === tenant)) {
+      const stream = readerOf(await resumed(sight, session, event));
+      const text = only(sight, await stream.until('"result"'));
+      expect(text).toContain(JSON.stringify(JSON.stringify([tenant, idOf(sight)])).slice(1, -1));
+      await stream.cancel();
+    }
+  }
+});
+
+it("a limit is that of one caller in one tenant, and so is what the audit log says of it", async () => {
+  const [busy, working] = [APPS[0], WORKERS.at(-1)] as [Sight, Sight];
+  for (const sight of [busy, working]) {
+    const statuses = [];
+    for (let times = 0; times <= MOST_CALLS + 5; times += 1) statuses.push((await call(sight, "counted")).status);
+    expect(statuses).toContain(429);
+  }
+  for (const sight of ALL.filter((one) => !isSame(one, busy) && !isSame(one, working))) {
+    expect({ sight, status: (await call(sight, "counted")).status }).toEqual({ sight, status: 200 });
+  }
+  const auditOf = async (tenant: string) =>
+    JSON.stringify(
+      (await policyOf(tenant).audit({ before: null, limit: 100 })).filter(({ action }) => action === "limit.met"),
+    );
+  for (const [mine, others] of [
+    [busy, working],
+    [working, busy],
+  ] as const) {
+    await expect.poll(() => auditOf(mine.tenant), { timeout: 10_000 }).toContain(idOf(mine));
+    expect(await auditOf(mine.tenant)).not.toContain(idOf(others));
+  }
+});
