@@ -51,6 +51,11 @@ const MISTAKES: readonly [what: string, code: string, names: string][] = [
     "alt",
   ],
   [
+    "rows of a database in place of content",
+    `defineTool({ name: "t", handler: async () => [await row()] });`,
+    "write { items: [...] } for other lists",
+  ],
+  [
     "a content block without its type of content",
     `defineTool({ name: "t", handler: () => [{ type: "audio", data: "AA==" }] });`,
     "mimeType",

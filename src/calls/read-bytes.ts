@@ -10,7 +10,7 @@ export async function readBytes(body: Bytes, most: number, signal: () => AbortSi
   if (body instanceof Uint8Array) return within(body, most);
   if (body instanceof ArrayBuffer) return within(new Uint8Array(body), most);
   const stream: unknown = body instanceof Blob ? body.stream() : body;
-  if (!(stream instanceof ReadableStream)) throw new TypeError("it is neither text nor bytes");
+  if (!(stream instanceof ReadableStream)) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
   const reader = (stream as ReadableStream<Uint8Array>).getReader();
   const ending = signal();
   const stop = () => void reader.cancel().catch(() => {});

@@ -136,5 +136,5 @@ export function missingBinding(env: Bindings, features: readonly Feature[]): str
   const missing = neededBindings(features).filter((name) => env[name] === undefined);
   if (missing.length === 0) return undefined;
   const needs = `the Worker needs ${missing.length === 1 ? "it" : "them"}`;
-  return `wrangler.toml binds no ${missing.join(", ")}: ${needs}, as in examples/own-tools/wrangler.toml`;
+  return `wrangler.toml binds no ${missing.join(", ")}: ${needs}, as in docs/api-start.md`;
 }

@@ -169,7 +169,8 @@ export function createWorker<
   /** What the log has been told: every request meets the same fault, and a poll of four a second would bury it. */
   let told: string | undefined;
   let fetch: TenantryWorker<BaseObjects>["fetch"] = (request, env, ctx) => {
-    const fault = whole.has(env) ? undefined : faultOf(deployment, env, ctx);
+    const unfit = unfitFor(request, env, ctx);
+    const fault = unfit ?? (whole.has(env) ? undefined : faultOf(deployment, env, ctx));
     if (fault === undefined) {
       whole.add(env);
       return app.fetch(request, env, ctx);
@@ -196,6 +197,16 @@ export function createWorker<
 }
 
 declare const process: { readonly env: { readonly NODE_ENV?: string; readonly VITEST_POOL_ID?: string } };
+
+/** What an app that mounts the Worker did not hand on; undefined: it is all there. */
+function unfitFor({ bodyUsed }: Request, env?: Env, ctx?: ExecutionContext): Error | undefined {
+  if (env && ctx && !bodyUsed) return undefined;
+  return new TypeError(
+    bodyUsed
+      ? "the app read the request's body before it: who needs it reads request.clone()"
+      : "fetch wants (request, env, ctx): in Hono c.req.raw, c.env, c.executionCtx",
+  );
+}
 
 /** A mistake in a definition as it was thrown: its stack leads to the author's line. */
 function faultOf({ features }: Deployment, env: Env, ctx?: ExecutionContext): Error | undefined {

@@ -9,7 +9,7 @@ import { NO_STORE } from "./respond.ts";
 
 /** `why` is told to everybody, so in a deployment it must say no more than that the deployment is not complete. */
 export async function respondFaulty(request: Request, why: string): Promise<Response> {
-  if (request.method !== "POST") {
+  if (request.method !== "POST" || request.bodyUsed) {
     giveUpBody(request);
     const headers = { "content-type": "text/plain; charset=utf-8", ...NO_STORE };
     return new Response(`${why}\n`, { status: 500, headers });

@@ -16,7 +16,7 @@ export function hearingOut<Env>(serve: Serve<Env>): Serve<Env> {
   return async (request, env, ctx) => {
     const { body, headers, method, signal } = request;
     const isSmall = Number(headers.get("content-length") ?? Infinity) <= SMALL_BYTES;
-    if (body === null || isSmall) return serve(request, env, ctx);
+    if (body === null || isSmall || request.bodyUsed) return serve(request, env, ctx);
     const reader = body.getReader();
     let isOver = false;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {

@@ -92,12 +92,21 @@ beforeAll(async () => {
 
 test("the tarball has JavaScript and declarations of the package, and what a reader wants, and nothing else", () => {
   expect(files).toEqual(expect.arrayContaining(["dist/tenantry.js", "dist/tenantry.d.ts", "LICENSE", "README.md"]));
-  const others = files.filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path)).toSorted();
+  const others = files.filter((path) => !/^dist\/.*\.(js|d\.ts)$|^docs\/[\w-]+\.md$/.test(path)).toSorted();
   expect(others).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "dist/clients/cli/licenses.txt", "package.json"]);
 });
 
 test("the tarball has neither the demo nor this repository's own Worker nor tests", () => {
   expect(files.filter((path) => /(?:^|\/)(?:demo|test)\/|\/worker\./.test(path))).toEqual([]);
+});
+
+test("a page that a message or the README names is in the tarball", () => {
+  const speaking = files.filter((path) => /\.js$|^README\.md$|^docs\//.test(path));
+  const named = speaking.flatMap((path) =>
+    [...readFileSync(join(unpacked, path), "utf8").matchAll(/\bdocs\/[\w-]+\.md\b/g)].map(([page]) => page),
+  );
+  expect(new Set(named).size).toBeGreaterThan(15);
+  expect([...new Set(named)].filter((page) => !files.includes(page))).toEqual([]);
 });
 
 test("what dist imports is in dist or a dependency", () => {

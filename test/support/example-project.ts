@@ -33,6 +33,20 @@ export class ExampleProject {
   static async of(name: string): Promise<ExampleProject> {
     const folder = join(await mkdtemp(join(tmpdir(), "example-")), name);
     await cp(join(ROOT, "examples", name), folder, { recursive: true, filter: (source) => !LEFT_OUT.test(source) });
+    return ExampleProject.#installed(folder);
+  }
+
+  /** Of files that a page shows, by their path; `package.json` among them. */
+  static async ofFiles(name: string, files: ReadonlyMap<string, string>): Promise<ExampleProject> {
+    const folder = join(await mkdtemp(join(tmpdir(), "example-")), name);
+    for (const [path, text] of files) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    return ExampleProject.#installed(folder);
+  }
+
+  static async #installed(folder: string): Promise<ExampleProject> {
     const project = new ExampleProject(folder);
     await project.#install();
     return project;

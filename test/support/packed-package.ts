@@ -9,7 +9,7 @@ import { shellEnvironment } from "./application.ts";
 import { oncePerRun } from "./once-per-run.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const MADE_OF = ["package.json", "README.md", "CHANGELOG.md", "LICENSE", "tsconfig.json", "src", "scripts"];
+const MADE_OF = ["package.json", "README.md", "CHANGELOG.md", "LICENSE", "tsconfig.json", "docs", "src", "scripts"];
 const CONTENTS = "contents.json";
 
 export interface PackedPackage {

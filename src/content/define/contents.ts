@@ -43,7 +43,7 @@ async function readParts(parts: readonly (ResourceContent | Bytes)[], asked: Rea
   const contents: JsonObject[] = [];
   let { most } = asked;
   for (const part of parts) {
-    if (Object(part) !== part) throw new TypeError("it is neither text nor bytes");
+    if (Object(part) !== part) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
     const { blob, text, uri = asked.uri, _meta, mimeType = typeOf(part) ?? asked.mimeType } = contentOf(part);
     const bytes = blob && (await readBytes(blob, most, asked.signal));
     most -= bytes?.byteLength ?? 0;

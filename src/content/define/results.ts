@@ -89,7 +89,8 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
 
 /** What is wrong with a content block; undefined: nothing. */
 function blockFault(block: unknown): string | undefined {
-  if (!isObject(block) || typeof block.type !== "string") return "a content block is an object with a type";
+  if (!isObject(block) || typeof block.type !== "string")
+    return "a content block is an object with a type: write { items: [...] } for other lists";
   if (block.type === "resource") {
     const { resource } = block;
     const whole =

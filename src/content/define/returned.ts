@@ -134,7 +134,7 @@ type BlockFault<Block> = Block extends { readonly type: infer Type extends strin
       : Block extends OfType<Type>
         ? BlockStray<Stray<Block, OfType<Type>>, Type>
         : Named<`content of type ${Type}`, Misfit<Block, OfType<Type>>>
-  : "a content block is an object with a type";
+  : "a content block is an object with a type: write { items: [...] } for other lists";
 
 type BlockStray<Member, Type extends string> = Member extends string
   ? `content of type ${Type} has no ${Member}`

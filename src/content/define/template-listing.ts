@@ -100,7 +100,7 @@ async function pageOf(
   if (ended.kind === "threw") throw ended.error;
   if (ended.kind !== "returned") throw new Error(`${what}: no page within ${TIMEOUT_MS} ms`);
   const { resources, nextCursor } = ended.value as Partial<ListedPage>;
-  if (!Array.isArray(resources)) throw new TypeError(`${what}: it returned no resources`);
+  if (!Array.isArray(resources)) throw new TypeError(`${what}: it returned no { resources: [...] }`);
   if (nextCursor !== undefined && !(nextCursor !== cursor && nextCursor.length <= MAX_CURSOR_CHARACTERS)) {
     throw new TypeError(
       `${what}: nextCursor is another text than before, of at most ${MAX_CURSOR_CHARACTERS} characters`,

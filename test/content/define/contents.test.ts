@@ -141,6 +141,6 @@ it.each([[7], [undefined], [null], [["a", "b"]]])(
     const told: unknown[] = [];
     const hooks = { onError: (error: unknown) => told.push(error) };
     await read(() => given as never, { hooks });
-    expect(told.map(String)).toEqual(["TypeError: it is neither text nor bytes"]);
+    expect(told.map(String)).toEqual(["TypeError: it is neither text, bytes, { text } nor { blob }"]);
   },
 );

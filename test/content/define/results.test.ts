@@ -89,6 +89,7 @@ describe("toolResult", () => {
       "resource.text or resource.blob",
     ],
     ["a list with a hole", [text("a"), null], "a content block is an object with a type"],
+    ["rows of a database", [{ id: 1 }], "an object with a type: write . items"],
     ["content that is no content", { content: 7 }, "a content block is an object with a type"],
   ];
   it.each(broken)("refuses %s", async (_what, returned, why) => {

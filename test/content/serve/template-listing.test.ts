@@ -160,7 +160,7 @@ describe("a template that lists", () => {
       },
       "D1 is away",
     ],
-    ["gives no resources", () => ({}) as ListedPage, "returned no resources"],
+    ["gives no resources", () => ({}) as ListedPage, "returned no { resources: [...] }"],
     ["gives nothing", () => undefined as never, "undefined"],
     ["leads to the same page", () => ({ resources: [], nextCursor: "x" }), "nextCursor is another text"],
     ["gives a cursor that is too long", () => ({ resources: [], nextCursor: "x".repeat(4097) }), "4096 characters"],
