@@ -108,8 +108,10 @@ export function tenantOutside(where: Where): TenantOutside {
 const NAME = /^[\w.:@/+-]{1,200}$/;
 
 function principalOf({ id, subject, scopes }: NamedCaller): Principal {
-  const wrong = [id, ...(scopes ?? [])].find((name) => !NAME.test(name));
-  if (wrong !== undefined) throw new TypeError(`as: "${wrong}" is no name: 1 to 200 of A-Z, a-z, 0-9, _ . : @ / + -`);
+  for (const name of [id, ...(scopes ?? [])] as readonly unknown[]) {
+    if (typeof name !== "string" || !NAME.test(name))
+      throw new TypeError(`as: "${String(name)}" is no name: 1 to 200 of A-Z, a-z, 0-9, _ . : @ / + -`);
+  }
   return workerPrincipal(id, { subject, scopes });
 }
 

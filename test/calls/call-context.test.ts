@@ -238,7 +238,7 @@ describe("log", () => {
   it("refuses a level that does not exist", () => {
     expect(() => {
       contextOf().ctx.log("loud" as LogLevel, "x");
-    }).toThrow("no log level loud, only debug, info, notice, warning");
+    }).toThrow("ctx.log: loud is no level, only debug, info, notice, warning");
   });
 });
 

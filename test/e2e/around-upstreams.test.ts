@@ -21,13 +21,15 @@ beforeAll(async () => {
   worker = await startWorker(await bundleWorker("bounded-worker"), { vars });
   const admin = fixtureAdmin(worker.origin, "around");
   for (const id of ["acme", "few"]) await admin.apply(id, { upstreams: { up: { url: up.url } } });
-  const client = await clientOf("2025-11-25", `${worker.origin}/mcp/acme`);
-  await vi.waitFor(
-    async () => {
-      expect(JSON.stringify((await client.request("tools/list")).result)).toContain("up__once");
-    },
-    { timeout: 20_000, interval: 100 },
-  );
+  for (const id of ["acme", "few"]) {
+    const client = await clientOf("2025-11-25", `${worker.origin}/mcp/${id}`);
+    await vi.waitFor(
+      async () => {
+        expect(JSON.stringify((await client.request("tools/list")).result)).toContain("up__once");
+      },
+      { timeout: 20_000, interval: 100 },
+    );
+  }
 });
 afterAll(async () => {
   up.close();

@@ -34,9 +34,10 @@ export const cover = defineTool({
   name: "cover",
   description: "The cover of a book.",
   annotations: { readOnlyHint: true },
-  input: z.object({ id: z.string() }),
+  // No id leads to another path, as ".." would, which encodeURIComponent leaves as it is.
+  input: z.object({ id: z.string().regex(/^[\w-]+$/) }),
   handler: async ({ id }, ctx: LibraryContext) => {
-    const response = await ask(ctx, `/books/${encodeURIComponent(id)}/cover`);
+    const response = await ask(ctx, `/books/${id}/cover`);
     const data = new Uint8Array(await response.arrayBuffer());
     return { type: "image", data, mimeType: response.headers.get("content-type") ?? "image/png" };
   },

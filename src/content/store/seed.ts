@@ -12,7 +12,10 @@ export async function storeSeed(
   { stub, content }: { readonly stub: TenantStub; readonly content: TenantStub },
   seed: readonly NewResource[],
 ): Promise<void> {
-  const store = openStore({ kept, content: remote(content, contentTables), bodies });
-  for (const resource of seed) await store.write(resource, { ifAbsent: true });
+  const index = remote(content, contentTables);
+  const store = openStore({ kept, content: index, bodies });
+  // An invocation that was cut, or used up its calls, has stored some: the next one goes on from there.
+  const stored = new Set(seed.length > 0 ? await index.stored(seed.map(({ uri }) => uri)) : []);
+  for (const resource of seed) if (!stored.has(resource.uri)) await store.write(resource, { ifAbsent: true });
   await remote(stub, authorityTables).markSeeded();
 }

@@ -38,6 +38,10 @@ export function trackLeases(host: TableHost): Leases {
       if (staleness === longest) longestUntil = now + staleness;
       until = Math.max(until, now + staleness);
     },
-    effectiveAt: () => Math.max(host.now(), until + CLOCK_SLACK_MS),
+    effectiveAt: () => {
+      const now = host.now();
+      // No lease runs longer from now on, also where the clock was ahead when it was given, and is right again.
+      return Math.max(now, Math.min(until, now + longest) + CLOCK_SLACK_MS);
+    },
   };
 }

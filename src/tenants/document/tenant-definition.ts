@@ -76,8 +76,8 @@ const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz",
 const MEMBERS =
   "title description instructions mode auth scopes profiles tools prompts resources search seed config settings around limits upstreams maxStalenessMs";
 
-export function isTenantId(id: string): boolean {
-  return SLUG.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
+export function isTenantId(id: unknown): boolean {
+  return typeof id === "string" && SLUG.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");
 }
 
 /** `tools`: all of the Worker, as they are listed. Throws a TypeError that names the tenant and the member. */
