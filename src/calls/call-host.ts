@@ -101,6 +101,19 @@ export interface Linking {
   readonly signal: () => AbortSignal;
 }
 
+interface NamedTwice {
+  /** As it is listed. */
+  readonly wire: { readonly name: string };
+  /** As its source calls it. */
+  readonly target: { readonly name: string };
+}
+
+/** What a caller sees by name. */
+export interface SeenNames extends Pick<Sight, "sees"> {
+  readonly tools: readonly NamedTwice[];
+  readonly prompts: readonly NamedTwice[];
+}
+
 /** What becomes of results that are longer than a profile allows. */
 export interface ResultKeeper {
   /** The outcome of a call with what is too long of it left out. */
@@ -113,13 +126,8 @@ export interface ResultKeeper {
   isRest(uri: string): boolean;
   /** Keeps what a handler made, and gives the block that leads there. */
   link(body: string | Bytes, options: LinkOptions, linking: Linking): Promise<ResourceLinkBlock>;
-  /** What was left out. `again`: the call that has it made again, of what its caller still sees. */
-  read(
-    asked: AskedUri,
-    call: Call,
-    host: CallHost,
-    again: (tool: string) => Pick<Call, "method" | "params"> | undefined,
-  ): Promise<CallOutcome>;
+  /** What was left out, while its caller sees what they called. */
+  read(asked: AskedUri, call: Call, host: CallHost, seen: SeenNames): Promise<CallOutcome>;
 }
 
 /** What a token is for. */

@@ -16,7 +16,7 @@ import type { CallOutcome } from "../../protocol/outcome.ts";
 import type { AskedUri, ServedTemplate } from "../../protocol/source.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { listChain } from "./resource-chain.ts";
-import type { ListedPrompt, ListedTool, View, ViewedShelf } from "./view.ts";
+import type { ListedTool, View, ViewedShelf } from "./view.ts";
 
 export class ViewBackend implements Backend {
   readonly definitions: View;
@@ -127,7 +127,7 @@ export class ViewBackend implements Backend {
   async #readRest(results: ResultKeeper, asked: AskedUri, call: Call): Promise<CallOutcome | undefined> {
     const refused = await beforeCall(asked.uri, call, this.#host);
     if (refused !== undefined) return failure("refused", refused);
-    const kept = await results.read(asked, call, this.#host, (tool) => againUnder(this.definitions, tool));
+    const kept = await results.read(asked, call, this.#host, this.definitions);
     return isFailure(kept) && kept.error === "resourceNotFound" ? undefined : kept;
   }
 
@@ -164,17 +164,6 @@ export class ViewBackend implements Backend {
     if ("uri" in plain && this.definitions.resourcesByUri.has(plain.uri)) return [];
     return failure("invalidParams", `Unknown resource template: ${ref.uri}`);
   }
-}
-
-/** The call of which something was kept: a tool's name, or a method and what its source calls what was got or read. */
-function againUnder(view: View, tool: string): Pick<Call, "method" | "params"> | undefined {
-  const [, method = "tools/call", name = tool] = /^(\S+\/\S+) (.*)$/s.exec(tool) ?? [];
-  if (method === "resources/read") return view.sees(name) ? { method, params: { uri: name } } : undefined;
-  // What is listed and completed is of the whole view.
-  if (!/call|get/.test(method)) return { method, params: {} };
-  const all: readonly (ListedTool | ListedPrompt)[] = method === "tools/call" ? view.tools : view.prompts;
-  const wire = all.find(({ target }) => target.name === name)?.wire;
-  return wire && { method, params: { name: wire.name } };
 }
 
 interface Reading {

@@ -4,7 +4,7 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { toBase64 } from "../../auth/seal.ts";
-import type { BudgetedTool, CallHost, Linking, LinkOptions, ResultKeeper } from "../../calls/call-host.ts";
+import type { BudgetedTool, CallHost, Linking, LinkOptions, ResultKeeper, SeenNames } from "../../calls/call-host.ts";
 import type { ResourceLinkBlock } from "../../calls/content-block.ts";
 import { readBytes, type Bytes } from "../../calls/read-bytes.ts";
 import { AppError } from "../../protocol/app-error.ts";
@@ -103,19 +103,14 @@ function isRest(uri: string): boolean {
   return uri.startsWith(REST_URI);
 }
 
-async function read(
-  { uri, asked }: AskedUri,
-  call: Call,
-  host: CallHost,
-  again: (tool: string) => Pick<Call, "method" | "params"> | undefined,
-): Promise<CallOutcome> {
+async function read({ uri, asked }: AskedUri, call: Call, host: CallHost, seen: SeenNames): Promise<CallOutcome> {
   const none = failure("resourceNotFound", undefined, { uri: asked });
   const id = uri.slice(REST_URI.length);
   const { owner, principal } = await ownerOf(host);
   const results = remote(host.stub(), resultTables);
   const about = await reached(results.look(id, owner));
   if (!about) return none;
-  const made = again(about.tool);
+  const made = againUnder(seen, about.tool);
   if (!made) return none;
   const withdrawn = await host.recheck({ ...call, ...made });
   if (withdrawn) return withdrawn;
@@ -128,6 +123,17 @@ async function read(
   } finally {
     share.release();
   }
+}
+
+/** The call of which something was kept, made again: a tool's name, or as `ofCall` writes it. undefined: it is not seen. */
+function againUnder(seen: SeenNames, tool: string): Pick<Call, "method" | "params"> | undefined {
+  const [, method = "tools/call", name = tool] = /^(\S+\/\S+) (.*)$/s.exec(tool) ?? [];
+  if (method === "resources/read") return seen.sees(name) ? { method, params: { uri: name } } : undefined;
+  // What is listed and completed is of the whole view.
+  if (!/call|get/.test(method)) return { method, params: {} };
+  const all = method === "tools/call" ? seen.tools : seen.prompts;
+  const wire = all.find(({ target }) => target.name === name)?.wire;
+  return wire && { method, params: { name: wire.name } };
 }
 
 interface Wanted {
