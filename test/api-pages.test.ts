@@ -1,4 +1,4 @@
-// The pages on resources and on testing keep to what there is: each block is a file, type-checked against the package's own face
+// The pages on resources, questions and testing keep to what there is: each block is a file, type-checked against the package's own face
 // and run by node:test.
 
 import { spawnSync } from "node:child_process";
@@ -61,17 +61,28 @@ function run(folder: string, args: readonly string[]): { readonly status: number
 
 const check = (folder: string) => run(folder, [join(ROOT, "node_modules/typescript/bin/tsc"), "--pretty", "false"]);
 
-describe("the files of docs/api-resources.md and docs/api-testing.md", () => {
-  const files = new Map(["api-resources.md", "api-testing.md"].flatMap((page) => [...filesOf(page)]));
+describe("the files of docs/api-questions.md, docs/api-resources.md and docs/api-testing.md", () => {
+  const files = new Map(
+    ["api-questions.md", "api-resources.md", "api-testing.md"].flatMap((page) => [...filesOf(page)]),
+  );
 
   it("are type-checked, and their tests pass", () => {
     expect([...files.keys()].toSorted()).toEqual(
-      ["files.ts", "reports.ts", "resources.test.ts", "tickets.ts", "tools.test.ts", "tools.ts"].toSorted(),
+      [
+        "book.test.ts",
+        "book.ts",
+        "files.ts",
+        "reports.ts",
+        "resources.test.ts",
+        "tickets.ts",
+        "tools.test.ts",
+        "tools.ts",
+      ].toSorted(),
     );
     const folder = folderOf(files);
     expect(check(folder)).toEqual({ status: 0, output: "" });
     const { status, output } = run(folder, ["--test", "--test-reporter=tap"]);
-    expect(output).toContain("# pass 10\n");
+    expect(output).toContain("# pass 14\n");
     expect(status).toBe(0);
   });
 

@@ -64,6 +64,17 @@ it("docs/features.md has every member of a feature", () => {
   expect(shown.toSorted()).toEqual(names.filter((name) => name !== "name").toSorted());
 });
 
+it("docs/api-context.md and docs/api-questions.md have every member of ctx", () => {
+  const [, members = ""] = /^export interface Context \{([\s\S]*?)^\}/m.exec(read("src/calls/context.ts")) ?? [];
+  const names = [...members.matchAll(/^ {2}(?:readonly )?(\w+)\??[:(<]/gm)].map(([, name = ""]) => name);
+  const rows = ["api-context.md", "api-questions.md"].flatMap((page) => [
+    ...read(`docs/${page}`).matchAll(/^\| ([^|]*)\|/gm),
+  ]);
+  const shown = rows.flatMap(([, cell = ""]) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name));
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => !shown.includes(name))).toEqual([]);
+});
+
 describe("docs/gateway.md", () => {
   const page = read("docs/gateway.md");
   const rowsUnder = (head: RegExp) =>

@@ -17,6 +17,7 @@ export type { AskedQuestion, Effect, KeptLink, LogLine, TestRun } from "./test-r
  * What the handler reads of bindings and settings is for the test to give.
  */
 export function runTool(tool: Tool<never, never>, args: JsonObject = {}, options: CaseOptions = {}): Promise<TestRun> {
+  refuseOther("runTool", "tool", tool);
   const mirrored = paramHeaders(tool.paramHeaders, args);
   const opened = openCase({ tools: [tool as Tool] }, options);
   return runAsked(opened, { method: "tools/call", params: { name: tool.name, arguments: args }, mirrored });
@@ -28,6 +29,7 @@ export function runPrompt(
   args: Readonly<Record<string, string>> = {},
   options: CaseOptions = {},
 ): Promise<TestRun> {
+  refuseOther("runPrompt", "prompt", prompt);
   const opened = openCase({ prompts: [prompt as Prompt] }, options);
   return runAsked(opened, { method: "prompts/get", params: { name: prompt.name, arguments: args } });
 }
@@ -38,6 +40,7 @@ export function readFrom(
   uri: string,
   options: CaseOptions = {},
 ): Promise<TestRun> {
+  refuseOther("readFrom", "resource template", resource);
   return runAsked(openCase({ resources: [resource as Resource | ResourceTemplate] }, options), {
     method: "resources/read",
     params: { uri },
@@ -46,6 +49,7 @@ export function readFrom(
 
 /** What a template lists, all of its pages: `result.resources`. */
 export async function listFrom(template: ResourceTemplate<never, never>, options: CaseOptions = {}): Promise<TestRun> {
+  refuseOther("listFrom", "template", template);
   const opened = openCase({ resources: [template as ResourceTemplate] }, options);
   const resources: unknown[] = [];
   for (let cursor: unknown; ;) {
@@ -55,6 +59,12 @@ export async function listFrom(template: ResourceTemplate<never, never>, options
     cursor = ran.result["nextCursor"];
     if (cursor === undefined) return { ...ran, result: { ...ran.result, resources } };
   }
+}
+
+/** A name, a handler alone or an import that is not there, in JavaScript; `kinds`: of what is run. */
+function refuseOther(runner: string, kinds: string, definition: { readonly kind: string } | undefined): void {
+  if (kinds.split(" ").includes(String(definition?.kind))) return;
+  throw new TypeError(`${runner} runs a ${kinds.replace(" ", " or a ")}: give it what define... returned`);
 }
 
 function page(opened: Case, cursor: unknown): Promise<TestRun> {

@@ -1,0 +1,51 @@
+// Owns what `createWorker` is in Node, where a test imports the file of a Worker: its author's mistakes are found as in a
+// deployment, and it cannot be asked. Refuses what only a feature knows, since features are not there.
+
+import { configuredBy } from "../calls/configured.ts";
+import type { NewResource } from "../calls/resource-store.ts";
+import { saidOf } from "../content/define/tool.ts";
+import { checkDeployment } from "../deployment/check-deployment.ts";
+import { checkOptions } from "../deployment/check-options.ts";
+import type { Deployment } from "../deployment/deployment.ts";
+import { mountPath } from "../deployment/mount.ts";
+import type { WorkerOptions } from "../http/create-worker.ts";
+import { defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
+
+const WHY =
+  "a Worker runs in workerd, and this is not: start it with wrangler dev, or run its tools, prompts and resources with tenantry/testing";
+
+/** A feature of this name with an API, by which tenants may be made later. */
+export function featureOutside(name: string): () => { readonly name: string; readonly routes: readonly [] } {
+  return () => ({ name, routes: [] });
+}
+
+/** Throws a TypeError for what a deployment would be refused for. */
+export function workerOutside(options: WorkerOptions = {}): {
+  readonly fetch: () => Promise<never>;
+  readonly tenant: () => never;
+  readonly exports: object;
+} {
+  checkOptions(options as never);
+  mountPath(options.path ?? "");
+  checkDeployment(deploymentOf(options));
+  const tenant = () => {
+    throw new TypeError(WHY);
+  };
+  return { fetch: () => Promise.reject(new TypeError(WHY)), tenant, exports: {} };
+}
+
+/** As far as it is looked at. */
+function deploymentOf(options: WorkerOptions): Deployment {
+  const { tools = [], prompts = [], resources = [], features = [], defaultTenant } = options;
+  const { tenants = { demo: {} }, settings, limits, extensions } = options;
+  const said = settings && saidOf("settings", () => configuredBy(settings));
+  const isAsked = typeof tenants === "function";
+  const declared = isAsked ? {} : (tenants as Readonly<Record<string, TenantDefinitionOf<NewResource>>>);
+  return {
+    catalog: { tools, prompts, resources, limits, extensions, settings: said },
+    tenants: defineTenants(declared, tools),
+    asked: isAsked ? tenants : undefined,
+    features,
+    defaultTenant,
+  } as unknown as Deployment;
+}
