@@ -1,10 +1,11 @@
 // Owns whether a value keeps a JSON Schema, keyword by keyword, in the drafts 4, 7, 2019-09 and 2020-12. Says all that is wrong,
 // or where it is asked to be quick no more than the first. Refuses to resolve references: the lookup is given.
 
-import { deepCompareStrict, format, ucs2length, type SchemaDraft } from "@cfworker/json-schema";
+import { deepCompareStrict, ucs2length, type SchemaDraft } from "@cfworker/json-schema";
 import { canonicalJson } from "../auth/seal.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isMultiple } from "./multiple-of.ts";
+import { isOfFormat } from "./text-formats.ts";
 
 export interface SchemaFault {
   readonly keyword: string;
@@ -338,17 +339,12 @@ const NUMBER: Table = [
   ["multipleOf", isMultiple],
 ];
 
-/** The library's pattern takes twice as long for each further letter of a host; JSON Schema has no such format. */
-function isUrl(value: string): boolean {
-  return /^(https?|ftp):\/\/\S+$/i.test(value) && URL.canParse(value);
-}
-
 const STRING: Table = [
   // A character has one unit or two, so of a long text nothing has to be counted.
   ["minLength", (rule: number, value: string) => value.length >= 2 * rule || ucs2length(value) >= rule],
   ["maxLength", (rule: number, value: string) => value.length <= 2 * rule && ucs2length(value) <= rule],
   ["pattern", (rule: string, value: string) => new RegExp(rule, "u").test(value)],
-  ["format", (rule: string, value: string) => (rule === "url" ? isUrl(value) : format[rule]?.(value) !== false)],
+  ["format", isOfFormat],
 ];
 
 const OF_KIND: Readonly<Record<string, Table>> = { object: OBJECT, array: ARRAY, number: NUMBER, string: STRING };

@@ -53,7 +53,7 @@ const RULES: readonly (readonly [names: RegExp, rule: Rule])[] = [
   [/^multipleOf$/, ["a number above 0", (value) => isNumber(value) && (value as number) > 0]],
 ];
 
-function isRegExp(value: unknown): boolean {
+export function isRegExp(value: unknown): boolean {
   if (typeof value !== "string") return false;
   try {
     RegExp(value, "u");
