@@ -9,6 +9,7 @@ import { parse, transform, type Module, type Options } from "@swc/core";
 import { build, type Plugin } from "esbuild";
 import { alikeOrder } from "./alike-order.ts";
 import { movableStatements } from "./movable-statements.ts";
+import { nearerOrder } from "./nearer-order.ts";
 import { shortenSql } from "./short-sql.ts";
 
 const TARGET = "es2024";
@@ -72,11 +73,11 @@ async function minified({ code, map }: Written): Promise<Written> {
   return written(code, map, { compress: { passes: 0, ecma: 2020, toplevel: true } });
 }
 
-/** SQL in fewer characters; the same statements, those near each other that are alike, and names given anew in this order: docs/decisions/0076. */
+/** SQL in fewer characters; the same statements, those near each other that are alike, and names given anew in this order: docs/decisions/0076, 0094. */
 async function arranged({ code, map }: Written): Promise<Written> {
   const module = await parse(code, { syntax: "ecmascript", target: TARGET });
   shortenSql(module);
-  module.body = alikeOrder(movableStatements(module, code)).map(({ item }) => item);
+  module.body = nearerOrder(alikeOrder(movableStatements(module, code))).map(({ item }) => item);
   forgetScopes(module);
   return written(module, map, { compress: false });
 }
