@@ -32,7 +32,7 @@ function isIpv6(text: string): boolean {
 
 /** Dates that there are: another one is read as one of the next month, or not at all. */
 function isDate(text: string): boolean {
-  return /^\d{4}-\d\d-\d\d$/.test(text) && `${new Date(text).toJSON()}`.startsWith(text);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && JSON.stringify(new Date(text)).startsWith(`"${text}`);
 }
 
 /** A leap second ends a day of UTC. */

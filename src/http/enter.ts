@@ -15,24 +15,17 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { persistently } from "../streams/persistently.ts";
-import { leaseTables } from "../tenants/authority/lease-tables.ts";
-import { remote } from "../tenants/authority/tables.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
-import { lookUp } from "../tenants/directory/directory.ts";
-import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
 import { Entered } from "./entered.ts";
-import { holdSnapshot, isWorthKnown } from "./hold-snapshot.ts";
+import { isWorthKnown } from "./hold-snapshot.ts";
+import { hold, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
-
-export const TENANT_AWAY: Failure = {
-  ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
-  retryAfter: 5,
-};
 
 export interface EnterHow {
   /** The least revision of the policy that will do. */
@@ -61,61 +54,6 @@ export function enterPatiently(visit: Visit): Promise<Entered | Failure> {
     if (isFailure(entered) && entered.error === "unavailable") throw new AppError("unavailable");
     return entered;
   });
-}
-
-/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
-export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
-  const { known } = visit.knock;
-  if (isFailure(known)) return known;
-  const taken = holdSnapshot(visit, known, revision);
-  if (!(taken instanceof Promise) && visit.isTo(taken.created) && visit.isDeclared(taken)) return taken;
-  return Promise.resolve(taken)
-    .then(async (snapshot) => (snapshot && visit.isTo(snapshot.created) ? declaredOr(visit, snapshot) : gone(visit)))
-    .catch((error: unknown) => {
-      visit.onError(error);
-      return TENANT_AWAY;
-    });
-}
-
-/** What the author's function says under this lease, where nobody in this isolate has asked it yet. */
-async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | Failure> {
-  if (visit.isDeclared(snapshot)) return snapshot;
-  const { asked } = visit.deployment;
-  const wasDeclared = asked?.last(visit.tenant);
-  const said = await asked?.askUnder(snapshot, visit.env);
-  if (!said) {
-    // Its streams look for themselves when they hear that something changed. Each isolate says so once.
-    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), leaseTables).changed());
-    dropSnapshot(visit.tenant);
-    return gone(visit);
-  }
-  if (isLeased(snapshot)) {
-    visit.knock.known = said;
-    return snapshot;
-  }
-  // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
-  const now = await holdSnapshot(visit, said);
-  if (!now || !visit.isTo(now.created)) return gone(visit);
-  asked?.renew(snapshot, now);
-  return declaredOr(visit, now);
-}
-
-/** What is answered for a name that is no tenant. */
-export function unknownTenant(
-  visit: Pick<Visit, "request" | "deployment">,
-  credential: Credential,
-  anyPrivate: boolean,
-): Failure {
-  // Where any tenant is private, nobody learns which names exist, whatever credential they bring.
-  if (anyPrivate) return unauthorized(credential);
-  const { origin } = new URL(visit.request.url);
-  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
-}
-
-/** The tenant that was meant is not there any more, though this isolate thought so: the directory knows what to answer. */
-async function gone(visit: Visit): Promise<Failure> {
-  const { anyPrivate } = await lookUp(visit.env, visit.tenant);
-  return unknownTenant(visit, visit.knock.credential, anyPrivate || visit.deployment.asked !== undefined);
 }
 
 type Entering = Entered | Failure | Promise<Entered | Failure>;
@@ -331,11 +269,6 @@ export function suspensionOf(
       kind === "tenant" || (kind === "profile" && name === profile) || (kind === "principal" && name === principal.id),
   );
   return suspended && failure("suspended", `Suspended: ${suspended.note}`);
-}
-
-/** The same refusal for a name that does not exist as for one that is protected. */
-function unauthorized({ kind }: Credential): Failure {
-  return failure("unauthorized", kind === "none" ? undefined : "Invalid credential");
 }
 
 function principalOf(

@@ -14,7 +14,7 @@ import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import { takesTokens, type TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import { serve, type Endpoint } from "./app.ts";
-import { hold, unknownTenant } from "./enter.ts";
+import { hold, unknownTenant } from "./hold-tenant.ts";
 import { tenantOfHost } from "./find-tenant.ts";
 import { refusal } from "./limit-messages.ts";
 import { eraOf, respondFailure } from "./respond.ts";

@@ -9,7 +9,7 @@ import { mappedOfClient } from "../gateway/upstream-config.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { refusedUnasked } from "./app.ts";
 import { preflight } from "./cors.ts";
-import { hold } from "./enter.ts";
+import { hold } from "./hold-tenant.ts";
 import { findTenant } from "./find-tenant.ts";
 import { Visit, type Address, type Invocation } from "./visit.ts";
 

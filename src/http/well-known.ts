@@ -7,7 +7,7 @@ import { serverMetadata } from "../login/server/server-metadata.ts";
 import { failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { addressUnder, type Endpoint } from "./app.ts";
-import { unknownTenant } from "./enter.ts";
+import { unknownTenant } from "./hold-tenant.ts";
 import { askedAt, atTenant, openPlace, PUBLIC, refuseVisit, serveAnyone, urlsOf, type AskedAt } from "./login-place.ts";
 import type { Address, Visit } from "./visit.ts";
 

@@ -71,7 +71,7 @@ describe("formats of texts", () => {
     // Each text, and each that differs from it by one character.
     const near = texts.flatMap((text) => [
       text,
-      ...[...text].flatMap((_, at) =>
+      ...Array.from(text).flatMap((_, at) =>
         ["", '"', "0", "9", ":", "z", "/", "~"].map((put) => text.slice(0, at) + put + text.slice(at + 1)),
       ),
     ]);

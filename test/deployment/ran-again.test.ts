@@ -15,7 +15,7 @@ const sure = { message: "Sure?", schema: z.object({ yes: z.boolean() }) };
 async function called(handler: (ctx: Context<{ BODIES: KVNamespace; LIMIT: string }>) => Promise<string>) {
   const name = `t${crypto.randomUUID()}`;
   const tool = defineTool({ name, handler: (_args, ctx: Context<never>) => handler(ctx as never) });
-  const worker = createWorker({ tenants: {}, tools: [tool] });
+  const worker = createWorker({ tenants: {}, tools: [tool as never] });
   const { id } = await servedTenant();
   const standard = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name };
   const _meta = {

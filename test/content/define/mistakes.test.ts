@@ -253,7 +253,7 @@ it("options that nobody would look at are refused by name", () => {
 });
 
 it("what is not there is refused by name", () => {
-  for (const define of [defineTool, definePrompt, defineResource, defineTemplate] as (() => void)[]) {
+  for (const define of [defineTool, definePrompt, defineResource, defineTemplate] as unknown as (() => void)[]) {
     expect(() => define()).toThrow("name is a string");
   }
   expect(() => defineTool("t" as never)).toThrow("is an object");

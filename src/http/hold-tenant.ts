@@ -1,0 +1,77 @@
+// Owns holding the tenant that a visit is to: under a lease, and as the author's function says where one does; or what is
+// answered where there is none. Refuses to let anybody in.
+
+import type { Credential } from "../auth/credential.ts";
+import { failure, type Failure } from "../protocol/errors.ts";
+import { isFailure } from "../protocol/methods/params.ts";
+import { leaseTables } from "../tenants/authority/lease-tables.ts";
+import { remote } from "../tenants/authority/tables.ts";
+import { lookUp } from "../tenants/directory/directory.ts";
+import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
+import { holdSnapshot } from "./hold-snapshot.ts";
+import type { Visit } from "./visit.ts";
+
+export const TENANT_AWAY: Failure = {
+  ...failure("unavailable", "Service unavailable: this tenant cannot be served right now"),
+  retryAfter: 5,
+};
+
+/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
+export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
+  const { known } = visit.knock;
+  if (isFailure(known)) return known;
+  const taken = holdSnapshot(visit, known, revision);
+  if (!(taken instanceof Promise) && visit.isTo(taken.created) && visit.isDeclared(taken)) return taken;
+  return Promise.resolve(taken)
+    .then(async (snapshot) => (snapshot && visit.isTo(snapshot.created) ? declaredOr(visit, snapshot) : gone(visit)))
+    .catch((error: unknown) => {
+      visit.onError(error);
+      return TENANT_AWAY;
+    });
+}
+
+/** What the author's function says under this lease, where nobody in this isolate has asked it yet. */
+async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | Failure> {
+  if (visit.isDeclared(snapshot)) return snapshot;
+  const { asked } = visit.deployment;
+  const wasDeclared = asked?.last(visit.tenant);
+  const said = await asked?.askUnder(snapshot, visit.env);
+  if (!said) {
+    // Its streams look for themselves when they hear that something changed. Each isolate says so once.
+    if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), leaseTables).changed());
+    dropSnapshot(visit.tenant);
+    return gone(visit);
+  }
+  if (isLeased(snapshot)) {
+    visit.knock.known = said;
+    return snapshot;
+  }
+  // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
+  const now = await holdSnapshot(visit, said);
+  if (!now || !visit.isTo(now.created)) return gone(visit);
+  asked?.renew(snapshot, now);
+  return declaredOr(visit, now);
+}
+
+/** What is answered for a name that is no tenant. */
+export function unknownTenant(
+  visit: Pick<Visit, "request" | "deployment">,
+  credential: Credential,
+  anyPrivate: boolean,
+): Failure {
+  // Where any tenant is private, nobody learns which names exist, whatever credential they bring.
+  if (anyPrivate) return unauthorized(credential);
+  const { origin } = new URL(visit.request.url);
+  return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
+}
+
+/** The tenant that was meant is not there any more, though this isolate thought so: the directory knows what to answer. */
+async function gone(visit: Visit): Promise<Failure> {
+  const { anyPrivate } = await lookUp(visit.env, visit.tenant);
+  return unknownTenant(visit, visit.knock.credential, anyPrivate || visit.deployment.asked !== undefined);
+}
+
+/** The same refusal for a name that does not exist as for one that is protected. */
+export function unauthorized({ kind }: Credential): Failure {
+  return failure("unauthorized", kind === "none" ? undefined : "Invalid credential");
+}
