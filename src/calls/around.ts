@@ -8,8 +8,8 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { Around, AroundCall, AroundOutcome } from "./call-host.ts";
 import { eventOf, outcomeOf, type AuthoredCall } from "./fault.ts";
-import type { Interview } from "./interview.ts";
 import { runHandler } from "./run-handler.ts";
+import { Stopwatch } from "./stopwatch.ts";
 
 /** Milliseconds of its own that it has each time it runs. */
 const OWN_MS = 10_000;
@@ -73,61 +73,31 @@ function nested(arounds: readonly Around[], about: Refusable, innermost: Next): 
   // In era 2025 a question goes out while the call runs: no call ends in one.
   if (about.call.dialect.era === "2026") kinds.push("inputRequired");
   if (call.method === "tools/call") kinds.push("invalidArguments");
+  const { always, name } = about;
   return arounds.reduceRight<Next>((next, around) => {
     let runs = 0;
-    const bounded = () => {
-      runs += 1;
-      if (runs > MOST_RUNS) throw new Error(`${about.name}: next() was called more than ${MOST_RUNS} times`);
-      return next();
-    };
     return async () => {
-      const inside = new Inside(bounded);
-      const work = () => around(call, () => inside.run());
-      const ended = await runHandler<unknown>(work, { timeoutMs: OWN_MS, interview: inside });
-      inside.isOver = ended.kind === "timedOut";
-      const { always, name } = about;
+      const inside = new Stopwatch();
+      let isOver = false;
+      const bounded = async () => {
+        // Nobody waits any more for who asks.
+        if (isOver) throw new Error("next() was called too late: the call was answered");
+        runs += 1;
+        if (runs > MOST_RUNS) throw new Error(`${name}: next() was called more than ${MOST_RUNS} times`);
+        return inside.run(next);
+      };
+      const ended = await runHandler<unknown>(() => around(call, bounded), {
+        timeoutMs: OWN_MS,
+        interview: { waited: () => inside.elapsed },
+      });
+      isOver = ended.kind === "timedOut";
       const outcome = ended.kind === "returned" ? (always ?? ended.value) : undefined;
       if (isObject(outcome) && kinds.includes(outcome.kind)) return outcome as unknown as AroundOutcome;
-      const why = inside.isOver
-        ? `took longer than ${OWN_MS} ms of its own`
-        : "returned no outcome: return what next() gives";
+      const why = isOver ? `took longer than ${OWN_MS} ms of its own` : "returned no outcome: return what next() gives";
       const fault = outcomeOf(ended.kind === "threw" ? ended.error : new TypeError(`around ${name} ${why}`), about);
       return always ?? fault;
     };
   }, innermost);
-}
-
-/** What is inside, and how long it took. */
-class Inside implements Pick<Interview, "waited" | "onSuspend"> {
-  readonly #next: Next;
-  #running = 0;
-  #since = 0;
-  #took = 0;
-  /** Nobody waits for who would ask it any more. */
-  isOver = false;
-
-  constructor(next: Next) {
-    this.#next = next;
-  }
-
-  async run(): Promise<AroundOutcome> {
-    if (this.isOver) throw new Error("next() was called too late: the call was answered");
-    if (this.#running === 0) this.#since = Date.now();
-    this.#running += 1;
-    try {
-      return await this.#next();
-    } finally {
-      const now = this.waited();
-      this.#running -= 1;
-      if (this.#running === 0) this.#took = now;
-    }
-  }
-
-  waited(): number {
-    return this.#took + (this.#running > 0 ? Date.now() - this.#since : 0);
-  }
-
-  onSuspend(): void {}
 }
 
 function aroundCallOf(about: Refusable): AroundCall {

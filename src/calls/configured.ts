@@ -3,7 +3,7 @@
 
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
-import { compileSchema, objectSchema, type AnySchema, type CompiledSchema, type Validated } from "./schema.ts";
+import { compileSchema, type AnySchema, type CompiledSchema, type Validated } from "./schema.ts";
 
 /** Thrown into a handler: what was written before does not fit what is deployed now. Its message is for the log alone. */
 export class ConfigFault extends AppError {
@@ -31,18 +31,18 @@ export interface Configured {
 const NOTHING = {};
 
 /** What no list shows may be beyond JSON Schema: then what it reads says so. */
-function typeIn(compiled: CompiledSchema): unknown {
+function isOfObjects(compiled: CompiledSchema): boolean {
   try {
-    return objectSchema(compiled.json).type;
+    return (compiled.json.type ?? "object") === "object";
   } catch {
-    return "object";
+    return true;
   }
 }
 
 /** Throws a TypeError for a JSON Schema that cannot be used. */
 export function configuredBy(schema: AnySchema): Configured {
   const compiled = compileSchema(schema);
-  if (typeIn(compiled) !== "object") throw new TypeError("its type is object");
+  if (!isOfObjects(compiled)) throw new TypeError("its type is object");
   const known = new WeakMap<object, Validated>();
   const look = (raw: unknown = NOTHING): Validated => {
     const isKept = typeof raw === "object" && raw !== null;

@@ -46,10 +46,10 @@ export function beforeCall(name: string, call: Call, host: CallHost): string | u
   return asked instanceof Promise ? inTime(asked, HOOK_MS, "beforeCall") : asked;
 }
 
-type MakesContext = (...about: ConstructorParameters<typeof CallContext>) => CallContext | undefined;
-
-/** `watched`: where a Worker is developed, what makes the context of a run that says what it does again. */
-export const contexts: { watched: MakesContext | undefined } = { watched: undefined };
+/** `make`: for one run; where a Worker is developed, another. */
+export const contexts = {
+  make: (...about: ConstructorParameters<typeof CallContext>): CallContext => new CallContext(...about),
+};
 
 export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
   const interview =
@@ -63,7 +63,7 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   if (withdrawn) return withdrawn;
   let working: T | Promise<T> | undefined;
   const { name } = handling;
-  const ctx = contextOf(call, host, opened, name);
+  const ctx = contexts.make(call, host, opened, name);
   const ended = await runHandler(() => (working = start(handling, ctx, call, host)), {
     timeoutMs: handling.timeoutMs,
     interview: opened,
@@ -83,10 +83,6 @@ export async function handle<T>(handling: Handling<T>, call: Call, host: CallHos
   const isLeft = ended.kind === "suspended" && outcome.kind !== "inputRequired";
   if (!isLeft) reportEnd(name, call, host, endOf(ended, outcome));
   return outcome;
-}
-
-function contextOf(call: Call, host: CallHost, interview: Interview, name: string): CallContext {
-  return contexts.watched?.(call, host, interview, name) ?? new CallContext(call, host, interview, name);
 }
 
 function start<T>({ name, work }: Handling<T>, ctx: Context, call: Call, host: CallHost): T | Promise<T> {

@@ -1,12 +1,12 @@
 // Owns plain JSON Schema 2020-12 for tools: validation through a library without eval, and applying defaults.
 // Refuses to fetch: a $ref that leaves the schema is an error at definition.
 
-import { dereference, type SchemaDraft } from "@cfworker/json-schema";
+import type { SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { writeJson } from "./as-json.ts";
-import { keeps, MAX_VIOLATIONS, type SchemaFault } from "./schema-keywords.ts";
-import { checkReferences } from "./schema-references.ts";
+import { keeps, kindOf, MAX_VIOLATIONS, type SchemaFault } from "./schema-keywords.ts";
+import { checkReferences, placesIn } from "./schema-references.ts";
 import { subschemasOf } from "./schema-shape.ts";
 
 const DIALECTS: ReadonlyMap<string, SchemaDraft> = new Map([
@@ -24,19 +24,19 @@ const MAX_THOROUGH = 1000;
  * when the schema cannot be used: then no value could be validated by it, here or by a client that reads it in a list.
  */
 export function compileJsonSchema(schema: JsonObject): (value: unknown) => readonly Violation[] {
-  // A copy, as clients will read it: the library writes into the schemas that it is given.
+  // A copy, as clients will read it.
   const own = JSON.parse(writeJson(schema)) as JsonObject;
   const draft = draftOf(own);
   const subschemas = subschemasOf(own);
-  const lookup = dereference(own);
-  checkReferences(subschemas, lookup);
+  const places = placesIn(own);
+  checkReferences(subschemas, places);
   const isTracking = subschemas.some(({ schema: one }) => "unevaluatedItems" in one || "unevaluatedProperties" in one);
   const plans = new Map();
   const faultsIn = (value: unknown, isQuick: boolean): readonly SchemaFault[] => {
     const faults: SchemaFault[] = [];
     const seen = isTracking ? new Set<string>() : undefined;
     keeps(own, {
-      run: { lookup, draft, isQuick, plans, faults, met: new Map() },
+      run: { places, draft, isQuick, plans, faults, met: new Map() },
       value,
       path: "",
       seen,
@@ -93,9 +93,7 @@ function expectedText(keyword: string, rule: unknown, missing: string | undefine
 }
 
 export function typeName(value: unknown): string {
-  if (value === null) return "null";
-  if (value === undefined) return "nothing";
-  return Array.isArray(value) ? "array" : typeof value;
+  return value === undefined ? "nothing" : kindOf(value);
 }
 
 /** A copy in which absent properties have their schema's `default`; the same value where there is none to apply. */

@@ -14,7 +14,7 @@ export type HandlerEnd<T> =
 
 export interface RunLimits {
   readonly timeoutMs: number;
-  readonly interview: Pick<Interview, "waited" | "onSuspend">;
+  readonly interview: Pick<Interview, "waited"> & Partial<Pick<Interview, "onSuspend">>;
   /** Asked for its cancellation signal only when the handler is not ready at once. Absent: it goes on when its call is cancelled. */
   readonly sink?: EventSink;
 }
@@ -58,7 +58,7 @@ function waitFor<T>(
       resolve(ended);
     };
     void settled.then(finish);
-    interview.onSuspend(() => {
+    interview.onSuspend?.(() => {
       finish({ kind: "suspended" });
     });
     cancelled?.addEventListener("abort", () => {

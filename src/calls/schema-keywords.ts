@@ -1,11 +1,13 @@
 // Owns whether a value keeps a JSON Schema, keyword by keyword, in the drafts 4, 7, 2019-09 and 2020-12. Says all that is wrong,
-// or where it is asked to be quick no more than the first. Refuses to resolve references: the lookup is given.
+// or where it is asked to be quick no more than the first. Refuses to find where references lead: that is given.
 
-import { deepCompareStrict, ucs2length, type SchemaDraft } from "@cfworker/json-schema";
+import type { SchemaDraft } from "@cfworker/json-schema";
 import { canonicalJson } from "../auth/seal.ts";
+import { charactersOf } from "../protocol/characters.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isMultiple } from "./multiple-of.ts";
 import { isOfFormat } from "./text-formats.ts";
+import { referred, type Places } from "./schema-references.ts";
 
 export interface SchemaFault {
   readonly keyword: string;
@@ -19,8 +21,7 @@ export interface SchemaFault {
 }
 
 export interface CheckRun {
-  /** Schemas by their absolute URIs, each with those that it refers to, as the library wrote them in. */
-  readonly lookup: Readonly<Record<string, unknown>>;
+  readonly places: Places;
   readonly draft: SchemaDraft;
   readonly isQuick: boolean;
   /** What was found out about schemas, by the kind of a value. */
@@ -157,24 +158,25 @@ function below(path: string, key: string | number): string {
   return path === "" ? String(key) : `${path}.${key}`;
 }
 
-function kindOf(value: unknown): string {
+export function kindOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-function referred(of: "ref" | "recursive_ref", { run: { lookup } }: CheckPlace, schema: JsonObject): unknown {
-  return lookup[String(schema[`__absolute_${of}__`])];
+/** As JSON has it. */
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || (typeof one === "object" && canonicalJson(one) === canonicalJson(other));
 }
 
 const REFERENCES: Table = [
   [
     "$recursiveRef",
     (rule, _value, place, schema) => {
-      const root = rule === "#" ? (referred("recursive_ref", place, schema) as JsonObject) : {};
+      const root = rule === "#" ? (referred(schema, rule, place.run.places) as JsonObject) : {};
       return once(root.$recursiveAnchor === true ? (place.anchor ?? root) : root, place);
     },
   ],
-  ["$ref", (_rule, _value, place, schema) => once(referred("ref", place, schema), place)],
+  ["$ref", (rule, _value, place, schema) => once(referred(schema, rule, place.run.places), place)],
 ];
 
 const EACH: Table = [
@@ -186,8 +188,8 @@ const EACH: Table = [
       return [rule].flat().some((type) => type === kindOf(value) || (isWhole && type === "integer"));
     },
   ],
-  ["const", (rule, value) => deepCompareStrict(value, rule)],
-  ["enum", (rule: Values, value) => rule.some((one) => deepCompareStrict(value, one))],
+  ["const", (rule, value) => isSame(value, rule)],
+  ["enum", (rule: Values, value) => rule.some((one) => isSame(value, one))],
   ["not", (rule, _value, place) => !here(rule, place)],
   ["anyOf", (rule: Values, _value, place) => rule.filter((one) => here(one, place)).length > 0],
   ["allOf", (rule: Values, _value, place) => all(rule, place, (one) => here(one, place))],
@@ -341,8 +343,8 @@ const NUMBER: Table = [
 
 const STRING: Table = [
   // A character has one unit or two, so of a long text nothing has to be counted.
-  ["minLength", (rule: number, value: string) => value.length >= 2 * rule || ucs2length(value) >= rule],
-  ["maxLength", (rule: number, value: string) => value.length <= 2 * rule && ucs2length(value) <= rule],
+  ["minLength", (rule: number, value: string) => value.length >= 2 * rule || charactersOf(value) >= rule],
+  ["maxLength", (rule: number, value: string) => value.length <= 2 * rule && charactersOf(value) <= rule],
   ["pattern", (rule: string, value: string) => new RegExp(rule, "u").test(value)],
   ["format", isOfFormat],
 ];

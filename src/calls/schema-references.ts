@@ -1,10 +1,78 @@
-// Owns where the references within a schema lead: to a schema, and to an end. Refuses to resolve them: the validator has.
+// Owns where the references within a schema lead: to a schema, and to an end. Refuses those that leave it. Where a schema is
+// known by several places, of its own `$id` and of those around it, all of them lead there.
 
+import { schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Subschema } from "./schema-shape.ts";
 
-/** Schemas by their absolute URIs, as the validator finds them. */
-type Lookup = Readonly<Record<string, unknown>>;
+/** Where the schemas of one whole schema are. */
+export interface Places {
+  /** By the URI of what they are in, `#`, and an anchor or a JSON Pointer with nothing escaped for URIs. */
+  readonly schemas: Record<string, unknown>;
+  /** Each schema's, of the innermost that has an id. */
+  readonly homes: Map<unknown, string>;
+}
+
+/** Throws an Error for an id that is no URI or is there twice. */
+export function placesIn(whole: JsonObject): Places {
+  const places: Places = { schemas: Object.create(null) as Record<string, unknown>, homes: new Map() };
+  enter(whole, "http://schema/", "", places);
+  return places;
+}
+
+/** What stands under others may be a schema, whichever they are. */
+const VALUES = /^(default|const)$/;
+
+function enter(schema: unknown, outer: string, pointer: string, places: Places): void {
+  if (!isObject(schema) && typeof schema !== "boolean") return;
+  const { schemas } = places;
+  const base = isObject(schema) ? baseOf(schema, outer, pointer, places) : outer;
+  const here = `${base}#${pointer}`;
+  if ((schemas[here] ??= schema) !== schema) throw new Error(`Duplicate schema URI "${here}".`);
+  if (!isObject(schema)) return;
+  if (!places.homes.has(schema)) places.homes.set(schema, base);
+  if (typeof schema.$anchor === "string") schemas[`${base}#${schema.$anchor}`] = schema;
+  for (const [keyword, value] of Object.entries(schema)) {
+    for (const [below, inner] of under(keyword, value)) enter(inner, base, pointer + below, places);
+  }
+}
+
+function under(keyword: string, value: unknown): readonly (readonly [pointer: string, value: unknown])[] {
+  const at = `/${escaped(keyword)}`;
+  if ((Array.isArray(value) ? schemaArrayKeyword : schemaMapKeyword)[keyword]) {
+    return Object.entries(value as object).map(([name, one]) => [`${at}/${escaped(name)}`, one]);
+  }
+  return VALUES.test(keyword) ? [] : [[at, value]];
+}
+
+/** What is within a schema that has an id is known by that, and by what is around it. */
+function baseOf(schema: JsonObject, outer: string, pointer: string, places: Places): string {
+  const { id: earlier, $id = earlier } = schema;
+  if (typeof $id !== "string") return outer;
+  const [uri = "", anchor] = new URL($id, outer).href.split("#");
+  if (anchor) places.schemas[`${uri}#${unescaped(anchor)}`] = schema;
+  else if (pointer === "") return uri;
+  else enter(schema, outer, "", places);
+  return outer;
+}
+
+/** As a JSON Pointer has it. */
+function escaped(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function unescaped(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
+}
+
+/** What a reference in a schema leads to; undefined: nothing, or something beyond it. */
+export function referred(schema: JsonObject, reference: unknown, { schemas, homes }: Places): unknown {
+  return schemas[homes.get(schema) + unescaped(String(reference))];
+}
 
 /** How many schemas may apply to one value. Each costs time, and a few that refer to each other twice grow to millions. */
 const MAX_APPLIED = 100_000;
@@ -13,8 +81,8 @@ const MAX_APPLIED = 100_000;
 const SAME_VALUE = ["not", "if", "then", "else", "allOf", "anyOf", "oneOf"];
 
 /** Throws a TypeError for a reference, or an anchor, with which no value could be validated. */
-export function checkReferences(subschemas: readonly Subschema[], lookup: Lookup): void {
-  const targets = new Map(subschemas.map((subschema) => [subschema.schema, targetOf(subschema, lookup)]));
+export function checkReferences(subschemas: readonly Subschema[], places: Places): void {
+  const targets = new Map(subschemas.map((subschema) => [subschema.schema, targetOf(subschema, places)]));
   const applied = new Map<JsonObject, number>();
   for (const { at, schema } of subschemas) {
     if (countApplied(schema, targets, applied) > MAX_APPLIED) {
@@ -23,24 +91,15 @@ export function checkReferences(subschemas: readonly Subschema[], lookup: Lookup
   }
 }
 
-/** What the validator wrote into each schema. */
-interface Resolved {
-  readonly __absolute_uri__: string;
-  readonly __absolute_ref__: string;
-  readonly $anchor?: string;
-  readonly $ref?: string;
-}
-
 /** What a schema refers to; undefined: it refers to nothing. */
-function targetOf({ at, schema }: Subschema, lookup: Lookup): unknown {
-  const resolved = schema as unknown as Resolved;
-  const { $ref, $anchor } = resolved;
-  if ($anchor !== undefined && lookup[new URL(`#${$anchor}`, resolved.__absolute_uri__).href] !== schema) {
+function targetOf({ at, schema }: Subschema, places: Places): unknown {
+  const { $ref, $anchor } = schema as { readonly $ref?: string; readonly $anchor?: string };
+  if ($anchor !== undefined && referred(schema, `#${$anchor}`, places) !== schema) {
     refuse(at, `$anchor ${$anchor} is there twice`);
   }
   if ($ref === undefined) return undefined;
   if (!$ref.startsWith("#")) refuse(at, `$ref ${$ref} leaves the schema`);
-  return lookup[resolved.__absolute_ref__] ?? refuse(at, `$ref ${$ref} leads nowhere`);
+  return referred(schema, $ref, places) ?? refuse(at, `$ref ${$ref} leads nowhere`);
 }
 
 function refuse(at: string, why: string): never {

@@ -5,6 +5,7 @@ import { canonicalJson, digest } from "../auth/seal.ts";
 import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
+import { Stopwatch } from "./stopwatch.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
 import { claimed, toJson, type ClaimBook } from "./claims.ts";
@@ -23,9 +24,7 @@ export class StreamInterview implements Interview {
   readonly #claims: ClaimBook | undefined;
   readonly #memos: Record<string, unknown>;
   readonly #listeners: (() => void)[] = [];
-  #waited = 0;
-  #waiting = 0;
-  #waitingSince: number | undefined;
+  readonly #waiting = new Stopwatch();
   suspended = false;
 
   /** Without a port nothing can be asked; without claims `once` does its work in each run. */
@@ -41,7 +40,7 @@ export class StreamInterview implements Interview {
   }
 
   waited(): number {
-    return this.#waited + (this.#waitingSince === undefined ? 0 : Date.now() - this.#waitingSince);
+    return this.#waiting.elapsed;
   }
 
   onSuspend(listener: () => void): void {
@@ -60,7 +59,7 @@ export class StreamInterview implements Interview {
       if (tries === MAX_TRIES)
         throw new UserError(`the client's answer to "${open[0]?.[0]}" does not fit the question`);
       const put = await Promise.all(open.map(([name, question]) => putOf(name, question, { tries, heard })));
-      const responses = await this.#wait(put);
+      const responses = await this.#waiting.run(() => this.#port?.ask(put, this.#memos));
       if (!responses) return this.#suspend();
       open = open.filter(([name, question], at) => {
         const answer = answerOf(question, responses.get(put[at]?.digest ?? ""), name);
@@ -76,21 +75,6 @@ export class StreamInterview implements Interview {
     const declared = hasCapability(this.#capabilities, capability);
     // A question needs a stream to travel on, and a session for the answer to come back to.
     throw new MissingCapability(capability, declared ? "this request can take no question to its client" : undefined);
-  }
-
-  async #wait(put: readonly PutQuestion[]): Promise<ReadonlyMap<string, ClientResponse> | undefined> {
-    // Parts of a handler may wait at the same time. The time is counted once, until the last of them goes on.
-    if (this.#waiting === 0) this.#waitingSince = Date.now();
-    this.#waiting += 1;
-    try {
-      return await this.#port?.ask(put, this.#memos);
-    } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) {
-        this.#waited = this.waited();
-        this.#waitingSince = undefined;
-      }
-    }
   }
 
   async memo(name: string, make: () => unknown): Promise<unknown> {

@@ -26,10 +26,11 @@ const warned = new Set<string>();
 
 /** From now on, in this isolate. */
 export function watchContexts(): void {
-  contexts.watched = (call, host, interview, name) => {
+  contexts.make = (call, host, interview, name) => {
     const before = interview instanceof ReplayInterview ? interview.before : undefined;
     // A first run does nothing again.
-    return before && new WatchedContext({ call, host, interview, name }, Object.keys(before.asked));
+    if (!before) return new CallContext(call, host, interview, name);
+    return new WatchedContext({ call, host, interview, name }, Object.keys(before.asked));
   };
 }
 

@@ -12,7 +12,7 @@ const LOOK_AFTER_MS = 25;
 /** As many asks are under way at most, and begin at most while somebody waits. */
 const MOST = 3;
 
-interface Turn<T> {
+export interface Turn<T> {
   /** How far an answer has to reach; what is asked for from now on reaches as far. */
   readonly need: number;
   /** How much further it may reach: beyond that the clock was set back since. */

@@ -5,7 +5,7 @@ import type { NewResource } from "../calls/resource-store.ts";
 import { RecentMap } from "../limits/recent-map.ts";
 import { lastSnapshot, weighText, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { Tenant, TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
-import { AskedInTurn } from "./asked-in-turn.ts";
+import { AskedInTurn, type Turn } from "./asked-in-turn.ts";
 
 /** As a method, so that its bindings may be more than the Worker's own. */
 interface Asking {
@@ -20,12 +20,10 @@ type Told = Tenant<NewResource> | undefined;
 /** How many names are asked about at a time before somebody asks once more than needed. */
 const MAX_NAMES = 1000;
 
-const lengthOf = (text = "") => text.length;
-
 interface Said {
   readonly tenant: Tenant<NewResource>;
   /** The definition as JSON, which it has to be. */
-  readonly text: string | undefined;
+  readonly text: string;
   /** The end of the lease under which it was asked, milliseconds since the epoch. */
   readonly asked: number;
   /** The end of the last lease under which it holds. */
@@ -70,17 +68,13 @@ export class AskedTenants {
 
   /** undefined: there is no such tenant. Rejects as the function does, and with a TypeError for a broken definition. */
   async ask(id: string, env: object): Promise<Told> {
-    let turns = this.#names.get(id);
-    if (!turns) this.#names.set(id, (turns = new AskedInTurn()));
-    return named(id, turns, { need: Date.now(), aheadMs: 0, ask: () => this.#told(id, env) });
+    return inTurn(id, [this.#names, id], { need: Date.now(), aheadMs: 0, ask: () => this.#told(id, env) });
   }
 
   /** The same under a lease that holds now: a change of which everybody is told later is asked for after it. */
   async askUnder(snapshot: Snapshot, env: object): Promise<Told> {
     const { derived, validUntil, leaseMs, tenant } = snapshot;
-    let turns = this.#versions.get(derived);
-    if (!turns) this.#versions.set(derived, (turns = new AskedInTurn()));
-    return named(tenant, turns, {
+    return inTurn(tenant, [this.#versions, derived], {
       // What is asked for now is under each lease that was given before, so also under the one that ends last of them.
       need: validUntil,
       aheadMs: leaseMs,
@@ -117,7 +111,7 @@ export class AskedTenants {
       Object.assign(tenant.definition ?? {}, { around: undefined, ...told.definition });
     }
     derived.set(this, { tenant, text, asked: validUntil, until: validUntil } satisfies Said);
-    weighText(id, lengthOf(text) - lengthOf(before?.text));
+    weighText(id, text.length - (before?.text.length ?? 0));
     return tenant;
   }
 
@@ -126,8 +120,15 @@ export class AskedTenants {
   }
 }
 
+interface Turns<Key> {
+  get(key: Key): AskedInTurn<Told> | undefined;
+  set(key: Key, turns: AskedInTurn<Told>): unknown;
+}
+
 /** Its errors say which function could not say what. */
-async function named(id: string, turns: AskedInTurn<Told>, turn: Parameters<(typeof turns)["ask"]>[0]): Promise<Told> {
+async function inTurn<Key>(id: string, [all, key]: [Turns<Key>, Key], turn: Turn<Told>): Promise<Told> {
+  let turns = all.get(key);
+  if (!turns) all.set(key, (turns = new AskedInTurn()));
   try {
     return await turns.ask(turn);
   } catch (error) {

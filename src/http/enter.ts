@@ -91,7 +91,7 @@ function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, principal: 
   const { profile } = visit.knock;
   const barred = barredFrom(profile, document) ?? suspensionOf(snapshot.policy, profile, principal);
   if (barred) return barred;
-  visit.mostBytes = mostBytesOf(document);
+  visit.mostBytes = document.limits?.bodyBytes ?? Infinity;
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
   const { catalog } = visit.deployment;
   const hidden = catalog.guarded && hiddenFrom({ catalog, document, tenant }, visit, { profile, principal });
@@ -252,10 +252,6 @@ function offerTo(
 function barredFrom(profile: string | null, { profiles }: TenantDocument): Failure | undefined {
   if (profile === null || Object.hasOwn(profiles ?? {}, profile)) return undefined;
   return failure("unknownTenant", "Not found: this tenant has no profile of this name");
-}
-
-function mostBytesOf({ limits }: TenantDocument): number {
-  return limits?.bodyBytes ?? Infinity;
 }
 
 export function suspensionOf(

@@ -1,6 +1,7 @@
 // Owns the one table of limits: what each counts, the number that holds where nobody says another, and who may raise it.
 // A limit that is not in this table cannot be set. docs/limits.md shows it.
 
+import { wholeFault } from "../protocol/members.ts";
 import { meant } from "../protocol/nearest.ts";
 import type { LimitName, Limits } from "../tenants/document/tenant-document.ts";
 
@@ -85,11 +86,8 @@ export function limitFault(limits: Limits, by: "author" | "tenant"): string | un
     if (name === "exact" && typeof value === "boolean") continue;
     if (!row)
       return name === "exact" ? "exact is true or false" : `there is no limit ${name}${meant(name, LIMIT_NAMES)}`;
-    if (!isWithin(row, value)) return `${name} is a whole number from ${row.least} to ${row.most}`;
+    const fault = wholeFault(name, value, row.least, row.most);
+    if (fault !== undefined) return fault;
   }
   return undefined;
-}
-
-function isWithin({ least, most }: LimitRow, value: unknown): boolean {
-  return typeof value === "number" && Number.isInteger(value) && value >= least && value <= most;
 }

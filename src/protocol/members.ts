@@ -6,12 +6,13 @@ import { meant } from "./nearest.ts";
 
 /** A member of this name is of this type wherever it stands. */
 const TYPES = Object.entries({
-  string: "name title description mimeType instructions uri uriTemplate text version websiteUrl defaultTenant path src",
-  function: "handler read seed visible around authenticate list beforeCall afterCall onError",
-  boolean: "readOnlyHint destructiveHint idempotentHint openWorldHint required search",
-  number: "priority size ttlMs closeAfterMs retryMs timeoutMs",
-  object: "annotations cache limits scopes",
-  list: "icons audience",
+  "a string":
+    "name title description mimeType instructions uri uriTemplate text version websiteUrl defaultTenant path src",
+  "a function": "handler read seed visible around authenticate list beforeCall afterCall onError",
+  "a boolean": "readOnlyHint destructiveHint idempotentHint openWorldHint required search",
+  "a number": "priority size ttlMs closeAfterMs retryMs timeoutMs",
+  "an object": "annotations cache limits scopes",
+  "a list": "icons audience",
 }).map(([type, names]) => [type, names.split(" ")] as const);
 
 /** Throws a TypeError that names the member, wherever it is not of its type. `needed`: members that must be there. */
@@ -20,20 +21,15 @@ export function checkMembers(what: string, members: object, needed: readonly str
     for (const name of names) {
       const { [name]: value } = members as JsonObject;
       if (value === undefined ? needed.includes(name) : typeOf(value) !== type) {
-        throw new TypeError(`${what}: ${name} is ${type === "object" ? "an" : "a"} ${type}`);
+        throw new TypeError(`${what}: ${name} is ${type}`);
       }
     }
   }
 }
 
 function typeOf(value: unknown): string {
-  return Array.isArray(value) ? "list" : typeof value;
-}
-
-/** As `refuseStray`, for what may have more than is known: only what was meant to be another is refused. */
-export function refuseMistyped(what: string, members: object, known: string): void {
-  const near = Object.keys(members).filter((member) => meant(member, known.split(" ")) !== "");
-  refuseStray(what, Object.fromEntries(near.map((member) => [member, true])), known);
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 /** Throws a TypeError where a function was given something that looks at nothing. */
@@ -41,13 +37,25 @@ export function refuseOptions(what: string, options: readonly unknown[]): void {
   if (options.length > 0) throw new TypeError(`${what}() has no options`);
 }
 
-/** Throws a TypeError for what is no object, and for a member that is not `known`: nobody would look at it. */
-export function refuseStray(what: string, members: unknown, known?: string): void {
+/**
+ * Throws a TypeError for what is no object, and for a member that is not `known`: nobody would look at it. Where there may
+ * be others, only for one that was meant to be known.
+ */
+export function refuseStray(what: string, members: unknown, known?: string, mayBeOthers = false): void {
   if (!isObject(members)) throw new TypeError(`${what} is an object`);
   const names = known?.split(" ") ?? Object.keys(members);
-  const stray = Object.keys(members).find((member) => !names.includes(member));
-  if (stray === undefined) return;
-  throw new TypeError(`${what}: ${stray} is no member of it, only ${names.join(", ")}${meant(stray, names)}`);
+  for (const member of Object.keys(members)) {
+    if (names.includes(member)) continue;
+    const near = meant(member, names);
+    if (mayBeOthers && near === "") continue;
+    throw new TypeError(`${what}: ${member} is no member of it, only ${names.join(", ")}${near}`);
+  }
+}
+
+/** undefined: it is such a number. */
+export function wholeFault(name: string, value: unknown, least: number, most: number): string | undefined {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most) return undefined;
+  return `${name} is a whole number from ${least} to ${most}`;
 }
 
 /** As `refuseStray`, and what is there is of its type. */

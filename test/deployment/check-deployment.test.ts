@@ -96,13 +96,13 @@ describe("createWorker", () => {
     [
       "a profile that allows no list",
       { profiles: { p: { tools: { allow: 5 } } } },
-      "profiles.p.tools: allow and deny are",
+      "profiles.p.tools.allow is a list of patterns",
     ],
     ["a profile's stray list", { profiles: { p: { prompts: { only: [] } } } }, "profiles.p.prompts: only is no member"],
     [
       "a profile that renames to what is no name",
       { profiles: { p: { tools: { rename: { a: { name: 5 } } } } } },
-      "profiles.p.tools.rename: name is a string",
+      "profiles.p.tools.rename.a: name is a string",
     ],
     [
       "a profile that names a tool that nobody defines",

@@ -14,8 +14,8 @@ const sure = { message: "Sure?", schema: z.object({ yes: z.boolean() }) };
 /** Calls a tool until it asks nothing more; every form is accepted. */
 async function called(handler: (ctx: Context<{ BODIES: KVNamespace; LIMIT: string }>) => Promise<string>) {
   const name = `t${crypto.randomUUID()}`;
-  const tool = defineTool({ name, handler: (_args, ctx: Context<never>) => handler(ctx as never) });
-  const worker = createWorker({ tenants: {}, tools: [tool as never] });
+  const tool = defineTool({ name, handler: (_args, ctx) => handler(ctx as never) });
+  const worker = createWorker({ tenants: {}, tools: [tool] });
   const { id } = await servedTenant();
   const standard = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name };
   const _meta = {

@@ -2,7 +2,7 @@
 // reads one wrong member refuses the whole list.
 
 import { writeJson } from "../../calls/as-json.ts";
-import { checkMembers, checkShape, refuseMistyped, refuseStray } from "../../protocol/members.ts";
+import { checkMembers, checkShape, refuseStray } from "../../protocol/members.ts";
 
 const ANNOTATIONS = "title readOnlyHint destructiveHint idempotentHint openWorldHint audience priority lastModified";
 
@@ -18,7 +18,7 @@ export function checkListed(what: string, options: object, needed: readonly stri
   if (Array.isArray(declared)) throw new TypeError(`${what}: arguments is an object by name`);
   for (const [name, argument] of Object.entries(declared)) checkArgument(`${what}: arguments.${name}`, argument);
   for (const [member, value] of Object.entries({ annotations, icons, meta })) writeJson(value, [`${what}: ${member}`]);
-  refuseMistyped(`${what}: annotations`, annotations ?? {}, ANNOTATIONS);
+  refuseStray(`${what}: annotations`, annotations ?? {}, ANNOTATIONS, true);
   checkMembers(`${what}: annotations`, annotations ?? {});
   for (const [at, icon] of Object.entries(icons ?? {})) {
     checkShape(`${what}: icons.${at}`, icon, "src mimeType sizes theme", ["src"]);

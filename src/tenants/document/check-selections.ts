@@ -1,70 +1,64 @@
 // Owns holding the profiles and scopes that an author writes in code against the rules of documents. Refuses what the admin API
 // would refuse, with a TypeError that names the member.
 
-import { checkMembers, refuseStray } from "../../protocol/members.ts";
+import { charactersOf } from "../../protocol/characters.ts";
+import { checkShape, refuseStray, wholeFault } from "../../protocol/members.ts";
 import { BOUNDS, BUDGETS, NAME, NAME_RULE, SLUG, SLUG_RULE, TOOL_NAME, TOOL_NAME_RULE } from "./selection-bounds.ts";
 import type { NamedPatterns, ProfileDocument, ScopeDocument } from "./tenant-document.ts";
 
-const LONGEST = { title: BOUNDS.text, description: BOUNDS.text, instructions: BOUNDS.longText } as const;
 const KINDS = ["tools", "prompts", "resources"] as const;
 
 export function checkProfiles(what: string, profiles: Readonly<Record<string, ProfileDocument>>): void {
   for (const [at, name, profile] of entriesOf(`${what}: profiles`, profiles)) {
     refuseUnless(SLUG.test(name), at, `a name is ${SLUG_RULE}`);
-    refuseStray(at, profile, "title description instructions tools prompts resources search resultBudget");
-    checkTexts(at, profile);
-    const { search = false, resultBudget = {} } = profile;
-    refuseUnless(typeof search === "boolean", at, "search is true or false");
+    checkTexts(
+      at,
+      profile,
+      "title description instructions tools prompts resources search resultBudget",
+      "instructions",
+    );
+    const { resultBudget = {} } = profile;
     refuseStray(`${at}.resultBudget`, resultBudget, "bytes tokens");
     for (const [unit, [least, most]] of Object.entries(BUDGETS)) {
       const { [unit as keyof typeof BUDGETS]: amount = least } = resultBudget;
-      const isWithin = Number.isInteger(amount) && amount >= least && amount <= most;
-      refuseUnless(isWithin, `${at}.resultBudget`, `${unit} is a whole number from ${least} to ${most}`);
+      const fault = wholeFault(unit, amount, least, most);
+      refuseUnless(!fault, `${at}.resultBudget`, fault);
     }
-    for (const kind of KINDS) checkNamed(`${at}.${kind}`, kind, profile[kind] ?? {});
+    for (const kind of KINDS) checkNamed(`${at}.${kind}`, profile[kind], kind === "resources" ? "" : " rename");
+  }
+}
+
+function checkNamed(at: string, named: NamedPatterns = {}, renames: string): void {
+  refuseStray(at, named, `allow deny${renames}`);
+  const { allow, deny, rename = {} } = named;
+  checkSelected(`${at}.allow`, allow);
+  checkSelected(`${at}.deny`, deny);
+  for (const [of, tool, renaming] of entriesOf(`${at}.rename`, rename, Infinity)) {
+    // As the admin API has it.
+    checkTexts(of, renaming, "name title description", "description");
+    const { name = tool } = renaming;
+    refuseUnless(TOOL_NAME.test(tool) && TOOL_NAME.test(name), of, `a name is ${TOOL_NAME_RULE}`);
   }
 }
 
 export function checkScopes(what: string, scopes: Readonly<Record<string, ScopeDocument>>): void {
   for (const [at, name, scope] of entriesOf(`${what}: scopes`, scopes)) {
     refuseUnless(NAME.test(name), at, `a name is ${NAME_RULE}`);
-    refuseStray(at, scope, "description tools prompts resources");
-    checkTexts(at, scope);
-    for (const kind of KINDS) checkSelected(at, `${kind} is a list`, scope[kind]);
+    checkTexts(at, scope, "description tools prompts resources");
+    for (const kind of KINDS) checkSelected(`${at}.${kind}`, scope[kind]);
   }
 }
 
-function checkNamed(at: string, kind: (typeof KINDS)[number], patterns: NamedPatterns): void {
-  refuseStray(at, patterns, "allow deny rename");
-  refuseUnless(kind !== "resources" || !("rename" in patterns), at, "rename is of tools and prompts");
-  for (const list of [patterns.allow, patterns.deny]) {
-    checkSelected(at, "allow and deny are lists", list);
-  }
-  for (const [of, name, renaming] of entriesOf(`${at}.rename`, patterns.rename ?? {}, Infinity)) {
-    refuseStray(of, renaming, "name title description");
-    checkMembers(`${at}.rename`, renaming);
-    for (const one of [name, renaming.name ?? name])
-      refuseUnless(TOOL_NAME.test(one), of, `a name is ${TOOL_NAME_RULE}`);
-    // As the admin API has it.
-    refuseLong(of, "title", renaming.title, BOUNDS.text);
-    refuseLong(of, "description", renaming.description, BOUNDS.longText);
-  }
-}
-
-function checkSelected(at: string, rule: string, list: readonly string[] = []): void {
-  checkPatterns(`${at}: ${rule}`, list);
+function checkSelected(at: string, list: readonly string[] = []): void {
+  checkPatterns(at, list);
   const { pattern: longest, patterns: most } = BOUNDS;
-  refuseUnless(list.length <= most, at, `at most ${most} patterns in a list`);
-  for (const one of list) {
-    refuseUnless(one !== "", at, "a pattern has at least 1 character");
-    refuseLong(at, "a pattern", one, longest);
-  }
+  const isRight = list.length <= most && list.every((one) => one !== "" && charactersOf(one) <= longest);
+  refuseUnless(isRight, at, `at most ${most} patterns of 1 to ${longest} characters`);
 }
 
-/** `what` says what the list is. */
-export function checkPatterns(what: string, list: unknown = []): void {
+export function checkPatterns(at: string, list: unknown = []): void {
   const isList = Array.isArray(list) && list.every((pattern) => typeof pattern === "string");
-  if (!isList) throw new TypeError(`${what} of patterns`);
+  if (!isList) throw new TypeError(`${at} is a list of patterns`);
 }
 
 function entriesOf<T>(
@@ -78,21 +72,16 @@ function entriesOf<T>(
   return entries.map(([name, value]) => [`${at}.${name}`, name, value]);
 }
 
-function checkTexts(at: string, members: object): void {
-  checkMembers(at, members);
-  for (const [name, most] of Object.entries(LONGEST))
-    refuseLong(at, name, (members as Record<string, string>)[name], most);
+/** `known`: its members; `long`: the one with more room. */
+function checkTexts(at: string, members: object, known: string, long?: string): void {
+  checkShape(at, members, known);
+  for (const name of ["title", "description", "instructions"]) {
+    const { [name]: text = "" } = members as Readonly<Record<string, string>>;
+    const most = name === long ? BOUNDS.longText : BOUNDS.text;
+    refuseUnless(charactersOf(text) <= most, at, `${name}: at most ${most} characters`);
+  }
 }
 
-function refuseLong(at: string, name: string, text: string | undefined, most: number): void {
-  // A character outside of the basic plane is one.
-  refuseUnless(
-    text === undefined || text.length <= most || Array.from(text).length <= most,
-    at,
-    `${name}: at most ${most} characters`,
-  );
-}
-
-function refuseUnless(isRight: boolean, at: string, rule: string): void {
+function refuseUnless(isRight: boolean, at: string, rule: string | undefined): void {
   if (!isRight) throw new TypeError(`${at}: ${rule}`);
 }

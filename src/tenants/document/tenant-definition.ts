@@ -14,7 +14,7 @@ import {
 import { checkPatterns, checkProfiles, checkScopes } from "./check-selections.ts";
 import { SLUG } from "./selection-bounds.ts";
 import type { ToolDefinition } from "../../protocol/definition.ts";
-import { checkShape, given } from "../../protocol/members.ts";
+import { checkShape, given, wholeFault } from "../../protocol/members.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../isolate/snapshot.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
@@ -108,9 +108,8 @@ function checkDefinition(what: string, definition: TenantDefinitionOf): void {
   if (mode !== "open" && mode !== "key" && !definition.auth) {
     throw new TypeError(`${what}: mode is open or key; others need auth`);
   }
-  if (!Number.isInteger(maxStalenessMs) || maxStalenessMs < 50 || maxStalenessMs > MAX_STALENESS_MS) {
-    throw new TypeError(`${what}: maxStalenessMs is a whole number from 50 to ${MAX_STALENESS_MS}`);
-  }
+  const fault = wholeFault("maxStalenessMs", maxStalenessMs, 50, MAX_STALENESS_MS);
+  if (fault !== undefined) throw new TypeError(`${what}: ${fault}`);
   checkLists(what, definition);
   if (!MODES.includes(mode)) throw new TypeError(`${what}: mode is one of ${MODES.join(", ")}`);
   checkProfiles(what, profiles);
@@ -120,7 +119,7 @@ function checkDefinition(what: string, definition: TenantDefinitionOf): void {
 function checkLists(what: string, { tools, prompts, resources }: TenantDefinitionOf): void {
   for (const [kind, list] of Object.entries({ tools, prompts, resources })) {
     const isFunction = kind === "tools" && typeof list === "function";
-    if (!isFunction) checkPatterns(`${what}: ${kind} is a list`, list);
+    if (!isFunction) checkPatterns(`${what}: ${kind}`, list);
   }
 }
 

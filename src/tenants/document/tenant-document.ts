@@ -1,6 +1,7 @@
 // Owns the tenant document: what a tenant is, as its operators write it, and how base documents lie under it.
 // Pure. The admin contract validates documents; here they are already valid.
 
+import { isObject } from "../../protocol/jsonrpc.ts";
 import { given } from "../../protocol/members.ts";
 
 export interface Patterns {
@@ -315,12 +316,6 @@ export function outageMsOf({ outage, outageSeconds = DEFAULT_OUTAGE_SECONDS, mod
   return outage === "stale" && mode === "open" ? outageSeconds * 1000 : 0;
 }
 
-type Plain = Readonly<Record<string, unknown>>;
-
-function isPlain(value: unknown): value is Plain {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
 const MAPS = new Set(["tools", "settings", "scopes", "profiles", "prompts", "upstreams", "limits"]);
 
@@ -332,7 +327,7 @@ export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocumen
     for (const [member, value] of Object.entries(layer)) {
       if (member === "extends" || member === "bind" || value === undefined || bound.has(member)) continue;
       const under = merged[member];
-      merged[member] = MAPS.has(member) && isPlain(under) && isPlain(value) ? { ...under, ...value } : value;
+      merged[member] = MAPS.has(member) && isObject(under) && isObject(value) ? { ...under, ...value } : value;
     }
     // As it is here: what comes later does not reach it.
     for (const member of layer.bind ?? []) bound.add(member);
@@ -349,7 +344,7 @@ export interface Change {
 /** What differs, by path. Objects are compared member by member, lists as a whole. */
 export function diffDocuments(before: unknown, after: unknown, path = ""): readonly Change[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  if (!isPlain(before) || !isPlain(after)) {
+  if (!isObject(before) || !isObject(after)) {
     return [given({ path, before, after })];
   }
   const members = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
