@@ -11,6 +11,7 @@ import { alikeOrder } from "./alike-order.ts";
 import { movableStatements } from "./movable-statements.ts";
 import { nearerOrder } from "./nearer-order.ts";
 import { shortenSql } from "./short-sql.ts";
+import { declaredTogether, shortenCalls } from "./short-syntax.ts";
 
 const TARGET = "es2024";
 
@@ -73,11 +74,13 @@ async function minified({ code, map }: Written): Promise<Written> {
   return written(code, map, { compress: { passes: 0, ecma: 2020, toplevel: true } });
 }
 
-/** SQL in fewer characters; the same statements, those near each other that are alike, and names given anew in this order: docs/decisions/0076, 0094. */
+/** SQL and calls in fewer characters; the same statements, those near each other that are alike, and names given anew in this order: docs/decisions/0076, 0094. */
 async function arranged({ code, map }: Written): Promise<Written> {
   const module = await parse(code, { syntax: "ecmascript", target: TARGET });
   shortenSql(module);
-  module.body = nearerOrder(alikeOrder(movableStatements(module, code))).map(({ item }) => item);
+  shortenCalls(module);
+  const order = nearerOrder(alikeOrder(movableStatements(module, code)));
+  module.body = declaredTogether(order.map(({ item }) => item));
   forgetScopes(module);
   return written(module, map, { compress: false });
 }

@@ -1,11 +1,10 @@
-// Owns plain JSON Schema 2020-12 for tools: validation through a library without eval, and applying defaults.
+// Owns plain JSON Schema 2020-12 for tools: validation without eval, which Workers forbid, and applying defaults.
 // Refuses to fetch: a $ref that leaves the schema is an error at definition.
 
-import type { SchemaDraft } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { writeJson } from "./as-json.ts";
-import { keeps, kindOf, MAX_VIOLATIONS, type SchemaFault } from "./schema-keywords.ts";
+import { keeps, kindOf, MAX_VIOLATIONS, type SchemaDraft, type SchemaFault } from "./schema-keywords.ts";
 import { checkReferences, placesIn } from "./schema-references.ts";
 import { subschemasOf } from "./schema-shape.ts";
 

@@ -1,13 +1,14 @@
 // Owns whether a value keeps a JSON Schema, keyword by keyword, in the drafts 4, 7, 2019-09 and 2020-12. Says all that is wrong,
 // or where it is asked to be quick no more than the first. Refuses to find where references lead: that is given.
 
-import type { SchemaDraft } from "@cfworker/json-schema";
 import { canonicalJson } from "../auth/seal.ts";
 import { charactersOf } from "../protocol/characters.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isMultiple } from "./multiple-of.ts";
 import { isOfFormat } from "./text-formats.ts";
 import { referred, type Places } from "./schema-references.ts";
+
+export type SchemaDraft = "4" | "7" | "2019-09" | "2020-12";
 
 export interface SchemaFault {
   readonly keyword: string;

@@ -1,9 +1,8 @@
 // Owns where the references within a schema lead: to a schema, and to an end. Refuses those that leave it. Where a schema is
 // known by several places, of its own `$id` and of those around it, all of them lead there.
 
-import { schemaArrayKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
-import type { Subschema } from "./schema-shape.ts";
+import { MANY, NAMED, type Subschema } from "./schema-shape.ts";
 
 /** Where the schemas of one whole schema are. */
 export interface Places {
@@ -39,7 +38,7 @@ function enter(schema: unknown, outer: string, pointer: string, places: Places):
 
 function under(keyword: string, value: unknown): readonly (readonly [pointer: string, value: unknown])[] {
   const at = `/${escaped(keyword)}`;
-  if ((Array.isArray(value) ? schemaArrayKeyword : schemaMapKeyword)[keyword]) {
+  if ((Array.isArray(value) ? MANY : NAMED).test(keyword)) {
     return Object.entries(value as object).map(([name, one]) => [`${at}/${escaped(name)}`, one]);
   }
   return VALUES.test(keyword) ? [] : [[at, value]];

@@ -2,8 +2,13 @@
 // A keyword that is not known is left alone, as the specification says.
 // https://json-schema.org/draft/2020-12/meta/schema
 
-import { schemaArrayKeyword, schemaKeyword, schemaMapKeyword } from "@cfworker/json-schema";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. Before 2020-12 `items` could be a list. */
+const ONE =
+  /^(additionalItems|unevaluatedItems|items|contains|additionalProperties|unevaluatedProperties|propertyNames|not|if|then|else)$/;
+export const MANY = /^(prefixItems|items|allOf|anyOf|oneOf)$/;
+export const NAMED = /^(\$defs|definitions|properties|patternProperties|dependentSchemas)$/;
 
 const MAX_SUBSCHEMAS = 5000;
 const TYPES = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
@@ -97,10 +102,7 @@ export function hasKeyword(names: readonly string[]): boolean {
   return names.some(
     (name) =>
       /^(\$|x-|const$|default$)/.test(name) ||
-      schemaKeyword[name] === true ||
-      schemaArrayKeyword[name] === true ||
-      schemaMapKeyword[name] === true ||
-      RULES.some(([rule]) => rule.test(name)),
+      [ONE, MANY, NAMED, ...RULES.map(([rule]) => rule)].some((rule) => rule.test(name)),
   );
 }
 
@@ -110,13 +112,12 @@ interface Under {
 }
 
 function schemasUnder(keyword: string, value: unknown, at: string): readonly Under[] {
-  // Before 2020-12 `items` could be a list, as `prefixItems` is now: it is among the keywords of both kinds.
-  if (schemaArrayKeyword[keyword] === true && Array.isArray(value)) {
+  if (MANY.test(keyword) && Array.isArray(value)) {
     return value.map((schema: unknown, index) => ({ at: `${at}.${index}`, schema }));
   }
-  if (schemaKeyword[keyword] === true) return [{ at, schema: value }];
-  if (schemaArrayKeyword[keyword] === true) refuse(at, "a list of schemas", value);
-  if (schemaMapKeyword[keyword] !== true) return [];
+  if (ONE.test(keyword)) return [{ at, schema: value }];
+  if (MANY.test(keyword)) refuse(at, "a list of schemas", value);
+  if (!NAMED.test(keyword)) return [];
   if (!isObject(value)) refuse(at, "schemas by name", value);
   return Object.entries(value).map(([name, schema]) => {
     if (keyword === "patternProperties") check(at, PATTERN, name);

@@ -111,7 +111,7 @@ test("a page that a message or the README names is in the tarball", () => {
 
 test("what dist imports is in dist or a dependency", () => {
   const manifest = manifestOf(unpacked);
-  expect(Object.keys(manifest.dependencies).toSorted()).toEqual(["@cfworker/json-schema", "hono", "jose"]);
+  expect(Object.keys(manifest.dependencies).toSorted()).toEqual(["hono", "jose"]);
   // Whoever writes JSON Schema needs none, and whoever has one must not get a second.
   expect(manifest.peerDependencies).toEqual({ zod: "^4.5.0" });
   expect(manifest.peerDependenciesMeta).toEqual({ zod: { optional: true } });
@@ -192,7 +192,7 @@ test("what is imported in Node has every name that a Worker imports", () => {
 
 describe("a module that defines tools, where there is no Worker", () => {
   test("is imported and run by node:test, in both eras", () => {
-    const folder = consumer(["@cfworker/json-schema", "zod"]);
+    const folder = consumer(["zod"]);
     writeFileSync(join(folder, "tools.js"), TOOLS);
     writeFileSync(join(folder, "tools.test.js"), NODE_TEST);
     const run = spawnSync(process.execPath, ["--test", "--test-reporter=tap"], {
@@ -233,7 +233,7 @@ function typecheck(
   resolution: string,
   peers: readonly string[] = ["zod"],
 ): { status: number | null; output: string } {
-  const folder = consumer(["@cfworker/json-schema", "@cloudflare/workers-types", "hono", ...peers]);
+  const folder = consumer(["@cloudflare/workers-types", "hono", ...peers]);
   const compilerOptions = {
     target: "es2024",
     lib: ["es2024"],

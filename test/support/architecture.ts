@@ -46,7 +46,6 @@ const PACKAGES: readonly { readonly name: RegExp; readonly files: RegExp }[] = [
   { name: /^zod\/(v4\/core|locales)$/, files: /^src\/(zod-mini|calls\/zod-[a-z-]+)\.ts$/ },
   { name: /^jose$/, files: /^src\/(auth\/jwt|login\/(issuers|operators)\/[a-z-]+)\.ts$/ },
   { name: /^oauth4webapi$/, files: /^src\/clients\/cli\/sign-in\// },
-  { name: /^@cfworker\/json-schema$/, files: /^src\/calls\// },
   { name: /^(node:.*|commander|yaml)$/, files: /^src\/clients\/cli\// },
 ];
 
