@@ -2,8 +2,6 @@
 // One after the other, whichever shares most with what stands just before it, over what it would share with any other place.
 // Nothing is drawn: the same texts give the same order.
 
-import { gzipSync } from "node:zlib";
-
 interface Ordered<T> {
   readonly text: string;
   /** Those that must stand before it. */
@@ -16,8 +14,8 @@ const SEQUENCE = 5;
 const COMMON = 200;
 /** In characters: how far back something counts as near. */
 const NEAR = 32_000;
-/** Added to all that a text could share, so that the shortest texts do not always come first. None of them is best for all. */
-const RESERVES = [150, 200, 300];
+/** Added to all that a text could share, so that the shortest texts do not always come first. */
+const RESERVE = 200;
 
 interface Text<T> {
   readonly one: T;
@@ -41,10 +39,7 @@ interface Sequence<T> {
 }
 
 export function alikeOrder<T extends Ordered<T>>(ones: readonly T[]): T[] {
-  const texts = countedTexts(ones);
-  const orders = RESERVES.map((reserve) => inOrder(texts, reserve));
-  const sizes = orders.map((order) => gzipSync(order.map(({ text }) => text).join("\n")).length);
-  return orders[sizes.indexOf(Math.min(...sizes))] ?? [];
+  return inOrder(countedTexts(ones));
 }
 
 function countedTexts<T extends Ordered<T>>(ones: readonly T[]): Text<T>[] {
@@ -80,7 +75,7 @@ function chancesToBeNear(length: number): number[] {
   return chances;
 }
 
-function inOrder<T extends Ordered<T>>(texts: readonly Text<T>[], reserve: number): T[] {
+function inOrder<T extends Ordered<T>>(texts: readonly Text<T>[]): T[] {
   const left = new Set(texts);
   for (const text of texts) {
     text.waitsFor = text.one.after.size;
@@ -94,7 +89,7 @@ function inOrder<T extends Ordered<T>>(texts: readonly Text<T>[], reserve: numbe
   const order: Text<T>[] = [];
   let [near, gone] = [0, 0];
   while (left.size > 0) {
-    const next = mostAlike(left, reserve);
+    const next = mostAlike(left);
     left.delete(next);
     order.push(next);
     for (const { text } of waiting.get(next.one) ?? []) text.waitsFor -= 1;
@@ -109,12 +104,12 @@ function inOrder<T extends Ordered<T>>(texts: readonly Text<T>[], reserve: numbe
   return order.map(({ one }) => one);
 }
 
-function mostAlike<T>(left: ReadonlySet<Text<T>>, reserve: number): Text<T> {
+function mostAlike<T>(left: ReadonlySet<Text<T>>): Text<T> {
   let best: Text<T> | undefined;
   let most = -Infinity;
   for (const text of left) {
     if (text.waitsFor > 0) continue;
-    const more = (text.shared - text.usual) / (text.total + reserve);
+    const more = (text.shared - text.usual) / (text.total + RESERVE);
     if (more > most) [best, most] = [text, more];
   }
   if (best === undefined) throw new Error("these wait for each other");

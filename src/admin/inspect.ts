@@ -3,6 +3,7 @@
 // reports each fault once per level, and 100,000 unknown members are more than its stack holds (decision 0024).
 
 import { typeName } from "../calls/json-schema.ts";
+import { charactersOf } from "../protocol/characters.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
 import { nearest } from "../protocol/nearest.ts";
 import { parseUri } from "../protocol/uri.ts";
@@ -106,15 +107,13 @@ const TYPES: Readonly<Record<NonNullable<Shape["type"]>, (value: unknown) => boo
   string: (value) => typeof value === "string",
 };
 
-const PAIR = /[\u{10000}-\u{10FFFF}]/gu;
-
 /** What a value breaks that is of the shape's type. Keywords that limit nothing are not here. */
 const LIMITS: { readonly [Keyword in keyof Shape]?: (limit: never, value: never, shape: Shape) => string | undefined } =
   {
     minLength: (limit: number, text: string) => least(limit, text.length, "character"),
     // As JSON Schema counts, a character outside of the basic plane is one, and not two.
     maxLength: (limit: number, text: string) =>
-      text.length > limit ? most(limit, text.replaceAll(PAIR, "-").length, "character") : undefined,
+      text.length > limit ? most(limit, charactersOf(text), "character") : undefined,
     minimum: (limit: number, value: number) => least(limit, value),
     maximum: (limit: number, value: number) => most(limit, value),
     minItems: (limit: number, items: readonly unknown[]) => least(limit, items.length, "item"),

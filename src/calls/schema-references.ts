@@ -47,7 +47,9 @@ function under(keyword: string, value: unknown): readonly (readonly [pointer: st
 /** What is within a schema that has an id is known by that, and by what is around it. */
 function baseOf(schema: JsonObject, outer: string, pointer: string, places: Places): string {
   const { id: earlier, $id = earlier } = schema;
-  if (typeof $id !== "string") return outer;
+  // Met before, within one that has an id: its own goes on from there. Each way to it would double what is within.
+  const isKnown = pointer !== "" && places.homes.has(schema);
+  if (isKnown || typeof $id !== "string") return outer;
   const [uri = "", anchor] = new URL($id, outer).href.split("#");
   if (anchor) places.schemas[`${uri}#${unescaped(anchor)}`] = schema;
   else if (pointer === "") return uri;

@@ -2,6 +2,7 @@
 // that is not here, and takes no notice of what it need not know.
 // https://datatracker.ietf.org/doc/html/rfc7591#section-2
 
+import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
 import type { LoginClient } from "./login-records.ts";
 import { isRedirect } from "./redirects.ts";
 
@@ -13,19 +14,13 @@ export interface ClientFault {
 
 export type ClientMetadata = Pick<LoginClient, "name" | "site" | "redirects" | "method">;
 
-type Said = Readonly<Record<string, unknown>>;
-
 const METHODS: readonly unknown[] = ["none", "client_secret_basic", "client_secret_post"];
 const LONGEST_NAME = 100;
 const MOST_REDIRECTS = 50;
 
-function isSaid(value: unknown): value is Said {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** What registers. Without a method it is the one that RFC 7591 names, with a secret. */
 export function registeredMetadata(said: unknown): ClientMetadata | ClientFault {
-  if (!isSaid(said)) return metadataFault("the body is a JSON object");
+  if (!isObject(said)) return metadataFault("the body is a JSON object");
   const { redirect_uris: redirects, token_endpoint_auth_method: method = "client_secret_basic" } = said;
   if (!isList(redirects, isRedirect)) {
     const why = "redirect_uris are https, http of localhost, 127.0.0.1 or [::1], or an app's own scheme; no fragment";
@@ -37,7 +32,7 @@ export function registeredMetadata(said: unknown): ClientMetadata | ClientFault 
 
 /** The document at `id`. Redirect URIs that nobody may have are none of it, so that one for another server harms no other. */
 export function documentMetadata(id: string, said: unknown): ClientMetadata | ClientFault {
-  if (!isSaid(said)) return metadataFault("it is no JSON object");
+  if (!isObject(said)) return metadataFault("it is no JSON object");
   const { client_id: named, client_name: name, redirect_uris: all, token_endpoint_auth_method: method = "none" } = said;
   if (named !== id) return metadataFault("its client_id is not its URL");
   if (typeof name !== "string") return metadataFault("it has no client_name");
@@ -59,7 +54,7 @@ export function metadataFault(why: string): ClientFault {
 function flowFault({
   grant_types: grants = ["authorization_code"],
   response_types: responses = ["code"],
-}: Said): ClientFault | undefined {
+}: JsonObject): ClientFault | undefined {
   const isOurs =
     [grants, responses].every(Array.isArray) &&
     (grants as unknown[]).includes("authorization_code") &&
@@ -71,7 +66,7 @@ function isList<T>(value: unknown, isOne: (one: unknown) => one is T): value is 
   return Array.isArray(value) && value.length > 0 && value.length <= MOST_REDIRECTS && value.every(isOne);
 }
 
-function shownOf({ client_name: name, client_uri: site }: Said): Pick<LoginClient, "name" | "site"> {
+function shownOf({ client_name: name, client_uri: site }: JsonObject): Pick<LoginClient, "name" | "site"> {
   const isSite = typeof site === "string" && URL.canParse(site) && new URL(site).protocol === "https:";
   return { name: typeof name === "string" ? name.slice(0, LONGEST_NAME) : "", site: isSite ? site : undefined };
 }
