@@ -55,7 +55,7 @@ const ALONE = [
   "test/{gateway,login/server,login/sign-in}/**/*.test.ts",
   "test/content/zod-mini.test.ts",
   "test/deployment/plain-objects.test.ts",
-  "test/tenants/directory/{directory,placement}.test.ts",
+  "test/tenants/directory/{directory,placement,shards,unknown-names,lookups-alone}.test.ts",
 ];
 
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {

@@ -6,7 +6,7 @@ import { given } from "../protocol/members.ts";
 import { isGone } from "../tenants/authority/incarnation.ts";
 import type { BodyState } from "../streams/request-body.ts";
 import { ROOM_AFTER_S } from "../tenants/isolate/held-bytes.ts";
-import { isOverloaded } from "../tenants/isolate/outage.ts";
+import { mayPass } from "../tenants/isolate/outage.ts";
 import type { FieldRule } from "./inspect.ts";
 
 const PROBLEMS = {
@@ -90,7 +90,7 @@ function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   if (error instanceof ProblemError) return error;
   // Another tenant may have the name by now: what was asked for is not there.
   if (isGone(error)) return notFound("such tenant any more");
-  const busy = isOverloaded(error) || (error instanceof AppError && error.key === "busy");
+  const busy = mayPass(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
   const detail = error instanceof AppError ? error.toFailure().message : undefined;

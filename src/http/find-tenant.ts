@@ -6,7 +6,14 @@ import { hostnameOf } from "../auth/origin.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import { isTenantId, managedTenant, type Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Bindings, Deployment } from "../deployment/deployment.ts";
-import { forgetName, lookUp, tenantOfHostname, type DirectoryEnv } from "../tenants/directory/directory.ts";
+import {
+  findPlacement,
+  forgetName,
+  lookUp,
+  lookUpPlaced,
+  tenantOfHostname,
+  type DirectoryEnv,
+} from "../tenants/directory/directory.ts";
 import { idInHostname, isWorkersOwn, type HostVars } from "../tenants/directory/worker-hosts.ts";
 import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
 import { askNobody } from "./nobody.ts";
@@ -33,8 +40,9 @@ export function findTenant(
   const inCode = deployment.tenants.get(id);
   if (inCode) {
     if (inCode.base.mode !== "key" || last) return { tenant: inCode };
-    // The directory does not know it. It is asked once all the same, as it is about every other secret name.
-    return lookUp(env, id).then(
+    // Neither knows it. They are asked all the same, as they are about every other secret name.
+    const asking = deployment.asked ? lookUp(env, id) : findPlacement(env, id);
+    return asking.then(
       () => ({ tenant: inCode }),
       () => ({ tenant: inCode }),
     );
@@ -52,14 +60,15 @@ async function findFurther(
   id: string,
   credential: Credential,
 ): Promise<FoundTenant> {
-  const { entry, asked, ...found } = await lookUp(env, id);
+  // Whom the author's function knows, KV does not: it is read for nobody there, or else it would tell who is who.
+  const { entry, asked, ...found } = await (deployment.asked ? lookUp : lookUpPlaced)(env, id);
   if (entry) return { tenant: managedTenant(id, entry) };
   // The directory remembers nothing of names in code, and who asks the author about this one has no answer yet.
   const isNone = found.isEnding || (asked === "not" && deployment.asked?.isAsked(id) !== true);
   const said = isNone ? undefined : await askAuthor(env, deployment, id);
   if (said) return { tenant: said };
   const anyPrivate = found.anyPrivate || mayHide(deployment);
-  if (anyPrivate) await askNobody(env, id, credential, asked);
+  if (anyPrivate) await askNobody(env, id, credential, { asked, isDeclaring: deployment.asked !== undefined });
   return { tenant: undefined, anyPrivate };
 }
 

@@ -6,6 +6,7 @@ import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
@@ -23,7 +24,10 @@ export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<S
   const taken = holdSnapshot(visit, known, revision);
   if (!(taken instanceof Promise) && visit.isTo(taken.created) && visit.isDeclared(taken)) return taken;
   return Promise.resolve(taken)
-    .then(async (snapshot) => (snapshot && visit.isTo(snapshot.created) ? declaredOr(visit, snapshot) : gone(visit)))
+    .then(async (snapshot) => {
+      if (snapshot && visit.isTo(snapshot.created)) return declaredOr(visit, snapshot);
+      return gone(visit, snapshot === undefined, revision);
+    })
     .catch((error: unknown) => {
       visit.onError(error);
       return TENANT_AWAY;
@@ -40,7 +44,7 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
     // Its streams look for themselves when they hear that something changed. Each isolate says so once.
     if (wasDeclared) visit.waitUntil(remote(visit.stub(snapshot.created), leaseTables).changed());
     dropSnapshot(visit.tenant);
-    return gone(visit);
+    return gone(visit, false, 0);
   }
   if (isLeased(snapshot)) {
     visit.knock.known = said;
@@ -48,7 +52,7 @@ async function declaredOr(visit: Visit, snapshot: Snapshot): Promise<Snapshot | 
   }
   // It took longer than a lease lasts: what was withdrawn meanwhile may be in force.
   const now = await holdSnapshot(visit, said);
-  if (!now || !visit.isTo(now.created)) return gone(visit);
+  if (!now || !visit.isTo(now.created)) return gone(visit, false, 0);
   asked?.renew(snapshot, now);
   return declaredOr(visit, now);
 }
@@ -65,9 +69,16 @@ export function unknownTenant(
   return failure("unknownTenant", `Not found: MCP endpoints are at ${origin}${visit.deployment.path}/mcp/{tenant}`);
 }
 
-/** The tenant that was meant is not there any more, though this isolate thought so: the directory knows what to answer. */
-async function gone(visit: Visit): Promise<Failure> {
-  const { anyPrivate } = await lookUp(visit.env, visit.tenant);
+/**
+ * The tenant that was meant is not there any more, though this isolate or KV thought so: the directory knows what to answer, or
+ * where another one of its name is. `isAbsent`: nobody was where it was looked for.
+ */
+async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<Snapshot | Failure> {
+  const { entry, anyPrivate } = await lookUp(visit.env, visit.tenant);
+  if (isAbsent && entry && entry.jurisdiction !== visit.placement.jurisdiction) {
+    visit.knock.known = managedTenant(visit.tenant, entry);
+    return hold(visit, revision);
+  }
   return unknownTenant(visit, visit.knock.credential, anyPrivate || visit.deployment.asked !== undefined);
 }
 

@@ -7,6 +7,7 @@ import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { ANYWHERE, stubOf } from "../tenants/directory/placement.ts";
 import type { NameLookup } from "../tenants/directory/directory.ts";
+import { shardOf } from "../tenants/directory/shard.ts";
 import { DEFAULT_MAX_STALENESS_MS } from "../tenants/isolate/snapshot.ts";
 
 /** Objects that are nobody's authority: as no tenant is in everybody's way, they are not either. */
@@ -16,11 +17,17 @@ const MAX_REFUSED = 10_000;
 /** Keys that were refused, with the name at which they were: an isolate asks about a tenant's once, too. */
 const refused = new Set<string>();
 
+interface Asked {
+  readonly asked: NameLookup["asked"];
+  /** Whether the author's function knows tenants. */
+  readonly isDeclaring: boolean;
+}
+
 export async function askNobody(
   env: { readonly TENANTS: DurableObjectNamespace },
   id: string,
   credential: Credential,
-  asked: NameLookup["asked"],
+  { asked, isDeclaring }: Asked,
 ): Promise<void> {
   const memo = memoOf(credential);
   const key = memo === undefined ? undefined : `${id} ${memo}`;
@@ -28,19 +35,14 @@ export async function askNobody(
   // A tenant's isolate asks once when it begins, once when its lease has ended, and once about each key.
   if (asked === "not" && !isNew) return;
   const keyHash = await keyHashOf(credential);
-  // The directory was asked in the place of a lease that ended: that is one call, too.
-  if (asked !== "again") {
-    const stub = stubOf(env, { id: nobodyFor(id), placement: ANYWHERE, incarnation: WHOEVER });
+  // Where the directory was asked, that was in the place of a lease: KV tells where tenants are. A tenant of the author's
+  // function is asked about there, too, before its first lease.
+  if (asked === "not" || (asked === "first" && isDeclaring)) {
+    // No tenant's id: those have no question mark.
+    const stub = stubOf(env, { id: `?${shardOf(id, NOBODIES)}`, placement: ANYWHERE, incarnation: WHOEVER });
     const ask = { version: null, maxStalenessMs: DEFAULT_MAX_STALENESS_MS, inCode: false, keyHash, endedAfter: null };
     await remote(stub, leaseTables).lease(ask);
   }
   if (refused.size >= MAX_REFUSED) refused.clear();
   if (key !== undefined) refused.add(key);
-}
-
-/** No tenant's id: those have no question mark. */
-function nobodyFor(id: string): string {
-  let sum = 0;
-  for (let at = 0; at < id.length; at += 1) sum += id.charCodeAt(at);
-  return `?${sum % NOBODIES}`;
 }

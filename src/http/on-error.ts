@@ -2,10 +2,16 @@
 
 import { AppError } from "../protocol/app-error.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
+import { mayPass } from "../tenants/isolate/outage.ts";
+
+const RETRY_AFTER_S = 5;
 
 export function failureOf(error: unknown, request: Request): Failure {
   if (error instanceof AppError) return error.toFailure();
-  return failure("internal", undefined, { requestId: requestIdOf(request) });
+  const data = { requestId: requestIdOf(request) };
+  return mayPass(error)
+    ? { ...failure("unavailable", undefined, data), retryAfter: RETRY_AFTER_S }
+    : failure("internal", undefined, data);
 }
 
 const ids = new WeakMap<Request, string>();

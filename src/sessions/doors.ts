@@ -12,6 +12,7 @@ import { hubName, shardsOf } from "../tenants/authority/changes.ts";
 import { endedTables, type EndedMethods } from "../tenants/authority/ended-tables.ts";
 import { sessionRegister, type SessionOwnership } from "../tenants/authority/session-register.ts";
 import { objectsIn } from "../tenants/directory/placement.ts";
+import { shardOf } from "../tenants/directory/shard.ts";
 import { remote, type Remote } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
@@ -103,10 +104,4 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
         }),
     }),
   };
-}
-
-function shardOf(text: string, shards: number): number {
-  let sum = 0;
-  for (const char of text) sum = (sum * 31 + (char.codePointAt(0) ?? 0)) % 1_000_003;
-  return sum % shards;
 }

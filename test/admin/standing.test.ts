@@ -9,8 +9,6 @@ import { standingTables } from "../../src/tenants/authority/standing-tables.ts";
 import { ask, newTenant } from "../support/worker/admin.ts";
 import { inside, MADE_BEFORE, onBench, tenantOf } from "../support/worker/tenant.ts";
 
-const directory = () => directoryOf(env);
-
 async function listed(id: string): Promise<unknown> {
   const { body } = await ask("GET", `/tenants?limit=500`);
   return (body as { items: { id: string; suspended: unknown }[] }).items.find((one) => one.id === id)?.suspended;
@@ -79,10 +77,10 @@ describe("a telling", () => {
 
   it("that comes late undoes no later one, and one of another tenant of the name says nothing", async () => {
     const id = await newTenant();
-    const { entry } = await directory().lookup(id);
+    const { entry } = await directoryOf(env, id).lookup(id);
     const created = entry?.created ?? "";
     const told = async (isSuspended: boolean, version: number, of = created) => {
-      await directory().noteStanding({ id, created: of }, Number(isSuspended), version);
+      await directoryOf(env, id).noteStanding({ id, created: of }, Number(isSuspended), version);
       return listed(id);
     };
     expect(await told(true, 1)).toBe(true);

@@ -237,7 +237,7 @@ describe("a name that the function does not know", () => {
     const { mcp } = world();
     const { id, object } = freshTenant();
     await send(mcp, id, ERAS[0]);
-    expect((await directoryOf(env).lookup(id)).entry).toBe(null);
+    expect((await directoryOf(env, id).lookup(id)).entry).toBe(null);
     expect(
       await remote({ run: async (...call) => Reflect.get(await object.run(...call, "*"), "value") }, policyTables).read(
         false,

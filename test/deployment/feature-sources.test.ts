@@ -44,7 +44,7 @@ function linesFeature(): Feature {
 async function made(shelf: string) {
   const tenant = freshTenant();
   const { id, stub } = tenant;
-  await directoryOf(env).add(id, { jurisdiction: null, region: null });
+  await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   await remote(stub, policyTables).create({
     created: MADE_BEFORE,

@@ -61,6 +61,13 @@ async function newTenant(document: Json = {}): Promise<string> {
   return id;
 }
 
+/** The same, once KV has where it is: the directory writes that a moment after it was made. */
+async function newPlaced(document: Json = {}): Promise<string> {
+  const id = await newTenant(document);
+  await expect.poll(() => one.value(`placement/${id}`)).toContain("created");
+  return id;
+}
+
 async function scopedCaller(maxStalenessMs: number): Promise<Caller> {
   const tenant = await newTenant({
     mode: "key",
@@ -145,17 +152,18 @@ describe("an isolate that knows nothing yet", () => {
     expect(await callsOf({ tenant: "founding" }, LIST, { to: workers.two })).toEqual([LEASE]);
   });
 
-  test("asks the directory about a managed tenant, then its authority", async () => {
-    const tenant = await newTenant();
-    expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual(["DIRECTORY lookup", LEASE]);
+  test("reads from KV where a managed tenant is, and asks its authority once, and nobody else", async () => {
+    const tenant = await newPlaced();
+    expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual(["BODIES get", LEASE]);
     expect(await callsOf({ tenant }, ECHO, { to: workers.two })).toEqual([]);
   });
 
   test("does once for a name that is no tenant's what it does for one that takes keys", async () => {
-    await newTenant({ mode: "key" });
-    // Where there is a tenant to hide, none is told from a name that is nobody's.
+    const tenant = await newPlaced({ mode: "key" });
+    // Where there is a tenant to hide, none is told from a name that is nobody's: KV is read, and one object is asked.
     const about = { to: workers.two, status: 401 };
-    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["DIRECTORY lookup", LEASE]);
+    expect(await callsOf({ tenant }, ECHO, about)).toEqual(["BODIES get", LEASE]);
+    expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual(["BODIES get", "DIRECTORY lookup"]);
     expect(await callsOf({ tenant: "nobody" }, ECHO, about)).toEqual([]);
   });
 
@@ -167,11 +175,11 @@ describe("an isolate that knows nothing yet", () => {
 });
 
 test("a tenant is refused by the isolate that cannot reach its authority, and served by the other", async () => {
-  const tenant = await newTenant();
+  const tenant = await newPlaced();
   const other = await newTenant();
   await one.cutOff(tenant);
   onTestFinished(() => one.reconnect(tenant));
-  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["DIRECTORY lookup", LEASE, "BODIES get"]);
+  expect(await callsOf({ tenant }, ECHO, { status: 503 })).toEqual(["BODIES get", LEASE, "BODIES get"]);
   await callsOf({ tenant: other }, ECHO);
   await callsOf({ tenant }, ECHO, { to: workers.two });
   await one.reconnect(tenant);

@@ -23,7 +23,7 @@ afterEach(() => {
 
 async function made(): Promise<FreshTenant> {
   const tenant = freshTenant();
-  await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
+  await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const document = { mode: "open", maxStalenessMs: 60_000 } as const;
   await remote(tenant.stub, policyTables).create({
     own: document,

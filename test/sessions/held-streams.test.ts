@@ -20,7 +20,7 @@ const worker = createWorker({ tenants: {}, hooks: { onError: () => {} } });
 
 async function made(): Promise<string> {
   const tenant = freshTenant();
-  await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
+  await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const document = { mode: "open" } as const;
   const created = {
     created: MADE_BEFORE,

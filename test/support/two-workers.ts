@@ -21,6 +21,8 @@ export interface WatchedWorker {
   lives(): Promise<readonly string[]>;
   /** Bytes that its isolate counts as held for clients that are slow. */
   held(): Promise<number>;
+  /** What KV has under this key. */
+  value(key: string): Promise<string | null>;
   reset(): Promise<void>;
   /**
    * From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's; no object of a
@@ -152,10 +154,11 @@ function watchedWorker(origin: string): WatchedWorker {
     jitter?: number;
     seed?: number;
     lose?: string;
+    read?: string;
   }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
-    return (await response.json()) as { calls: string[]; lives: string[]; held: number };
+    return (await response.json()) as { calls: string[]; lives: string[]; held: number; value?: string };
   };
   return {
     origin,
@@ -175,6 +178,7 @@ function watchedWorker(origin: string): WatchedWorker {
     calls: async () => (await control()).calls,
     lives: async () => (await control()).lives,
     held: async () => (await control()).held,
+    value: async (key) => (await control({ read: key })).value ?? null,
     reset: async () => {
       await control({ reset: true });
     },

@@ -23,7 +23,7 @@ function namedAs({ id, entry }: Subject): Named {
  */
 export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const owner = await directoryOf(desk.env).hostname(hostname);
+    const owner = await directoryOf(desk.env, hostname).hostname(hostname);
     if (owner === id) continue;
     const rule = unfitting(desk, hostname);
     if (rule !== undefined) throw invalidFields([`hostnames.${at}`, rule]);
@@ -44,10 +44,9 @@ function unfitting({ env, request }: Desk, hostname: string): string | undefined
 export async function claimNames(desk: Desk, subject: Subject, whole: TenantDocument): Promise<readonly string[]> {
   await checkNames(desk, subject, whole);
   const { entry } = subject;
-  const directory = directoryOf(desk.env);
   const claimed: string[] = [];
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const done = await directory.claimHostname(hostname, namedAs(subject));
+    const done = await directoryOf(desk.env, hostname).claimHostname(hostname, namedAs(subject));
     if (done === "kept") continue;
     if (done !== "claimed") {
       await releaseNames(desk, subject, claimed);
@@ -57,13 +56,14 @@ export async function claimNames(desk: Desk, subject: Subject, whole: TenantDocu
   }
   // Marked before the tenant becomes private, so that unknown names are hidden by then. One that opens is unmarked only
   // after it did, in `announceNames`.
-  if (entry && !entry.isPrivate && isPrivate(whole)) await directory.mark(namedAs(subject), { isPrivate: true });
+  if (entry && !entry.isPrivate && isPrivate(whole))
+    await directoryOf(desk.env, entry.id).mark(namedAs(subject), { isPrivate: true });
   return claimed;
 }
 
 export async function releaseNames({ env }: Desk, subject: Subject, hostnames: readonly string[]): Promise<void> {
   for (const hostname of hostnames) {
-    await directoryOf(env).releaseHostname(hostname, namedAs(subject));
+    await directoryOf(env, hostname).releaseHostname(hostname, namedAs(subject));
     forgetName(hostname);
   }
 }
@@ -80,7 +80,7 @@ export async function announceNames(
   await releaseNames(desk, subject, left);
   for (const hostname of whole.hostnames ?? []) forgetName(hostname);
   if (entry && entry.isPrivate && !isPrivate(whole))
-    await directoryOf(desk.env).mark(namedAs(subject), { isPrivate: false });
+    await directoryOf(desk.env, entry.id).mark(namedAs(subject), { isPrivate: false });
   return left.length > 0 ? Date.now() + HOSTNAME_FOR_MS : 0;
 }
 

@@ -7,7 +7,7 @@ import { anyOf } from "./tenant-access.ts";
 
 /** From now on lists and blocks reach it, and what is blocked everywhere is blocked in it. */
 export async function noteDeclared(env: AdminEnv, id: string): Promise<void> {
-  const directory = directoryOf(env);
+  const directory = directoryOf(env, id);
   if (await directory.declare(id, false)) return;
   const policy = anyOf({ env }, id, null);
   await policy.incarnation(true);

@@ -77,7 +77,8 @@ export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
   const { entry, declared } = await namedBy(place, id);
   if (entry && isEntered(entry.created)) return { entry, created: entry.created };
   const isGone = !entry && !declared && !place.options.tenants.has(id);
-  if (isGone && !(place.options.asked && (await directoryOf(place.env).isDeclared(id)))) throw notFound(`tenant ${id}`);
+  if (isGone && !(place.options.asked && (await directoryOf(place.env, id).isDeclared(id))))
+    throw notFound(`tenant ${id}`);
   const created = await anyOf(place, id, entry).incarnation(entry === null);
   return { entry, created: created ?? entry?.created ?? "", declared, isGone };
 }
@@ -85,7 +86,7 @@ export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
 /** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */
 export async function namedBy(place: Place, id: string): Promise<Pick<MetTenant, "entry" | "declared">> {
   const inCode = place.options.tenants.get(id);
-  const { entry } = inCode ? { entry: null } : await directoryOf(place.env).lookup(id);
+  const { entry } = inCode ? { entry: null } : await directoryOf(place.env, id).lookup(id);
   return { entry, declared: entry ? undefined : await declaredIn(place, id) };
 }
 

@@ -30,7 +30,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
   const { env, caller } = desk;
-  const directory = directoryOf(env);
+  const directory = directoryOf(env, id);
   const entry = managed.entry ?? (await directory.endDeclared(id, created));
   const operators = remote(platformOf(env), operatorTables);
   // 1. No isolate that does not know it yet finds it, by id or hostname.

@@ -1,7 +1,7 @@
 // Owns blocking a tool in every tenant at once: each tenant's object is told, and the answer comes when the last lease
 // that could contradict it has ended. Repeating it finishes what was cut off.
 
-import { directoryOf } from "../../tenants/directory/directory.ts";
+import { allShards } from "../../tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { BlockWrite } from "../../tenants/authority/block-tables.ts";
 import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
@@ -124,18 +124,20 @@ async function tellEach(desk: Desk, tell: (policy: Remote<PolicyMethods>) => Pro
 
 async function* allTenants({ options, env }: Desk): AsyncGenerator<readonly Pick<Managed, "id" | "entry">[]> {
   yield [...options.tenants.keys()].map((id) => ({ id, entry: null }));
-  // Which the author's function declares is known of those that were asked for.
-  let after: string | null = null;
-  do {
-    const ids: readonly string[] = options.asked ? await directoryOf(env).listDeclared(after, DIRECTORY_PAGE) : [];
-    yield ids.map((id) => ({ id, entry: null }));
-    after = ids.length < DIRECTORY_PAGE ? null : (ids.at(-1) ?? null);
-  } while (after !== null);
-  do {
-    const entries: readonly DirectoryEntry[] = await directoryOf(env).list(after, DIRECTORY_PAGE);
-    yield entries
-      .filter(({ id, state }) => state === "active" && !options.tenants.has(id))
-      .map((entry) => ({ id: entry.id, entry }));
-    after = entries.length < DIRECTORY_PAGE ? null : (entries.at(-1)?.id ?? null);
-  } while (after !== null);
+  for (const shard of allShards(env)) {
+    // Which the author's function declares is known of those that were asked for.
+    let after: string | null = null;
+    do {
+      const ids: readonly string[] = options.asked ? await shard.listDeclared(after, DIRECTORY_PAGE) : [];
+      yield ids.map((id) => ({ id, entry: null }));
+      after = ids.length < DIRECTORY_PAGE ? null : (ids.at(-1) ?? null);
+    } while (after !== null);
+    do {
+      const entries: readonly DirectoryEntry[] = await shard.list(after, DIRECTORY_PAGE);
+      yield entries
+        .filter(({ id, state }) => state === "active" && !options.tenants.has(id))
+        .map((entry) => ({ id: entry.id, entry }));
+      after = entries.length < DIRECTORY_PAGE ? null : (entries.at(-1)?.id ?? null);
+    } while (after !== null);
+  }
 }

@@ -14,6 +14,7 @@ import { inLanes } from "../apply/lanes.ts";
 import { takeBlocks } from "../apply/blocks-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
 import { announceNames, checkNames, claimNames, releaseNames } from "../apply/hostnames.ts";
+import { listDeclared, listEntries, type NamesAsk } from "../apply/listed-names.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
 import { platformOf } from "../platform/platform-object.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
@@ -102,18 +103,18 @@ type Summary = Infer<typeof TenantSummary>;
 async function listTenants(desk: Desk, query: PageAsk) {
   const after = positionOf("tenants", query);
   const { caller, options, env } = desk;
-  const directory = directoryOf(env);
-  const inCode = [...options.tenants.keys(), ...(await declaredAfter(desk, after ?? null, query.limit + 1))].map(
-    (id): Summary => ({
-      id,
-      created: null,
-      state: "code",
-      suspended: null,
-    }),
-  );
+  const asked = { after: after ?? null, limit: query.limit + 1 };
+  const inCode = [...options.tenants.keys(), ...(await declaredAfter(desk, asked))].map((id): Summary => ({
+    id,
+    created: null,
+    state: "code",
+    suspended: null,
+  }));
   const made = caller.tenants
-    ? (await Promise.all(caller.tenants.map((id) => directory.lookup(id)))).flatMap(({ entry }) => entry ?? [])
-    : await directory.list(after ?? null, query.limit + 1);
+    ? (await Promise.all(caller.tenants.map((id) => directoryOf(env, id).lookup(id)))).flatMap(
+        ({ entry }) => entry ?? [],
+      )
+    : await listEntries(env, asked);
   const entered = made.filter(({ id }) => !options.tenants.has(id)).map(summaryOf);
   const isMade = new Set(entered.map(({ id }) => id));
   const visible = [...inCode.filter(({ id }) => !isMade.has(id)), ...entered]
@@ -131,12 +132,12 @@ async function withState(desk: Desk, item: Summary): Promise<Summary> {
 }
 
 /** Of those that the author's function declares, all that were ever asked for. */
-async function declaredAfter(desk: Desk, after: string | null, limit: number): Promise<readonly string[]> {
+async function declaredAfter(desk: Desk, asked: NamesAsk): Promise<readonly string[]> {
   const { caller, options, env } = desk;
   if (!options.asked) return [];
-  if (!caller.tenants) return directoryOf(env).listDeclared(after, limit);
+  if (!caller.tenants) return listDeclared(env, asked);
   const isThere = async (id: string) =>
-    (await directoryOf(env).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
+    (await directoryOf(env, id).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
   const own = await Promise.all(caller.tenants.map(async (id) => ((await isThere(id)) ? [id] : [])));
   return own.flat();
 }
@@ -194,7 +195,7 @@ async function createTenant(desk: Desk, asked: Asked) {
   const { whole } = await resolveDocument(desk, place, { own, names }, { dryRun: true });
   await checkNames(desk, place, whole);
   // 2. The directory decides which tenant of the name it is, and the tenant's own object follows.
-  const directory = directoryOf(desk.env);
+  const directory = directoryOf(desk.env, id);
   const entry = await directory.add(id, { region, jurisdiction });
   const managed = managedOf(desk, id, { entry, created: entry.created });
   const { effective } = await resolveDocument(desk, managed, { own, names }, { dryRun: false });

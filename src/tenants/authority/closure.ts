@@ -2,6 +2,7 @@
 // before can go on writing. Then nothing at all is left.
 
 import { given } from "../../protocol/members.ts";
+import { hasTable } from "./has-table.ts";
 import type { Incarnation } from "./incarnation.ts";
 
 /** As long as the longest time limit of a tool. */
@@ -68,6 +69,5 @@ export function createClosure(storage: DurableObjectStorage): Closure {
 
 /** Whether a tenant has the name now. */
 function isTaken(sql: SqlStorage): boolean {
-  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'tenant'").toArray().length > 0;
-  return made && sql.exec("SELECT 1 FROM tenant").toArray().length > 0;
+  return hasTable(sql, "tenant") && sql.exec("SELECT 1 FROM tenant").toArray().length > 0;
 }

@@ -47,7 +47,7 @@ async function tell(host: TenantHost): Promise<void> {
     const now = 1 - about.told;
     const version = about.version + 1;
     sql.exec("UPDATE standing SET version = ?", version);
-    await directoryOf(env as DirectoryEnv).noteStanding({ id: tenant, created }, now, version);
+    await directoryOf(env as DirectoryEnv, tenant).noteStanding({ id: tenant, created }, now, version);
     sql.exec("UPDATE standing SET told = ? WHERE version = ?", now, version);
   }
 }

@@ -4,7 +4,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { createChanges } from "./change-tables.ts";
 import type { ChangeLogName } from "./changes.ts";
-import { createClosure, type Closure } from "./closure.ts";
+import { createClosure } from "./closure.ts";
+import { hasTable } from "./has-table.ts";
 import type { Incarnation, Keeper, Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { createWake, type Wake } from "./wake.ts";
@@ -37,6 +38,8 @@ export interface Shared<Host> {
   readonly hostOf: (base: TableHost) => Host;
   /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
   readonly isMeant: (host: Host, meant: Incarnation, isEnding: boolean) => boolean;
+  /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. */
+  readonly absent?: (method: string, ask: unknown, meant: Incarnation | undefined) => Ran | undefined;
   /** What its changes are of; of definitions when absent. */
   readonly log?: ChangeLogName;
 }
@@ -52,19 +55,17 @@ export const READINESS = "readyz";
 /** A Durable Object class that holds these tables. */
 export function createTablesObject<Env, Host extends TableHost>(
   tables: readonly Tables<object, Host>[],
-  { hostOf, isMeant, log = "definitions" }: Shared<Host>,
+  { hostOf, isMeant, absent, log = "definitions" }: Shared<Host>,
 ): TablesObjectClass<Env> {
   const endings = new Set(tables.flatMap(({ name, ending = [] }) => ending.map((method) => `${name}.${method}`)));
   return class extends DurableObject<Env> {
-    readonly #wake: Wake;
-    readonly #closure: Closure;
+    readonly #wake = createWake(this.ctx);
+    readonly #closure = createClosure(this.ctx.storage);
     #opened: Opened<Host> | undefined;
 
     constructor(ctx: DurableObjectState, env: Env) {
       super(ctx, env);
-      this.#wake = createWake(ctx);
-      this.#closure = createClosure(ctx.storage);
-      if (this.#closure.erasedUntil() === undefined && ctx.id.name !== READINESS) this.#open();
+      if (isUsed(ctx)) this.#open();
     }
 
     /** Asked of an object that nobody has anything in. */
@@ -72,11 +73,15 @@ export function createTablesObject<Env, Host extends TableHost>(
 
     /** The one way in: a call that does not say what it means, as those of release 0.1.0 do not, is refused. */
     async run(name: string, method: string, args: readonly unknown[], meant?: Incarnation): Promise<Ran> {
+      const called = `${name}.${method}`;
+      const none =
+        this.#opened || endings.has(called) || isUsed(this.ctx) ? undefined : absent?.(called, args[0], meant);
+      if (none) return none;
       const opened = this.#open();
       const methods = opened.tables.get(name)?.methods as Record<string, Method> | undefined;
-      if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${name}.${method}`);
+      if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${called}`);
       if (meant === undefined) throw new Error("the Worker that calls is of an earlier release");
-      if (!isMeant(opened.host, meant, endings.has(`${name}.${method}`))) return { gone: true };
+      if (!isMeant(opened.host, meant, endings.has(called))) return { gone: true };
       return { value: await methods[method]?.(...args) };
     }
 
@@ -116,6 +121,11 @@ export function createTablesObject<Env, Host extends TableHost>(
       return work();
     }
   };
+}
+
+/** Somebody was made here, and not everything was erased. */
+function isUsed({ storage }: DurableObjectState): boolean {
+  return hasTable(storage.sql, "schema_versions");
 }
 
 /**

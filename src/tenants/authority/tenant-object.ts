@@ -3,11 +3,12 @@
 import { authorityTables } from "./authority-tables.ts";
 import { endedTables } from "./ended-tables.ts";
 import { leaseTables } from "./lease-tables.ts";
+import type { LeaseAsk } from "./policy-records.ts";
 import { sectionRows } from "./section-rows.ts";
 import { sessionRegister } from "./session-register.ts";
 import type { Tables } from "./tables.ts";
 import { createTablesObject, type TablesObjectClass } from "./tables-object.ts";
-import { WHOEVER, type Incarnation } from "./incarnation.ts";
+import { WHOEVER, type Incarnation, type Ran } from "./incarnation.ts";
 import { createTenantHost, type TenantHost } from "./tenant-host.ts";
 
 const own: readonly Tables<object, TenantHost>[] = [
@@ -26,7 +27,14 @@ export function createTenantObject<Env>(tables: readonly Tables<object, TenantHo
   const byName = new Map([...own, ...tables].map((entry) => [entry.name, entry]));
   const all = [...byName.values()];
   const write = all.find(({ record }) => record)?.record;
-  return createTablesObject<Env, TenantHost>(all, { hostOf: (base) => createTenantHost(base, write), isMeant });
+  return createTablesObject<Env, TenantHost>(all, { hostOf: (base) => createTenantHost(base, write), isMeant, absent });
+}
+
+/** Anybody may ask about any name. A tenant in code is made by its first lease. */
+function absent(method: string, ask: unknown, meant: Incarnation | undefined): Ran | undefined {
+  if (meant !== WHOEVER) return { gone: true };
+  if (method === "policy.lease" && !(ask as LeaseAsk).inCode) return { value: { state: "absent" } };
+  return method === "policy.changed" ? { value: 0 } : undefined;
 }
 
 /**

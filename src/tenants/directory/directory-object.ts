@@ -1,8 +1,18 @@
 // Owns entering tenants and hostnames, and taking them out, when they come and go; and telling which there are. The admin API
-// does that, so a Worker without it has the lookups alone.
+// does that, so a Worker without it has the lookups alone. What KV and the other shards keep of it follows, in steps that are
+// repeated until they are done.
 
 import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
-import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
+import { migrate } from "../authority/tables.ts";
+import { DIRECTORY_TABLES, earlierOf, SHARDS, shardNameOf, takeOver, type Earlier } from "./directory-tables.ts";
+import {
+  DirectoryLookups,
+  directoryEntryOf,
+  EARLIER,
+  type DirectoryEntry,
+  type DirectoryRow,
+} from "./lookups-object.ts";
+import { placementKey } from "./placement.ts";
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -13,12 +23,47 @@ export interface Named {
 /** "kept": it was the tenant's already. "gone": there is no such tenant any more. */
 export type Claimed = "claimed" | "kept" | "taken" | "gone";
 
-const MAX_PAGE = 500;
+interface ShardEnv {
+  readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
+  readonly BODIES: KVNamespace;
+}
+
+/** A page of the admin API, and one more. */
+const MAX_PAGE = 1001;
+/** How many values the alarm writes to KV, which takes a thousand in one invocation. */
+const PLACED_AT_ONCE = 100;
+const RETRY_MS = 10_000;
+const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
 
 export class DirectoryObject extends DirectoryLookups {
+  /** NaN: this has the names of no shard. */
+  readonly #shard: number;
+
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
-    this.sql.exec("CREATE TABLE IF NOT EXISTS declared (id TEXT PRIMARY KEY, whole INTEGER NOT NULL) WITHOUT ROWID");
+    this.#shard = Number(/^names-(\d+)$/.exec(ctx.id.name ?? "")?.[1]);
+    if (this.#shard >= 0) void ctx.blockConcurrencyWhile(() => this.#open());
+  }
+
+  get #bound(): ShardEnv {
+    return this.env as unknown as ShardEnv;
+  }
+
+  /** What is taken over is there with the tables, or neither is: then it is tried again by whoever asks next. */
+  async #open(): Promise<void> {
+    const earlier = !this.isKeeping && (await this.#bound.DIRECTORY.getByName(EARLIER).earlier(this.#shard));
+    this.ctx.storage.transactionSync(() => {
+      migrate(this.sql, [DIRECTORY_TABLES]);
+      if (earlier) takeOver(this.sql, earlier);
+    });
+    this.isKeeping = true;
+    // What was taken over, or left undone, is done soon.
+    if (this.#isBehind()) await this.#wake();
+  }
+
+  /** Asked of the one object of release 0.1.0. */
+  async earlier(shard: number): Promise<Earlier> {
+    return earlierOf(this.sql, shard);
   }
 
   /**
@@ -51,7 +96,7 @@ export class DirectoryObject extends DirectoryLookups {
   /** Such a tenant ends: from now on it is a tenant that is being deleted, whatever the function says. */
   async endDeclared(id: string, created: Incarnation): Promise<DirectoryEntry> {
     this.sql.exec("DELETE FROM declared WHERE id = ?", id);
-    const values = "VALUES (?, ?, 'deleting', 1)";
+    const values = "VALUES (?, ?, 'deleting', 0)";
     this.sql.exec(`INSERT OR IGNORE INTO tenants (id, created, state, is_private) ${values}`, id, created);
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
@@ -65,14 +110,17 @@ export class DirectoryObject extends DirectoryLookups {
       about.jurisdiction,
       about.region,
     );
+    await this.#wake();
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
+  /** Where a tenant becomes private, unknown names are hidden in every shard when this resolves. */
   async mark({ id, created }: Named, change: { isPrivate?: boolean; state?: "active" | "deleting" }): Promise<void> {
     const set = (column: string, value: SqlStorageValue) =>
       this.sql.exec(`UPDATE tenants SET ${column} = ? WHERE id = ? AND created = ?`, value, id, created);
     if (change.isPrivate !== undefined) set("is_private", change.isPrivate ? 1 : 0);
     if (change.state !== undefined) set("state", change.state);
+    await this.#tellHiding();
   }
 
   /** For lists alone: the tenant's own object decides. What comes later than a telling with a higher number is old. */
@@ -84,21 +132,44 @@ export class DirectoryObject extends DirectoryLookups {
     this.sql.exec(set, suspended, version, id, version);
   }
 
-  async remove({ id, created }: Named): Promise<void> {
+  /** The entry goes last: what was cut off is there to be repeated. */
+  async remove(named: Named): Promise<void> {
+    const { id, created } = named;
+    if (!this.#has(named)) return;
+    const { BODIES, DIRECTORY } = this.#bound;
+    await BODIES.delete(placementKey(id));
+    await DIRECTORY.getByName(EARLIER).forget(id);
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
+    await this.#tellHiding();
   }
 
-  async claimHostname(hostname: string, { id, created }: Named): Promise<Claimed> {
-    const known = this.sql.exec("SELECT 1 FROM tenants WHERE id = ? AND created = ?", id, created).toArray();
-    // A tenant in code is not entered here.
-    if (created !== null && known.length === 0) return "gone";
+  /** Deletes what release 0.1.0 kept of a name. Asked of its one object. */
+  async forget(id: string): Promise<void> {
+    if (!this.isKeeping) return;
+    this.sql.exec("DELETE FROM tenants WHERE id = ?", id);
+    this.sql.exec("DELETE FROM hostnames WHERE tenant = ?", id);
+  }
+
+  /** Whether there is such a tenant, and none that is being deleted. */
+  async serves(named: Named): Promise<boolean> {
+    return this.#has(named, "AND state = 'active'");
+  }
+
+  /** A hostname's shard decides whose it is; another one knows whether the tenant is still there. */
+  async claimHostname(hostname: string, named: Named): Promise<Claimed> {
+    const of = named.created ?? "";
     const [owner] = this.sql
       .exec<{ tenant: string; created: string }>("SELECT tenant, created FROM hostnames WHERE hostname = ?", hostname)
       .toArray();
-    if (owner && owner.tenant !== id) return "taken";
-    const of = created ?? "";
-    this.sql.exec("INSERT OR REPLACE INTO hostnames (hostname, tenant, created) VALUES (?, ?, ?)", hostname, id, of);
-    return owner && ["", of].includes(owner.created) ? "kept" : "claimed";
+    if (owner && owner.tenant !== named.id) return "taken";
+    if (owner?.created === of) return "kept";
+    // An earlier tenant of the name has it, or a later one.
+    if (owner && !(await this.#isThere(named))) return "gone";
+    const claim = `INSERT INTO hostnames (hostname, tenant, created) VALUES (?, ?, ?)
+      ON CONFLICT (hostname) DO UPDATE SET created = excluded.created WHERE tenant = excluded.tenant RETURNING 1`;
+    if (this.sql.exec(claim, hostname, named.id, of).toArray().length === 0) return "taken";
+    if (owner) return owner.created === "" ? "kept" : "claimed";
+    return this.#confirm(hostname, named);
   }
 
   async releaseHostname(hostname: string, { id, created }: Named): Promise<void> {
@@ -106,7 +177,7 @@ export class DirectoryObject extends DirectoryLookups {
     this.sql.exec(query, hostname, id, created ?? "");
   }
 
-  /** Tenants with an id after `after`, in the order of ids. */
+  /** Tenants of this shard with an id after `after`, in the order of ids. */
   async list(after: string | null, limit: number): Promise<readonly DirectoryEntry[]> {
     return this.sql
       .exec<DirectoryRow>(
@@ -117,4 +188,114 @@ export class DirectoryObject extends DirectoryLookups {
       .toArray()
       .map(directoryEntryOf);
   }
+
+  /** Whether another shard has private tenants. What comes later than a telling with a higher number is old. */
+  async noteHiding(shard: number, hides: number, version: number): Promise<void> {
+    this.#noteHiding({ shard, hides, version, done: 1 });
+  }
+
+  /** Nothing is thrown: the runtime gives up an alarm that fails too often. */
+  override async alarm(): Promise<void> {
+    try {
+      await this.#place();
+      await this.#tellHiding();
+      if (this.#isBehind()) await this.#wake();
+    } catch (error) {
+      // No author's hook is known here, so what failed is found in the Worker's logs.
+      // oxlint-disable-next-line no-console
+      console.error("directory", error);
+      await this.#wake(RETRY_MS);
+    }
+  }
+
+  /** What was claimed is given back where the tenant has ended meanwhile. */
+  async #confirm(hostname: string, named: Named): Promise<Claimed> {
+    let isThere = false;
+    try {
+      isThere = await this.#isThere(named);
+    } finally {
+      if (!isThere) await this.releaseHostname(hostname, named);
+    }
+    return isThere ? "claimed" : "gone";
+  }
+
+  /** A tenant in code is not entered here. */
+  async #isThere(named: Named): Promise<boolean> {
+    return named.created === null || this.#bound.DIRECTORY.getByName(shardNameOf(named.id)).serves(named);
+  }
+
+  /** At once, or after this time unless it is to ring before. */
+  async #wake(afterMs = 0): Promise<void> {
+    const { storage } = this.ctx;
+    if (afterMs === 0 || (await storage.getAlarm()) === null) await storage.setAlarm(Date.now() + afterMs);
+  }
+
+  #has({ id, created }: Named, and = ""): boolean {
+    return this.sql.exec(`SELECT 1 FROM tenants WHERE id = ? AND created = ? ${and}`, id, created).toArray().length > 0;
+  }
+
+  #isBehind(): boolean {
+    return this.sql.exec(`SELECT 1 ${UNPLACED} LIMIT 1`).toArray().length > 0 || this.#untoldHiding() !== undefined;
+  }
+
+  /** Writes the placements that KV does not have, some of them. */
+  async #place(): Promise<void> {
+    const { BODIES } = this.#bound;
+    const rows = this.sql.exec<DirectoryRow>(`SELECT * ${UNPLACED} LIMIT ?`, PLACED_AT_ONCE).toArray();
+    await Promise.all(
+      rows.map(async (row) => {
+        const { id, created, jurisdiction, region } = row;
+        await BODIES.put(placementKey(id), JSON.stringify({ created, jurisdiction, region }));
+        this.sql.exec("UPDATE tenants SET placed = 1 WHERE id = ? AND created = ?", id, created);
+        // It ends meanwhile: what deleted the value may have come before.
+        if (!this.#has({ id, created }, "AND state = 'active'")) await BODIES.delete(placementKey(id));
+      }),
+    );
+  }
+
+  /** What is to be told of this shard; undefined: all have heard how it is. */
+  #untoldHiding(): Hiding | undefined {
+    const { sql } = this;
+    const shard = this.#shard;
+    const hides = sql.exec("SELECT 1 FROM tenants WHERE is_private = 1 LIMIT 1").toArray().length;
+    const [last] = sql.exec<Hiding>("SELECT * FROM hiding WHERE shard = ?", shard).toArray();
+    const isTold = last ? last.done === 1 && last.hides === hides : hides === 0;
+    // What others may be telling right now is told under the same number: whoever is done first is done for all.
+    const version = (last?.version ?? 0) + (last?.hides === hides ? 0 : 1);
+    return isTold ? undefined : { shard, hides, version, done: 0 };
+  }
+
+  #noteHiding({ shard, hides, version, done }: Hiding): void {
+    const set = "hides = excluded.hides, version = excluded.version, done = excluded.done";
+    this.sql.exec(
+      `INSERT INTO hiding (shard, hides, version, done) VALUES (?, ?, ?, ?)
+         ON CONFLICT (shard) DO UPDATE SET ${set} WHERE excluded.version > version`,
+      shard,
+      hides,
+      version,
+      done,
+    );
+  }
+
+  /** Written down first, so that it is told again until everybody has heard it, though this is cut off. */
+  async #tellHiding(): Promise<void> {
+    for (let next = this.#untoldHiding(); next; next = this.#untoldHiding()) {
+      const { shard, hides, version } = next;
+      this.#noteHiding(next);
+      await this.#wake(RETRY_MS);
+      const others = Array.from({ length: SHARDS }, (_, at) => at).filter((at) => at !== shard);
+      const objects = this.#bound.DIRECTORY;
+      await Promise.all(others.map((at) => objects.getByName(`names-${at}`).noteHiding(shard, hides, version)));
+      this.sql.exec("UPDATE hiding SET done = 1 WHERE shard = ? AND version = ?", shard, version);
+    }
+  }
+}
+
+interface Hiding {
+  [column: string]: SqlStorageValue;
+  shard: number;
+  hides: number;
+  version: number;
+  /** Of the own shard: 0 while some may not have heard it. */
+  done: number;
 }

@@ -1,14 +1,18 @@
-// Owns asking the directory whether a name or a hostname is a tenant's; an unknown name, and any hostname, is
-// remembered for a moment. Refuses to wake a tenant. Nobody need ask about names in code, and about tenants that this
-// isolate holds.
+// Owns asking whether a name or a hostname is a tenant's: KV, which has where each tenant was placed, then the shard of the
+// directory that decides. An unknown name, and any hostname, is remembered for a moment. Refuses to wake a tenant. Nobody need
+// ask about names in code, and about tenants that this isolate holds.
 
 import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
+import { validSnapshot } from "../isolate/snapshot.ts";
+import { SHARDS, shardNameOf } from "./directory-tables.ts";
 import type { Lookup } from "./lookups-object.ts";
 import type { DirectoryObject } from "./directory-object.ts";
+import { placementKey, type Placement } from "./placement.ts";
 
 export interface DirectoryEnv {
   readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
+  readonly BODIES: KVNamespace;
 }
 
 /**
@@ -19,15 +23,28 @@ export const UNKNOWN_FOR_MS = 5000;
 /** The same for hostnames, none of which is secret. */
 export const HOSTNAME_FOR_MS = 2000;
 const MAX_UNKNOWN = 10_000;
+/** KV that takes longer costs more than asking the directory. */
+const PLACED_WITHIN_MS = 1000;
 
 const unknown = new Map<string, { readonly until: number; readonly anyPrivate: boolean }>();
 
-/** One object keeps all names; it answers some thousand new names a second. */
-export function directoryOf(env: DirectoryEnv): DurableObjectStub<DirectoryObject> {
-  return env.DIRECTORY.getByName("shard-0");
+/** The shard that has a tenant's id, or a hostname. */
+export function directoryOf(env: DirectoryEnv, name: string): DurableObjectStub<DirectoryObject> {
+  return env.DIRECTORY.getByName(shardNameOf(name));
 }
 
-export interface NameLookup extends Lookup {
+export function allShards({ DIRECTORY }: DirectoryEnv): readonly DurableObjectStub<DirectoryObject>[] {
+  return Array.from({ length: SHARDS }, (_, at) => DIRECTORY.getByName(`names-${at}`));
+}
+
+/** Where a tenant is that has the name, or had it a moment ago: its own object says which. null: ask the directory. */
+export async function findPlacement({ BODIES }: DirectoryEnv, id: string): Promise<Placement | null> {
+  // Where KV is away, the directory knows it, too.
+  return inTime(BODIES.get<Placement>(placementKey(id), "json"), PLACED_WITHIN_MS).catch(() => null);
+}
+
+export interface NameLookup extends Omit<Lookup, "entry"> {
+  readonly entry: Placement | null;
   /** Whether the directory was asked: about a name that this isolate did not know, or had known to be nobody's. */
   readonly asked: "first" | "again" | "not";
   /** A tenant of the name is being deleted, so nobody has it now. */
@@ -39,11 +56,20 @@ export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup>
   if (known && lasts(known.until, UNKNOWN_FOR_MS, Date.now()))
     return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
   const asked = known ? "again" : "first";
-  const found = await inTime(directoryOf(env).lookup(id));
-  if (found.entry?.state === "active") return { ...found, asked };
+  const { entry, anyPrivate } = await inTime(directoryOf(env, id).lookup(id));
+  if (entry?.state === "active") {
+    unknown.delete(id);
+    return { entry, anyPrivate, asked };
+  }
   if (unknown.size >= MAX_UNKNOWN) unknown.clear();
-  unknown.set(id, { until: Date.now() + UNKNOWN_FOR_MS, anyPrivate: found.anyPrivate });
-  return { entry: null, anyPrivate: found.anyPrivate, asked, isEnding: found.entry !== null };
+  unknown.set(id, { until: Date.now() + UNKNOWN_FOR_MS, anyPrivate });
+  return { entry: null, anyPrivate, asked, isEnding: entry !== null };
+}
+
+/** The same, and KV is asked before. What it says may be of a tenant that has ended: the lease decides. */
+export async function lookUpPlaced(env: DirectoryEnv, id: string): Promise<NameLookup> {
+  const entry = unknown.has(id) ? null : await findPlacement(env, id);
+  return entry ? { entry, anyPrivate: false, asked: "first" } : lookUp(env, id);
 }
 
 const hostnames = new Map<string, { readonly until: number; readonly tenant: string | null }>();
@@ -51,11 +77,17 @@ const hostnames = new Map<string, { readonly until: number; readonly tenant: str
 /** The id of the tenant that a custom hostname belongs to, or null; either is remembered for a moment. */
 export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Promise<string | null> {
   const known = hostnames.get(hostname);
-  if (known && lasts(known.until, HOSTNAME_FOR_MS, Date.now())) return known.tenant;
-  const tenant = await inTime(directoryOf(env).hostname(hostname));
+  if (known && (lasts(known.until, HOSTNAME_FOR_MS, Date.now()) || isLeasedTo(known.tenant, hostname)))
+    return known.tenant;
+  const tenant = await inTime(directoryOf(env, hostname).hostname(hostname));
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
   hostnames.set(hostname, { until: Date.now() + HOSTNAME_FOR_MS, tenant });
   return tenant;
+}
+
+/** Who takes a hostname from a tenant waits until no lease names it any more. */
+function isLeasedTo(tenant: string | null, hostname: string): boolean {
+  return tenant !== null && validSnapshot(tenant)?.policy.document.hostnames?.includes(hostname) === true;
 }
 
 /** Forgets what this isolate remembers of a tenant's id or a hostname that it has just added or removed. */

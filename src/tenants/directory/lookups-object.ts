@@ -1,21 +1,21 @@
-// Owns looking up which tenants and hostnames exist: an isolate asks about names that it does not know. Refuses to enter
-// any, and everything else about a tenant: the tenant's own object has that.
+// Owns looking up which tenants and hostnames exist: an isolate asks about names that it does not know. Each object has the
+// names of a shard. Refuses to enter any, and everything else about a tenant: the tenant's own object has that.
 
 import { DurableObject } from "cloudflare:workers";
+import { hasTable } from "../authority/has-table.ts";
 import type { Incarnation } from "../authority/incarnation.ts";
+import type { Placement } from "./placement.ts";
 
-export interface DirectoryEntry {
+export interface DirectoryEntry extends Placement {
   readonly id: string;
   readonly created: Incarnation;
   readonly state: "active" | "deleting";
   readonly isPrivate: boolean;
   /** As the tenant's own object last said, some moments ago; for lists. */
   readonly isSuspended: boolean;
-  readonly jurisdiction: string | null;
-  readonly region: string | null;
 }
 
-/** `anyPrivate`: some tenant's existence is secret, so nobody may learn which names are unknown. */
+/** `anyPrivate`: some tenant's existence is secret, whichever shard has it, so nobody may learn which names are unknown. */
 export interface Lookup {
   readonly entry: DirectoryEntry | null;
   readonly anyPrivate: boolean;
@@ -32,42 +32,49 @@ export interface DirectoryRow {
   region: string | null;
 }
 
+/** The one object of release 0.1.0. */
+export const EARLIER = "shard-0";
+
+/** What it is bound to. */
+interface ShardEnv {
+  readonly DIRECTORY: DurableObjectNamespace<DirectoryLookups>;
+}
+
 /** All that a Worker asks whose tenants are in its code. */
 export class DirectoryLookups extends DurableObject {
   protected readonly sql: SqlStorage;
+  /** Whether names are kept here. Where tenants can be entered they are in every shard, from the first time that it is asked. */
+  protected isKeeping: boolean;
 
   constructor(ctx: DurableObjectState, env: Cloudflare.Env) {
     super(ctx, env);
     this.sql = ctx.storage.sql;
-    this.sql.exec(
-      `CREATE TABLE IF NOT EXISTS tenants (id TEXT PRIMARY KEY, created TEXT NOT NULL, state TEXT NOT NULL,
-         is_private INTEGER NOT NULL, jurisdiction TEXT, region TEXT) WITHOUT ROWID`,
-    );
-    this.sql.exec(
-      "CREATE TABLE IF NOT EXISTS hostnames (hostname TEXT PRIMARY KEY, tenant TEXT NOT NULL) WITHOUT ROWID",
-    );
-    // Release 0.1.0 did not note which tenant of a name it was: whoever has the name may give the hostname up.
-    this.#addColumn("hostnames", "created", "TEXT NOT NULL DEFAULT ''");
-    // How often its object has said whether it is suspended, and what it said last.
-    for (const name of ["told", "suspended"]) this.#addColumn("tenants", name, "INTEGER NOT NULL DEFAULT 0");
+    this.isKeeping = hasTable(this.sql, "tenants");
   }
 
-  #addColumn(table: string, name: string, type: string): void {
-    const known = this.sql.exec("SELECT 1 FROM pragma_table_info(?) WHERE name = ?", table, name).toArray();
-    if (known.length === 0) this.sql.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${type}`);
+  protected get isEarlier(): boolean {
+    return this.ctx.id.name === EARLIER;
   }
 
   async ready(): Promise<void> {}
 
   async lookup(id: string): Promise<Lookup> {
+    if (!this.isKeeping) return this.isEarlier ? { entry: null, anyPrivate: false } : this.#earlier().lookup(id);
     const [row] = this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).toArray();
-    const [hidden] = this.sql.exec("SELECT 1 FROM tenants WHERE is_private = 1 LIMIT 1").toArray();
-    return { entry: row ? directoryEntryOf(row) : null, anyPrivate: hidden !== undefined };
+    // What release 0.1.0 kept does not say it without reading all of it.
+    const anyPrivate =
+      this.isEarlier || this.sql.exec("SELECT 1 FROM hiding WHERE hides = 1 LIMIT 1").toArray().length > 0;
+    return { entry: row ? directoryEntryOf(row) : null, anyPrivate };
   }
 
   async hostname(hostname: string): Promise<string | null> {
+    if (!this.isKeeping) return this.isEarlier ? null : this.#earlier().hostname(hostname);
     const rows = this.sql.exec<{ tenant: string }>("SELECT tenant FROM hostnames WHERE hostname = ?", hostname);
     return rows.toArray()[0]?.tenant ?? null;
+  }
+
+  #earlier() {
+    return (this.env as unknown as ShardEnv).DIRECTORY.getByName(EARLIER);
   }
 }
 

@@ -13,6 +13,11 @@ export interface Placement {
 /** The placement of tenants in code, and of those that asked for none. */
 export const ANYWHERE: Placement = { jurisdiction: null, region: null };
 
+/** Where KV has the placement of a tenant that the directory knows: it is read in the place of the directory. */
+export function placementKey(id: string): string {
+  return `placement/${id}`;
+}
+
 /** The objects of a binding in this jurisdiction. Throws where the platform does not have it. */
 export function objectsIn<T extends Rpc.DurableObjectBranded | undefined>(
   objects: DurableObjectNamespace<T>,

@@ -102,6 +102,11 @@ export function isOverloaded(error: unknown): boolean {
   return typeof error === "object" && error !== null && "overloaded" in error && error.overloaded === true;
 }
 
+/** Whether the platform says that an object has too much to do, or that the same call may be answered in a moment. */
+export function mayPass(error: unknown): boolean {
+  return isOverloaded(error) || (error instanceof Error && "retryable" in error && error.retryable === true);
+}
+
 const stale = new WeakSet<Snapshot>();
 /** The last stale snapshot of a tenant, as long as it is repeated. */
 const repeated = new Map<string, Snapshot>();

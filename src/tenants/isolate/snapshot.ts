@@ -113,7 +113,9 @@ function renewed(
   const { policy, sections, keys, derived, bytes } = kept;
   const leaseMs = policy.document.maxStalenessMs ?? ask.maxStalenessMs;
   const validUntil = asked + leaseMs;
-  const { placement, inCode } = ask;
+  const { inCode } = ask;
+  // What KV said of where it is may be of another tenant of the name.
+  const placement = inCode ? ask.placement : { ...ask.placement, created };
   return {
     tenant,
     version,

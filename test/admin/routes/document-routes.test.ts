@@ -277,11 +277,11 @@ describe("hostnames", () => {
     const second = await newTenant();
     const taken = await apply(second, { mode: "open", hostnames: ["three.example", "two.example"] });
     expect(rules(taken)).toEqual([409, ["hostnames.1", "two.example belongs to another tenant"]]);
-    expect(await directoryOf(env).hostname("three.example")).toBeNull();
+    expect(await directoryOf(env, "three.example").hostname("three.example")).toBeNull();
     expect((await apply(second, { hostnames: ["two.example"] }, "?dryRun=1")).status).toBe(409);
     await apply(first, { mode: "open", hostnames: ["one.example"] });
     expect((await apply(second, { mode: "open", hostnames: ["two.example"] })).status).toBe(200);
-    expect(await directoryOf(env).hostname("two.example")).toBe(second);
+    expect(await directoryOf(env, "two.example").hostname("two.example")).toBe(second);
   });
 
   const OWN = "is the Worker's own";
@@ -304,14 +304,14 @@ describe("hostnames", () => {
     }
     const made = await ask("POST", "/tenants", { ...more, json: { id: `${id}-new`, document: json } });
     expect(rules(made)).toEqual([422, ["hostnames.1", expect.stringContaining(rule)]]);
-    for (const name of json.hostnames) expect(await directoryOf(env).hostname(name)).toBeNull();
+    for (const name of json.hostnames) expect(await directoryOf(env, name).hostname(name)).toBeNull();
     expect((await ask("GET", `/tenants/${id}-new`)).status).toBe(404);
   });
 
   it("that an earlier release let pass stay, until they are taken away", async () => {
     const hostname = `${crypto.randomUUID()}.workers.dev`;
     const id = await newTenant();
-    await directoryOf(env).claimHostname(hostname, { id, created: null });
+    await directoryOf(env, hostname).claimHostname(hostname, { id, created: null });
     expect((await apply(id, { mode: "open", title: "T", hostnames: [hostname] })).status).toBe(200);
     expect((await apply(id, { mode: "open" })).status).toBe(200);
     expect(rules(await apply(id, { mode: "open", hostnames: [hostname] }))).toEqual([
@@ -324,14 +324,14 @@ describe("hostnames", () => {
     const id = await newTenant();
     await apply(id, { mode: "open", hostnames: ["dry.example"] }, "?dryRun=1");
     await apply(id, { mode: "open", hostnames: ["dry.example"], prompts: { p: say("{{x}}") } });
-    expect(await directoryOf(env).hostname("dry.example")).toBeNull();
+    expect(await directoryOf(env, "dry.example").hostname("dry.example")).toBeNull();
   });
 
   it("of a tenant that could not be made are free again", async () => {
     const id = await newTenant();
     const json = { id, document: { hostnames: ["free.example"] } };
     expect((await ask("POST", "/tenants", { json })).status).toBe(409);
-    expect(await directoryOf(env).hostname("free.example")).toBeNull();
+    expect(await directoryOf(env, "free.example").hostname("free.example")).toBeNull();
   });
 });
 

@@ -17,7 +17,7 @@ interface Acknowledgement {
   readonly staleUntil?: string;
 }
 
-const keyFor = async (id: string) => outageKey(id, (await directoryOf(env).lookup(id)).entry?.created);
+const keyFor = async (id: string) => outageKey(id, (await directoryOf(env, id).lookup(id)).entry?.created);
 const copyOf = async (id: string) => env.BODIES.get(await keyFor(id));
 /** A tenant of which some isolate wrote a copy. */
 async function copied(document: Readonly<Record<string, unknown>>): Promise<string> {

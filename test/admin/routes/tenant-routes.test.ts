@@ -60,7 +60,7 @@ describe("making a tenant", () => {
   it("closes a tenant that does not say who gets in", async () => {
     const made = await ask("POST", "/tenants", { json: { id: "closed" } });
     expect(made.body).toMatchObject({ own: {}, effective: { mode: "key" } });
-    expect((await directoryOf(env).lookup("closed")).entry).toMatchObject({ isPrivate: true });
+    expect((await directoryOf(env, "closed").lookup("closed")).entry).toMatchObject({ isPrivate: true });
   });
 
   it.each([
@@ -90,7 +90,7 @@ describe("making a tenant", () => {
       ["document.maxStalenessMs", "at least 50"],
       ["colour", "is not known here"],
     ]);
-    expect((await directoryOf(env).lookup("broken")).entry).toBeNull();
+    expect((await directoryOf(env, "broken").lookup("broken")).entry).toBeNull();
   });
 
   it("in a dry run says what would be made, and makes nothing", async () => {
@@ -110,8 +110,8 @@ describe("making a tenant", () => {
         ],
       },
     ]);
-    expect((await directoryOf(env).lookup("supposed")).entry).toBeNull();
-    expect(await directoryOf(env).hostname("supposed.example")).toBeNull();
+    expect((await directoryOf(env, "supposed").lookup("supposed")).entry).toBeNull();
+    expect(await directoryOf(env, "supposed.example").hostname("supposed.example")).toBeNull();
     expect((await ask("POST", "/tenants?dryRun=0", { json })).status).toBe(201);
   });
 
@@ -134,7 +134,7 @@ describe("making a tenant", () => {
   });
 
   it("finishes one that was cut off between the directory and the tenant's object", async () => {
-    await directoryOf(env).add("halfway", { region: null, jurisdiction: null });
+    await directoryOf(env, "halfway").add("halfway", { region: null, jurisdiction: null });
     expect((await ask("GET", "/tenants/halfway")).status).toBe(404);
     expect((await ask("POST", "/tenants", { json: { id: "halfway" } })).status).toBe(201);
     expect((await ask("GET", "/tenants/halfway")).status).toBe(200);
@@ -194,8 +194,8 @@ describe("the end of a tenant", () => {
     expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(204);
     expect((await ask("GET", `/tenants/${id}`)).status).toBe(404);
     expect(await bodiesOf(id)).toEqual([]);
-    expect(await directoryOf(env).hostname(hostname)).toBeNull();
-    expect((await directoryOf(env).lookup(id)).entry).toBeNull();
+    expect(await directoryOf(env, hostname).hostname(hostname)).toBeNull();
+    expect((await directoryOf(env, id).lookup(id)).entry).toBeNull();
     expect(await tablesOf(id)).toEqual([]);
     expect((await ask("DELETE", `/tenants/${id}`)).status).toBe(404);
   });
@@ -262,8 +262,8 @@ describe("the end of a tenant", () => {
     ["empty", async (id: string) => [await policyOf(id).close(await createdOf(id)), await policyOf(id).erase()]],
   ])("goes on where it was cut off: %s", async (_state, until) => {
     const id = await full();
-    const { entry } = await directoryOf(env).lookup(id);
-    if (entry) await directoryOf(env).mark(entry, { state: "deleting" });
+    const { entry } = await directoryOf(env, id).lookup(id);
+    if (entry) await directoryOf(env, id).mark(entry, { state: "deleting" });
     await until(id);
     expect((await ask("GET", `/tenants/${id}`)).body).toMatchObject({ state: "deleting" });
     const refused = await ask("PUT", `/tenants/${id}/document`, { json: {} });

@@ -61,7 +61,7 @@ const worker = createWorker({
 /** A tenant whose profile `p` calls the toy's tool something else, and did before. */
 async function made(): Promise<string> {
   const { id, stub } = freshTenant();
-  await directoryOf(env).add(id, { jurisdiction: null, region: null });
+  await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
   const policy = remote(stub, policyTables);
   const document = { mode: "open", profiles: { p: { tools: { rename: { shout: { name: "call_out" } } } } } } as const;
   const by = { actor: { name: "ann" }, action: "apply" };

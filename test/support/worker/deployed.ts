@@ -14,7 +14,7 @@ import { freshTenant, type FreshTenant } from "./tenant.ts";
 /** One that was made by the admin API, as far as a Worker can tell. */
 export async function servedTenant(document: TenantDocument = { mode: "open" }): Promise<FreshTenant> {
   const tenant = freshTenant();
-  const { created } = await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
+  const { created } = await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
   const actor = { name: "ann" };
   await remote(tenant.stub, policyTables).create({
     created,

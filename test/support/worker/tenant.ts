@@ -84,9 +84,15 @@ export const NO_CLOSURE: TableHost["closure"] = {
   reopen: () => {},
 };
 
-/** Runs inside the tenant's object. */
-export function inside<R>({ object }: FreshTenant, work: (state: DurableObjectState) => R | Promise<R>): Promise<R> {
-  return runInDurableObject(object, (_instance, state) => work(state));
+/** Runs inside the tenant's object, which has tables from then on: it makes them when it is asked for what it does not know. */
+export function inside<R>(
+  { object, meant }: FreshTenant,
+  work: (state: DurableObjectState) => R | Promise<R>,
+): Promise<R> {
+  return runInDurableObject(object, async (instance, state) => {
+    await instance.run("no tables", "at all", [], meant).catch(() => {});
+    return work(state);
+  });
 }
 
 /**

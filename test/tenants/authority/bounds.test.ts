@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import { SESSION_MIGRATIONS } from "../../../src/sessions/session-schema.ts";
 import { UPSTREAM_MIGRATIONS } from "../../../src/gateway/sessions/upstream-object.ts";
+import { WHOEVER, type Keeper } from "../../../src/tenants/authority/incarnation.ts";
 import page from "../../../docs/state.md?raw";
 
 /** What SQLite and the platform keep for themselves, and the tables under a full-text index, which grow with it. */
@@ -23,8 +24,12 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
 };
 
 async function tablesOf(binding: string, namespace: DurableObjectNamespace): Promise<string[]> {
-  const stub = namespace.getByName(`t-${crypto.randomUUID()}`);
-  const rows = await runInDurableObject(stub, (_instance, { storage: { sql } }) => {
+  // A shard of the directory has one of sixteen names.
+  const stub = namespace.getByName(binding === "DIRECTORY" ? "names-0" : `t-${crypto.randomUUID()}`);
+  const rows = await runInDurableObject(stub, async (instance, { storage: { sql } }) => {
+    // Others make their tables when they are first asked for anything that only a tenant has.
+    if ("run" in instance)
+      await (instance as unknown as Keeper).run("no tables", "at all", [], WHOEVER).catch(() => {});
     const tables = () => sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
     for (const statement of LATER[binding] ?? []) sql.exec(statement);
     return tables();

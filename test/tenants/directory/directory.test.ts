@@ -11,10 +11,10 @@ import {
   tenantOfHostname,
   UNKNOWN_FOR_MS,
 } from "../../../src/tenants/directory/directory.ts";
+import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const ANYWHERE = { jurisdiction: null, region: null };
-const directory = () => directoryOf(env);
 const inCode = (id: string): Named => ({ id, created: null });
 
 beforeEach(() => {
@@ -26,64 +26,69 @@ afterEach(() => {
 
 describe("the directory", () => {
   it("gives an id to one of many who want it", async () => {
-    const added = await Promise.all(Array.from({ length: 5 }, () => directory().add("wanted", ANYWHERE)));
+    const added = await Promise.all(
+      Array.from({ length: 5 }, () => directoryOf(env, "wanted").add("wanted", ANYWHERE)),
+    );
     expect(new Set(added.map(({ created }) => created)).size).toBe(1);
     const first = added[0] as Named;
-    expect(await directory().lookup("wanted")).toMatchObject({
+    expect(await directoryOf(env, "wanted").lookup("wanted")).toMatchObject({
       entry: { ...first, id: "wanted", state: "active", isPrivate: false, ...ANYWHERE },
     });
-    await directory().remove(first);
-    expect((await directory().lookup("wanted")).entry).toBeNull();
-    const second = await directory().add("wanted", { jurisdiction: "eu", region: "weur" });
+    await directoryOf(env, first.id).remove(first);
+    expect((await directoryOf(env, "wanted").lookup("wanted")).entry).toBeNull();
+    const second = await directoryOf(env, "wanted").add("wanted", { jurisdiction: "eu", region: "weur" });
     expect(second.created).not.toBe(first.created);
-    expect((await directory().lookup("wanted")).entry).toMatchObject({ jurisdiction: "eu", region: "weur" });
+    expect((await directoryOf(env, "wanted").lookup("wanted")).entry).toMatchObject({
+      jurisdiction: "eu",
+      region: "weur",
+    });
   });
 
   it("hears of a tenant nothing that is said of another of its name", async () => {
-    const first = await directory().add("again", ANYWHERE);
-    await directory().claimHostname("again.example", first);
-    await directory().remove(first);
-    const second = await directory().add("again", ANYWHERE);
-    expect(await directory().claimHostname("late.example", first)).toBe("gone");
-    expect(await directory().claimHostname("again.example", second)).toBe("claimed");
-    expect(await directory().claimHostname("again.example", second)).toBe("kept");
-    await directory().releaseHostname("again.example", first);
-    await directory().mark(first, { state: "deleting", isPrivate: true });
-    await directory().remove(first);
-    expect((await directory().lookup("again")).entry).toEqual(second);
-    expect(await directory().hostname("again.example")).toBe("again");
-    expect(await directory().hostname("late.example")).toBeNull();
+    const first = await directoryOf(env, "again").add("again", ANYWHERE);
+    await directoryOf(env, "again.example").claimHostname("again.example", first);
+    await directoryOf(env, first.id).remove(first);
+    const second = await directoryOf(env, "again").add("again", ANYWHERE);
+    expect(await directoryOf(env, "late.example").claimHostname("late.example", first)).toBe("gone");
+    expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("claimed");
+    expect(await directoryOf(env, "again.example").claimHostname("again.example", second)).toBe("kept");
+    await directoryOf(env, "again.example").releaseHostname("again.example", first);
+    await directoryOf(env, first.id).mark(first, { state: "deleting", isPrivate: true });
+    await directoryOf(env, first.id).remove(first);
+    expect((await directoryOf(env, "again").lookup("again")).entry).toEqual(second);
+    expect(await directoryOf(env, "again.example").hostname("again.example")).toBe("again");
+    expect(await directoryOf(env, "late.example").hostname("late.example")).toBeNull();
   });
 
   it("knows whether anything is private, for as long as it is", async () => {
-    const one = await directory().add("private", ANYWHERE);
-    expect((await directory().lookup("nobody")).anyPrivate).toBe(false);
-    await directory().mark(one, { isPrivate: true });
-    expect((await directory().lookup("nobody")).anyPrivate).toBe(true);
-    await directory().mark(one, { state: "deleting" });
-    expect(await directory().lookup("private")).toMatchObject({
+    const one = await directoryOf(env, "private").add("private", ANYWHERE);
+    expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(false);
+    await directoryOf(env, one.id).mark(one, { isPrivate: true });
+    expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(true);
+    await directoryOf(env, one.id).mark(one, { state: "deleting" });
+    expect(await directoryOf(env, "private").lookup("private")).toMatchObject({
       anyPrivate: true,
       entry: { isPrivate: true, state: "deleting" },
     });
-    await directory().remove(one);
-    expect((await directory().lookup("nobody")).anyPrivate).toBe(false);
+    await directoryOf(env, one.id).remove(one);
+    expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(false);
   });
 
   it("gives a hostname to one tenant, and takes it back from that one only", async () => {
     const [one, two] = ["one", "two"].map(inCode) as [Named, Named];
-    expect(await directory().claimHostname("a.example", one)).toBe("claimed");
-    expect(await directory().claimHostname("a.example", one)).toBe("kept");
-    expect(await directory().claimHostname("a.example", two)).toBe("taken");
-    await directory().releaseHostname("a.example", two);
-    expect(await directory().hostname("a.example")).toBe("one");
-    await directory().releaseHostname("a.example", one);
-    expect(await directory().claimHostname("a.example", two)).toBe("claimed");
+    expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("claimed");
+    expect(await directoryOf(env, "a.example").claimHostname("a.example", one)).toBe("kept");
+    expect(await directoryOf(env, "a.example").claimHostname("a.example", two)).toBe("taken");
+    await directoryOf(env, "a.example").releaseHostname("a.example", two);
+    expect(await directoryOf(env, "a.example").hostname("a.example")).toBe("one");
+    await directoryOf(env, "a.example").releaseHostname("a.example", one);
+    expect(await directoryOf(env, "a.example").claimHostname("a.example", two)).toBe("claimed");
   });
 
   it("lists tenants by id, a page at a time", async () => {
-    for (const id of ["list-c", "list-a", "list-b"]) await directory().add(id, ANYWHERE);
+    for (const id of ["list-c", "list-a", "list-b"]) await directoryOf(env, id).add(id, ANYWHERE);
     const page = async (after: string | null, limit: number) =>
-      (await directory().list(after, limit)).map(({ id }) => id);
+      (await listEntries(env, { after, limit })).map(({ id }) => id);
     expect(await page("list-", 2)).toEqual(["list-a", "list-b"]);
     expect(await page("list-b", 1)).toEqual(["list-c"]);
     expect(await page("list-a", 1)).toEqual(["list-b"]);
@@ -93,7 +98,7 @@ describe("the directory", () => {
 describe("an isolate", () => {
   it("remembers an unknown name for a moment, and no longer", async () => {
     expect((await lookUp(env, "late")).entry).toBeNull();
-    await directory().add("late", ANYWHERE);
+    await directoryOf(env, "late").add("late", ANYWHERE);
     vi.setSystemTime(NOW + UNKNOWN_FOR_MS - 1);
     expect((await lookUp(env, "late")).entry).toBeNull();
     vi.setSystemTime(NOW + UNKNOWN_FOR_MS);
@@ -102,25 +107,25 @@ describe("an isolate", () => {
 
   it("asks again at once for a name that was made or removed here", async () => {
     await lookUp(env, "here");
-    await directory().add("here", ANYWHERE);
+    await directoryOf(env, "here").add("here", ANYWHERE);
     forgetName("here");
     expect((await lookUp(env, "here")).entry).toMatchObject({ id: "here" });
   });
 
   it("takes a tenant that is being deleted for none", async () => {
-    const leaving = await directory().add("leaving", ANYWHERE);
+    const leaving = await directoryOf(env, "leaving").add("leaving", ANYWHERE);
     expect((await lookUp(env, "leaving")).entry).not.toBeNull();
-    await directory().mark(leaving, { state: "deleting" });
+    await directoryOf(env, leaving.id).mark(leaving, { state: "deleting" });
     expect((await lookUp(env, "leaving")).entry).toBeNull();
   });
 
   it("remembers whose a hostname is, or that it is nobody's, for a moment", async () => {
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
-    await directory().claimHostname("b.example", inCode("one"));
+    await directoryOf(env, "b.example").claimHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBeNull();
     vi.setSystemTime(NOW + HOSTNAME_FOR_MS);
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
-    await directory().releaseHostname("b.example", inCode("one"));
+    await directoryOf(env, "b.example").releaseHostname("b.example", inCode("one"));
     expect(await tenantOfHostname(env, "b.example")).toBe("one");
     forgetName("b.example");
     expect(await tenantOfHostname(env, "b.example")).toBeNull();

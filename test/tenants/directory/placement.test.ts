@@ -46,20 +46,20 @@ it("is asked of the directory once, and remembered with the snapshot", async () 
   expect(first.tenant?.placement).toMatchObject(placement);
   expect(await ping("remembered")).toBe(200);
   // The directory would not know it any more.
-  const { entry } = await directoryOf(env).lookup("remembered");
-  if (entry) await directoryOf(env).remove(entry);
+  const { entry } = await directoryOf(env, "remembered").lookup("remembered");
+  if (entry) await directoryOf(env, entry.id).remove(entry);
   expect(
     (await findTenant(adminEnv, { tenants: new Map() }, "remembered", NO_CREDENTIAL)).tenant?.placement,
   ).toMatchObject(placement);
 });
 
 it("decides which object a caller's request reaches", async () => {
-  await directoryOf(env).add("abroad", { region: null, jurisdiction: "eu" });
+  await directoryOf(env, "abroad").add("abroad", { region: null, jurisdiction: "eu" });
   expect(() =>
     stubOf(adminEnv, { id: "abroad", placement: { region: null, jurisdiction: "eu" }, incarnation: "" }),
   ).toThrow();
   expect(await ping("abroad")).toBe(503);
-  await directoryOf(env).add("here", { region: null, jurisdiction: null });
+  await directoryOf(env, "here").add("here", { region: null, jurisdiction: null });
   expect(await ping("here")).toBe(404);
 });
 

@@ -8,13 +8,18 @@ import { directoryOf } from "../../../src/tenants/directory/directory.ts";
 const ACME = { id: "acme", created: null };
 const ownerOf = (host: string, TENANT_HOST?: string) =>
   tenantOfHost(
-    { TENANTS: env.TENANTS, DIRECTORY: env.DIRECTORY, ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }) },
+    {
+      TENANTS: env.TENANTS,
+      DIRECTORY: env.DIRECTORY,
+      BODIES: env.BODIES,
+      ...(TENANT_HOST === undefined ? {} : { TENANT_HOST }),
+    },
     new Headers({ host }),
   );
 
 describe("a hostname that the directory gives to a tenant", () => {
   it("is the tenant's, where tenants have hostnames at all", async () => {
-    await directoryOf(env).claimHostname("customer.example", ACME);
+    await directoryOf(env, "customer.example").claimHostname("customer.example", ACME);
     for (const host of ["customer.example", "Customer.Example.:443"]) {
       expect([host, await ownerOf(host, "mcp.test"), await ownerOf(host)]).toEqual([host, "acme", null]);
     }
@@ -30,7 +35,8 @@ describe("a hostname that the directory gives to a tenant", () => {
     "127.0.0.1:8362",
     "[::1]:8362",
   ])("is the Worker's all the same: %s", async (host) => {
-    await directoryOf(env).claimHostname(host.toLowerCase().replace(/\.?(?::\d+)?$/, ""), ACME);
+    const hostname = host.toLowerCase().replace(/\.?(?::\d+)?$/, "");
+    await directoryOf(env, hostname).claimHostname(hostname, ACME);
     expect(await ownerOf(host, "mcp.test")).toBeNull();
   });
 
@@ -40,7 +46,7 @@ describe("a hostname that the directory gives to a tenant", () => {
     ["notworkers.dev", "mcp.test", "other"],
     ["1.example", "mcp.test", "other"],
   ])("%s under %s is %s's", async (host, domain, owner) => {
-    await directoryOf(env).claimHostname(host, { id: "other", created: null });
+    await directoryOf(env, host).claimHostname(host, { id: "other", created: null });
     expect(await ownerOf(host, domain)).toBe(owner);
   });
 });

@@ -67,7 +67,7 @@ const MEMORIES: Readonly<
       const id = `late-${crypto.randomUUID()}`;
       await lookUp(env, id);
       return async () => {
-        await directoryOf(env).add(id, { jurisdiction: null, region: null });
+        await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
         return (await lookUp(env, id)).entry !== null;
       };
     },
@@ -78,11 +78,11 @@ const MEMORIES: Readonly<
     remember: async () => {
       const id = `host-${crypto.randomUUID()}`;
       const hostname = `${id}.example`;
-      const named = await directoryOf(env).add(id, { jurisdiction: null, region: null });
-      await directoryOf(env).claimHostname(hostname, named);
+      const named = await directoryOf(env, id).add(id, { jurisdiction: null, region: null });
+      await directoryOf(env, hostname).claimHostname(hostname, named);
       expect(await tenantOfHostname(env, hostname)).toBe(id);
       return async () => {
-        await directoryOf(env).releaseHostname(hostname, named);
+        await directoryOf(env, hostname).releaseHostname(hostname, named);
         return tenantOfHostname(env, hostname);
       };
     },

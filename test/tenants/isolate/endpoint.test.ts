@@ -57,8 +57,8 @@ const INITIALIZE = {
 /** In the directory and in its object, with a lease that ends at once where a test needs it asked again. */
 async function made(document: TenantDocument): Promise<string> {
   const tenant = freshTenant();
-  const entry = await directoryOf(env).add(tenant.id, { jurisdiction: null, region: null });
-  await directoryOf(env).mark(entry, { isPrivate: document.mode === "key" });
+  const entry = await directoryOf(env, tenant.id).add(tenant.id, { jurisdiction: null, region: null });
+  await directoryOf(env, tenant.id).mark(entry, { isPrivate: document.mode === "key" });
   const policy = remote(tenant.stub, policyTables);
   await policy.create({ created: entry.created, own: document, effective: document, actor: ANN, action: "create" });
   return tenant.id;
@@ -139,7 +139,7 @@ it("a name that does not exist looks protected though this isolate served it bef
   const policy = remote(anyTenant(id), policyTables);
   const created = (await policy.incarnation(false)) ?? "";
   const over = await policy.close(created);
-  await directoryOf(env).remove({ id, created });
+  await directoryOf(env, id).remove({ id, created });
   await untilInForce(over);
   const gone = await ask(id, LIST);
   const never = await ask("never-3", LIST);

@@ -1,0 +1,179 @@
+// What a name costs that is no tenant's, and one that was a moment ago: calls to objects, and what is stored for it.
+
+import { createExecutionContext, runInDurableObject, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createWorker, type Env } from "../../../src/tenantry.ts";
+import { directoryOf, findPlacement } from "../../../src/tenants/directory/directory.ts";
+import { placementKey } from "../../../src/tenants/directory/placement.ts";
+import { dropSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { adminEnv, ask, ORIGIN } from "../../support/worker/admin.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 12);
+const ANYWHERE = { jurisdiction: null, region: null };
+const open = createWorker({ hooks: { onError: () => {} } });
+
+/** Calls to objects, `DIRECTORY names-3`, in order; all that were named were asked something. */
+let calls: string[] = [];
+const bindings = { ...adminEnv, SESSIONS: env.SESSIONS, HUBS: env.HUBS } as unknown as Env;
+const counted: Env = Object.fromEntries(
+  Object.entries(bindings).map(([name, binding]) => [name, counting(name, binding)]),
+) as unknown as Env;
+
+function counting(name: string, binding: unknown): unknown {
+  if (typeof binding !== "object" || binding === null || !("getByName" in binding)) return binding;
+  const objects = binding as DurableObjectNamespace;
+  return new Proxy(objects, {
+    get: (target, member) => {
+      if (member !== "getByName") return Reflect.get(target, member, target) as unknown;
+      return (...about: Parameters<DurableObjectNamespace["getByName"]>) => {
+        calls.push(`${name} ${String(about[0])}`);
+        return objects.getByName(...about);
+      };
+    },
+  });
+}
+
+async function ping(tenant: string, address = "203.0.113.8"): Promise<Response> {
+  const headers = { "content-type": "application/json", "cf-connecting-ip": address };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  const ctx = createExecutionContext();
+  const answered = await open.fetch(
+    new Request(`${ORIGIN}/mcp/${tenant}`, { method: "POST", headers, body }),
+    counted,
+    ctx,
+  );
+  await waitOnExecutionContext(ctx);
+  return answered;
+}
+
+beforeEach(() => {
+  calls = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const tablesIn = (stub: DurableObjectStub) =>
+  runInDurableObject(stub, (_instance, { storage: { sql } }) =>
+    sql
+      .exec<{ name: string }>("SELECT name FROM sqlite_master")
+      .toArray()
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith("_cf_")),
+  );
+
+describe("ten thousand names of nobody from one address", () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+  });
+
+  it("are a hundred calls to objects at most, then 429 with Retry-After and never 404, and store nothing", async () => {
+    const sizes = async () =>
+      Promise.all(
+        Array.from({ length: 16 }, (_, at) =>
+          runInDurableObject(env.DIRECTORY.getByName(`names-${at}`), (_instance, { storage: { sql } }) => [
+            ...sql.exec("SELECT (SELECT count(*) FROM tenants) + (SELECT count(*) FROM hostnames) AS rows"),
+          ]),
+        ),
+      );
+    const before = await sizes();
+    const statuses: number[] = [];
+    for (let at = 0; at < 10_000; at += 1) {
+      const answered = await ping(`nobody-${at}`, "203.0.113.77");
+      statuses.push(answered.status);
+      if (answered.status === 429 && at === 9999)
+        expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
+    }
+    expect(calls.length).toBeLessThanOrEqual(100);
+    expect(new Set(calls.map((call) => call.split(" ")[0]))).toEqual(new Set(["DIRECTORY"]));
+    const first = statuses.indexOf(429);
+    expect(first).toBeGreaterThan(0);
+    expect(new Set(statuses.slice(0, first))).toEqual(new Set([404]));
+    expect(new Set(statuses.slice(first))).toEqual(new Set([429]));
+    expect(await sizes()).toEqual(before);
+    expect((await env.BODIES.list({ prefix: "placement/nobody-" })).keys).toEqual([]);
+  });
+});
+
+describe("the object of a tenant that nobody made", () => {
+  it("stores nothing for whoever asks, and has tables when there is a tenant", async () => {
+    const id = "never-made";
+    // As KV may have it of one that was deleted a moment ago.
+    await env.BODIES.put(placementKey(id), JSON.stringify({ created: "2026-11-20T10:00:00.000123Z", ...ANYWHERE }));
+    calls = [];
+    expect((await ping(id)).status).toBe(404);
+    expect(calls.map((call) => call.split(" ")[0])).toEqual(["TENANTS", "DIRECTORY"]);
+    expect(await tablesIn(env.TENANTS.getByName(id))).toEqual([]);
+    expect((await ping(id)).status).toBe(404);
+    expect(calls.length).toBe(2);
+    await env.BODIES.delete(placementKey(id));
+    await ask("POST", "/tenants", { json: { id, document: { mode: "open" } } });
+    expect((await ping(id)).status).toBe(200);
+    expect(await tablesIn(env.TENANTS.getByName(id))).toContain("tenant");
+  });
+
+  it("answers an author who tells that it has changed, and stores nothing", async () => {
+    const { tenant } = open;
+    await tenant(counted, "never-changed").changed();
+    expect(await tablesIn(env.TENANTS.getByName("never-changed"))).toEqual([]);
+  });
+});
+
+describe("a tenant that was just made", () => {
+  it("is served though KV still says that there is none", async () => {
+    await ask("POST", "/tenants", { json: { id: "just-made", document: { mode: "open" } } });
+    const BODIES = new Proxy(env.BODIES, {
+      get: (target, member) =>
+        member === "get" ? async () => null : (Reflect.get(target, member, target) as () => unknown).bind(target),
+    });
+    const ctx = createExecutionContext();
+    const request = new Request(`${ORIGIN}/mcp/just-made`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    });
+    expect((await open.fetch(request, { ...counted, BODIES }, ctx)).status).toBe(200);
+    await waitOnExecutionContext(ctx);
+    expect(calls.map((call) => call.split(" ")[0])).toEqual(["DIRECTORY", "TENANTS"]);
+  });
+
+  it("takes the place of one of its name that KV still has, with one call", async () => {
+    const made = await ask("POST", "/tenants", { json: { id: "made-again", document: { mode: "open" } } });
+    await expect.poll(() => findPlacement(env, "made-again")).not.toBeNull();
+    await env.BODIES.put(
+      placementKey("made-again"),
+      JSON.stringify({ created: "2026-11-20T10:00:00.000123Z", ...ANYWHERE }),
+    );
+    dropSnapshot("made-again");
+    calls = [];
+    expect((await ping("made-again")).status).toBe(200);
+    expect(calls).toEqual(["TENANTS made-again"]);
+    expect(made.status).toBe(201);
+  });
+});
+
+describe.each(["2025-11-25", "2026-07-28"])("an object that has too much to do, in %s", (revision) => {
+  it.each(["overloaded", "retryable"])(
+    "is 503 with Retry-After, in the directory or the authority: %s",
+    async (what) => {
+      const fails = () => Promise.reject(Object.assign(new Error("Durable Object is overloaded."), { [what]: true }));
+      const away = { getByName: () => ({ lookup: fails, run: fails }) };
+      const id = `too-much-${what}-${revision}`;
+      await directoryOf(env, id).add(id, ANYWHERE);
+      for (const broken of [{ DIRECTORY: away }, { TENANTS: away }]) {
+        const ctx = createExecutionContext();
+        const request = new Request(`${ORIGIN}/mcp/${id}`, {
+          method: "POST",
+          headers: { "content-type": "application/json", "mcp-protocol-version": revision },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }),
+        });
+        const BODIES = { get: async () => null } as unknown as KVNamespace;
+        const answered = await open.fetch(request, Object.assign({}, bindings, { BODIES }, broken) as Env, ctx);
+        expect(answered.status).toBe(503);
+        expect(Number(answered.headers.get("retry-after"))).toBeGreaterThan(0);
+        expect(await answered.json()).toMatchObject({ jsonrpc: "2.0", error: { code: -32603 } });
+      }
+    },
+  );
+});
