@@ -11,7 +11,7 @@ interface Ordered<T> {
 }
 
 /** How often each text is moved. More bring little, and take as long each. */
-const ROUNDS = 5;
+const ROUNDS = 3;
 /** In how many stretches it is tried, and at how many places in each. */
 const TRIED = { stretches: 3, places: 10 };
 

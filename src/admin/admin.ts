@@ -5,6 +5,9 @@ import { exposedBy } from "../auth/origin.ts";
 import { originAllowed, type OriginVars } from "../auth/origin.ts";
 import type { Deployment, Feature } from "../deployment/deployment.ts";
 import { refuseOptions } from "../protocol/members.ts";
+import { OperatedContentObject } from "../content/store/operated-content-object.ts";
+import { operatedEarlierContent } from "../content/store/operated-earlier-content.ts";
+import { limitUseTables } from "../limits/limit-use-tables.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
@@ -14,12 +17,13 @@ import { PlatformObject } from "./platform/platform-object.ts";
 import type { AdminEnv } from "./route.ts";
 
 /**
- * The admin API at `/admin/v1`, the platform's object, which keeps its operators and base documents, and a directory that
- * tenants can be entered in.
+ * The admin API at `/admin/v1`, the platform's object, which keeps its operators and base documents, a directory that tenants
+ * can be entered in, and content that operators edit.
  */
 export function admin(...options: readonly never[]): Feature<{
   readonly PlatformObject: typeof PlatformObject;
   readonly DirectoryObject: typeof DirectoryObject;
+  readonly ContentObject: typeof OperatedContentObject;
 }> {
   refuseOptions("admin", options);
   return {
@@ -27,8 +31,8 @@ export function admin(...options: readonly never[]): Feature<{
     // It makes the keys that tenants take.
     exposed: exposedBy,
     bindings: ["PLATFORM"],
-    objects: { PlatformObject, DirectoryObject },
-    tables: [policyTables, standingTables],
+    objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
+    tables: [policyTables, standingTables, limitUseTables, operatedEarlierContent],
     routes: { path: "/admin/*", open },
     declared: (id, env) => noteDeclared(env as unknown as AdminEnv, id),
   };

@@ -4,7 +4,7 @@
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import type { Violation } from "../protocol/outcome.ts";
 import { writeJson } from "./as-json.ts";
-import { keeps, kindOf, MAX_VIOLATIONS, type SchemaDraft, type SchemaFault } from "./schema-keywords.ts";
+import { keeps, jsonKindOf, MAX_VIOLATIONS, type SchemaDraft, type SchemaFault } from "./schema-keywords.ts";
 import { checkReferences, placesIn } from "./schema-references.ts";
 import { subschemasOf } from "./schema-shape.ts";
 
@@ -92,7 +92,7 @@ function expectedText(keyword: string, rule: unknown, missing: string | undefine
 }
 
 export function typeName(value: unknown): string {
-  return value === undefined ? "nothing" : kindOf(value);
+  return value === undefined ? "nothing" : jsonKindOf(value);
 }
 
 /** A copy in which absent properties have their schema's `default`; the same value where there is none to apply. */

@@ -6,7 +6,7 @@ import { charactersOf } from "../protocol/characters.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isMultiple } from "./multiple-of.ts";
 import { isOfFormat } from "./text-formats.ts";
-import { referred, type Places } from "./schema-references.ts";
+import { referred, type SchemaPlaces } from "./schema-references.ts";
 
 export type SchemaDraft = "4" | "7" | "2019-09" | "2020-12";
 
@@ -22,7 +22,7 @@ export interface SchemaFault {
 }
 
 export interface CheckRun {
-  readonly places: Places;
+  readonly places: SchemaPlaces;
   readonly draft: SchemaDraft;
   readonly isQuick: boolean;
   /** What was found out about schemas, by the kind of a value. */
@@ -78,7 +78,7 @@ export function keeps(schema: unknown, place: CheckPlace): boolean {
   }
   const at = schema.$recursiveAnchor === true && !place.anchor ? { ...place, anchor: schema } : place;
   let isKept = true;
-  for (const [keyword, test] of testsOf(schema, kindOf(value), run)) {
+  for (const [keyword, test] of testsOf(schema, jsonKindOf(value), run)) {
     const rule = schema[keyword];
     const before = faults.length;
     if (test(rule as never, value as never, at, schema)) {
@@ -159,7 +159,7 @@ function below(path: string, key: string | number): string {
   return path === "" ? String(key) : `${path}.${key}`;
 }
 
-export function kindOf(value: unknown): string {
+export function jsonKindOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
@@ -186,7 +186,7 @@ const EACH: Table = [
     "type",
     (rule: string | readonly string[], value) => {
       const isWhole = Number.isInteger(value);
-      return [rule].flat().some((type) => type === kindOf(value) || (isWhole && type === "integer"));
+      return [rule].flat().some((type) => type === jsonKindOf(value) || (isWhole && type === "integer"));
     },
   ],
   ["const", (rule, value) => isSame(value, rule)],

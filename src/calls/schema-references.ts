@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { MANY, NAMED, type Subschema } from "./schema-shape.ts";
 
 /** Where the schemas of one whole schema are. */
-export interface Places {
+export interface SchemaPlaces {
   /** By the URI of what they are in, `#`, and an anchor or a JSON Pointer with nothing escaped for URIs. */
   readonly schemas: Record<string, unknown>;
   /** Each schema's, of the innermost that has an id. */
@@ -13,16 +13,16 @@ export interface Places {
 }
 
 /** Throws an Error for an id that is no URI or is there twice. */
-export function placesIn(whole: JsonObject): Places {
-  const places: Places = { schemas: Object.create(null) as Record<string, unknown>, homes: new Map() };
+export function placesIn(whole: JsonObject): SchemaPlaces {
+  const places: SchemaPlaces = { schemas: Object.create(null) as Record<string, unknown>, homes: new Map() };
   enter(whole, "http://schema/", "", places);
   return places;
 }
 
 /** What stands under others may be a schema, whichever they are. */
-const VALUES = /^(default|const)$/;
+const NO_SCHEMAS = /^(default|const)$/;
 
-function enter(schema: unknown, outer: string, pointer: string, places: Places): void {
+function enter(schema: unknown, outer: string, pointer: string, places: SchemaPlaces): void {
   if (!isObject(schema) && typeof schema !== "boolean") return;
   const { schemas } = places;
   const base = isObject(schema) ? baseOf(schema, outer, pointer, places) : outer;
@@ -41,11 +41,11 @@ function under(keyword: string, value: unknown): readonly (readonly [pointer: st
   if ((Array.isArray(value) ? MANY : NAMED).test(keyword)) {
     return Object.entries(value as object).map(([name, one]) => [`${at}/${escaped(name)}`, one]);
   }
-  return VALUES.test(keyword) ? [] : [[at, value]];
+  return NO_SCHEMAS.test(keyword) ? [] : [[at, value]];
 }
 
 /** What is within a schema that has an id is known by that, and by what is around it. */
-function baseOf(schema: JsonObject, outer: string, pointer: string, places: Places): string {
+function baseOf(schema: JsonObject, outer: string, pointer: string, places: SchemaPlaces): string {
   const { id: earlier, $id = earlier } = schema;
   // Met before, within one that has an id: its own goes on from there. Each way to it would double what is within.
   const isKnown = pointer !== "" && places.homes.has(schema);
@@ -71,7 +71,7 @@ function unescaped(fragment: string): string {
 }
 
 /** What a reference in a schema leads to; undefined: nothing, or something beyond it. */
-export function referred(schema: JsonObject, reference: unknown, { schemas, homes }: Places): unknown {
+export function referred(schema: JsonObject, reference: unknown, { schemas, homes }: SchemaPlaces): unknown {
   return schemas[homes.get(schema) + unescaped(String(reference))];
 }
 
@@ -82,7 +82,7 @@ const MAX_APPLIED = 100_000;
 const SAME_VALUE = ["not", "if", "then", "else", "allOf", "anyOf", "oneOf"];
 
 /** Throws a TypeError for a reference, or an anchor, with which no value could be validated. */
-export function checkReferences(subschemas: readonly Subschema[], places: Places): void {
+export function checkReferences(subschemas: readonly Subschema[], places: SchemaPlaces): void {
   const targets = new Map(subschemas.map((subschema) => [subschema.schema, targetOf(subschema, places)]));
   const applied = new Map<JsonObject, number>();
   for (const { at, schema } of subschemas) {
@@ -93,7 +93,7 @@ export function checkReferences(subschemas: readonly Subschema[], places: Places
 }
 
 /** What a schema refers to; undefined: it refers to nothing. */
-function targetOf({ at, schema }: Subschema, places: Places): unknown {
+function targetOf({ at, schema }: Subschema, places: SchemaPlaces): unknown {
   const { $ref, $anchor } = schema as { readonly $ref?: string; readonly $anchor?: string };
   if ($anchor !== undefined && referred(schema, `#${$anchor}`, places) !== schema) {
     refuse(at, `$anchor ${$anchor} is there twice`);

@@ -28,25 +28,11 @@ export interface MetRecord {
   readonly who: string;
 }
 
-export interface MetNote extends MetRecord {
-  /** ISO 8601: when it was noted last, at most once an hour. */
-  readonly at: string;
-}
-
-export interface LimitUse {
-  /** Calls of this day of UTC, by whose they are: empty for all callers. Those that isolates hold count. */
-  readonly calls: readonly { readonly who: string; readonly used: number }[];
-  readonly sessions: number;
-  /** The latest of each limit. */
-  readonly met: readonly MetNote[];
-}
-
 export interface LimitMethods {
   share(wants: readonly Want[]): Given;
   /** What an isolate got of this day and did not use. */
   giveBack(day: string, who: string, count: number): void;
   noteMet(met: MetRecord): void;
-  use(): LimitUse;
 }
 
 /** Whoever comes after so many callers of one day shares one row with the others. */
@@ -56,7 +42,6 @@ const OTHERS = "others";
 const SKEW_MS = 60_000;
 /** Of a time in ISO 8601, as far as its hour. */
 const HOUR = 13;
-const SHOWN_CALLERS = 100;
 
 export const limitTables: Tables<LimitMethods, TenantHost> = {
   name: "limits",
@@ -109,22 +94,6 @@ function methodsOf(host: TenantHost): LimitMethods {
         host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
       });
     },
-    use: () => ({
-      calls: sql
-        .exec<{ who: string; used: number }>(
-          "SELECT who, used FROM daily_calls WHERE day = ? ORDER BY used DESC LIMIT ?",
-          dayOf(host.now()),
-          SHOWN_CALLERS,
-        )
-        .toArray(),
-      sessions: sql
-        .exec<{ sessions: number }>(
-          "SELECT count(*) AS sessions FROM remembered_sessions WHERE expires > ?",
-          host.now(),
-        )
-        .one().sessions,
-      met: sql.exec<Record<string, SqlStorageValue> & MetNote>("SELECT * FROM met_limits ORDER BY name").toArray(),
-    }),
   };
 }
 

@@ -7,7 +7,7 @@ import {
   type LimitsInForce,
   type TenantLimit,
 } from "../../limits/limit-table.ts";
-import { limitTables, type LimitUse } from "../../limits/limit-tables.ts";
+import { limitUseTables, type LimitUse } from "../../limits/limit-use-tables.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
@@ -51,5 +51,5 @@ export function limitsThatHold({ options }: Desk, { tenant }: Managed, { effecti
 
 /** What the tenant's authority knows of the use of its limits. */
 export function limitUse({ env }: Desk, { id, entry, created }: Managed): Promise<LimitUse> {
-  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created }), limitTables).use();
+  return remote(stubOf(env, { id, placement: entry ?? ANYWHERE, incarnation: created }), limitUseTables).use();
 }

@@ -2,8 +2,8 @@
 // the isolate's memory of who exists: an operator sees the directory as it is.
 
 import { contentStubOf } from "../../content/store/content-door.ts";
-import { contentTables, type RemoteContent } from "../../content/store/content-tables.ts";
-import { earlierContent, type EarlierMethods } from "../../content/store/earlier-content.ts";
+import { operatedContent, type RemoteOperatedContent } from "../../content/store/operated-content.ts";
+import { operatedEarlierContent, type OperatedEarlierMethods } from "../../content/store/operated-earlier-content.ts";
 import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
@@ -26,11 +26,11 @@ export interface Managed extends MetTenant {
   /** What stands for it in the names of what is kept outside of its authority. */
   readonly kept: string;
   readonly policy: Remote<PolicyMethods>;
-  readonly content: RemoteContent;
+  readonly content: RemoteOperatedContent;
   /** Audit entries of edits that are still on their way. */
   readonly edits: RemoteOutbox;
   /** What an earlier release stored in the tenant's authority. */
-  readonly earlier: Remote<EarlierMethods>;
+  readonly earlier: Remote<OperatedEarlierMethods>;
   readonly stub: () => TenantStub;
 }
 
@@ -60,9 +60,9 @@ export function managedOf(
     isGone,
     kept: keptUnder(id, created),
     policy: remote(stub(), policyTables),
-    content: remote(content, contentTables),
+    content: remote(content, operatedContent),
     edits: remote(content, editOutbox),
-    earlier: remote(stub(), earlierContent),
+    earlier: remote(stub(), operatedEarlierContent),
     stub,
   };
 }

@@ -2,11 +2,9 @@
 // never stands before a lease or a revocation. Refuses calls for a tenant that is not there any more.
 
 import type { Incarnation, Ran } from "../../tenants/authority/incarnation.ts";
-import type { TableHost } from "../../tenants/authority/tables.ts";
-import { createTablesObject } from "../../tenants/authority/tables-object.ts";
+import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import { createTablesObject, type TablesObjectClass } from "../../tenants/authority/tables-object.ts";
 import { contentTables } from "./content-tables.ts";
-import { AuditIsFull } from "./edit.ts";
-import { editOutbox } from "./edit-outbox.ts";
 import { takeoverTables, type Admitted } from "./takeover.ts";
 
 /** Its name is what stands for the tenant elsewhere, and begins with the id, which has no "@". */
@@ -14,23 +12,23 @@ function hostOf(base: TableHost): TableHost {
   return { ...base, tenant: base.tenant.split("@")[0] ?? "" };
 }
 
-/** Bind it as `CONTENT`. */
-export class ContentObject extends createTablesObject([takeoverTables, contentTables, editOutbox], {
-  hostOf,
-  // Looked at in `run`, because the authority may have to be asked.
-  isMeant: () => true,
-  log: "content",
-}) {
-  override async run(tables: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran> {
-    const admitted = await super.run("takeover", "admit", [meant, `${tables}.${method}`], meant);
-    const state = "value" in admitted ? (admitted.value as Admitted) : "gone";
-    if (state === "gone") return { gone: true };
-    if (state === "busy") return { busy: true };
-    try {
-      return await super.run(tables, method, args, meant);
-    } catch (error) {
-      if (error instanceof AuditIsFull) return { busy: true };
-      throw error;
+/** `tables`: those of the content, and what goes with them. */
+export function createContentObject(tables: readonly Tables[]): TablesObjectClass<Cloudflare.Env> {
+  const shared = {
+    hostOf,
+    // Looked at in `run`, because the authority may have to be asked.
+    isMeant: () => true,
+    log: "content",
+  } as const;
+  return class extends createTablesObject<Cloudflare.Env, TableHost>([takeoverTables, ...tables], shared) {
+    override async run(of: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran> {
+      const admitted = await super.run("takeover", "admit", [meant, `${of}.${method}`], meant);
+      const state = "value" in admitted ? (admitted.value as Admitted) : "gone";
+      if (state === "gone") return { gone: true };
+      return state === "busy" ? { busy: true } : super.run(of, method, args, meant);
     }
-  }
+  };
 }
+
+/** Bind it as `CONTENT`. */
+export class ContentObject extends createContentObject([contentTables]) {}

@@ -1,13 +1,12 @@
 // Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
 // Bodies are not here, except small new ones for the minutes in which KV may not show them everywhere yet.
 
-import type { Incarnation } from "../../tenants/authority/incarnation.ts";
-import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
-import { auditEdit, matches, refuseEdit, type Edit, type EditRefusal, type RemoveResult } from "./edit.ts";
-import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute, purge } from "./garbage.ts";
+import type { OpenTables, Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
+import type { Edit, EditRefusal } from "./edit.ts";
+import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute } from "./garbage.ts";
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
-import { etagOf, fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
+import { fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
 import { dropEarlierIndex, indexText, isEarlierIndexLeft, textMigrations, unindexText } from "./text-index.ts";
 import { indexTexts } from "./earlier-texts.ts";
 import { placeViews } from "./place-views.ts";
@@ -45,17 +44,8 @@ export interface ContentMethods extends QueryMethods {
   copy(hash: string): ArrayBuffer | undefined;
   /** Whether there was such a resource. */
   remove(uri: string): boolean;
-  /** An operator's removal: conditional and audited. */
-  removeAs(uri: string, edit: Pick<Edit, "actor" | "ifMatch">): RemoveResult;
   /** Whether KV has a body with this hash: in use, or waiting to be deleted. */
   holds(hash: string): boolean;
-  usage(): { readonly resources: number; readonly bytes: number };
-  /** The tenant is being deleted: from now on nothing is written. */
-  close(incarnation: Incarnation): void;
-  /** Deletes at most `limit` bodies from KV, as part of the tenant's end. `done`: none is left. */
-  purge(limit: number): Promise<{ readonly done: boolean }>;
-  /** Deletes everything that the object stores. */
-  erase(): Promise<void>;
 }
 
 export type RemoteContent = Remote<ContentMethods>;
@@ -96,13 +86,22 @@ export const contentTables: Tables<ContentMethods> = {
     ...textMigrations,
     ...viewMigrations,
   ],
-  ending: ["close", "purge", "erase"],
-  open: (host) => {
-    if (isEarlierIndexLeft(host.sql)) host.wakeAt(host.now());
-    else dropEarlierIndex(host.sql);
-    return { methods: methodsOf(host), alarm: (now) => ring(host, now) };
-  },
+  open: openContent,
 };
+
+/** What an operator's write has beside it. */
+export interface Editing {
+  /** undefined: the edit goes on. */
+  refuse(edit: Edit, next: NewRow, old: ResourceRow | undefined): EditRefusal | undefined;
+  audit(edit: Edit, before: ResourceRow | undefined, after: ResourceRow): void;
+}
+
+/** `editing`: where tenants have operators. */
+export function openContent(host: TableHost, editing?: Editing): OpenTables<ContentMethods> {
+  if (isEarlierIndexLeft(host.sql)) host.wakeAt(host.now());
+  else dropEarlierIndex(host.sql);
+  return { methods: methodsOf(host, editing), alarm: (now) => ring(host, now) };
+}
 
 async function ring(host: TableHost, now: number): Promise<number | undefined> {
   const next = await collect(host, now);
@@ -118,14 +117,18 @@ async function ring(host: TableHost, now: number): Promise<number | undefined> {
   }
 }
 
-function methodsOf(host: TableHost): ContentMethods {
+export function storedAt(sql: SqlStorage, uri: string): StoredRow | undefined {
+  return sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
+}
+
+function methodsOf(host: TableHost, editing: Editing | undefined): ContentMethods {
   const { sql } = host;
   const write = <T>(work: () => T): T => host.transaction(work);
-  const find = (uri: string) => sql.exec<StoredRow>("SELECT * FROM resources WHERE uri = ?", uri).toArray()[0];
+  const find = (uri: string) => storedAt(sql, uri);
   return {
     put: (resource) => {
       try {
-        return write(() => put(host, resource, find(resource.row.uri)));
+        return write(() => put(host, resource, editing));
       } catch (error) {
         // Its body is in KV already, and nobody else would look for it.
         write(() => {
@@ -145,7 +148,6 @@ function methodsOf(host: TableHost): ContentMethods {
         if (row) removeRow(host, row);
         return row !== undefined;
       }),
-    removeAs: (uri, edit) => write(() => removeAs(host, edit, find(uri))),
     holds: (hash) =>
       sql
         .exec(
@@ -154,20 +156,15 @@ function methodsOf(host: TableHost): ContentMethods {
           hash,
         )
         .toArray().length > 0,
-    usage: () => totalsOf(sql),
-    close: (incarnation) => {
-      host.closure.close(incarnation);
-    },
-    purge: (limit) => purge(host, limit),
-    erase: () => host.erase(),
     ...createQueryMethods(host),
   };
 }
 
-function put(host: TableHost, resource: PutResource, old: StoredRow | undefined): PutResult {
+function put(host: TableHost, resource: PutResource, editing: Editing | undefined): PutResult {
   const { row, resent, edit } = resource;
+  const old = storedAt(host.sql, row.uri);
   const before = old && fromStored(old);
-  const refused = refuse(host, resource, before);
+  const refused = refuse(host, resource, before, editing);
   if (refused) {
     discard(host, row.hash);
     return refused;
@@ -179,7 +176,7 @@ function put(host: TableHost, resource: PutResource, old: StoredRow | undefined)
   const lastModified = row.lastModified ?? new Date(now).toISOString();
   const after = { ...row, lastModified, revision: Math.max(now, (before?.revision ?? 0) + 1) };
   insert(host, after, resource);
-  if (edit) auditEdit(host, edit.actor, { before, after });
+  if (edit) editing?.audit(edit, before, after);
   host.changes.updated(row.uri, !before || listsOtherwise(before, after));
   return { state: "stored", lastModified, revision: after.revision, created: !before };
 }
@@ -189,8 +186,9 @@ function refuse(
   host: TableHost,
   { edit, row, ifAbsent, maxResources, maxBytes = null }: PutResource,
   before: ResourceRow | undefined,
+  editing: Editing | undefined,
 ): PutResult | undefined {
-  const refused = edit && refuseEdit(edit, row, before);
+  const refused = edit && editing?.refuse(edit, row, before);
   if (refused) return refused;
   if (ifAbsent && before) return { state: "present", row: before };
   if (!host.hasRoom()) return { state: "full", of: "object" };
@@ -245,20 +243,7 @@ function insert(host: TableHost, row: ResourceRow, { searchText, copy }: PutReso
   }
 }
 
-function removeAs(
-  host: TableHost,
-  { actor, ifMatch }: Pick<Edit, "actor" | "ifMatch">,
-  stored: StoredRow | undefined,
-): RemoveResult {
-  const row = stored && fromStored(stored);
-  if (!matches(ifMatch, row)) return { state: "conflict", etag: row ? etagOf(row) : null };
-  if (!stored || !row) return { state: "absent" };
-  removeRow(host, stored);
-  auditEdit(host, actor, { before: row, after: undefined });
-  return { state: "removed" };
-}
-
-function removeRow(host: TableHost, row: StoredRow): void {
+export function removeRow(host: TableHost, row: StoredRow): void {
   drop(host, row);
   leaveViews(host.sql, row.uri);
   host.changes.updated(row.uri, true);

@@ -1,11 +1,9 @@
 // Owns the content that releases up to 0.1.0 kept in a tenant's authority: handing it over to the object that keeps it
-// now, page by page, and deleting it when it has arrived. Beside it, the audit entries which that object sends.
+// now, page by page, and deleting it when it has arrived. What operators need beside it: `operated-earlier-content.ts`.
 
 import { changeFact, newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import type { EditEntry } from "./edit.ts";
-import { purgeKnown } from "./garbage.ts";
 
 /** In the order in which they are handed over. */
 export const EARLIER_PARTS = ["resources", "copies", "garbage", "collected", "changes"] as const;
@@ -49,22 +47,17 @@ export interface EarlierMethods {
   page(part: EarlierPart, after: Place): { readonly rows: readonly EarlierRow[]; readonly next: Place };
   /** Deletes some of what was handed over; whether nothing is left. */
   drop(): boolean;
-  /** Deletes at most `limit` bodies of rows that were never handed over, as part of the tenant's end. */
-  purge(limit: number): Promise<{ readonly done: boolean }>;
-  /** Writes audit entries, each once. */
-  record(entries: readonly EditEntry[]): void;
 }
 
 export const earlierContent: Tables<EarlierMethods, TenantHost> = {
   name: "earlier-content",
   migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
-  ending: ["purge"],
   open: (host) => ({ methods: methodsOf(host) }),
 };
 
 function methodsOf(host: TenantHost): EarlierMethods {
   const { sql } = host;
-  const has = (table: string) => sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
+  const has = (table: string) => hasTable(sql, table);
   return {
     handOver: () => ({ holds: has("resources"), version: newestVersion(sql), floor: changeFact(sql, "floor") }),
     page: (part, after) => {
@@ -76,13 +69,11 @@ function methodsOf(host: TenantHost): EarlierMethods {
       return { rows, next: rows.length < limit ? null : (rows.at(-1)?.[by] as Place) };
     },
     drop: () => host.transaction(() => dropSome(sql, has)),
-    purge: async (limit) => ({ done: !has("resources") || (await purgeKnown(host, limit)) === 0 }),
-    record: (entries) => {
-      host.transaction(() => {
-        recordAll(host, entries);
-      });
-    },
   };
+}
+
+export function hasTable(sql: SqlStorage, name: string): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
 }
 
 function dropSome(sql: SqlStorage, has: (table: string) => boolean): boolean {
@@ -106,17 +97,4 @@ function dropChanges(sql: SqlStorage): boolean {
   if (gone === limit) return false;
   sql.exec("DELETE FROM schema_versions WHERE name = 'content'");
   return true;
-}
-
-function recordAll(host: TenantHost, entries: readonly EditEntry[]): void {
-  const { sql } = host;
-  const [known] = sql.exec<{ sequence: number }>("SELECT sequence FROM recorded_edits").toArray();
-  const recorded = known?.sequence ?? 0;
-  for (const { sequence, at, actor, action, target, before, after } of entries) {
-    if (sequence <= recorded) continue;
-    const [was, is] = [before, after].map((text) => JSON.parse(text) as unknown);
-    host.record({ name: actor }, action, target, { before: was, after: is, at: Date.parse(at) });
-  }
-  const last = Math.max(recorded, entries.at(-1)?.sequence ?? 0);
-  sql.exec("INSERT OR REPLACE INTO recorded_edits (one, sequence) VALUES (1, ?)", last);
 }

@@ -4,6 +4,7 @@
 
 import { setChangeFact } from "../../tenants/authority/change-tables.ts";
 import { isGone, meaning, type Incarnation, type Keeper } from "../../tenants/authority/incarnation.ts";
+import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { remote, type Remote, type TableHost, type Tables } from "../../tenants/authority/tables.ts";
 import { objectsIn } from "../../tenants/directory/placement.ts";
 import {
@@ -59,10 +60,14 @@ export function keptFor(sql: SqlStorage): Incarnation | undefined {
 }
 
 /** The tenant's authority, as the object of its content calls it. */
-export function authorityOf({ env, tenant, jurisdiction }: TableHost, created: Incarnation): Remote<EarlierMethods> {
+export function authorityOf<Methods extends EarlierMethods>(
+  { env, tenant, jurisdiction }: TableHost,
+  created: Incarnation,
+  tables: Tables<Methods, TenantHost>,
+): Remote<Methods> {
   const { TENANTS } = env as { TENANTS: DurableObjectNamespace };
   const keeper = objectsIn(TENANTS, jurisdiction).getByName(tenant) as unknown as Keeper;
-  return remote(meaning(keeper, created), earlierContent);
+  return remote(meaning(keeper, created), tables);
 }
 
 class Takeover {
@@ -100,7 +105,7 @@ class Takeover {
   }
 
   async #begin(created: Incarnation): Promise<void> {
-    const begun = await authorityOf(this.#host, created).handOver();
+    const begun = await authorityOf(this.#host, created, earlierContent).handOver();
     const held: Held = { created, phase: begun.holds ? "resources" : "done", after: null };
     const { sql } = this.#host;
     this.#host.transaction(() => {
@@ -150,7 +155,7 @@ class Takeover {
   }
 
   async #fetch({ created, after: from }: Held, phase: Exclude<Phase, "done">): Promise<Fetched> {
-    const authority = authorityOf(this.#host, created);
+    const authority = authorityOf(this.#host, created, earlierContent);
     const nowhere = (isOver: boolean): Fetched => ({ rows: [], next: isOver ? null : 0 });
     if (phase === "texts") return nowhere(await indexTexts(this.#host));
     if (phase === "dropping") return nowhere(await authority.drop());

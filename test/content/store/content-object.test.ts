@@ -4,8 +4,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
-import { earlierContent } from "../../../src/content/store/earlier-content.ts";
+import { operatedContent } from "../../../src/content/store/operated-content.ts";
+import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
 import { MAX_WAITING } from "../../../src/content/store/edit.ts";
 import { editOutbox } from "../../../src/content/store/edit-outbox.ts";
 import { keptUnder, newIncarnation, type Incarnation } from "../../../src/tenants/authority/incarnation.ts";
@@ -22,7 +22,7 @@ async function born({ id, stub }: FreshTenant = freshTenant()) {
   const created = newIncarnation(Date.now());
   const policy = remote(stub, policyTables);
   await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
-  const content = remote(contentStub(id, created), contentTables);
+  const content = remote(contentStub(id, created), operatedContent);
   return { id, created, policy, content, object: env.CONTENT.getByName(keptUnder(id, created)) };
 }
 
@@ -33,7 +33,8 @@ describe("for whom it answers", () => {
   it("is the tenant that was made then: before it, after it and beside it nothing is stored", async () => {
     const tenant = freshTenant();
     const early = newIncarnation(Date.now());
-    const store = (created: Incarnation) => remote(contentStub(tenant.id, created), contentTables).put(putOf("note:a"));
+    const store = (created: Incarnation) =>
+      remote(contentStub(tenant.id, created), operatedContent).put(putOf("note:a"));
     await expect(store(early)).rejects.toThrow(refusal("unknownTenant"));
     const one = await born(tenant);
     await one.content.put(putOf("note:a"));
@@ -51,7 +52,7 @@ describe("for whom it answers", () => {
   it("is one that nobody had heard of a moment ago", async () => {
     const tenant = freshTenant();
     const created = newIncarnation(Date.now());
-    const content = remote(contentStub(tenant.id, created), contentTables);
+    const content = remote(contentStub(tenant.id, created), operatedContent);
     await expect(content.usage()).rejects.toThrow(refusal("unknownTenant"));
     const policy = remote(tenant.stub, policyTables);
     await policy.create({ created, own: {}, effective: {}, actor: ANN, action: "create" });
@@ -162,7 +163,7 @@ describe("an operator's edit", () => {
     const entries = await runInDurableObject(object, (_instance, { storage }) =>
       storage.sql.exec("SELECT * FROM edits").toArray(),
     );
-    const recorder = remote(anyTenant(id), earlierContent);
+    const recorder = remote(anyTenant(id), operatedEarlierContent);
     await recorder.record(entries as never);
     await remote(contentStub(id, created), editOutbox).deliver();
     expect(await audited(policy)).toHaveLength(2);

@@ -3,14 +3,14 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { contentTables } from "../../../src/content/store/content-tables.ts";
+import { operatedContent } from "../../../src/content/store/operated-content.ts";
 import { digestOf, openStore } from "../../../src/content/store/open-store.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { remoteChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { putOf } from "../../support/worker/resources.ts";
-import { earlierContent } from "../../../src/content/store/earlier-content.ts";
+import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
 import {
   contentSideOf,
   contentStub,
@@ -44,7 +44,7 @@ async function earlier(count: number): Promise<FreshTenant> {
     }),
   );
   await onBench(
-    contentTables,
+    operatedContent,
     ({ methods, sql }) => {
       for (const put of puts) methods.put(put);
       methods.put(putOf("note:gone", { hash: "gone" }));
@@ -63,7 +63,7 @@ async function earlier(count: number): Promise<FreshTenant> {
   return tenant;
 }
 
-const contentOf = ({ content }: FreshTenant) => remote(content, contentTables);
+const contentOf = ({ content }: FreshTenant) => remote(content, operatedContent);
 
 /** Everything that a client can learn of the content. */
 async function seen(tenant: FreshTenant): Promise<object> {
@@ -216,9 +216,9 @@ describe("content of an earlier release", () => {
       const tenant = await earlier(COUNT);
       await touch(tenant);
       await remote(tenant.stub, policyTables).close(MADE_BEFORE);
-      const content = remote(contentStub(tenant.id, MADE_BEFORE), contentTables);
+      const content = remote(contentStub(tenant.id, MADE_BEFORE), operatedContent);
       await content.close(MADE_BEFORE);
-      const earlierRows = remote(tenant.stub, earlierContent);
+      const earlierRows = remote(tenant.stub, operatedEarlierContent);
       while (!(await earlierRows.purge(7)).done);
       while (!(await content.purge(7)).done);
       await content.erase();

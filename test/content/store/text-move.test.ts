@@ -2,7 +2,7 @@
 
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { contentTables, type ContentMethods } from "../../../src/content/store/content-tables.ts";
+import { operatedContent, type OperatedContentMethods } from "../../../src/content/store/operated-content.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { freshTenant, onBench, type FreshTenant } from "../../support/worker/tenant.ts";
@@ -12,13 +12,13 @@ const uriOf = (at: number) => `note:${at % 2 === 0 ? "shown" : "hidden"}/${at}`;
 const textOf = (at: number) => `common word${at}`;
 const shown = Array.from({ length: COUNT }, (_none, at) => uriOf(at)).filter((uri) => uri.includes("shown"));
 /** Migrations that the object had done. */
-const DONE = contentTables.migrations.findIndex((statement) => statement.includes("x'FF'"));
+const DONE = operatedContent.migrations.findIndex((statement) => statement.includes("x'FF'"));
 
 /** A tenant's content as it was before its index knew places. */
 async function earlier(): Promise<FreshTenant> {
   const tenant = freshTenant();
   await onBench(
-    contentTables,
+    operatedContent,
     async ({ methods, sql }) => {
       for (const table of ["resource_words", "texts_unplaced", "placed_views", "view_uris"])
         sql.exec(`DROP TABLE ${table}`);
@@ -26,7 +26,7 @@ async function earlier(): Promise<FreshTenant> {
       sql.exec("DELETE FROM resources");
       sql.exec("UPDATE totals SET resources = 0, bytes = 0");
       sql.exec("UPDATE schema_versions SET version = ? WHERE name = 'content'", DONE);
-      sql.exec(contentTables.migrations.find((statement) => statement.includes("VIRTUAL TABLE resource_text")) ?? "");
+      sql.exec(operatedContent.migrations.find((statement) => statement.includes("VIRTUAL TABLE resource_text")) ?? "");
       for (let at = 0; at < COUNT; at += 1) {
         sql.exec(
           `INSERT INTO resources (uri, name, mime_type, is_binary, size, hash, last_modified, tags)
@@ -46,12 +46,12 @@ async function earlier(): Promise<FreshTenant> {
 }
 
 const only = [{ deny: ["note:hidden/*"] }];
-function found(methods: ContentMethods, match: string, about: object = {}): string[] {
+function found(methods: OperatedContentMethods, match: string, about: object = {}): string[] {
   const rows = methods.search({ match, prefix: "", limit: 100, ...about });
   return rows.map(({ uri }) => uri).toSorted();
 }
 
-function expectAll(methods: ContentMethods): void {
+function expectAll(methods: OperatedContentMethods): void {
   expect(found(methods, "common")).toHaveLength(COUNT);
   expect(found(methods, "common", { only })).toEqual(shown.toSorted());
   expect(found(methods, "word3 OR word4", { only })).toEqual(["note:shown/4"]);
@@ -68,7 +68,7 @@ const leftIn = (sql: SqlStorage) => sql.exec<{ n: number }>("SELECT count(*) AS 
 it("are found before, while and after they move, and each alarm moves some", async () => {
   const tenant = await earlier();
   await onBench(
-    contentTables,
+    operatedContent,
     async ({ open, methods, sql, clock, wakes }) => {
       expect(wakes).toEqual([clock.now]);
       for (let left = COUNT; left > 0;) {
@@ -88,7 +88,7 @@ it("are found before, while and after they move, and each alarm moves some", asy
 it("are written anew and deleted as others are, whichever index they are in", async () => {
   const tenant = await earlier();
   await onBench(
-    contentTables,
+    operatedContent,
     async ({ open, methods, sql, clock }) => {
       await open.alarm?.(clock.now);
       for (const at of [0, 1, COUNT - 2, COUNT - 1]) {
@@ -110,7 +110,7 @@ it("stay where they are while their bodies cannot be read, and are found", async
   const tenant = await earlier();
   const BODIES = { get: () => Promise.reject(new Error("KV is away")) };
   await onBench(
-    contentTables,
+    operatedContent,
     async ({ open, methods, sql, clock }) => {
       expect(await open.alarm?.(clock.now)).toBe(clock.now + 60_000);
       expect(leftIn(sql)).toBe(COUNT);
@@ -124,7 +124,7 @@ it("stay where they are while KV does not show yet what was written minutes ago,
   const tenant = await earlier();
   const BODIES = { get: async () => null };
   await onBench(
-    contentTables,
+    operatedContent,
     async ({ open, methods, sql, clock }) => {
       sql.exec("UPDATE resources SET revision = ? WHERE uri = ?", clock.now, uriOf(0));
       expect(await open.alarm?.(clock.now)).toBe(clock.now + 60_000);
@@ -139,7 +139,7 @@ it("stay where they are while KV does not show yet what was written minutes ago,
 }, 30_000);
 
 it("are no matter to an object that has none", async () => {
-  await onBench(contentTables, ({ sql, wakes }) => {
+  await onBench(operatedContent, ({ sql, wakes }) => {
     expect([hasEarlier(sql), wakes]).toEqual([false, []]);
   });
 });

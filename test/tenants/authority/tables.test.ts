@@ -2,7 +2,7 @@
 
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { earlierContent } from "../../../src/content/store/earlier-content.ts";
+import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
 import { changeMigrations } from "../../../src/tenants/authority/change-tables.ts";
 import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
@@ -98,7 +98,7 @@ describe("migrate", () => {
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
       { name: "changes", version: changeMigrations.length },
-      { name: "earlier-content", version: earlierContent.migrations.length },
+      { name: "earlier-content", version: operatedEarlierContent.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
       { name: "gateway", version: gatewayTables.migrations.length },
       { name: "gateway-review", version: reviewTables.migrations.length },
