@@ -214,7 +214,7 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
     what: /\bgetByName\(/g,
     files: [
       "src/tenants/directory/placement.ts",
-      "src/tenants/directory/directory.ts",
+      "src/tenants/directory/shards.ts",
       "src/tenants/authority/announcer.ts",
       "src/content/store/takeover.ts",
       "src/sessions/doors.ts",

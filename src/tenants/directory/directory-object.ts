@@ -4,15 +4,10 @@
 
 import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 import { migrate } from "../authority/tables.ts";
-import { DIRECTORY_TABLES, earlierOf, SHARDS, shardNameOf, takeOver, type Earlier } from "./directory-tables.ts";
-import {
-  DirectoryLookups,
-  directoryEntryOf,
-  EARLIER,
-  type DirectoryEntry,
-  type DirectoryRow,
-} from "./lookups-object.ts";
+import { DIRECTORY_TABLES, earlierOf, takeOver, type Earlier } from "./directory-tables.ts";
+import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
 import { placementKey } from "./placement.ts";
+import { earlierIn, shardAt, shardFor, SHARDS } from "./shards.ts";
 
 /** A tenant as it is entered; `created` null: in code, so it is not. */
 export interface Named {
@@ -51,7 +46,7 @@ export class DirectoryObject extends DirectoryLookups {
 
   /** What is taken over is there with the tables, or neither is: then it is tried again by whoever asks next. */
   async #open(): Promise<void> {
-    const earlier = !this.isKeeping && (await this.#bound.DIRECTORY.getByName(EARLIER).earlier(this.#shard));
+    const earlier = !this.isKeeping && (await earlierIn(this.#bound.DIRECTORY).earlier(this.#shard));
     this.ctx.storage.transactionSync(() => {
       migrate(this.sql, [DIRECTORY_TABLES]);
       if (earlier) takeOver(this.sql, earlier);
@@ -138,7 +133,7 @@ export class DirectoryObject extends DirectoryLookups {
     if (!this.#has(named)) return;
     const { BODIES, DIRECTORY } = this.#bound;
     await BODIES.delete(placementKey(id));
-    await DIRECTORY.getByName(EARLIER).forget(id);
+    await earlierIn(DIRECTORY).forget(id);
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
     await this.#tellHiding();
   }
@@ -221,7 +216,7 @@ export class DirectoryObject extends DirectoryLookups {
 
   /** A tenant in code is not entered here. */
   async #isThere(named: Named): Promise<boolean> {
-    return named.created === null || this.#bound.DIRECTORY.getByName(shardNameOf(named.id)).serves(named);
+    return named.created === null || shardFor(this.#bound.DIRECTORY, named.id).serves(named);
   }
 
   /** At once, or after this time unless it is to ring before. */
@@ -285,7 +280,7 @@ export class DirectoryObject extends DirectoryLookups {
       await this.#wake(RETRY_MS);
       const others = Array.from({ length: SHARDS }, (_, at) => at).filter((at) => at !== shard);
       const objects = this.#bound.DIRECTORY;
-      await Promise.all(others.map((at) => objects.getByName(`names-${at}`).noteHiding(shard, hides, version)));
+      await Promise.all(others.map((at) => shardAt(objects, at).noteHiding(shard, hides, version)));
       this.sql.exec("UPDATE hiding SET done = 1 WHERE shard = ? AND version = ?", shard, version);
     }
   }

@@ -3,14 +3,7 @@
 
 import { hasTable } from "../authority/has-table.ts";
 import { shardOf } from "./shard.ts";
-
-/** How many objects share the names. Never changed: a name would be looked for where it is not. */
-export const SHARDS = 16;
-
-/** The name of the object that has a tenant's id, or a hostname. */
-export function shardNameOf(name: string): string {
-  return `names-${shardOf(name, SHARDS)}`;
-}
+import { SHARDS } from "./shards.ts";
 
 export const DIRECTORY_TABLES = {
   name: "directory",

@@ -5,10 +5,10 @@
 import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { validSnapshot } from "../isolate/snapshot.ts";
-import { SHARDS, shardNameOf } from "./directory-tables.ts";
 import type { Lookup } from "./lookups-object.ts";
 import type { DirectoryObject } from "./directory-object.ts";
 import { placementKey, type Placement } from "./placement.ts";
+import { shardAt, shardFor, SHARDS } from "./shards.ts";
 
 export interface DirectoryEnv {
   readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
@@ -30,11 +30,11 @@ const unknown = new Map<string, { readonly until: number; readonly anyPrivate: b
 
 /** The shard that has a tenant's id, or a hostname. */
 export function directoryOf(env: DirectoryEnv, name: string): DurableObjectStub<DirectoryObject> {
-  return env.DIRECTORY.getByName(shardNameOf(name));
+  return shardFor(env.DIRECTORY, name);
 }
 
 export function allShards({ DIRECTORY }: DirectoryEnv): readonly DurableObjectStub<DirectoryObject>[] {
-  return Array.from({ length: SHARDS }, (_, at) => DIRECTORY.getByName(`names-${at}`));
+  return Array.from({ length: SHARDS }, (_, at) => shardAt(DIRECTORY, at));
 }
 
 /** Where a tenant is that has the name, or had it a moment ago: its own object says which. null: ask the directory. */

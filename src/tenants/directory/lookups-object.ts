@@ -5,6 +5,7 @@ import { DurableObject } from "cloudflare:workers";
 import { hasTable } from "../authority/has-table.ts";
 import type { Incarnation } from "../authority/incarnation.ts";
 import type { Placement } from "./placement.ts";
+import { EARLIER, earlierIn } from "./shards.ts";
 
 export interface DirectoryEntry extends Placement {
   readonly id: string;
@@ -31,9 +32,6 @@ export interface DirectoryRow {
   jurisdiction: string | null;
   region: string | null;
 }
-
-/** The one object of release 0.1.0. */
-export const EARLIER = "shard-0";
 
 /** What it is bound to. */
 interface ShardEnv {
@@ -74,7 +72,7 @@ export class DirectoryLookups extends DurableObject {
   }
 
   #earlier() {
-    return (this.env as unknown as ShardEnv).DIRECTORY.getByName(EARLIER);
+    return earlierIn((this.env as unknown as ShardEnv).DIRECTORY);
   }
 }
 

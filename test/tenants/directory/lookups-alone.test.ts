@@ -3,7 +3,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import { DirectoryLookups, EARLIER } from "../../../src/tenants/directory/lookups-object.ts";
+import { DirectoryLookups } from "../../../src/tenants/directory/lookups-object.ts";
+import { EARLIER } from "../../../src/tenants/directory/shards.ts";
 
 type Made = { readonly name: string; readonly sql?: readonly string[]; readonly earlier?: object };
 
@@ -12,7 +13,8 @@ function alone<R>({ name, sql = [], earlier = {} }: Made, work: (object: Directo
   return runInDurableObject(env.UPSTREAMS.getByName(name), async (_instance, ctx) => {
     const { storage } = ctx;
     for (const statement of sql) storage.sql.exec(statement);
-    const object = new DirectoryLookups(ctx, { DIRECTORY: { getByName: () => earlier } } as never);
+    const bindings = { DIRECTORY: { getByName: () => earlier } } as unknown as Cloudflare.Env;
+    const object = new DirectoryLookups(ctx, bindings);
     const answered = await work(object);
     const tables = storage.sql
       .exec("SELECT 1 FROM sqlite_master WHERE name IN ('hiding', 'schema_versions')")

@@ -6,9 +6,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { listEntries } from "../../../src/admin/apply/listed-names.ts";
 import { allShards, directoryOf, findPlacement, lookUpPlaced } from "../../../src/tenants/directory/directory.ts";
-import { earlierOf, SHARDS } from "../../../src/tenants/directory/directory-tables.ts";
+import { earlierOf } from "../../../src/tenants/directory/directory-tables.ts";
 import type { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
-import { EARLIER } from "../../../src/tenants/directory/lookups-object.ts";
+import { EARLIER, SHARDS } from "../../../src/tenants/directory/shards.ts";
 import { placementKey } from "../../../src/tenants/directory/placement.ts";
 import { shardOf } from "../../../src/tenants/directory/shard.ts";
 

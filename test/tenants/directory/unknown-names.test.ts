@@ -153,6 +153,30 @@ describe("a tenant that was just made", () => {
   });
 });
 
+it("a hostname is not asked about while the isolate has a lease of the tenant whose document lists it", async () => {
+  const document = { mode: "open", hostnames: ["leased.example"], maxStalenessMs: 10_000 };
+  expect((await ask("POST", "/tenants", { json: { id: "leased", document } })).status).toBe(201);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  const come = async () => {
+    calls = [];
+    const ctx = createExecutionContext();
+    const request = new Request("https://leased.example/mcp", {
+      method: "POST",
+      headers: { "content-type": "application/json", host: "leased.example" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+    });
+    const { status } = await open.fetch(request, { ...counted, TENANT_HOST: "mcp.test" }, ctx);
+    await waitOnExecutionContext(ctx);
+    expect(status).toBe(200);
+    return calls.map((call) => call.split(" ")[0]);
+  };
+  await come();
+  vi.setSystemTime(Date.now() + 9000);
+  expect(await come()).toEqual([]);
+  vi.setSystemTime(Date.now() + 9000);
+  expect(await come()).toEqual(["DIRECTORY", "TENANTS"]);
+});
+
 describe.each(["2025-11-25", "2026-07-28"])("an object that has too much to do, in %s", (revision) => {
   it.each(["overloaded", "retryable"])(
     "is 503 with Retry-After, in the directory or the authority: %s",
