@@ -26,18 +26,38 @@ interface Written {
 /** Whether mistakes in definitions keep the Worker from starting, or are told to whoever asks it: src/deployment. */
 const MODE = process.env["NODE_ENV"] ?? (process.env["WRANGLER_COMMAND"] === "dev" ? "development" : "production");
 
-/** Hono's reader of forms, which its requests bring along: bodies are read within limits of ours (docs/decisions/0065). */
-const withoutForms: Plugin = {
-  name: "without-forms",
-  setup: (step) => {
-    step.onLoad({ filter: /\bhono\/dist\/utils\/body\.js$/ }, () => ({
-      contents: "export function parseBody() { throw new Error('forms are not read by Hono here') }",
-    }));
-  },
-};
+interface Uncalled {
+  /** A module of Hono's. */
+  readonly file: RegExp;
+  readonly exported: string;
+  readonly call: RegExp;
+}
 
-/** As wrangler bundles for a deployment: its target, its conditions, its text modules, its constants. */
-async function bundled(entry: string, outfile: string): Promise<Written> {
+/**
+ * What Hono's requests and apps bring along, and hardly a Worker calls: its reader of forms, because bodies are read within
+ * limits of ours (docs/decisions/0065), and its mounting of other frameworks.
+ */
+const UNCALLED: readonly Uncalled[] = [
+  { file: /\bhono\/dist\/utils\/body\.js$/, exported: "parseBody", call: /\.parseBody\b/ },
+  { file: /\bhono\/dist\/utils\/mount\.js$/, exported: "createMountedRequest", call: /\.mount\b/ },
+];
+
+const without = (uncalled: readonly Uncalled[]): Plugin => ({
+  name: "without-uncalled",
+  setup: (step) => {
+    for (const { file, exported } of uncalled) {
+      step.onLoad({ filter: file }, () => ({
+        contents: `export function ${exported}() { throw new Error('${exported} of Hono is left out here') }`,
+      }));
+    }
+  },
+});
+
+/**
+ * As wrangler bundles for a deployment: its target, its conditions, its text modules, its constants. Once more with what is called
+ * after all.
+ */
+async function bundled(entry: string, outfile: string, uncalled = UNCALLED): Promise<Written> {
   const { outputFiles } = await build({
     entryPoints: [entry],
     outfile,
@@ -51,7 +71,7 @@ async function bundled(entry: string, outfile: string): Promise<Written> {
     supported: { "import-source": true, using: true },
     conditions: ["workerd", "worker", "browser"],
     external: ["cloudflare:*", "node:*"],
-    plugins: [withoutForms],
+    plugins: [without(uncalled)],
     loader: { ".md": "text" },
     define: {
       "process.env.NODE_ENV": JSON.stringify(MODE),
@@ -60,8 +80,8 @@ async function bundled(entry: string, outfile: string): Promise<Written> {
   });
   const text = (ending: string): string => outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? "";
   const code = text(".js");
-  if (/\.parseBody\b/.test(code))
-    throw new Error("scripts/bundle-worker.ts leaves out parseBody, which is called here");
+  const others = uncalled.filter(({ call }) => !call.test(code));
+  if (others.length < uncalled.length) return bundled(entry, outfile, others);
   return { code, map: text(".js.map") };
 }
 

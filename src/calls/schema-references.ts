@@ -47,13 +47,12 @@ function under(keyword: string, value: unknown): readonly (readonly [pointer: st
 /** What is within a schema that has an id is known by that, and by what is around it. */
 function baseOf(schema: JsonObject, outer: string, pointer: string, places: SchemaPlaces): string {
   const { id: earlier, $id = earlier } = schema;
-  // Met before, within one that has an id: its own goes on from there. Each way to it would double what is within.
-  const isKnown = pointer !== "" && places.homes.has(schema);
-  if (isKnown || typeof $id !== "string") return outer;
+  if (typeof $id !== "string") return outer;
   const [uri = "", anchor] = new URL($id, outer).href.split("#");
   if (anchor) places.schemas[`${uri}#${unescaped(anchor)}`] = schema;
   else if (pointer === "") return uri;
-  else enter(schema, outer, "", places);
+  // Met before, within one that has an id: its own goes on from there. Each way to it would double what is within.
+  else if (!places.homes.has(schema)) enter(schema, outer, "", places);
   return outer;
 }
 

@@ -55,7 +55,11 @@ it.each<[string, Partial<Options>, { answer: string; runs: readonly string[]; lo
   [
     "whose function in tenants fails",
     { tenants: noDatabase },
-    { answer: "could not be run to its end", runs: [], logged: /^(Error: no database,?)+$/ },
+    {
+      answer: "cannot be served now, and the call did not go on",
+      runs: [],
+      logged: /^(Error: tenants\("[^"]+"\): Error: no database,?)+$/,
+    },
   ],
 ])(
   "is answered after a release %s",

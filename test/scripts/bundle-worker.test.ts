@@ -27,10 +27,18 @@ async function written(what: string): Promise<string> {
   return readFile(join(folder, "worker.js"), "utf8");
 }
 
-test("Hono's reader of forms is left out of a Worker that reads none", async () => {
-  expect(await written("await c.req.json()")).not.toContain("multipart/form-data");
+test("Hono's reader of forms and its mounting are left out of a Worker that has neither", async () => {
+  const worker = await written("await c.req.json()");
+  expect(worker).not.toContain("multipart/form-data");
+  expect(worker).not.toContain("Invalid mounted path");
 });
 
-test("a Worker that reads forms by Hono is not written", async () => {
-  await expect(written("await c.req.parseBody()")).rejects.toThrow("leaves out parseBody");
+test("a Worker that reads forms by Hono has its reader, and no mounting", async () => {
+  const worker = await written("await c.req.parseBody()");
+  expect(worker).toContain("multipart/form-data");
+  expect(worker).not.toContain("Invalid mounted path");
+});
+
+test("a Worker that mounts by Hono has its mounting", async () => {
+  expect(await written("await new Hono().mount('/', fetch).fetch(c.req.raw)")).toContain("Invalid mounted path");
 });

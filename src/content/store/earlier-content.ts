@@ -1,6 +1,7 @@
 // Owns the content that releases up to 0.1.0 kept in a tenant's authority: handing it over to the object that keeps it
 // now, page by page, and deleting it when it has arrived. What operators need beside it: `operated-earlier-content.ts`.
 
+import { hasTable } from "../../tenants/authority/has-table.ts";
 import { changeFact, newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
@@ -70,10 +71,6 @@ function methodsOf(host: TenantHost): EarlierMethods {
     },
     drop: () => host.transaction(() => dropSome(sql, has)),
   };
-}
-
-export function hasTable(sql: SqlStorage, name: string): boolean {
-  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", name).toArray().length > 0;
 }
 
 function dropSome(sql: SqlStorage, has: (table: string) => boolean): boolean {

@@ -3,7 +3,8 @@
 
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
-import { earlierContent, hasTable, type EarlierMethods } from "./earlier-content.ts";
+import { hasTable } from "../../tenants/authority/has-table.ts";
+import { earlierContent, type EarlierMethods } from "./earlier-content.ts";
 import type { EditEntry } from "./edit.ts";
 import { purgeKnown } from "./garbage.ts";
 

@@ -25,8 +25,6 @@ export const DIRECTORY_TABLES = {
 
 interface Row {
   [column: string]: SqlStorageValue;
-  id?: string;
-  hostname?: string;
 }
 
 /** `names`: rows of this shard, by table. `hiding`: the shards that have a private tenant. */
@@ -43,7 +41,7 @@ export function earlierOf(sql: SqlStorage, shard: number): Earlier {
     if (!hasTable(sql, table)) continue;
     const rows: Row[] = (names[table] = []);
     for (const row of sql.exec<Row>(`SELECT * FROM ${table}`)) {
-      const own = shardOf(row.hostname ?? row.id ?? "", SHARDS);
+      const own = shardOf((row["hostname"] ?? row["id"]) as string, SHARDS);
       if (row["is_private"] === 1) hiding.add(own);
       if (own === shard) rows.push(row);
     }

@@ -125,6 +125,8 @@ describe("a lookup", () => {
       }
     };
     await most();
+    // What counts sees what is read.
+    expect(await rowsRead(shard, (object) => object.lookup("many-99999"))).toBeGreaterThan(0);
     const last = { id: "many-99999", created: MADE };
     await runInDurableObject(shard, async (object) => object.mark(last, { isPrivate: true }));
     await most();
