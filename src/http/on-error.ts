@@ -7,8 +7,10 @@ import { mayPass } from "../tenants/isolate/outage.ts";
 const RETRY_AFTER_S = 5;
 
 export function failureOf(error: unknown, request: Request): Failure {
-  if (error instanceof AppError) return error.toFailure();
+  if (error instanceof AppError && error.cause === undefined) return error.toFailure();
   const data = { requestId: requestIdOf(request) };
+  // What stood behind it is in the logs.
+  if (error instanceof AppError) return { data, ...error.toFailure() };
   return mayPass(error)
     ? { ...failure("unavailable", undefined, data), retryAfter: RETRY_AFTER_S }
     : failure("internal", undefined, data);

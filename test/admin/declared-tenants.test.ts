@@ -117,7 +117,8 @@ it("is away alone, and says why in the log, where its definition breaks a rule o
   const broken = declare({ profiles: { small: { title: "x".repeat(2001) } } });
   const message = { jsonrpc: "2.0", id: 1, method: "ping" };
   expect((await sendTo(mcp, broken, { message, at: bindings })).status).toBe(503);
-  expect(faults).toContain(`TypeError: tenant "${broken}": profiles.small: title: at most 2000 characters`);
+  const why = `TypeError: tenant "${broken}": profiles.small: title: at most 2000 characters`;
+  expect(faults).toContain(`Error: tenants("${broken}"): ${why}`);
   expect((await sendTo(mcp, declare(), { message, at: bindings })).status).toBe(200);
 });
 

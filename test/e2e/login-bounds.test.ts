@@ -2,7 +2,7 @@
 // there: made of the table of limits, of the table of login's bounds and of the steps, so that none is left out.
 
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { LIMIT_NAMES } from "../../src/limits/limit-table.ts";
+import { LIMIT_NAMES, LIMITS } from "../../src/limits/limit-table.ts";
 import type { LimitName } from "../../src/tenants/document/tenant-document.ts";
 import { ADMIN_TOKEN } from "../../scripts/fixture-server.ts";
 import { fixtureAdmin } from "../support/fixture-admin.ts";
@@ -113,8 +113,9 @@ describe("a Worker whose author has said nothing", () => {
     const statuses: number[] = [];
     while (statuses.at(-1) !== 429 && statuses.length < 1000)
       statuses.push((await ask(`no-${statuses.length}`, { method, path }, { headers }, usual.origin)).status);
-    expect(statuses.length).toBeGreaterThan(120);
-    expect(statuses.length).toBeLessThan(300);
+    const { initial } = LIMITS.addressRefusals;
+    expect(statuses.length).toBeGreaterThan(initial);
+    expect(statuses.length).toBeLessThan(2.5 * initial);
     expect((await ask("no-more", { method, path }, {}, usual.origin)).status).not.toBe(429);
   });
 });

@@ -115,7 +115,7 @@ describe.each(ERAS)("storage that fails in era $era", ({ revision }) => {
     expect(failing.status).toBe(200);
     expect(failing.error).toEqual({
       code: -32603,
-      message: "Internal error",
+      message: "Temporarily unavailable, try again",
       data: { requestId: expect.stringMatching(/^[\w-]{8,}$/) },
     });
   });

@@ -107,12 +107,7 @@ async function visitOf(
   const named: Credential = person ? { kind: "keptPerson", person } : NO_CREDENTIAL;
   const nobody: Credential = user ? { kind: "app", user } : named;
   const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
-  const finding = async () => findTenant(invocation.env, deployment, id, credential);
-  // Whose run was lost learns no more than that.
-  const { tenant } = await finding().catch((error: unknown) => {
-    deployment.hooks.onError?.(error, undefined);
-    throw error;
-  });
+  const { tenant } = await findTenant(invocation.env, deployment, id, credential);
   const known = tenant ?? failure("unknownTenant");
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });
   visit.owner = owner;
