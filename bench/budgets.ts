@@ -12,7 +12,7 @@ export const BUNDLE_BUDGETS = {
   /** A Worker with tools of its own, and none of the optional features. */
   toolsAlone: 97_280,
   /** The Worker that this repository deploys. Since it has login() it is over the 200 KiB (204,800) that are wished: 0075. */
-  everything: 215_040,
+  everything: 216_064,
 } as const;
 
 export type Verdict = "ok" | "noise" | "OVER";
