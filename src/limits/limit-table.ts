@@ -41,7 +41,7 @@ export const LIMITS: Readonly<Record<LimitName, LimitRow>> = {
   toolCalls: rate(1200, "tenant", "calls of one tool by one key"),
   addressMessages: rate(12_000, "tenant", "messages without a credential from one address"),
   addressToolCalls: rate(6000, "tenant", "calls of one tool without a credential from one address"),
-  addressRefusals: rate(60, "author", "names of no tenant and credentials that are none, from one address"),
+  addressRefusals: rate(100, "author", "names of no tenant and credentials that are none, from one address"),
   dailyToolCalls: daily("operator", "tool calls of all callers"),
   principalDailyToolCalls: daily("tenant", "tool calls of one key, or from one address without a credential"),
   concurrentCalls: count("at once", [200, 10_000], "requests of one key or address that run"),
