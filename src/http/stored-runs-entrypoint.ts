@@ -19,7 +19,7 @@ export function createStoredRuns(own?: Deployment): StoredRunsClass {
   const deploymentAt = (mount = own?.path ?? [...mounted.keys()][0] ?? "") =>
     own && mount === own.path ? own : mounted.get(mount);
   return class StoredRuns extends WorkerEntrypoint<Env> {
-    async run(order: RunOrder): Promise<"away" | undefined> {
+    async run(order: RunOrder): Promise<string | undefined> {
       const request = new Request("https://tenantry.internal/run");
       const running = runStored(deploymentAt, { request, env: this.env, ctx: this.ctx }, order);
       // The object that started the run may be reset meanwhile. The run goes on, and the object's next instance has its

@@ -2,9 +2,6 @@
 // they say. Refuses protocol logic: it stores texts, hands them on, and has a run started when nobody runs a call.
 
 import { CallTables, MAX_QUESTIONS, type NewCall, type NewQuestion, type StoredCall } from "./call-tables.ts";
-import { encodeFailure } from "../protocol/dispatch.ts";
-import { failure } from "../protocol/errors.ts";
-import type { RequestId } from "../protocol/jsonrpc.ts";
 import { CLOSE, type ViewerMessage } from "../streams/wire.ts";
 import { tell, type Sockets } from "./session-sockets.ts";
 
@@ -48,10 +45,10 @@ export interface DeskHost {
   readonly storage: DurableObjectStorage;
   readonly sockets: Sockets;
   /**
-   * Runs a call in an invocation of the Worker; resolves when that is over, or with "away" where nothing of it was run,
-   * because its tenant could not be asked about; rejects when it was lost.
+   * Runs a call in an invocation of the Worker; resolves when that is over, or where nothing of it could be run with what its
+   * client is told unless a later run gets further; rejects when it was lost.
    */
-  run(key: string, attempt: number): Promise<"away" | undefined>;
+  run(key: string, attempt: number): Promise<string | undefined>;
   wakeAt(time: number): void;
   waitUntil(work: Promise<unknown>): void;
 }
@@ -60,8 +57,8 @@ export class CallDesk {
   readonly #host: DeskHost;
   readonly #tables: CallTables;
   readonly #launched = new Set<string>();
-  /** Whose last run never began: it may be tried again, whatever the call does. */
-  readonly #away = new Set<string>();
+  /** Whose last run never began, with what is to be told of that: it may be tried again, whatever the call does. */
+  readonly #notBegun = new Map<string, string>();
 
   constructor(host: DeskHost) {
     this.#host = host;
@@ -227,12 +224,13 @@ export class CallDesk {
 
   /** An earlier run may have had effects already, so only a call that may be repeated is run again. */
   #runAgain(call: StoredCall): void {
-    if (call.repeatable === 1 || this.#away.has(call.key)) this.#launch(call.key, this.#tables.nextAttempt(call.key));
+    if (call.repeatable === 1 || this.#notBegun.has(call.key))
+      this.#launch(call.key, this.#tables.nextAttempt(call.key));
     else this.#giveUp(call);
   }
 
   #giveUp({ key, fallback }: StoredCall): void {
-    this.#append(key, this.#away.has(key) ? awayFrom(fallback) : fallback, true);
+    this.#append(key, this.#notBegun.get(key) ?? fallback, true);
     this.#end(key);
   }
 
@@ -257,13 +255,14 @@ export class CallDesk {
     const call = this.#tables.find(key);
     if (!call || call.over !== null) return;
     this.#launched.add(key);
-    this.#away.delete(key);
+    this.#notBegun.delete(key);
     this.#host.waitUntil(this.#run(key, attempt));
   }
 
   async #run(key: string, attempt: number): Promise<void> {
     try {
-      if ((await this.#host.run(key, attempt)) === "away") this.#away.add(key);
+      const notBegun = await this.#host.run(key, attempt);
+      if (notBegun !== undefined) this.#notBegun.set(key, notBegun);
     } catch {
       // The run ended with the Worker that ran it; the alarm starts another.
     }
@@ -299,14 +298,4 @@ export class CallDesk {
     for (const viewer of viewers) tell(viewer, message);
     return viewers.length;
   }
-}
-
-/** What its client is told in the place of the answer that says that it was lost. */
-function awayFrom(fallback: string): string {
-  const { id } = JSON.parse(fallback) as { readonly id: RequestId };
-  const away = failure(
-    "unavailable",
-    "Service unavailable: this tenant cannot be served now, and the call did not go on",
-  );
-  return encodeFailure(id, away, "2025").json;
 }

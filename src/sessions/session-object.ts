@@ -37,8 +37,8 @@ export interface Holding {
 export const STORED_RUNS = "StoredRuns";
 
 export interface StoredRunsBinding {
-  /** Resolves when the run is over, or with "away" where it never began; rejects when it was lost. */
-  run(order: RunOrder): Promise<"away" | undefined>;
+  /** Resolves when the run is over, or with an answer for its client where it never began; rejects when it was lost. */
+  run(order: RunOrder): Promise<string | undefined>;
 }
 
 export class SessionObject extends DurableObject {
@@ -277,7 +277,7 @@ export class SessionObject extends DurableObject {
     return this.#desk;
   }
 
-  async #run(key: string, attempt: number): Promise<"away" | undefined> {
+  async #run(key: string, attempt: number): Promise<string | undefined> {
     const { name = "", jurisdiction = null } = this.ctx.id;
     const runs = (this.ctx.exports as unknown as Readonly<Record<string, StoredRunsBinding | undefined>>)[STORED_RUNS];
     if (!runs) throw new Error(`the Worker does not export ${STORED_RUNS}`);

@@ -33,15 +33,20 @@ const PARKS_AFTER_MS = 1000;
 /** The deployment that took a call, by where it is mounted; undefined: this script has none there any more. */
 export type MountedAt = (mount: string | undefined) => Deployment | undefined;
 
+const AWAY = failure(
+  "unavailable",
+  "Service unavailable: this tenant cannot be served now, and the call did not go on",
+);
+
 /**
- * Resolves when the call has ended, or when this run left it to another; with "away" where its tenant could not be asked
- * about, so that nothing was run; rejects when the run was lost.
+ * Resolves when the call has ended, or when this run left it to another; with an answer for its client where its tenant could
+ * not be asked about, so that nothing was run; rejects when the run was lost.
  */
 export async function runStored(
   mountedAt: MountedAt,
   invocation: Invocation,
   order: RunOrder,
-): Promise<"away" | undefined> {
+): Promise<string | undefined> {
   const { key, attempt, session, jurisdiction } = order;
   const object = () => sessionStub(invocation.env, session, jurisdiction);
   const stored = await persistently<StoredRun | undefined>(async () => object().take(key, attempt));
@@ -52,7 +57,7 @@ export async function runStored(
   invocation.request.headers.set(HOPS, String(record.hops ?? 0));
   if (record.requestId !== undefined) nameRequest(invocation.request, record.requestId);
   const entered = deployment ? await enterAgain(deployment, invocation, record) : failure("unknownTenant");
-  if (entered === "away") return entered;
+  if (!entered) return encodeFailure(record.call.id, AWAY, "2025").json;
   if (isFailure(entered)) {
     const refused = encodeFailure(record.call.id, entered, "2025");
     await persistently(async () => object().finish(key, attempt, refused.json));
@@ -83,18 +88,18 @@ export async function runStored(
   return undefined;
 }
 
-/** "away": the author's function or the tenant's authority cannot say whether they may come in. */
+/** undefined: the author's function or the tenant's authority cannot say whether they may come in. */
 async function enterAgain(
   deployment: Deployment,
   invocation: Invocation,
   record: CallRecord,
-): Promise<Entered | Failure | "away"> {
+): Promise<Entered | Failure | undefined> {
   try {
     return await enterPatiently(await persistently(() => visitOf(deployment, invocation, record)));
   } catch (error) {
     // What `enter` met was told already.
     if (!(error instanceof AppError)) deployment.hooks.onError?.(error, undefined);
-    return "away";
+    return undefined;
   }
 }
 
