@@ -3,6 +3,7 @@
 
 import {
   hubName,
+  MAX_SHARDS,
   shardsOf,
   type ChangeEvent,
   type ChangeLog,
@@ -12,6 +13,7 @@ import {
   type HubStub,
 } from "./changes.ts";
 import { objectsIn } from "../directory/placement.ts";
+import { inTime } from "../isolate/in-time.ts";
 import type { TableHost } from "./tables.ts";
 
 const RETRY_MS = 1000;
@@ -30,13 +32,20 @@ export interface ChangeRecord extends AnnouncerHost {
   addDue(at: number): void;
   /** Deletes the announcements that are due. `due`: there was one; `next`: when the next one is. */
   takeDue(now: number): { readonly due: boolean; readonly next: number | undefined };
-  /** `listening`: 1 while somebody may listen; `sent`: the version up to which the hubs were told. */
-  fact(name: "listening" | "sent"): number;
-  setFact(name: "listening" | "sent", value: number): void;
+  /**
+   * `listening`: 1 while somebody may listen; `sent`: the version up to which the hubs were told; `shards`: below this is
+   * the hub of everybody who listens, also of one whose Worker has another HUB_SHARDS.
+   */
+  fact(name: "listening" | "sent" | "shards"): number;
+  setFact(name: "listening" | "sent" | "shards", value: number): void;
 }
 
 export interface Announcer extends ChangeLog {
-  listen(since: number | null): Changes;
+  listen(since: number | null, shard?: number): Changes;
+  /** How many hubs are told. */
+  hubs(): number;
+  /** As `ChangeMethods` has it. */
+  told(): Promise<number>;
   flush(): Promise<void>;
   alarm(now: number): Promise<number | undefined>;
 }
@@ -69,8 +78,14 @@ export function createAnnouncer(record: ChangeRecord): Announcer {
       }
       sender.check(revision, close ?? null);
     },
-    listen: (since) => {
-      sender.listen();
+    hubs: () => hubsOf(record),
+    told: async () => {
+      await sender.flush();
+      // A hub that does not answer is one of which nobody knows.
+      return sender.unsent ? RETRY_MS : sender.away().catch(() => RETRY_MS);
+    },
+    listen: (since, shard = 0) => {
+      sender.listen(shard);
       return record.since(since ?? record.version());
     },
     flush: () => sender.flush(),
@@ -111,8 +126,9 @@ class Sender {
     return this.#listening && (this.#waiting.length > 0 || this.#sent < this.#record.version());
   }
 
-  listen(): void {
+  listen(shard: number): void {
     this.#arrivals += 1;
+    if (shard >= hubsOf(this.#record)) this.#record.setFact("shards", Math.min(shard + 1, MAX_SHARDS));
     if (this.#listening) return;
     this.#listening = true;
     this.#sent = this.#record.version();
@@ -134,6 +150,12 @@ class Sender {
     // If this instance ends between the commit and the sending, the alarm wakes the next one.
     this.#record.wakeAt(this.#record.now() + RETRY_MS);
     queueMicrotask(() => void this.flush());
+  }
+
+  async away(): Promise<number> {
+    if (!this.#listening) return 0;
+    const all = hubs(this.#record, this.#record.kept(), hubsOf(this.#record));
+    return Math.max(...(await Promise.all(all.map((hub) => inTime(hub.away())))));
   }
 
   flush(): Promise<void> {
@@ -160,25 +182,38 @@ class Sender {
     const { check = null, close = null, kept = this.#record.kept() } = first ?? {};
     const event: ChangeEvent = { ...changes, log: this.#record.log, after, check, close };
     const arrivals = this.#arrivals;
-    const streams = await publish(this.#record, kept, event);
+    const streams = await tellHubs(this.#record, kept, event, hubsOf(this.#record));
     if (first) this.#waiting.shift();
     this.#sent = event.version;
     if (streams === 0 && arrivals === this.#arrivals) this.#listening = false;
     this.#record.transaction(() => {
       this.#record.setFact("sent", event.version);
-      if (!this.#listening) this.#record.setFact("listening", 0);
+      if (this.#listening) return;
+      this.#record.setFact("listening", 0);
+      if (this.#record.fact("shards") > 0) this.#record.setFact("shards", 0);
     });
   }
 }
 
+/** As many as this release has, or more where somebody listens at one of another. */
+function hubsOf(record: ChangeRecord): number {
+  return Math.max(shardsOf(record.env as HubEnv), record.fact("shards"));
+}
+
+type HubGround = Pick<AnnouncerHost, "env" | "jurisdiction">;
+
+function hubs({ env, jurisdiction }: HubGround, kept: string, shards: number): HubStub[] {
+  const objects = objectsIn((env as HubEnv).HUBS, jurisdiction);
+  return Array.from({ length: shards }, (_, shard) => objects.getByName(hubName(kept, shard)) as unknown as HubStub);
+}
+
 /** Tells every hub of the tenant; gives the number of streams at all of them. Throws when one cannot be reached. */
-async function publish({ env, jurisdiction }: AnnouncerHost, kept: string, event: ChangeEvent): Promise<number> {
-  const hubs = env as HubEnv;
-  const objects = objectsIn(hubs.HUBS, jurisdiction);
-  const counts = await Promise.all(
-    Array.from({ length: shardsOf(hubs) }, (_, shard) =>
-      (objects.getByName(hubName(kept, shard)) as unknown as HubStub).publish(event),
-    ),
-  );
+export async function tellHubs(
+  ground: HubGround,
+  kept: string,
+  event: ChangeEvent,
+  shards = shardsOf(ground.env as HubEnv),
+): Promise<number> {
+  const counts = await Promise.all(hubs(ground, kept, shards).map((hub) => inTime(hub.publish(event))));
   return counts.reduce((sum, count) => sum + count, 0);
 }

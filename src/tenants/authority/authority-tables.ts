@@ -1,6 +1,7 @@
 // Owns what only a tenant's one authority may decide: its sealing keys, what was claimed once, and whether the first
 // content was stored.
 
+import { logFault } from "../../telemetry/fault-line.ts";
 import type { KeyRing } from "../../auth/seal.ts";
 import { MAX_STALENESS_MS } from "../document/tenant-document.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -101,17 +102,27 @@ function currentRing(host: TableHost): KeyRing {
   const newest = (): KeyRow[] => sql.exec<KeyRow>("SELECT * FROM sealing_keys ORDER BY created DESC").toArray();
   let rows = newest();
   if (!rows[0] || rows[0].created + KEY_LIFETIME_MS < host.now()) {
-    const id = crypto.randomUUID().slice(0, 8);
-    sql.exec(
-      "INSERT INTO sealing_keys (id, secret, created) VALUES (?, ?, ?)",
-      id,
-      crypto.getRandomValues(new Uint8Array(32)).buffer,
-      host.now(),
-    );
+    makeKey(host, rows.length > 0);
     rows = newest();
     for (const old of rows.slice(KEYS_KEPT)) sql.exec("DELETE FROM sealing_keys WHERE id = ?", old.id);
   }
   const ring = rows.slice(0, KEYS_KEPT).map(({ id, secret }) => ({ id, secret: new Uint8Array(secret) }));
   const settling = rows[0] !== undefined && host.now() < rows[0].created + KEY_SETTLING_MS;
   return settling ? ring.toReversed() : ring;
+}
+
+/** `isSpare`: there is an older one, which goes on sealing where an object is full. */
+function makeKey(host: TableHost, isSpare: boolean): void {
+  const id = crypto.randomUUID().slice(0, 8);
+  try {
+    host.sql.exec(
+      "INSERT INTO sealing_keys (id, secret, created) VALUES (?, ?, ?)",
+      id,
+      crypto.getRandomValues(new Uint8Array(32)).buffer,
+      host.now(),
+    );
+  } catch (error) {
+    if (!isSpare) throw error;
+    logFault(error, { tenant: host.tenant, method: "sealing_keys" });
+  }
 }

@@ -1,16 +1,17 @@
 // Owns tools that the platform's operators blocked in every tenant, as one tenant's object keeps them: apart from the
 // tenant's own suspensions, so that lifting the one leaves the other.
 
-import { noteOutage, staleUntil } from "./outage-times.ts";
-import type { Actor } from "./policy-records.ts";
+import { noteOutage, staleMs, staleUntil } from "./outage-times.ts";
+import type { Actor, TakingEffect } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** `effectiveAt`: from then on the block, new or not, is in force everywhere; milliseconds since the epoch. */
-export interface BlockWrite {
+/** Since the block, new or not, is in force everywhere. */
+export interface BlockWrite extends TakingEffect {
   readonly changed: boolean;
-  readonly effectiveAt: number;
-  /** Until when an isolate that cannot reach the tenant's object may serve what was before; null: none does, or nothing was withdrawn. */
+  /** How long an isolate that cannot reach the tenant's object may serve what was before; null: none does, or nothing was withdrawn. */
+  readonly staleMs: number | null;
+  /** The same, by the clock of the object, for Workers of an earlier release. */
   readonly staleUntil: number | null;
 }
 
@@ -40,7 +41,12 @@ export function createBlockMethods(host: TenantHost): BlockMethods {
   const done = (changed: boolean, isBrake: boolean): BlockWrite => {
     // A tenant that is being made right now has no policy yet, so there is nothing to announce.
     if (changed && host.revision() > 0) host.bump();
-    return { changed, effectiveAt: host.effectiveAt(), staleUntil: isBrake ? staleUntil(host) : null };
+    return {
+      changed,
+      ...host.inForce(),
+      staleMs: isBrake ? staleMs(host) : null,
+      staleUntil: isBrake ? staleUntil(host) : null,
+    };
   };
   return {
     blockTool: (name, note, actor) =>

@@ -13,9 +13,15 @@ import { remote, type Remote, type Tables } from "./tables.ts";
 import type { TenantStub } from "./incarnation.ts";
 
 export interface ChangeMethods {
-  /** Registers that somebody listens. Gives what changed since the version that they know; null: they begin now. */
-  listen(since: number | null): Changes;
+  /**
+   * Registers that somebody listens at this hub. Gives what changed since the version that they know; null: they begin now.
+   */
+  listen(since: number | null, shard?: number): Changes;
+  /** How many hubs are told: whoever looks for a session's stream finds it at one of them. */
+  hubs(): number;
   announce(sections: readonly ChangedSection[], updated: readonly string[]): void;
+  /** Milliseconds after which to ask again; 0: no stream stands any more that was to end. */
+  told(): Promise<number>;
   /** Settles when everything that changed before was sent to the hubs, or could not be. */
   flush(): Promise<void>;
 }
@@ -51,7 +57,9 @@ export function createChanges(name: ChangeLogName): Changing {
         announcer = createAnnouncer(changeRecord(host, name));
         return {
           methods: {
-            listen: (since) => opened().listen(since),
+            listen: (since, shard) => opened().listen(since, shard),
+            hubs: () => opened().hubs(),
+            told: () => opened().told(),
             announce: (sections, updated) => {
               host.transaction(() => {
                 for (const uri of updated) opened().updated(uri, false);
@@ -114,7 +122,7 @@ function changeRecord(host: AnnouncerHost, log: ChangeLogName): ChangeRecord {
 }
 
 /** `base`: the version that the log had when rows of it moved to another object, or came from one. */
-type ChangeFact = "listening" | "sent" | "floor" | "base";
+type ChangeFact = "listening" | "sent" | "shards" | "floor" | "base";
 
 export function changeFact(sql: SqlStorage, name: ChangeFact): number {
   return sql.exec<{ value: number }>("SELECT value FROM change_facts WHERE name = ?", name).toArray()[0]?.value ?? 0;

@@ -59,6 +59,8 @@ export interface ChangeLog {
 /** A hub of the tenant, as those objects call it. Gives the number of streams at it. */
 export interface HubStub {
   publish(event: ChangeEvent): Promise<number>;
+  /** For how many milliseconds yet streams may be away from it, which were not told. */
+  away(): Promise<number>;
 }
 
 export interface HubEnv {
@@ -67,7 +69,7 @@ export interface HubEnv {
   readonly HUB_SHARDS?: string;
 }
 
-const MAX_SHARDS = 64;
+export const MAX_SHARDS = 64;
 
 export function shardsOf({ HUB_SHARDS }: HubEnv): number {
   const shards = Number(HUB_SHARDS ?? 1);

@@ -37,9 +37,19 @@ export function keptUnder(tenant: string, incarnation: Incarnation): string {
  */
 export type Ran = { readonly value: unknown } | { readonly gone: true } | { readonly busy: true };
 
-/** An object that keeps tables, as it is called over RPC. */
+/**
+ * What a Worker and an object say to each other, counted: one more wherever code of the other side would take a call or its
+ * answer for something else. While a release is rolled out, or back, each may be of another one.
+ */
+export const WIRE = 1;
+/** The oldest that is still understood. */
+export const OLDEST_WIRE = 1;
+/** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
+export const OTHER_RELEASE = "of another release";
+
+/** An object that keeps tables, as it is called over RPC. `wire`: absent from releases that did not count. */
 export interface Keeper {
-  run(tables: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran>;
+  run(tables: string, method: string, args: readonly unknown[], meant: Incarnation, wire?: number): Promise<Ran>;
 }
 
 /** The same object for one incarnation: nobody who has this can mean another. */
@@ -49,11 +59,20 @@ export interface TenantStub {
 
 const BUSY_SECONDS = 2;
 
+/** Whom to call in the place of a keeper that failed; rejects with its error where nobody is to be. */
+type Again = (call: string, error: unknown) => Promise<Keeper>;
+
 /** The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. */
-export function meaning(keeper: Keeper, meant: Incarnation): TenantStub {
+export function meaning(keeper: Keeper, meant: Incarnation, again?: Again): TenantStub {
   return {
     run: async (tables, method, args) => {
-      const ran = await keeper.run(tables, method, args, meant);
+      let ran: Ran;
+      try {
+        ran = await keeper.run(tables, method, args, meant, WIRE);
+      } catch (error) {
+        if (!again) throw error;
+        ran = await (await again(`${tables}.${method}`, error)).run(tables, method, args, meant, WIRE);
+      }
       if ("gone" in ran) throw new AppError("unknownTenant");
       if ("busy" in ran) throw new AppError("busy", { retryAfter: BUSY_SECONDS });
       return ran.value;

@@ -2,6 +2,7 @@
 
 import { keyPrincipalId } from "../../auth/principal.ts";
 import type { Actor, KeyRecord, WriteResult } from "./policy-records.ts";
+import { trackKeyUses } from "./key-uses.ts";
 import { noteOutage } from "./outage-times.ts";
 import type { TenantHost } from "./tenant-host.ts";
 
@@ -20,6 +21,8 @@ export interface Rotation {
   readonly overlapMs: number;
   /** How many keys the tenant may have; null for no limit. */
   readonly most: number | null;
+  /** Of a key that is rotated with itself: how old it must be, milliseconds. It must not be suspended, either. */
+  readonly leastAgeMs?: number;
 }
 
 export interface KeyMethods {
@@ -28,9 +31,12 @@ export interface KeyMethods {
   addKey(key: KeyInsert, actor: Actor, most?: number | null): WriteResult | { readonly state: "full" };
   /**
    * The old key goes on working for `overlapMs`. "full": with it the tenant would have more than one key beyond its limit;
-   * one is what a rotation needs where every key is taken.
+   * one is what a rotation needs where every key is taken. Of two who rotate the same key at once one is told "rotated".
    */
-  rotateKey(rotation: Rotation, actor: Actor): WriteResult | { readonly state: "full" };
+  rotateKey(
+    rotation: Rotation,
+    actor: Actor,
+  ): WriteResult | { readonly state: "full" | "rotated" | "young" | "suspended" };
   revokeKey(id: string, actor: Actor): WriteResult;
 }
 
@@ -64,47 +70,53 @@ function recordOf(row: KeyRow): KeyRecord {
   };
 }
 
+function insert(host: TenantHost, key: KeyInsert): void {
+  host.sql.exec(
+    "INSERT INTO api_keys (id, hash, name, scopes, profile, expires, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    key.id,
+    key.hash,
+    key.name,
+    key.scopes === null ? null : JSON.stringify(key.scopes),
+    key.profile,
+    key.expires,
+    new Date(host.now()).toISOString(),
+  );
+}
+
 export function createKeyMethods(host: TenantHost): KeyMethods {
   const { sql } = host;
+  const uses = (host.keyUses = trackKeyUses(host));
   const find = (id: string) => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys WHERE id = ?`, id).toArray()[0];
-  const insert = (key: KeyInsert) => {
-    sql.exec(
-      "INSERT INTO api_keys (id, hash, name, scopes, profile, expires, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
-      key.id,
-      key.hash,
-      key.name,
-      key.scopes === null ? null : JSON.stringify(key.scopes),
-      key.profile,
-      key.expires,
-      new Date(host.now()).toISOString(),
-    );
-  };
   return {
-    keys: () => sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY created, id`).toArray().map(recordOf),
+    keys: () => {
+      const rows = sql.exec<KeyRow>(`SELECT ${COLUMNS} FROM api_keys ORDER BY created, id`).toArray().map(recordOf);
+      return rows.map((record) => ({ ...record, lastUsed: uses.noted(record.id) ?? record.lastUsed }));
+    },
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
         if (workingKeys(host) >= Math.min(most ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
-        insert(key);
+        insert(host, key);
         wakeForEnded(host);
         host.record(actor, "key.create", `key ${key.id}`, {
           before: null,
           after: find(key.id) && recordOf(find(key.id) as KeyRow),
         });
-        return { state: "written", revision: host.bump(), effectiveAt: host.now() };
+        return { state: "written", revision: host.bump(), leftMs: 0, effectiveAt: host.now() };
       }),
-    rotateKey: ({ old, key, overlapMs, most }, actor) =>
+    rotateKey: ({ old, key, overlapMs, most, leastAgeMs = 0 }, actor) =>
       host.transaction(() => {
         const row = find(old);
-        if (!row) return { state: "absent" };
+        const unfit = row && unfitFor(host, row, leastAgeMs);
+        if (!row || unfit) return { state: unfit ?? "absent" };
         const more = overlapMs > 0 ? 1 : 0;
         if (most !== null && workingKeys(host) + more > most + 1) return { state: "full" };
-        insert({ ...recordOf(row), ...key });
+        insert(host, { ...recordOf(row), ...key });
         const retires = host.now() + overlapMs;
         sql.exec("UPDATE api_keys SET retires = ? WHERE id = ?", retires, old);
         wakeForEnded(host);
         host.record(actor, "key.rotate", `key ${old}`, { before: recordOf(row), after: { id: key.id, retires } });
-        return { state: "written", revision: host.bump(), effectiveAt: Math.max(retires, host.effectiveAt()) };
+        return { state: "written", revision: host.bump(), ...host.inForce(overlapMs) };
       }),
     revokeKey: (id, actor) =>
       host.transaction(() => {
@@ -115,9 +127,27 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         forgetSuspension(host, id);
         host.record(actor, "key.revoke", `key ${id}`, { before: recordOf(row), after: null });
         const revision = host.bump({ principal: keyPrincipalId(id) });
-        return { state: "written", revision, effectiveAt: host.effectiveAt() };
+        return { state: "written", revision, ...host.inForce() };
       }),
   };
+}
+
+/** Why a key cannot be rotated; from `leastAgeMs` on with itself. */
+function unfitFor(
+  host: TenantHost,
+  { id, retires, created }: KeyRow,
+  leastAgeMs: number,
+): "rotated" | "young" | "suspended" | undefined {
+  if (retires !== null) return "rotated";
+  if (leastAgeMs === 0) return undefined;
+  // It may have been, since whoever has the key was let in: the new one is another principal.
+  if (isSuspended(host, id)) return "suspended";
+  return Date.parse(created) > host.now() - leastAgeMs ? "young" : undefined;
+}
+
+function isSuspended({ sql }: TenantHost, id: string): boolean {
+  const query = "SELECT 1 FROM suspensions WHERE kind = 'principal' AND name = ?";
+  return sql.exec(query, keyPrincipalId(id)).toArray().length > 0;
 }
 
 /** How long what a key was and when it was last used can still be looked up. */

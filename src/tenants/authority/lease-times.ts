@@ -1,6 +1,7 @@
 // Owns when the last lease that was given ends: from then on no isolate serves what was before a change. The authority
 // half of the lease rule; isolate/snapshot.ts is the serving half.
 
+import { afterAnswer } from "./after-answer.ts";
 import type { TableHost } from "./tables.ts";
 
 /** Added to a lease's end, because the clocks of object and isolate run at slightly different speeds. */
@@ -19,22 +20,28 @@ export interface Leases {
  */
 export function trackLeases(host: TableHost): Leases {
   const { sql } = host;
-  let longest = sql.exec<{ longest: number }>("SELECT longest FROM leases WHERE one = 1").toArray()[0]?.longest ?? 0;
+  /** What the row says: never less than what a lease may have that still runs. */
+  let stored = sql.exec<{ longest: number }>("SELECT longest FROM leases WHERE one = 1").toArray()[0]?.longest ?? 0;
+  let longest = stored;
   /** When the last lease of that length ends, and the last of any length. */
   let longestUntil = host.now() + longest;
   let until = longest === 0 ? 0 : longestUntil;
-  const remember = (staleness: number) => {
-    longest = staleness;
+  const store = () => {
+    if (longest === stored) return;
     sql.exec(
       "INSERT INTO leases (one, longest) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET longest = ?",
-      staleness,
-      staleness,
+      longest,
+      longest,
     );
+    stored = longest;
   };
   return {
     note: (staleness) => {
       const now = host.now();
-      if (staleness > longest || (staleness < longest && now > longestUntil)) remember(staleness);
+      if (staleness > longest || (staleness < longest && now > longestUntil)) longest = staleness;
+      // A longer one must not be given before it is written down; that there is none any more can wait.
+      if (longest > stored) store();
+      else if (longest < stored) afterAnswer("leases", store);
       if (staleness === longest) longestUntil = now + staleness;
       until = Math.max(until, now + staleness);
     },

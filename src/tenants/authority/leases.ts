@@ -1,39 +1,47 @@
 // Owns what a lease on a tenant's policy carries. Refuses to send what the isolate that asks has already.
 
+import { idsOf } from "../../auth/seal.ts";
 import { authorityState } from "./authority-tables.ts";
 import { blocksOf } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { endedSince } from "./ended-tables.ts";
-import type { KeyGrant, LeaseAnswer, LeaseAsk, Policy, RetiredName } from "./policy-records.ts";
+import type { EndedSession, KeyGrant, LeaseAsk, LeaseGranted, Policy, RetiredName } from "./policy-records.ts";
 import { sectionsOf } from "./section-rows.ts";
-import type { TableHost } from "./tables.ts";
+import type { Incarnation } from "./incarnation.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Suspension } from "../document/visibility.ts";
 
-/** `found`: the tenant's row, undefined where there is no such tenant. */
-export function grant(
+/** undefined: the isolate has all of it. */
+export function newsFor(
   host: TenantHost,
   ask: LeaseAsk,
-  found: { readonly created: string; readonly revision: number; readonly effective: string } | undefined,
-): LeaseAnswer {
-  if (!found) return { state: "absent" };
+  { revision, created }: { readonly revision: number; readonly created: Incarnation },
+  document: TenantDocument,
+): LeaseGranted | undefined {
   const { sql } = host;
-  const document = JSON.parse(found.effective) as TenantDocument;
-  host.leases.note(document.maxStalenessMs ?? ask.maxStalenessMs);
-  const { revision, created } = found;
   const isSame = ask.version?.created === created;
   const isCurrent = isSame && ask.version?.number === revision;
+  const { ring, seeded } = authorityState(host);
+  const ended = endedFor(sql, ask, isSame);
+  // Only code has first content, so nobody else waits for it to be stored.
+  const isWhole = ask.ring === idsOf(ring) && (seeded || !ask.inCode) && ask.keyHash === null;
+  if (isCurrent && isWhole && !ended) return undefined;
   return {
     state: "granted",
     version: revision,
     created,
-    policy: isCurrent ? null : { document, ...withdrawn(sql) },
+    policy: isCurrent ? null : { document, ...withdrawn(sql, ask.isBraked) },
     sections: isCurrent ? null : sectionsOf(sql),
-    ...authorityState(host),
-    key: ask.keyHash === null ? null : credentialIn(host, ask.keyHash, document),
-    // A cursor of an earlier tenant of the same name means nothing here: that one counted its own ended sessions.
-    ended: ask.endedAfter === undefined ? null : endedSince(sql, isSame ? ask.endedAfter : null),
+    ring,
+    seeded,
+    key: credentialIn(host, ask.keyHash, document),
+    ended,
   };
+}
+
+/** A cursor of an earlier tenant of the same name means nothing here: that one counted its own ended sessions. */
+function endedFor(sql: SqlStorage, { endedAfter }: LeaseAsk, isSame: boolean): EndedSession | null {
+  return endedAfter === undefined ? null : endedSince(sql, isSame ? endedAfter : null);
 }
 
 export function suspensionsOf(sql: SqlStorage): Suspension[] {
@@ -44,8 +52,11 @@ export function suspensionsOf(sql: SqlStorage): Suspension[] {
     .toArray() as Suspension[];
 }
 
-/** Everything that was taken away: suspensions, blocks and retired names. */
-export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retired"> {
+/**
+ * Everything that was taken away: suspensions, blocks and retired names. `isBraked`: whoever asks knows what is blocked
+ * everywhere. What release 0.1.0 told each tenant of that may have been lifted since, of which tenants are not told.
+ */
+export function withdrawn(sql: SqlStorage, isBraked = false): Pick<Policy, "suspensions" | "retired"> {
   const rows = sql
     .exec<{ kind: string; profile: string; name: string; target: string; successor: string; until: number }>(
       // Release 0.1.0 stored names without a successor, too, which had been taken away.
@@ -53,15 +64,19 @@ export function withdrawn(sql: SqlStorage): Pick<Policy, "suspensions" | "retire
     )
     .toArray();
   const retired = rows.map((entry) => ({ ...entry, profile: entry.profile === "" ? null : entry.profile }));
-  return { suspensions: [...suspensionsOf(sql), ...blocksOf(sql)], retired: retired as RetiredName[] };
+  return {
+    suspensions: isBraked ? suspensionsOf(sql) : [...suspensionsOf(sql), ...blocksOf(sql)],
+    retired: retired as RetiredName[],
+  };
 }
 
-function credentialIn(host: TenantHost, hash: string, document: TenantDocument): KeyGrant | null {
+function credentialIn(host: TenantHost, hash: string | null, document: TenantDocument): KeyGrant | null {
+  if (hash === null) return null;
   return useKey(host, hash) ?? host.grantOf?.(hash, document) ?? null;
 }
 
-/** Notes the key's last use once for each lease, not for each call. null: no such key, or it has expired or retired. */
-export function useKey(host: TableHost, hash: string): KeyGrant | null {
+/** Notes that the key is used, where somebody reads it. null: no such key, or it has expired or retired. */
+export function useKey(host: TenantHost, hash: string): KeyGrant | null {
   const { sql } = host;
   const [found] = sql
     .exec<{
@@ -71,12 +86,13 @@ export function useKey(host: TableHost, hash: string): KeyGrant | null {
       profile: string | null;
       expires: number | null;
       retires: number | null;
-    }>("SELECT id, name, scopes, profile, expires, retires FROM api_keys WHERE hash = ?", hash)
+      last_used: string | null;
+    }>("SELECT id, name, scopes, profile, expires, retires, last_used FROM api_keys WHERE hash = ?", hash)
     .toArray();
   if (!found) return null;
   const { id, name, scopes, profile, expires, retires } = found;
   const ends = retires === null ? expires : Math.min(retires, expires ?? retires);
   if (ends !== null && ends <= host.now()) return null;
-  sql.exec("UPDATE api_keys SET last_used = ? WHERE id = ?", new Date(host.now()).toISOString(), id);
+  host.keyUses?.note(id, found.last_used);
   return { id, name, scopes: scopes === null ? null : (JSON.parse(scopes) as string[]), profile, expires: ends };
 }

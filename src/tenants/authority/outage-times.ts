@@ -18,7 +18,13 @@ export function noteOutage(host: TenantHost): void {
   if (forMs > 0) sql.exec("INSERT OR REPLACE INTO outages (one, until) VALUES (1, ?)", until);
 }
 
-/** What was before the last change that withdrew; milliseconds since the epoch, null: nobody serves it. */
+/** How long what was before the last change that withdrew may be served yet, milliseconds; null: nobody serves it. */
+export function staleMs(host: Pick<TenantHost, "sql" | "now">): number | null {
+  const until = staleUntil(host);
+  return until === null ? null : until - host.now();
+}
+
+/** The same, by the clock of the object: milliseconds since the epoch. */
 export function staleUntil({ sql, now }: Pick<TenantHost, "sql" | "now">): number | null {
   const [row] = sql.exec<{ until: number }>("SELECT until FROM outages WHERE until > ?", now()).toArray();
   return row?.until ?? null;

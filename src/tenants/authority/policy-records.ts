@@ -54,6 +54,10 @@ export interface LeaseAsk {
   readonly maxStalenessMs: number;
   /** The tenant is declared in code and exists without having been created. */
   readonly inCode: boolean;
+  /** What is blocked in every tenant the isolate has from the platform's replicas, under a lease of its own. */
+  readonly isBraked?: boolean | undefined;
+  /** The ids of the sealing keys that the isolate has, in their order; absent: it has none. */
+  readonly ring?: string | undefined;
   /** Hash of a key that the isolate wants to know about. */
   readonly keyHash: string | null;
   /** The `cursor` of the ended sessions that the isolate knows; null: it knows none; absent: it wants none. */
@@ -87,7 +91,8 @@ export interface LeaseGranted {
   readonly ended: EndedSession | null;
 }
 
-export type LeaseAnswer = LeaseGranted | { readonly state: "absent" };
+/** `unchanged`: a lease on what the isolate has, where it said which sealing keys it has and nothing of all this is new. */
+export type LeaseAnswer = LeaseGranted | { readonly state: "absent" } | { readonly state: "unchanged" };
 
 /** Who changes something, for the audit log. */
 export interface Actor {
@@ -95,11 +100,17 @@ export interface Actor {
 }
 
 /**
- * `effectiveAt`: milliseconds since the epoch; from then on no isolate can serve what was before. `absent`: there is no
- * such tenant, or not the thing to be changed.
+ * `leftMs`: how long some isolate may serve what was before, in milliseconds from when it was answered; `effectiveAt`: until
+ * when, by the clock of the object.
  */
+export interface TakingEffect {
+  readonly leftMs: number;
+  readonly effectiveAt: number;
+}
+
+/** `absent`: there is no such tenant, or not the thing to be changed. */
 export type WriteResult =
-  | { readonly state: "written"; readonly revision: number; readonly effectiveAt: number }
+  | ({ readonly state: "written"; readonly revision: number } & TakingEffect)
   | { readonly state: "unchanged"; readonly revision: number }
   | { readonly state: "conflict"; readonly revision: number }
   | { readonly state: "absent" };

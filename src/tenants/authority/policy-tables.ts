@@ -8,10 +8,11 @@ import { createBlockMethods, type BlockMethods } from "./block-tables.ts";
 import type { TenantDocument } from "../document/tenant-document.ts";
 import { leaseMethods, leaseTables, tenantRows, type LeaseMethods, type TenantRow } from "./lease-tables.ts";
 import { withdrawn } from "./leases.ts";
+import { createKeptMethods, type KeptMethods } from "./kept-methods.ts";
 import { createKeyMethods, forgetEnded, type KeyMethods } from "./key-tables.ts";
 import { newIncarnation, type Incarnation } from "./incarnation.ts";
 import type { Actor, AuditEntry, RetiredName, TenantRecord, WriteResult } from "./policy-records.ts";
-import { noteOutage, staleUntil } from "./outage-times.ts";
+import { noteOutage, staleMs, staleUntil } from "./outage-times.ts";
 import { createSecretMethods, type SecretMethods } from "./secret-tables.ts";
 import { sectionsOf } from "./section-rows.ts";
 import type { TableHost, Tables } from "./tables.ts";
@@ -39,7 +40,7 @@ export interface Suspender extends Actor {
   readonly isTenantAdmin?: boolean;
 }
 
-export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, SecretMethods {
+export interface PolicyMethods extends LeaseMethods, KeyMethods, KeptMethods, BlockMethods, SecretMethods {
   /** "absent": it was deleted before it came into being. */
   create(birth: TenantBirth): WriteResult;
   write(write: DocumentWrite): WriteResult;
@@ -50,22 +51,26 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
   incarnation(inCode: boolean): Incarnation | null;
   /** `inCode`: as for `incarnation`. */
   read(inCode: boolean): TenantRecord | undefined;
+  /** From now on no write is made that replaces this revision. Gives the one that is current then. */
+  fence(revision: number): number;
   /** "full": a tenant-admin suspended as many things as they may. */
   suspend(suspension: Omit<Suspension, "since">, by: Suspender): WriteResult | { readonly state: "full" };
   /** "forbidden": an operator suspended it, and somebody else may not lift that. */
   resume(kind: Suspension["kind"], name: string, by: Suspender): WriteResult | { readonly state: "forbidden" };
   audit(page: { before: number | null; limit: number }): readonly AuditEntry[];
-  /** When everything that was withdrawn so far is in force everywhere; milliseconds since the epoch. */
+  /** How long until everything that was withdrawn so far is in force everywhere; milliseconds. */
+  leftMs(): number;
+  /**
+   * How long an isolate that cannot reach this object may serve what was before the last withdrawal, milliseconds; null:
+   * none does, because the tenant did not choose so.
+   */
+  staleMs(): number | null;
+  /** `leftMs` and `staleMs` for Workers of an earlier release: milliseconds since the epoch. */
   inForceAt(): number;
-  /**
-   * Until when an isolate that cannot reach this object may serve what was before the last withdrawal (milliseconds since
-   * the epoch); null: none does, because the tenant did not choose so.
-   */
   staleUntil(): number | null;
-  /**
-   * Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives the time from which on no
-   * isolate serves it, milliseconds since the epoch.
-   */
+  /** Ends the tenant, or its making: from now on no lease is given and nothing is written. Gives `leftMs`. */
+  closed(incarnation: Incarnation): number;
+  /** The same for Workers of an earlier release; gives `inForceAt`. */
   close(incarnation: Incarnation): number;
   /** Deletes everything that the object stores, unless a tenant took the name after the one that was closed. */
   erase(): Promise<void>;
@@ -74,7 +79,7 @@ export interface PolicyMethods extends LeaseMethods, KeyMethods, BlockMethods, S
 export const policyTables: Tables<PolicyMethods, TenantHost> = {
   name: leaseTables.name,
   migrations: leaseTables.migrations,
-  ending: ["read", "close", "erase"],
+  ending: ["read", "close", "closed", "erase"],
   record: recordAudit,
   open: (host) => ({ methods: methodsOf(host), alarm: async () => prune(host) }),
 };
@@ -91,6 +96,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
   return {
     ...leaseMethods(host),
     ...createKeyMethods(host),
+    ...createKeptMethods(host),
     ...createBlockMethods(host),
     ...createSecretMethods(host),
     create: ({ created = newIncarnation(host.now()), own, effective, actor, action }) =>
@@ -101,7 +107,7 @@ function methodsOf(host: TenantHost): PolicyMethods {
         rows.insert(created, own, effective);
         host.closure.reopen();
         host.record(actor, action, "tenant", { before: null, after: own });
-        return { state: "written", revision: 1, effectiveAt: host.now() };
+        return { state: "written", revision: 1, leftMs: 0, effectiveAt: host.now() };
       }),
     write: (write) =>
       host.transaction(() => {
@@ -109,27 +115,29 @@ function methodsOf(host: TenantHost): PolicyMethods {
         return found ? writeDocument(host, write, found) : { state: "absent" };
       }),
     incarnation: (inCode) => {
-      const found = inCode ? rows.ensure() : rows.find();
-      return found?.created ?? host.closure.incarnation() ?? null;
+      if (inCode) rows.ensure();
+      return host.created() ?? host.closure.incarnation() ?? null;
     },
     read: (inCode) => {
-      const found = inCode ? rows.ensure() : rows.find();
+      if (inCode) rows.ensure();
+      const found = rows.find();
       return found && recordOf(host, found);
     },
+    fence: (revision) => host.transaction(() => (host.revision() === revision ? host.bump() : host.revision())),
     suspend: (suspension, by) => host.transaction(() => suspend(host, suspension, by)),
     resume: (kind, name, by) => host.transaction(() => resume(host, { kind, name }, by)),
     audit: ({ before, limit }) => auditPage(sql, before, limit),
+    leftMs: () => host.leftMs(),
+    staleMs: () => staleMs(host),
     inForceAt: () => host.effectiveAt(),
     staleUntil: () => staleUntil(host),
     close: (incarnation) => {
-      host.transaction(() => {
-        sql.exec("DELETE FROM tenant");
-        sql.exec("DELETE FROM api_keys");
-        sql.exec("DELETE FROM secrets");
-      });
-      host.closure.close(incarnation);
-      host.changes.policy(Number.MAX_SAFE_INTEGER, host.effectiveAt(), {});
+      close(host, incarnation);
       return host.effectiveAt();
+    },
+    closed: (incarnation) => {
+      close(host, incarnation);
+      return host.leftMs();
     },
     erase: async () => {
       if (!rows.find()) await host.erase();
@@ -144,7 +152,7 @@ function recordOf(host: TableHost, found: TenantRow): TenantRecord {
     revision: found.revision,
     own: JSON.parse(found.own) as TenantDocument,
     effective: JSON.parse(found.effective) as TenantDocument,
-    ...withdrawn(host.sql),
+    ...withdrawn(host.sql, true),
     sections: sectionsOf(host.sql),
   };
 }
@@ -163,6 +171,8 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
   noteOutage(host);
   sql.exec("UPDATE tenant SET own = ?, effective = ?", own, effective);
   sql.exec("DELETE FROM retired WHERE until < ?", host.now());
+  // The platform's replicas say what is blocked everywhere.
+  sql.exec("DELETE FROM blocks");
   for (const { kind, profile, name, target, successor, until } of write.retired) {
     sql.exec(
       "INSERT OR REPLACE INTO retired (kind, profile, name, target, successor, until) VALUES (?, ?, ?, ?, ?, ?)",
@@ -179,7 +189,15 @@ function writeDocument(host: TenantHost, write: DocumentWrite, found: TenantRow)
     MAX_RETIRED,
   );
   host.record(write.actor, write.action, "document", { before: JSON.parse(found.own), after: write.own });
-  return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
+  return { state: "written", revision: host.bump(), ...host.inForce() };
+}
+
+function close(host: TenantHost, incarnation: Incarnation): void {
+  host.transaction(() => {
+    for (const table of ["tenant", "api_keys", "secrets"]) host.sql.exec(`DELETE FROM ${table}`);
+  });
+  host.closure.close(incarnation);
+  host.changes.policy(Number.MAX_SAFE_INTEGER, host.effectiveAt(), {});
 }
 
 interface SuspensionRow {
@@ -227,7 +245,7 @@ function suspend(
   host.record(by, "suspend", `${kind} ${name}`, { before, after: { note } });
   // The alarm tells the directory: standing-tables.ts.
   if (kind === "tenant") host.wakeAt(host.now());
-  return { state: "written", revision: host.bump(endedBy(suspension)), effectiveAt: host.effectiveAt() };
+  return { state: "written", revision: host.bump(endedBy(suspension)), ...host.inForce() };
 }
 
 function resume(
@@ -242,7 +260,7 @@ function resume(
   const { note, since } = before;
   host.record(by, "resume", `${kind} ${name}`, { before: { kind, name, note, since }, after: null });
   if (kind === "tenant") host.wakeAt(host.now());
-  return { state: "written", revision: host.bump(), effectiveAt: host.effectiveAt() };
+  return { state: "written", revision: host.bump(), ...host.inForce() };
 }
 
 /** Whose streams a suspension ends: a suspended tool ends nobody's. */

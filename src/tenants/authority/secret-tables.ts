@@ -40,7 +40,7 @@ export function createSecretMethods(host: TenantHost): SecretMethods {
   const written = (): WriteResult => ({
     state: "written",
     revision: host.bump(),
-    effectiveAt: host.effectiveAt(),
+    ...host.inForce(),
   });
   return {
     secrets: all,

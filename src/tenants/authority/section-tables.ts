@@ -1,7 +1,9 @@
 // Owns the bodies of a tenant's sections in its object, for isolates where KV does not show them yet; section-rows.ts
 // has which sections there are. A section is what a feature leases beside the policy because it is large.
 
+import { logFault } from "../../telemetry/fault-line.ts";
 import { sectionHash } from "./section-rows.ts";
+import type { TakingEffect } from "./policy-records.ts";
 import type { TenantHost } from "./tenant-host.ts";
 import type { Tables } from "./tables.ts";
 
@@ -18,7 +20,7 @@ const BATCH = 100;
 const DELETING = Number.MAX_SAFE_INTEGER;
 
 export type SectionWrite =
-  | { readonly state: "written"; readonly effectiveAt: number }
+  | ({ readonly state: "written" } & TakingEffect)
   | { readonly state: "unchanged" }
   /** The section, or all of the tenant's together, would be larger than they may be. */
   | { readonly state: "full" };
@@ -74,7 +76,7 @@ export const sectionTables: Tables<SectionMethods, TenantHost> = {
 
 function methodsOf(host: TenantHost): SectionMethods {
   const { sql } = host;
-  const written = (): SectionWrite => ({ state: "written", effectiveAt: host.effectiveAt() });
+  const written = (): SectionWrite => ({ state: "written", ...host.inForce() });
   return {
     has: (name, hash) => sectionHash(sql, name) === hash && !isUnstored(sql, hash),
     put: (section) =>
@@ -117,7 +119,7 @@ function put(host: TenantHost, section: SectionBody): SectionPut {
   storeParts(sql, hash, body);
   host.definitionsChanged(name, hash);
   discard(host, before);
-  return { state: "written", effectiveAt: host.effectiveAt() };
+  return { state: "written", ...host.inForce() };
 }
 
 /** Whether it is too large alone, or with the bodies that the other sections have; equal sections share one body. */
@@ -187,7 +189,8 @@ async function collect(host: TenantHost, now: number): Promise<number | undefine
     mark(hash, DELETING);
     try {
       await BODIES.delete(sectionKey(host.kept(), hash));
-    } catch {
+    } catch (error) {
+      logFault(error, { tenant: host.tenant, method: "alarm sections" });
       return host.now() + RETRY_MS;
     }
     sql.exec("DELETE FROM section_garbage WHERE hash = ? AND collect_at <= ?", hash, now);

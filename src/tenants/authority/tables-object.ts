@@ -2,12 +2,15 @@
 // Refuses protocol logic, timers and waiting for people. Rows live in the domains' own files.
 
 import { DurableObject } from "cloudflare:workers";
+import { countWrites } from "./count-writes.ts";
 import { createChanges } from "./change-tables.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createClosure } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
-import type { Incarnation, Keeper, Ran } from "./incarnation.ts";
+import { OLDEST_WIRE, OTHER_RELEASE, WIRE, type Incarnation, type Keeper, type Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
+import { logFault } from "../../telemetry/fault-line.ts";
+import { inTime } from "../isolate/in-time.ts";
 import { createWake, type Wake } from "./wake.ts";
 
 /** What an object may store, as Cloudflare says; the Worker's `OBJECT_BYTES` may say less. */
@@ -23,6 +26,7 @@ function roomIn(env: unknown): number {
 /** When a domain whose alarm failed is rung again. */
 const RETRY_MS = 60_000;
 
+type Call = Parameters<Keeper["run"]>;
 type Method = (...args: unknown[]) => unknown;
 
 export type TablesObjectClass<Env> = new (ctx: DurableObjectState, env: Env) => DurableObject<Env> & Keeper & Answering;
@@ -35,7 +39,7 @@ export interface Answering {
 
 export interface Shared<Host> {
   /** What the domains share. */
-  readonly hostOf: (base: TableHost) => Host;
+  readonly hostOf: (base: TableHost, ctx: DurableObjectState) => Host;
   /** Whether the object keeps what a call means. `isEnding`: the method belongs to the end of what was meant. */
   readonly isMeant: (host: Host, meant: Incarnation, isEnding: boolean) => boolean;
   /** What is answered where nobody was made yet, so that nothing is stored; undefined: tables are made. */
@@ -63,16 +67,12 @@ export function createTablesObject<Env, Host extends TableHost>(
     readonly #closure = createClosure(this.ctx.storage);
     #opened: Opened<Host> | undefined;
 
-    constructor(ctx: DurableObjectState, env: Env) {
-      super(ctx, env);
-      if (isUsed(ctx)) this.#open();
-    }
-
     /** Asked of an object that nobody has anything in. */
     async ready(): Promise<void> {}
 
     /** The one way in: a call that does not say what it means, as those of release 0.1.0 do not, is refused. */
-    async run(name: string, method: string, args: readonly unknown[], meant?: Incarnation): Promise<Ran> {
+    async run(...[name, method, args, meant, wire]: Call): Promise<Ran> {
+      refuseOthers(wire);
       const called = `${name}.${method}`;
       const none =
         this.#opened || endings.has(called) || isUsed(this.ctx) ? undefined : absent?.(called, args[0], meant);
@@ -80,7 +80,7 @@ export function createTablesObject<Env, Host extends TableHost>(
       const opened = this.#open();
       const methods = opened.tables.get(name)?.methods as Record<string, Method> | undefined;
       if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${called}`);
-      if (meant === undefined) throw new Error("the Worker that calls is of an earlier release");
+      if (meant === undefined) throw new Error(OTHER_RELEASE);
       if (!isMeant(opened.host, meant, endings.has(called))) return { gone: true };
       return { value: await methods[method]?.(...args) };
     }
@@ -89,9 +89,10 @@ export function createTablesObject<Env, Host extends TableHost>(
       this.#wake.clear();
       const now = Date.now();
       const erased = this.#closure.erasedUntil();
-      if (erased !== undefined && now >= erased) await this.#empty(() => this.#closure.forget());
-      else if (erased !== undefined) this.#wake.at(erased);
-      else await ringAll(this.#open().tables, now, this.#wake);
+      const host = { env: this.env, kept: () => this.ctx.id.name ?? "" };
+      if (erased === undefined) await this.#wake.ring(() => ringAll(this.ctx.id.name, () => this.#open(), this.#wake));
+      else if (now < erased || !(await sweepAll(tables, host))) this.#wake.at(Math.max(erased, now + RETRY_MS));
+      else await this.#empty(() => this.#closure.forget());
     }
 
     /** An object that was erased has no tables: they are made again when a late call needs them. */
@@ -109,7 +110,7 @@ export function createTablesObject<Env, Host extends TableHost>(
         },
       };
       let host: Host | undefined;
-      const opened = openTables<Host>([changes.tables, ...tables], base, (shared) => (host = hostOf(shared)));
+      const opened = openTables<Host>([changes.tables, ...tables], base, (shared) => (host = hostOf(shared, this.ctx)));
       this.#opened = { host: host as Host, tables: opened };
       return this.#opened;
     }
@@ -123,6 +124,10 @@ export function createTablesObject<Env, Host extends TableHost>(
   };
 }
 
+function refuseOthers(wire = 1): void {
+  if (wire > WIRE || wire < OLDEST_WIRE) throw new Error(OTHER_RELEASE);
+}
+
 /** Somebody was made here, and not everything was erased. */
 function isUsed({ storage }: DurableObjectState): boolean {
   return hasTable(storage.sql, "schema_versions");
@@ -132,24 +137,53 @@ function isUsed({ storage }: DurableObjectState): boolean {
  * One domain's failure is no other's: it is rung again later. Nothing is thrown, because the runtime gives up an alarm
  * that fails too often, and with it everything that waits here.
  */
-async function ringAll(opened: ReadonlyMap<string, OpenTables<object>>, now: number, wake: Wake): Promise<void> {
-  for (const [name, entry] of opened) {
-    let next: number | undefined;
+async function ringAll(tenant: string | undefined, open: () => Opened<TableHost>, wake: Wake): Promise<void> {
+  const now = Date.now();
+  let opened: Opened<TableHost>;
+  try {
+    opened = open();
+  } catch (error) {
+    // Stored by a later release, whose code is waited for.
+    logFault(error, { tenant, method: "alarm tables" });
+    return wake.at(now + RETRY_MS);
+  }
+  // Beside each other: one that waits for somebody else keeps no other one waiting.
+  const ringing = Array.from(opened.tables, async ([name, entry]) => {
+    let next: number | undefined = now + RETRY_MS;
+    if (underWay.has(entry)) return wake.at(next);
+    underWay.add(entry);
     try {
       next = await entry.alarm?.(now);
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
-      // oxlint-disable-next-line no-console
-      console.error(name, error);
-      next = now + RETRY_MS;
+      logFault(error, { tenant, method: `alarm ${name}` });
     }
+    underWay.delete(entry);
     if (next !== undefined) wake.at(next);
+  });
+  // As long as an alarm is not over, no other one rings.
+  await inTime(Promise.all(ringing), RETRY_MS).catch(() => {
+    wake.at(now + 2 * RETRY_MS);
+  });
+}
+
+/** Whose alarm of before has not ended yet. */
+const underWay = new WeakSet<OpenTables<object>>();
+
+/** No call that began before the end goes on any more. Whether nothing is left. */
+async function sweepAll(tables: readonly Pick<Tables, "sweep">[], host: Parameters<NonNullable<Tables["sweep"]>>[0]) {
+  try {
+    for (const entry of tables) await entry.sweep?.(host);
+    return true;
+  } catch (error) {
+    logFault(error, { tenant: host.kept(), method: "alarm sweep" });
+    return false;
   }
 }
 
 function hostOn({ id, storage }: DurableObjectState, wake: Wake) {
   return {
-    sql: storage.sql,
+    ...countWrites(storage.sql),
     tenant: id.name ?? "",
     kept: () => id.name ?? "",
     jurisdiction: id.jurisdiction ?? null,

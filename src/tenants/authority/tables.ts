@@ -3,7 +3,7 @@
 
 import type { ChangeLog } from "./changes.ts";
 import type { Closure } from "./closure.ts";
-import type { TenantStub } from "./incarnation.ts";
+import { OTHER_RELEASE, type TenantStub } from "./incarnation.ts";
 import type { Actor } from "./policy-records.ts";
 
 export interface TableHost {
@@ -17,6 +17,8 @@ export interface TableHost {
   readonly jurisdiction: string | null;
   now(): number;
   transaction<T>(work: () => T): T;
+  /** How often something may have been written since the object began, whoever wrote it. */
+  writes(): number;
   /** Asks for `Tables.alarm` not later than this time (milliseconds since the epoch). */
   wakeAt(time: number): void;
   /** Whether what tenants store may grow: the rest of the object is kept for what operators and the platform write. */
@@ -47,25 +49,45 @@ export interface Tables<Methods = object, Host extends TableHost = TableHost> {
   readonly name: string;
   /** SQL statements, each applied once and in order. One that was released is never edited. */
   readonly migrations: readonly string[];
+  /** How many of these code must know at least, to work with what they made; most add what older code leaves alone. */
+  readonly needs?: number;
   /** Methods with which a tenant's end goes on once it is closed. All others are refused to a tenant that is not there. */
   readonly ending?: readonly string[];
   /** Of those by whose methods the audit log is read. Where none are, nobody could, and nothing is recorded. */
   readonly record?: WriteAudit;
   open(host: Host): OpenTables<Methods>;
+  /** Deletes what came after everything was deleted, from where it is kept elsewhere. Repeated where it rejects. */
+  sweep?(host: Pick<TableHost, "env" | "kept">): Promise<void>;
 }
 
-export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | "migrations">[]): void {
+/**
+ * Older code over a newer schema says so in the log, and goes on where that schema does not need newer code. Throws
+ * `OTHER_RELEASE` where it does: nothing is read or written by code that would take it for something else.
+ */
+export function migrate(sql: SqlStorage, tables: readonly Pick<Tables, "name" | "migrations" | "needs">[]): void {
   sql.exec("CREATE TABLE IF NOT EXISTS schema_versions (name TEXT PRIMARY KEY, version INTEGER NOT NULL)");
-  for (const { name, migrations } of tables) {
-    const row = sql.exec<{ version: number }>("SELECT version FROM schema_versions WHERE name = ?", name).toArray()[0];
-    const done = row?.version ?? 0;
-    if (done >= migrations.length) continue;
-    for (const statement of migrations.slice(done)) sql.exec(statement);
+  const versionOf = (name: string) =>
+    sql.exec<{ version: number }>("SELECT version FROM schema_versions WHERE name = ?", name).toArray()[0]?.version ??
+    0;
+  const note = (name: string, version: number) =>
     sql.exec(
       "INSERT INTO schema_versions (name, version) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET version = excluded.version",
       name,
-      migrations.length,
+      version,
     );
+  for (const { name, migrations, needs = 0 } of tables) {
+    const done = versionOf(name);
+    const known = migrations.length;
+    if (done > known) {
+      if (versionOf(`${name} needs`) > known) throw new Error(`${name}: stored ${OTHER_RELEASE}`);
+      // No author's hook is known here.
+      // oxlint-disable-next-line no-console
+      console.warn(`${name}: migration ${done} is of a later release, after ${known}`);
+    }
+    if (done >= known) continue;
+    for (const statement of migrations.slice(done)) sql.exec(statement);
+    note(name, known);
+    if (needs > 0) note(`${name} needs`, needs);
   }
 }
 

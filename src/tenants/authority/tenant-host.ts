@@ -3,9 +3,11 @@
 
 import type { TenantDocument } from "../document/tenant-document.ts";
 import type { Withdrawn } from "./changes.ts";
+import type { KeyUses } from "./key-uses.ts";
 import { trackLeases, type Leases } from "./lease-times.ts";
 import { keptUnder, type Incarnation } from "./incarnation.ts";
-import type { Actor, KeyGrant } from "./policy-records.ts";
+import type { Actor, TakingEffect, KeyGrant } from "./policy-records.ts";
+import type { TenantNews } from "./tenant-news.ts";
 import { setSection } from "./section-rows.ts";
 import type { TableHost, WriteAudit } from "./tables.ts";
 
@@ -20,6 +22,10 @@ export interface TenantHost extends TableHost {
   readonly leases: Leases;
   /** When no lease that was given before now is valid any more; milliseconds since the epoch. */
   effectiveAt(): number;
+  /** How long that is from now, milliseconds: for others, whose clocks may be ahead of this one or behind. */
+  leftMs(): number;
+  /** The same as a part of an answer, at least `leastMs`. Workers of an earlier release wait until `effectiveAt`. */
+  inForce(leastMs?: number): TakingEffect;
   /** The policy's revision; 0 where there is no tenant. */
   revision(): number;
   /** When the tenant was made, which tells it from others of its name; undefined where there is none. */
@@ -33,6 +39,10 @@ export interface TenantHost extends TableHost {
    * in force, and each compares what it sees. false: it had this hash before, so nobody is told anything.
    */
   definitionsChanged(section: string, hash: string | null): boolean;
+  /** Set by the one domain that tells people what happens. Called within a transaction. */
+  tell?: (news: TenantNews) => void;
+  /** Set by the one domain by whose methods it is read: where nobody reads it, nothing is noted. */
+  keyUses?: KeyUses;
   /** Set by the one domain whose rows are credentials too: what is asked for no key is looked for there, by its hash. */
   grantOf?: (hash: string, document: TenantDocument) => KeyGrant | null;
 }
@@ -57,6 +67,11 @@ export function createTenantHost(base: TableHost, write?: WriteAudit): TenantHos
     leases,
     kept: () => keptUnder(base.tenant, created() ?? base.closure.incarnation() ?? ""),
     effectiveAt,
+    leftMs: () => effectiveAt() - base.now(),
+    inForce: (leastMs = 0) => {
+      const leftMs = Math.max(leastMs, effectiveAt() - base.now());
+      return { leftMs, effectiveAt: base.now() + leftMs };
+    },
     revision,
     created,
     bump,

@@ -34,7 +34,8 @@ export function createTenantObject<Env>(tables: readonly Tables<object, TenantHo
 function absent(method: string, ask: unknown, meant: Incarnation | undefined): Ran | undefined {
   if (meant !== WHOEVER) return { gone: true };
   if (method === "policy.lease" && !(ask as LeaseAsk).inCode) return { value: { state: "absent" } };
-  return method === "policy.changed" ? { value: 0 } : undefined;
+  // `changedFor`, and `changed` of an earlier release.
+  return method.startsWith("policy.changed") ? { value: 0 } : undefined;
 }
 
 /**
@@ -42,7 +43,8 @@ function absent(method: string, ask: unknown, meant: Incarnation | undefined): R
  * release 0.1.0 closed one, nobody knows which.
  */
 function isMeant(host: TenantHost, meant: Incarnation, isEnding: boolean): boolean {
+  if (meant === WHOEVER) return true;
   const current = host.created();
-  if (meant === WHOEVER || meant === current) return true;
+  if (meant === current) return true;
   return isEnding && current === undefined && (host.closure.ending() ?? meant) === meant;
 }

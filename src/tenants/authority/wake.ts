@@ -5,6 +5,11 @@ export interface Wake {
   at(time: number): void;
   /** Call it when no alarm is set any more: it rang, or everything stored was deleted. */
   clear(): void;
+  /**
+   * For what several have the one alarm ring for: none is set before all of them are done. One that is set takes the place of
+   * the one that rings: were the instance to end in the middle, nobody would ring for the others.
+   */
+  ring(work: () => Promise<void>): Promise<void>;
   transaction<T>(work: () => T): T;
 }
 
@@ -12,10 +17,11 @@ export function createWake(ctx: DurableObjectState): Wake {
   const { storage } = ctx;
   let set: number | undefined;
   let isKnown = false;
+  let isRinging = false;
   const at = (time: number) => {
     if (set !== undefined && set <= time) return;
     set = time;
-    if (isKnown) void storage.setAlarm(time);
+    if (isKnown && !isRinging) void storage.setAlarm(time);
   };
   // An alarm outlives the instance that set it. Until it is known, a time asked for waits, lest it replace an earlier.
   void ctx.blockConcurrencyWhile(async () => {
@@ -29,6 +35,14 @@ export function createWake(ctx: DurableObjectState): Wake {
     at,
     clear: () => {
       set = undefined;
+      isRinging = false;
+    },
+    ring: async (work) => {
+      isRinging = true;
+      await work();
+      // Unless everything was deleted meanwhile.
+      if (isRinging && set !== undefined) void storage.setAlarm(set);
+      isRinging = false;
     },
     // When the work fails, an alarm that it set is rolled back too, so `set` must be what it was.
     transaction: (work) => {

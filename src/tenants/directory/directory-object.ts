@@ -2,7 +2,9 @@
 // does that, so a Worker without it has the lookups alone. What KV and the other shards keep of it follows, in steps that are
 // repeated until they are done.
 
+import { logFault } from "../../telemetry/fault-line.ts";
 import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
+import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
 import { DIRECTORY_TABLES, earlierOf, takeOver, type Earlier } from "./directory-tables.ts";
 import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
@@ -18,6 +20,23 @@ export interface Named {
 /** "kept": it was the tenant's already. "gone": there is no such tenant any more. */
 export type Claimed = "claimed" | "kept" | "taken" | "gone";
 
+/** Who has a hostname; `basis`: of the newest write that wanted it, the revision that it was to replace. */
+export interface HostnameClaim {
+  readonly tenant: string;
+  /** "": of one in code, or as release 0.1.0 noted it. */
+  readonly created: Incarnation;
+  readonly basis: number;
+  /** Since when nobody claimed it, in milliseconds. */
+  readonly age: number;
+}
+
+/** `revision`: of the tenant's document, the one that says so, or that the write which is to say so replaces. */
+export interface Marking {
+  readonly isPrivate?: boolean;
+  readonly state?: "active" | "deleting";
+  readonly revision?: number;
+}
+
 interface ShardEnv {
   readonly DIRECTORY: DurableObjectNamespace<DirectoryObject>;
   readonly BODIES: KVNamespace;
@@ -28,6 +47,8 @@ const MAX_PAGE = 1001;
 /** How many values the alarm writes to KV, which takes a thousand in one invocation. */
 const PLACED_AT_ONCE = 100;
 const RETRY_MS = 10_000;
+/** More than any revision. */
+const ANY = Number.MAX_SAFE_INTEGER;
 const UNPLACED = "FROM tenants WHERE placed = 0 AND state = 'active'";
 
 export class DirectoryObject extends DirectoryLookups {
@@ -109,12 +130,16 @@ export class DirectoryObject extends DirectoryLookups {
     return directoryEntryOf(this.sql.exec<DirectoryRow>("SELECT * FROM tenants WHERE id = ?", id).one());
   }
 
-  /** Where a tenant becomes private, unknown names are hidden in every shard when this resolves. */
-  async mark({ id, created }: Named, change: { isPrivate?: boolean; state?: "active" | "deleting" }): Promise<void> {
-    const set = (column: string, value: SqlStorageValue) =>
-      this.sql.exec(`UPDATE tenants SET ${column} = ? WHERE id = ? AND created = ?`, value, id, created);
-    if (change.isPrivate !== undefined) set("is_private", change.isPrivate ? 1 : 0);
-    if (change.state !== undefined) set("state", change.state);
+  /**
+   * Where a tenant becomes private, unknown names are hidden in every shard when this resolves. It is not shown again by a
+   * revision that a write may replace which wants it private.
+   */
+  async mark({ id, created }: Named, { isPrivate, state, revision }: Marking): Promise<void> {
+    const set = (change: string, ...values: SqlStorageValue[]) =>
+      this.sql.exec(`UPDATE tenants SET ${change} WHERE id = ? AND created = ?`, ...values, id, created);
+    if (isPrivate) set("is_private = 1, private_basis = max(private_basis, ?)", revision ?? 0);
+    if (isPrivate === false) set("is_private = iif(private_basis < ?, 0, is_private)", revision ?? ANY);
+    if (state !== undefined) set("state = ?", state);
     await this.#tellHiding();
   }
 
@@ -132,7 +157,8 @@ export class DirectoryObject extends DirectoryLookups {
     const { id, created } = named;
     if (!this.#has(named)) return;
     const { BODIES, DIRECTORY } = this.#bound;
-    await BODIES.delete(placementKey(id));
+    // Where it was made within the same second, KV refuses the deletion once.
+    await onceASecond(() => BODIES.delete(placementKey(id)));
     await earlierIn(DIRECTORY).forget(id);
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
     await this.#tellHiding();
@@ -150,26 +176,52 @@ export class DirectoryObject extends DirectoryLookups {
     return this.#has(named, "AND state = 'active'");
   }
 
-  /** A hostname's shard decides whose it is; another one knows whether the tenant is still there. */
-  async claimHostname(hostname: string, named: Named): Promise<Claimed> {
+  /**
+   * A hostname's shard decides whose it is; another one knows whether the tenant is still there. `basis`: the revision that
+   * the write replaces which names it; while that one may still be written, the hostname is not given back.
+   */
+  async claimHostname(hostname: string, named: Named, basis = 0): Promise<Claimed> {
     const of = named.created ?? "";
     const [owner] = this.sql
       .exec<{ tenant: string; created: string }>("SELECT tenant, created FROM hostnames WHERE hostname = ?", hostname)
       .toArray();
     if (owner && owner.tenant !== named.id) return "taken";
-    if (owner?.created === of) return "kept";
+    if (owner?.created === of) {
+      const open = "open = iif(basis = ?1, open + 1, iif(basis < ?1, 1, open))";
+      const rest = `UPDATE hostnames SET ${open}, basis = max(basis, ?1), claimed = ?2 WHERE hostname = ?3`;
+      this.sql.exec(rest, basis, Date.now(), hostname);
+      return "kept";
+    }
     // An earlier tenant of the name has it, or a later one.
     if (owner && !(await this.#isThere(named))) return "gone";
-    const claim = `INSERT INTO hostnames (hostname, tenant, created) VALUES (?, ?, ?)
-      ON CONFLICT (hostname) DO UPDATE SET created = excluded.created WHERE tenant = excluded.tenant RETURNING 1`;
-    if (this.sql.exec(claim, hostname, named.id, of).toArray().length === 0) return "taken";
+    const set = "created = excluded.created, basis = excluded.basis, open = 1, claimed = excluded.claimed";
+    const claim = `INSERT INTO hostnames (hostname, tenant, created, basis, open, claimed) VALUES (?, ?, ?, ?, 1, ?)
+      ON CONFLICT (hostname) DO UPDATE SET ${set} WHERE tenant = excluded.tenant RETURNING 1`;
+    const values = [hostname, named.id, of, basis, Date.now()];
+    if (this.sql.exec(claim, ...values).toArray().length === 0) return "taken";
     if (owner) return owner.created === "" ? "kept" : "claimed";
     return this.#confirm(hostname, named);
   }
 
-  async releaseHostname(hostname: string, { id, created }: Named): Promise<void> {
-    const query = "DELETE FROM hostnames WHERE hostname = ? AND tenant = ? AND created IN ('', ?)";
-    this.sql.exec(query, hostname, id, created ?? "");
+  /**
+   * Unless a write may still come that names it. `revision`: one of the tenant's document that does not; absent: the tenant has
+   * come to its end. `withdrawn`: what a claim rested on that nothing comes of.
+   */
+  async releaseHostname(hostname: string, { id, created }: Named, revision = ANY, withdrawn = -1): Promise<void> {
+    const of = "WHERE hostname = ? AND tenant = ? AND created IN ('', ?)";
+    const values = [hostname, id, created ?? ""];
+    this.sql.exec(`UPDATE hostnames SET open = open - 1 ${of} AND basis = ? AND open > 0`, ...values, withdrawn);
+    this.sql.exec(`DELETE FROM hostnames ${of} AND basis < iif(open = 0, ? + 1, ?)`, ...values, revision, revision);
+  }
+
+  async claimOn(hostname: string): Promise<HostnameClaim | null> {
+    const query = "SELECT tenant, created, basis, ? - claimed AS age FROM hostnames WHERE hostname = ?";
+    const [row] = this.sql.exec<{ tenant: string; created: string; basis: number; age: number }>(
+      query,
+      Date.now(),
+      hostname,
+    );
+    return row ?? null;
   }
 
   /** Tenants of this shard with an id after `after`, in the order of ids. */
@@ -192,26 +244,22 @@ export class DirectoryObject extends DirectoryLookups {
   /** Nothing is thrown: the runtime gives up an alarm that fails too often. */
   override async alarm(): Promise<void> {
     try {
-      await this.#place();
-      await this.#tellHiding();
+      // Where KV is away, the others are told all the same.
+      const done = await Promise.allSettled([this.#place(), this.#tellHiding()]);
+      for (const one of done) if (one.status === "rejected") throw one.reason;
       if (this.#isBehind()) await this.#wake();
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
-      // oxlint-disable-next-line no-console
-      console.error("directory", error);
+      logFault(error, { method: "alarm directory" });
       await this.#wake(RETRY_MS);
     }
   }
 
-  /** What was claimed is given back where the tenant has ended meanwhile. */
+  /** What was claimed is given back where the tenant has ended meanwhile; not where nobody knows: others may rest on it. */
   async #confirm(hostname: string, named: Named): Promise<Claimed> {
-    let isThere = false;
-    try {
-      isThere = await this.#isThere(named);
-    } finally {
-      if (!isThere) await this.releaseHostname(hostname, named);
-    }
-    return isThere ? "claimed" : "gone";
+    if (await this.#isThere(named)) return "claimed";
+    await this.releaseHostname(hostname, named);
+    return "gone";
   }
 
   /** A tenant in code is not entered here. */
@@ -243,7 +291,8 @@ export class DirectoryObject extends DirectoryLookups {
         await BODIES.put(placementKey(id), JSON.stringify({ created, jurisdiction, region }));
         this.sql.exec("UPDATE tenants SET placed = 1 WHERE id = ? AND created = ?", id, created);
         // It ends meanwhile: what deleted the value may have come before.
-        if (!this.#has({ id, created }, "AND state = 'active'")) await BODIES.delete(placementKey(id));
+        if (!this.#has({ id, created }, "AND state = 'active'"))
+          await onceASecond(() => BODIES.delete(placementKey(id)));
       }),
     );
   }

@@ -20,6 +20,11 @@ export const DIRECTORY_TABLES = {
     `CREATE TABLE hiding (shard INTEGER PRIMARY KEY, hides INTEGER NOT NULL, version INTEGER NOT NULL,
        done INTEGER NOT NULL DEFAULT 1)`,
     "CREATE INDEX hiding_shards ON hiding (shard) WHERE hides = 1",
+    // The newest revision of its tenant that a claim rests on, how many do and were not withdrawn, and when the last was made.
+    "ALTER TABLE hostnames ADD COLUMN basis INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE hostnames ADD COLUMN open INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE hostnames ADD COLUMN claimed INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE tenants ADD COLUMN private_basis INTEGER NOT NULL DEFAULT 0",
   ],
 };
 

@@ -2,6 +2,7 @@
 // directory that decides. An unknown name, and any hostname, is remembered for a moment. Refuses to wake a tenant. Nobody need
 // ask about names in code, and about tenants that this isolate holds.
 
+import { askedAgain } from "../isolate/asked-again.ts";
 import { inTime } from "../isolate/in-time.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { validSnapshot } from "../isolate/snapshot.ts";
@@ -26,7 +27,13 @@ const MAX_UNKNOWN = 10_000;
 /** KV that takes longer costs more than asking the directory. */
 const PLACED_WITHIN_MS = 1000;
 
+/** Bound: MAX_UNKNOWN, then all are forgotten; an id has 40 characters at most. */
 const unknown = new Map<string, { readonly until: number; readonly anyPrivate: boolean }>();
+
+/** Since when this isolate knows a name to be nobody's; milliseconds since the epoch. */
+export function unknownSince(id: string): number {
+  return (unknown.get(id)?.until ?? 0) - UNKNOWN_FOR_MS;
+}
 
 /** The shard that has a tenant's id, or a hostname. */
 export function directoryOf(env: DirectoryEnv, name: string): DurableObjectStub<DirectoryObject> {
@@ -56,7 +63,7 @@ export async function lookUp(env: DirectoryEnv, id: string): Promise<NameLookup>
   if (known && lasts(known.until, UNKNOWN_FOR_MS, Date.now()))
     return { entry: null, anyPrivate: known.anyPrivate, asked: "not" };
   const asked = known ? "again" : "first";
-  const { entry, anyPrivate } = await inTime(directoryOf(env, id).lookup(id));
+  const { entry, anyPrivate } = await inTime(askedAgain("directory.lookup", () => directoryOf(env, id).lookup(id)));
   if (entry?.state === "active") {
     unknown.delete(id);
     return { entry, anyPrivate, asked };
@@ -72,6 +79,7 @@ export async function lookUpPlaced(env: DirectoryEnv, id: string): Promise<NameL
   return entry ? { entry, anyPrivate: false, asked: "first" } : lookUp(env, id);
 }
 
+/** Bound: MAX_UNKNOWN, then all are forgotten. */
 const hostnames = new Map<string, { readonly until: number; readonly tenant: string | null }>();
 
 /** The id of the tenant that a custom hostname belongs to, or null; either is remembered for a moment. */
@@ -79,7 +87,8 @@ export async function tenantOfHostname(env: DirectoryEnv, hostname: string): Pro
   const known = hostnames.get(hostname);
   if (known && (lasts(known.until, HOSTNAME_FOR_MS, Date.now()) || isLeasedTo(known.tenant, hostname)))
     return known.tenant;
-  const tenant = await inTime(directoryOf(env, hostname).hostname(hostname));
+  const asking = askedAgain("directory.hostname", () => directoryOf(env, hostname).hostname(hostname));
+  const tenant = await inTime(asking);
   if (hostnames.size >= MAX_UNKNOWN) hostnames.clear();
   hostnames.set(hostname, { until: Date.now() + HOSTNAME_FOR_MS, tenant });
   return tenant;

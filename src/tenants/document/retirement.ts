@@ -28,8 +28,12 @@ export function retiredNames(
   if (until <= now) return [];
   return viewsOf(before, after).flatMap((profile) =>
     KINDS.flatMap((kind) => {
-      const was = listedNames(before, profile, kind, catalog);
-      const is = listedNames(after, profile, kind, catalog);
+      const names = namesGiven(
+        kind,
+        [before, after].map(({ profiles }) => (profile === null ? {} : profiles?.[profile])),
+      );
+      const was = listedNames(before, profile, { kind, catalog, names });
+      const is = listedNames(after, profile, { kind, catalog, names });
       const successors = new Map([...is].map(([name, target]) => [target, name]));
       return [...was].flatMap(([name, target]) => {
         const successor = is.has(name) ? undefined : successors.get(target);
@@ -44,17 +48,33 @@ function viewsOf(before: TenantDocument, after: TenantDocument): (string | null)
   return [null, ...Object.keys(before.profiles ?? {}).filter((name) => Object.hasOwn(after.profiles ?? {}, name))];
 }
 
-/** Each listed name with the name that its source gives it, as seen by a principal whom no scopes limit. */
-export function listedNames(
+/**
+ * What profiles give names to, and the names. Everything else has its own, whatever is hidden: of thousands of tools and
+ * hundreds of profiles nobody has to look whether each is seen in each.
+ */
+export function namesGiven(kind: Kind, profiles: readonly (ProfileDocument | undefined)[]): ReadonlySet<string> {
+  const renamings = profiles.flatMap((profile) => Object.entries(profile?.[kind]?.rename ?? {}));
+  return new Set(renamings.flatMap(([target, { name }]) => (name === undefined ? [] : [target, name])));
+}
+
+interface Sought {
+  readonly kind: Kind;
+  readonly catalog: CatalogNames;
+  readonly names: ReadonlySet<string>;
+}
+
+/** Of `names`, each that is listed with the name that its source gives it, as seen by a principal whom no scopes limit. */
+function listedNames(
   document: TenantDocument,
   profile: string | null,
-  kind: Kind,
-  catalog: CatalogNames,
+  { kind, catalog, names }: Sought,
 ): ReadonlyMap<string, string> {
   const seen = profile === null ? undefined : document.profiles?.[profile];
   const eyes = { profile: seen, scopes: undefined };
-  const names = targetsOf(document, seen, kind, catalog).filter((name) => isVisible(document, eyes, kind, name));
-  return new Map(names.map((name) => [renamingOf(seen?.[kind], name)?.name ?? name, name]));
+  const targets = targetsOf(document, seen, kind, catalog).filter(
+    (name) => names.has(name) && isVisible(document, eyes, kind, name),
+  );
+  return new Map(targets.map((name) => [renamingOf(seen?.[kind], name)?.name ?? name, name]));
 }
 
 /** The source's name of everything that the document could list, before anything is hidden. */

@@ -4,12 +4,14 @@ import {
   MAX_STALENESS_MS,
   MODES,
   type AuthDocument,
+  type CallAuditDocument,
   type Limits,
   type Mode,
   type ProfileDocument,
   type ScopeDocument,
   type TenantDocument,
   type UpstreamDocument,
+  type WebhookDocument,
 } from "./tenant-document.ts";
 import { checkPatterns, checkProfiles, checkScopes } from "./check-selections.ts";
 import { SLUG } from "./selection-bounds.ts";
@@ -25,6 +27,8 @@ export type ToolPredicate = (tool: ToolDefinition["wire"]) => boolean;
 export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly title?: string;
   readonly description?: string;
+  /** The `https` URL of a picture, which clients and the connect page show. */
+  readonly icon?: string;
   readonly instructions?: string;
   readonly mode?: Mode;
   /** Authorization servers whose tokens are taken, and what everybody sees; it needs the feature `login()`. */
@@ -52,6 +56,10 @@ export interface TenantDefinitionOf<Seed = unknown, Around = unknown> {
   readonly limits?: Limits;
   /** Other MCP servers that it offers, by id; they need the feature `gateway()`. */
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
+  /** What is recorded of its calls; it needs the feature `callAudit()`. */
+  readonly audit?: CallAuditDocument;
+  /** Who is told what happens to it; it needs the feature `webhooks()`. */
+  readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
   /** Milliseconds, 50 to 300000, for which an isolate may serve from what it last knew of the tenant. */
   readonly maxStalenessMs?: number;
 }
@@ -74,7 +82,7 @@ export interface Tenant<Seed = unknown> {
 const RESERVED = new Set(["admin", "api", "gateway", "healthz", "mcp", "readyz", "www"]);
 
 const MEMBERS =
-  "title description instructions mode auth scopes profiles tools prompts resources search seed config settings around limits upstreams maxStalenessMs";
+  "title description icon instructions mode auth scopes profiles tools prompts resources search seed config settings around limits upstreams audit webhooks maxStalenessMs";
 
 export function isTenantId(id: unknown): boolean {
   return typeof id === "string" && SLUG.test(id) && !RESERVED.has(id) && !id.startsWith("xn--");

@@ -248,6 +248,28 @@ export interface AuthBounds {
   readonly hosts?: readonly string[];
 }
 
+/** What is recorded of each call of a tenant's callers. It needs the feature `callAudit()`. */
+export interface CallAuditDocument {
+  /** `digest`: of the arguments their SHA-256; `redacted`: themselves, without what `redact` names. */
+  readonly calls: "off" | "digest" | "redacted";
+  /** Members of arguments that are left out, by name or, with a dot, by path: `*` is any one step. */
+  readonly redact?: readonly string[];
+  /** Whether the answer waits until the call is recorded. */
+  readonly wait?: boolean;
+  /** How long it is kept; 30 by default. */
+  readonly days?: number;
+}
+
+/** Who is told what happens to the tenant. It needs the feature `webhooks()`. */
+export interface WebhookDocument {
+  readonly url: string;
+  /** `{{secret:NAME}}`, with which messages are signed. */
+  readonly secret: string;
+  /** Which types; absent: all. */
+  readonly events?: readonly string[];
+  readonly enabled?: boolean;
+}
+
 /** What a platform may decide for its customers. */
 export const BINDABLE = [
   "mode",
@@ -263,6 +285,8 @@ export const BINDABLE = [
   "retirementDays",
   "upstreams",
   "auth",
+  "audit",
+  "webhooks",
 ] as const;
 export type BindableMember = (typeof BINDABLE)[number];
 /** The longest that a lease on the policy may last, milliseconds. */
@@ -277,6 +301,8 @@ export interface TenantDocument {
   readonly bind?: readonly BindableMember[];
   readonly title?: string;
   readonly description?: string;
+  /** The `https` URL of a picture, which clients and the connect page show. */
+  readonly icon?: string;
   readonly instructions?: string;
   readonly mode?: Mode;
   readonly auth?: AuthDocument;
@@ -301,6 +327,8 @@ export interface TenantDocument {
   readonly upstreams?: Readonly<Record<string, UpstreamDocument>>;
   readonly upstreamBounds?: UpstreamBounds;
   readonly authBounds?: AuthBounds;
+  readonly audit?: CallAuditDocument;
+  readonly webhooks?: Readonly<Record<string, WebhookDocument>>;
   /** The services that upstreams may be; only operators say so. */
   readonly services?: readonly string[];
   /** How many days a name that is listed no more can still be called; 30 by default. */
@@ -317,7 +345,7 @@ export function outageMsOf({ outage, outageSeconds = DEFAULT_OUTAGE_SECONDS, mod
 }
 
 /** Members that hold named things and are merged by name. Anything else, each named thing too, is replaced whole. */
-const MAPS = new Set(["tools", "settings", "scopes", "profiles", "prompts", "upstreams", "limits"]);
+const MAPS = new Set(["tools", "settings", "scopes", "profiles", "prompts", "upstreams", "limits", "webhooks"]);
 
 /** Later layers win over earlier ones. `extends` is left out: what it names is a layer of its own. */
 export function mergeDocuments(layers: readonly TenantDocument[]): TenantDocument {

@@ -25,6 +25,8 @@ export interface Eyes {
 export interface Verdict {
   readonly visible: boolean;
   readonly reasons: readonly string[];
+  /** Those that say no. */
+  readonly against: readonly string[];
 }
 
 /** The setting of the exact name, else of the longest pattern that matches. */
@@ -41,43 +43,36 @@ export function settingOf(
 
 /** As `isVisible`, with a reason for each of the three rules. */
 export function judge(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): Verdict {
-  const reasons: string[] = [];
   const setting = kind === "tools" ? settingOf(document, name) : undefined;
   const enabled = setting?.setting.enabled ?? true;
-  reasons.push(setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default");
-  const allowed = judgePatterns(eyes.profile?.[kind], name, reasons);
-  const scoped = judgeScopes(eyes.scopes, kind, name, reasons);
-  return { visible: enabled && allowed && scoped, reasons };
+  const says = setting ? `tenant: tools.${setting.by} says enabled: ${enabled}` : "tenant: enabled by default";
+  const rules: readonly Rule[] = [
+    [enabled, says],
+    judgePatterns(eyes.profile?.[kind], name),
+    judgeScopes(eyes.scopes, kind, name),
+  ];
+  const against = rules.flatMap(([isFor, reason]) => (isFor ? [] : [reason]));
+  return { visible: against.length === 0, reasons: rules.map(([, reason]) => reason), against };
 }
 
-function judgePatterns(patterns: Patterns | undefined, name: string, reasons: string[]): boolean {
+type Rule = readonly [isFor: boolean, reason: string];
+
+function judgePatterns(patterns: Patterns | undefined, name: string): Rule {
   const denied = patterns?.deny?.find((pattern) => globMatches(pattern, name));
-  if (denied !== undefined) {
-    reasons.push(`profile: denied by ${denied}`);
-    return false;
-  }
-  if (patterns?.allow === undefined) {
-    reasons.push("profile: allows everything it does not deny");
-    return true;
-  }
+  if (denied !== undefined) return [false, `profile: denied by ${denied}`];
+  if (patterns?.allow === undefined) return [true, "profile: allows everything it does not deny"];
   const allowed = patterns.allow.find((pattern) => globMatches(pattern, name));
-  reasons.push(allowed === undefined ? "profile: no allow pattern matches" : `profile: allowed by ${allowed}`);
-  return allowed !== undefined;
+  return allowed === undefined
+    ? [false, "profile: no allow pattern matches"]
+    : [true, `profile: allowed by ${allowed}`];
 }
 
-function judgeScopes(
-  scopes: readonly ScopeDocument[] | undefined,
-  kind: Kind,
-  name: string,
-  reasons: string[],
-): boolean {
-  if (scopes === undefined) {
-    reasons.push("principal: no scopes apply");
-    return true;
-  }
+function judgeScopes(scopes: readonly ScopeDocument[] | undefined, kind: Kind, name: string): Rule {
+  if (scopes === undefined) return [true, "principal: no scopes apply"];
   const granted = scopes.flatMap((scope) => scope[kind] ?? []).find((pattern) => globMatches(pattern, name));
-  reasons.push(granted === undefined ? "principal: no scope matches" : `principal: a scope grants ${granted}`);
-  return granted !== undefined;
+  return granted === undefined
+    ? [false, "principal: no scope matches"]
+    : [true, `principal: a scope grants ${granted}`];
 }
 
 export function isVisible(document: TenantDocument, eyes: Eyes, kind: Kind, name: string): boolean {

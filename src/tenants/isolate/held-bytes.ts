@@ -119,5 +119,5 @@ export class HeldShare {
   }
 }
 
-/** Of this isolate. */
+/** Of this isolate. Bound: MAX_HELD_BYTES and SPARE_BYTES, of which each share holds one at least. */
 export const HELD = new HeldBytes();

@@ -3,11 +3,13 @@
 // stale. These grant and withdraw no access, so a tenant with suspensions is not served. An authority that is only
 // overloaded counts as reachable.
 
+import { isOverloaded, isRetryable } from "./asked-again.ts";
 import { outageMsOf, type TenantDocument } from "../document/tenant-document.ts";
 import { EndedSessions } from "./ended-sessions.ts";
 import { lasts } from "./lasting.ts";
-import { isLeased, lastSnapshot, type Snapshot } from "./snapshot.ts";
-import { keptUnder, type Incarnation } from "../authority/incarnation.ts";
+import { isLeased, BASE_BYTES, lastSnapshot, type Snapshot } from "./snapshot.ts";
+import { keptUnder, OTHER_RELEASE, type Incarnation } from "../authority/incarnation.ts";
+import { isTooSoon, onceASecond } from "../authority/once-a-second.ts";
 import { ANYWHERE, type Placement } from "../directory/placement.ts";
 
 const WRITE_EVERY_MS = 10_000;
@@ -44,8 +46,9 @@ interface Kept {
   readonly isThere: boolean;
 }
 
-/** By the copy's key. */
+/** By the copy's key. Bound: MAX_KEPT, the oldest is forgotten: its copy is written, or deleted, once more than needed. */
 const kept = new Map<string, Kept>();
+const MAX_KEPT = 10_000;
 /** In place of the version: KV has not answered yet, or failed. */
 const NOBODY_KNOWS = -1;
 
@@ -66,9 +69,12 @@ export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void>
   const copy: Copy = { created, version, document: policy.document, until: validUntil + forMs };
   const expirationTtl = LEAST_TTL_SECONDS + Math.ceil((copy.until - Date.now()) / 1000);
   return settle(key, { at: Date.now(), version, isThere: true }, async () => {
-    await bodies.put(key, JSON.stringify(copy), { expirationTtl });
+    await bodies.put(key, JSON.stringify(copy), { expirationTtl }).catch((error: unknown) => {
+      // Another isolate wrote it within the same second, which is as good.
+      if (!isTooSoon(error)) throw error;
+    });
     // A withdrawal that came in meanwhile deleted nothing, if this came after it.
-    if (kept.get(key)?.isThere === false) await bodies.delete(key);
+    if (kept.get(key)?.isThere === false) await onceASecond(() => bodies.delete(key));
   });
 }
 
@@ -82,14 +88,17 @@ function dropCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | unde
   const last = kept.get(key);
   const isDone = last ? !last.isThere && last.version === version : policy.document.outage === undefined;
   if (isDone) return undefined;
-  return settle(key, { at: 0, version, isThere: false }, () => bodies.delete(key));
+  return settle(key, { at: 0, version, isThere: false }, () => onceASecond(() => bodies.delete(key)));
 }
 
 /** Only what KV has acknowledged counts as done. */
 async function settle(key: string, done: Kept, work: () => Promise<void>): Promise<void> {
   const pending = { ...done, version: NOBODY_KNOWS };
   let known: Kept = { ...pending, at: 0 };
+  kept.delete(key);
   kept.set(key, pending);
+  const [[oldest] = [""]] = kept;
+  if (kept.size > MAX_KEPT) kept.delete(oldest);
   try {
     await work();
     known = done;
@@ -98,22 +107,39 @@ async function settle(key: string, done: Kept, work: () => Promise<void>): Promi
   }
 }
 
-export function isOverloaded(error: unknown): boolean {
-  return typeof error === "object" && error !== null && "overloaded" in error && error.overloaded === true;
-}
+/** Said by an object of another release, or of a method that its code does not have, as the platform does. */
+const SKEWED = new RegExp(`${OTHER_RELEASE}$|^no method|RPC receiver does not implement`);
 
-/** Whether the platform says that an object has too much to do, or that the same call may be answered in a moment. */
+/**
+ * Whether the platform says that an object has too much to do, or that the same call may be answered in a moment; or the object
+ * is of another release than this Worker, until one of the two is deployed everywhere.
+ */
 export function mayPass(error: unknown): boolean {
-  return isOverloaded(error) || (error instanceof Error && "retryable" in error && error.retryable === true);
+  if (isOverloaded(error)) return true;
+  return isRetryable(error) || isSkewed(error);
 }
 
+/** Whether the object is of another release than this Worker. */
+export function isSkewed(error: unknown): boolean {
+  return error instanceof Error && SKEWED.test(error.message);
+}
+
+/** A copy is repeated for as long as it is, and then the authority is asked. */
+const NEVER_RENEWED = { from: Infinity };
 const stale = new WeakSet<Snapshot>();
-/** The last stale snapshot of a tenant, as long as it is repeated. */
+/** The last stale snapshot of a tenant, as long as it is repeated. Bound: MAX_REPEATED in bytes, then all are forgotten. */
 const repeated = new Map<string, Snapshot>();
-const MAX_REPEATED = 1000;
+const MAX_REPEATED = 8 * 1024 * 1024;
+let repeatedBytes = 0;
 
 export function isStale(snapshot: Snapshot): boolean {
   return stale.has(snapshot);
+}
+
+/** What is made of a snapshot is as stale as that is. */
+export function asStale(of: Snapshot, made: Snapshot): Snapshot {
+  if (stale.has(of)) stale.add(made);
+  return made;
 }
 
 /** What was served a moment ago because the authority was away. */
@@ -124,6 +150,7 @@ export function repeatedSnapshot(tenant: string): Snapshot | undefined {
 
 /** The authority answered: what was served without it is over. */
 export function endOutage(tenant: string): void {
+  repeatedBytes -= repeated.get(tenant)?.bytes ?? 0;
   repeated.delete(tenant);
 }
 
@@ -147,10 +174,13 @@ export async function staleSnapshot(
     seeded: true,
     validUntil: 0,
     leaseMs: 0,
+    renewal: NEVER_RENEWED,
     keys: new Map(),
+    asked: new Set(),
+    keysHour: 0,
     derived: new Map(),
     ended: new EndedSessions(),
-    bytes: 0,
+    bytes: BASE_BYTES + 2 * JSON.stringify(copy.document).length,
     // This snapshot is not held for other requests, so nobody finds the authority by its placement.
     placement: ANYWHERE,
     inCode: false,
@@ -164,9 +194,22 @@ function aged(snapshot: Snapshot, until = 0, mostMs = Infinity): Snapshot | unde
   if (!lasts(until, mostMs, now) || staleMsOf(snapshot) === 0) return undefined;
   // Without the keys that it knew: they may have been revoked since.
   const validUntil = Math.min(until, now + STALE_FOR_MS);
-  const copy = { ...snapshot, keys: new Map<string, null>(), validUntil, leaseMs: STALE_FOR_MS };
+  const keys = new Map<string, null>();
+  const copy = {
+    ...snapshot,
+    keys,
+    asked: new Set<string>(),
+    validUntil,
+    leaseMs: STALE_FOR_MS,
+    renewal: NEVER_RENEWED,
+  };
   stale.add(copy);
-  if (repeated.size >= MAX_REPEATED) repeated.clear();
+  endOutage(snapshot.tenant);
+  repeatedBytes += copy.bytes;
+  if (repeatedBytes > MAX_REPEATED) {
+    repeated.clear();
+    repeatedBytes = copy.bytes;
+  }
   repeated.set(snapshot.tenant, copy);
   return copy;
 }

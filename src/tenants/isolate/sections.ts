@@ -3,6 +3,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { orClearUp } from "../authority/incarnation.ts";
+import { onceASecond } from "../authority/once-a-second.ts";
 import type { Remote } from "../authority/tables.ts";
 import {
   MAX_SECTION_BYTES,
@@ -20,7 +21,8 @@ const ENTRY_BYTES = 1024;
 const KV_CACHE_SECONDS = 86_400;
 /** How long KV is waited for, and then the authority: all of a tenant's requests wait for its sections. */
 const PATIENCE_MS = 2000;
-const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
+/** KV takes one write of a key in a second. */
+const RESEND_AFTER_MS = [0, 1100, 1100] as const;
 
 export interface Section {
   readonly hash: string;
@@ -35,7 +37,7 @@ export interface SectionPlace {
   readonly sections: () => Remote<SectionMethods>;
 }
 
-/** By key, least recently used first. */
+/** By key, least recently used first. Bound: MAX_BYTES, as ENTRY_BYTES each at least; the oldest goes. */
 const kept = new Map<string, Section>();
 let bytes = 0;
 
@@ -97,7 +99,7 @@ export async function writeSection(place: SectionPlace, { name, bytes: body }: N
       () => true,
     );
     const done: SectionPut = await orClearUp(place.sections().put({ ...section, resent, unstored }), () =>
-      place.bodies.delete(key),
+      onceASecond(() => place.bodies.delete(key)),
     );
     if (done.state !== "resend") return done;
     resent = done.collected;

@@ -1,10 +1,10 @@
 // Owns what this isolate holds of each tenant, and for how long: the serving half of the lease rule, within a budget of
-// memory. No request awaits another's promise: two that find a lease ended both ask, and the later answer is held.
+// memory. No request awaits another's promise: where two ask at once, the later answer is held.
 
-import type { KeyRing } from "../../auth/seal.ts";
+import { idsOf, type KeyRing } from "../../auth/seal.ts";
 import { lasts } from "./lasting.ts";
 import { EndedSessions } from "./ended-sessions.ts";
-import type { KeyGrant, LeaseAnswer, LeaseGranted, Policy } from "../authority/policy-records.ts";
+import type { KeyGrant, LeaseAnswer, LeaseAsk, LeaseGranted, Policy } from "../authority/policy-records.ts";
 import { leaseTables } from "../authority/lease-tables.ts";
 import type { Placement } from "../directory/placement.ts";
 import { remote } from "../authority/tables.ts";
@@ -13,9 +13,17 @@ import type { TenantStub } from "../authority/incarnation.ts";
 /** Milliseconds that a lease lasts from the moment it was asked for, unless the tenant says otherwise. */
 export const DEFAULT_MAX_STALENESS_MS = 5000;
 const MAX_BYTES = 32 * 1024 * 1024;
-/** What a snapshot costs besides its policy: views, keys, the ring. */
-const BASE_BYTES = 16 * 1024;
+/** What a snapshot costs besides its policy: views, the ring. */
+export const BASE_BYTES = 16 * 1024;
 const MAX_KEYS = 1000;
+/** A key, and what it grants. */
+const KEY_BYTES = 512;
+const HOUR_MS = 3_600_000;
+
+/** What an isolate remembers of keys is of one hour. */
+export function hourOf(time: number): number {
+  return Math.floor(time / HOUR_MS);
+}
 /** What is made of a section and kept in `derived` costs several times the section's own bytes. */
 const SECTION_FACTOR = 4;
 
@@ -36,12 +44,22 @@ export interface Snapshot {
   readonly validUntil: number;
   /** How long that was when it was asked for. */
   readonly leaseMs: number;
+  /**
+   * From when on who comes asks for the next lease, though this one holds; milliseconds since the epoch. Infinity: somebody does.
+   * Of the tenant's own lease, where another one ends sooner.
+   */
+  readonly renewal: { from: number };
   /** What the authority said of keys, by `memoOf` the credential; null: no such key. Begins anew with each version. */
   readonly keys: Map<string, KeyGrant | null>;
+  /** Of these, what was asked in this hour of the clock: the authority notes that a key is used when it is asked about it. */
+  readonly asked: Set<string>;
+  /** The hour, from the epoch. */
+  readonly keysHour: number;
   /** Whatever is computed from this version of the policy, under a key that whoever computes it chooses. */
   readonly derived: Map<unknown, unknown>;
   /** Goes on from version to version. */
   readonly ended: EndedSessions;
+  /** Without its keys and ended sessions. */
   readonly bytes: number;
   /** Where its authority is: whoever holds this need not ask the directory. */
   readonly placement: Placement;
@@ -53,12 +71,15 @@ export interface SnapshotAsk {
   readonly placement: Placement;
   readonly maxStalenessMs: number;
   readonly inCode: boolean;
+  readonly isBraked?: boolean;
   /** A key that this isolate does not know yet: the text under which to remember it, and its hash. */
   readonly key: { readonly memo: string; readonly hash: string } | null;
 }
 
-/** By tenant, the least recently leased first. */
+/** By tenant, the least recently leased first. Bound: MAX_BYTES, as BASE_BYTES each at least. */
 const held = new Map<string, Snapshot>();
+/** What each weighed when it was held: keys and ended sessions go on from lease to lease, and grow. Bound: as `held`. */
+const weights = new Map<string, number>();
 let heldBytes = 0;
 
 /** The snapshot from the last lease, even if that has ended. */
@@ -77,25 +98,46 @@ export function isLeased({ validUntil, leaseMs }: Pick<Snapshot, "validUntil" | 
   return lasts(validUntil, leaseMs, Date.now());
 }
 
+/** Of a lease, so much at its end is for taking the next one while this one serves. */
+const RENEWED_IN = 0.3;
+
+/** Whether who comes now should see to the next lease, though this one holds. */
+export function isEnding({ renewal }: Snapshot): boolean {
+  return Date.now() >= renewal.from;
+}
+
 /** Takes a new lease. undefined: the authority says that there is no such tenant. Throws when it cannot be reached. */
 export async function askSnapshot(tenant: string, stub: TenantStub, ask: SnapshotAsk): Promise<Snapshot | undefined> {
   const asked = Date.now();
   const before = held.get(tenant);
-  const answer: LeaseAnswer = await remote(stub, leaseTables).lease({
-    version: before ? { number: before.version, created: before.created } : null,
-    maxStalenessMs: ask.maxStalenessMs,
-    inCode: ask.inCode,
-    keyHash: ask.key?.hash ?? null,
-    endedAfter: before?.ended.cursor ?? null,
-  });
-  if (answer.state === "absent") {
+  const told: LeaseAnswer = await remote(stub, leaseTables).lease(askWith(before, ask));
+  if (told.state === "absent") {
     dropSnapshot(tenant);
     return undefined;
   }
+  const answer = told.state === "granted" ? told : asBefore(before);
   const snapshot = renewed(tenant, answer, { before, asked, ask });
   if (ask.key) rememberKey(snapshot, ask.key.memo, answer.key);
   hold(snapshot);
   return snapshot;
+}
+
+function askWith(before: Snapshot | undefined, ask: SnapshotAsk): LeaseAsk {
+  return {
+    version: before ? { number: before.version, created: before.created } : null,
+    maxStalenessMs: ask.maxStalenessMs,
+    inCode: ask.inCode,
+    isBraked: ask.isBraked,
+    ring: before && idsOf(before.ring),
+    keyHash: ask.key?.hash ?? null,
+    endedAfter: before?.ended.cursor ?? null,
+  };
+}
+
+function asBefore(before: Snapshot | undefined): LeaseGranted {
+  if (!before) throw new Error("the authority sent nothing and nothing is held");
+  // Of one in code it is told only once that is so, and of all others nobody asks.
+  return { ...before, state: "granted", seeded: true, policy: null, sections: null, key: null, ended: null };
 }
 
 function renewed(
@@ -103,59 +145,74 @@ function renewed(
   answer: LeaseGranted,
   { before, asked, ask }: { before: Snapshot | undefined; asked: number; ask: SnapshotAsk },
 ): Snapshot {
-  // The same keys stay the same objects, because imported keys and opened sessions are cached under them.
-  const ring = before && sameKeys(before.ring, answer.ring) ? before.ring : answer.ring;
-  const { version, created, seeded } = answer;
+  const { version, created, seeded, ring } = answer;
+  const placement = ask.inCode ? ask.placement : { ...ask.placement, created };
   const ended = before?.ended ?? new EndedSessions();
   if (answer.ended) ended.learn(answer.ended);
-  const kept = answer.policy === null ? before : (sameAs(answer, tenant) ?? fresh(answer, answer.policy, ended));
+  const current = sameAs(answer, tenant);
+  const kept = current ?? (answer.policy === null ? before : fresh(answer, answer.policy));
   if (!kept) throw new Error("the authority sent no policy and none is held");
-  const { policy, sections, keys, derived, bytes } = kept;
-  const leaseMs = policy.document.maxStalenessMs ?? ask.maxStalenessMs;
-  const validUntil = asked + leaseMs;
-  const { inCode } = ask;
-  // What KV said of where it is may be of another tenant of the name.
-  const placement = inCode ? ask.placement : { ...ask.placement, created };
+  const leaseMs = kept.policy.document.maxStalenessMs ?? ask.maxStalenessMs;
+  const since = beginOf({ ask, answer, asked }, current ?? before);
   return {
+    ...kept,
     tenant,
     version,
     created,
-    policy,
-    sections,
-    ring,
+    // The same keys stay the same objects, because imported keys and opened sessions are cached under them.
+    ring: before && idsOf(before.ring) === idsOf(ring) ? before.ring : ring,
     seeded,
-    validUntil,
     leaseMs,
-    keys,
-    derived,
+    validUntil: since + leaseMs,
+    renewal: { from: since + leaseMs * (1 - RENEWED_IN) },
+    ...keysIn([current, before], kept.derived, since),
     ended,
-    bytes,
     placement,
-    inCode,
+    inCode: ask.inCode,
   };
 }
 
+type Asked = Readonly<{ ask: SnapshotAsk; answer: LeaseGranted; asked: number }>;
+
+/** Who is refused renews nothing, or would see from the time of a later answer that there is a tenant. */
+function beginOf({ ask, answer, asked }: Asked, known: Snapshot | undefined): number {
+  return ask.key && !answer.key && known && isLeased(known) ? known.validUntil - known.leaseMs : asked;
+}
+
+/** Those of the same version, and which of them were asked about in this hour. */
+function keysIn(
+  known: readonly (Snapshot | undefined)[],
+  derived: Snapshot["derived"],
+  now: number,
+): Pick<Snapshot, "keys" | "asked" | "keysHour"> {
+  const keysHour = hourOf(now);
+  const same = known.find((one) => one?.derived === derived);
+  const asked = same?.keysHour === keysHour ? same.asked : new Set<string>();
+  return { keys: same?.keys ?? new Map<string, KeyGrant | null>(), asked, keysHour };
+}
+
 /** What a request that asked at the same time got already: keys and views are found and computed once for a version. */
-function sameAs({ version, created }: LeaseGranted, tenant: string): Snapshot | undefined {
+function sameAs({ version, created }: Pick<Snapshot, "version" | "created">, tenant: string): Snapshot | undefined {
   const current = held.get(tenant);
   return current?.version === version && current.created === created ? current : undefined;
 }
 
-type Kept = Pick<Snapshot, "policy" | "sections" | "keys" | "derived" | "bytes">;
+type Kept = Pick<Snapshot, "policy" | "sections" | "derived" | "bytes">;
 
-function fresh({ sections }: LeaseGranted, policy: Policy, ended: EndedSessions): Kept {
-  const bytes = BASE_BYTES + 2 * JSON.stringify(policy).length + ended.bytes;
-  return { policy, sections: new Map(sections), keys: new Map(), derived: new Map(), bytes };
-}
-
-function sameKeys(a: KeyRing, b: KeyRing): boolean {
-  return a.length === b.length && a.every((key, at) => key.id === b[at]?.id);
+function fresh({ sections }: LeaseGranted, policy: Policy): Kept {
+  const bytes = BASE_BYTES + 2 * JSON.stringify(policy).length;
+  return { policy, sections: new Map(sections), derived: new Map(), bytes };
 }
 
 function rememberKey(snapshot: Snapshot, memo: string, grant: KeyGrant | null): void {
-  const { keys } = snapshot;
-  if (keys.size >= MAX_KEYS && !keys.has(memo)) keys.delete(leastWorth(keys));
+  const { keys, asked } = snapshot;
+  if (keys.size >= MAX_KEYS && !keys.has(memo)) {
+    const least = leastWorth(keys);
+    keys.delete(least);
+    asked.delete(least);
+  }
   keys.set(memo, grant);
+  asked.add(memo);
 }
 
 /** Texts that are no keys go first: anybody can make as many of them as they like. */
@@ -166,9 +223,12 @@ function leastWorth(keys: ReadonlyMap<string, KeyGrant | null>): string {
 }
 
 function hold(snapshot: Snapshot): void {
+  const { bytes, ended, keys } = snapshot;
+  const weight = bytes + ended.bytes + keys.size * KEY_BYTES;
   dropSnapshot(snapshot.tenant);
   held.set(snapshot.tenant, snapshot);
-  heldBytes += snapshot.bytes;
+  weights.set(snapshot.tenant, weight);
+  heldBytes += weight;
   for (const [tenant] of held) {
     if (heldBytes <= MAX_BYTES || tenant === snapshot.tenant) break;
     dropSnapshot(tenant);
@@ -199,8 +259,7 @@ export function weighText(tenant: string, characters: number): void {
 }
 
 export function dropSnapshot(tenant: string): void {
-  const known = held.get(tenant);
-  if (!known) return;
+  heldBytes -= weights.get(tenant) ?? 0;
+  weights.delete(tenant);
   held.delete(tenant);
-  heldBytes -= known.bytes;
 }

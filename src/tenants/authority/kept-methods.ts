@@ -1,0 +1,75 @@
+// Owns what a backup of a tenant has beside its document: API keys by their hashes, suspensions, sealed secrets. Puts back
+// what is not there, in one transaction. Refuses to change what is: a restored tenant may have gone on since.
+
+import type { Suspension } from "../document/visibility.ts";
+import type { Actor } from "./policy-records.ts";
+import type { TenantHost } from "./tenant-host.ts";
+
+/** Times in milliseconds since the epoch; `created` ISO 8601. */
+export interface KeptKey {
+  readonly id: string;
+  /** Whoever has the key's token is let in where this is put back. */
+  readonly hash: string;
+  readonly name: string;
+  /** JSON, as stored. */
+  readonly scopes?: string;
+  readonly profile?: string;
+  readonly created: string;
+  readonly expires?: number;
+  readonly retires?: number;
+}
+
+export interface KeptSuspension extends Suspension {
+  /** 1: by an operator of the platform, 0: by a tenant-admin. */
+  readonly by_operator: number;
+}
+
+export interface KeptRows {
+  readonly keys: readonly KeptKey[];
+  readonly suspensions: readonly KeptSuspension[];
+  readonly secrets: readonly { readonly name: string; readonly sealed: string; readonly updated: string }[];
+}
+
+export interface KeptMethods {
+  kept(): KeptRows;
+  /** Gives how many rows were put back. */
+  putBack(kept: KeptRows, actor: Actor): number;
+}
+
+const COLUMNS = {
+  keys: ["api_keys", "id, hash, name, scopes, profile, created, expires, retires"],
+  suspensions: ["suspensions", "kind, name, note, since, by_operator"],
+  secrets: ["secrets", "name, sealed, updated"],
+} as const satisfies Record<keyof KeptRows, readonly [table: string, columns: string]>;
+
+const PARTS = Object.entries(COLUMNS) as [keyof KeptRows, (typeof COLUMNS)[keyof KeptRows]][];
+
+export function createKeptMethods(host: TenantHost): KeptMethods {
+  const { sql } = host;
+  const rowsOf = ([part, [table, columns]]: (typeof PARTS)[number]) => {
+    const rows = sql.exec(`SELECT ${columns} FROM ${table}`).toArray();
+    return [part, rows.map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)))];
+  };
+  return {
+    kept: () => Object.fromEntries(PARTS.map(rowsOf)) as KeptRows,
+    putBack: (kept, actor) =>
+      host.transaction(() => {
+        if (host.closure.isClosed() || host.revision() === 0) return 0;
+        let count = 0;
+        for (const [part, [table, columns]] of PARTS) {
+          const names = columns.split(", ");
+          const insert = `INSERT OR IGNORE INTO ${table} (${columns}) VALUES (${names.map(() => "?").join()})`;
+          for (const row of kept[part]) {
+            const values = names.map((name) => (row as unknown as Record<string, SqlStorageValue>)[name] ?? null);
+            count += sql.exec(`${insert} RETURNING 1`, ...values).toArray().length;
+          }
+        }
+        if (count === 0) return 0;
+        host.record(actor, "restore", "tenant", { before: null, after: { rows: count } });
+        // The alarm tells the directory of a suspension, and forgets keys that have ended.
+        host.wakeAt(host.now());
+        host.bump({});
+        return count;
+      }),
+  };
+}

@@ -1,0 +1,60 @@
+// Owns which calls to an object are made a second time where the platform says that they may be: a deployment resets every
+// object, and whoever called it just then would be told so. Refuses what writes, and what an object has too much of already.
+
+/** What changes nothing, or the same once more. Features add theirs. Calls whose doors try for longer by themselves are not among them. */
+export const REPEATABLE = new Set([
+  "policy.lease",
+  "policy.sealedSecret",
+  "authority.claim",
+  "authority.settle",
+  "earlier-content.handOver",
+  "sections.body",
+  "sections.has",
+  "content.get",
+  "content.copy",
+  "content.holds",
+  "content.part",
+  "content.list",
+  "content.listSeen",
+  "content.search",
+  "content.tags",
+  "content.uris",
+  "content.stored",
+  "directory.lookup",
+  "directory.hostname",
+]);
+
+/** An object that was reset is there again by then; those who wait for it do not come all at once. */
+const LEAST_MS = 20;
+const SPREAD_MS = 80;
+
+/** Resolves when the call (`TABLES.METHOD`) is to be made again, with a new stub: the one that failed may be of no more use. */
+export async function beforeAnother(call: string, error: unknown): Promise<void> {
+  if (!REPEATABLE.has(call) || !mayRepeat(error)) throw error;
+  await scheduler.wait(LEAST_MS + Math.random() * SPREAD_MS);
+}
+
+function mayRepeat(error: unknown): boolean {
+  return isRetryable(error) && !isOverloaded(error);
+}
+
+/** Whether the platform says that the same call may be answered in a moment: it marks lost connections so, and resets. */
+export function isRetryable(error: unknown): boolean {
+  const said = error as { readonly retryable?: unknown; readonly durableObjectReset?: unknown } | null | undefined;
+  return said?.retryable === true || said?.durableObjectReset === true;
+}
+
+/** Whether it says that an object has too much to do. */
+export function isOverloaded(error: unknown): boolean {
+  return (error as { readonly overloaded?: unknown } | null | undefined)?.overloaded === true;
+}
+
+/** The same for calls that no stub of a tenant makes. */
+export async function askedAgain<T>(call: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    await beforeAnother(call, error);
+    return ask();
+  }
+}
