@@ -82,6 +82,7 @@ export class CallRunner implements QuestionPort {
   readonly #waiting = new Set<() => void>();
   /** The call was cancelled, or another run goes on with it: this one says nothing any more. */
   left = false;
+  isCancelled = false;
 
   constructor(host: RunnerHost, key = newCallKey()) {
     this.#host = host;
@@ -158,7 +159,9 @@ export class CallRunner implements QuestionPort {
     this.#waiting.clear();
   }
 
-  #cancel(): void {
+  /** `isSure`: else another run may go on with the call. */
+  #cancel(isSure = true): void {
+    this.isCancelled ||= isSure;
     this.left = true;
     this.#host.cancelled();
     this.#nudge();
@@ -275,8 +278,8 @@ export class CallRunner implements QuestionPort {
       .then(async () => {
         if (this.left) return;
         const { key } = this;
-        if (await persistently(() => this.#host.object().append(key, this.#attempt, json, count))) return;
-        this.#cancel();
+        if (await persistently(() => this.#host.object().append(key, this.#attempt, json, count), true)) return;
+        this.#cancel(false);
       })
       // A notification that could not be stored is dropped. The call goes on, and its result is stored by itself.
       .catch(() => {})
@@ -289,11 +292,25 @@ export class CallRunner implements QuestionPort {
   async finish(json: string | null): Promise<void> {
     await this.#chain;
     try {
-      if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json));
+      if (!this.left) await persistently(() => this.#host.object().finish(this.key, this.#attempt, json), true);
     } finally {
       // If the result could not be stored, the closed socket shows that the run was lost, and another one is started.
       this.close();
     }
+  }
+
+  /** Asks the session's object, which may have taken this run for lost; where that is away, it will begin another. */
+  ends(): boolean | Promise<boolean> {
+    if (this.isCancelled || !this.#isStored) return true;
+    if (this.left) return false;
+    const { key } = this;
+    const current = persistently(async () => Boolean(await this.#host.object().take(key, this.#attempt)), true);
+    return current
+      .catch(() => false)
+      .then((ends) => {
+        this.left ||= !ends;
+        return ends;
+      });
   }
 
   withdraw(reason: string): void {

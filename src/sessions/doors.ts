@@ -24,9 +24,11 @@ export interface StreamEnv extends SessionEnv {
 }
 
 export interface Doors {
-  /** Opens a socket at the hub of the listener's session, or at any hub for a stream without a session. */
-  listenAt(listener: Listener, again: boolean): Promise<Opened>;
-  hubOf(session: Session): DurableObjectStub<HubObject>;
+  /** The hub of a session's stream, or any for a stream without a session. */
+  shardFor(session: string | null): number;
+  listenAt(shard: number, listener: Listener): Promise<Opened>;
+  /** Ends the stream of a session, wherever it is. */
+  endStream(session: Session): Promise<void>;
   changes(): Remote<ChangeMethods>;
   ended(): Remote<EndedMethods>;
   sessionObject(session: Session): SessionStub;
@@ -38,7 +40,7 @@ export interface Doors {
   sessionPort(session: Session): SessionPort;
 }
 
-/** Sessions whose objects this isolate registered, oldest first. */
+/** Sessions whose objects this isolate registered, oldest first. Bound: MAX_REGISTERED, the oldest goes. */
 const registered = new Set<string>();
 const MAX_REGISTERED = 10_000;
 
@@ -60,7 +62,19 @@ function noRoom(name: "sessions" | "tenantSessions", { mostOfOwner, mostOfAll }:
 /** `kept`: what stands for the tenant in the names of its hubs and sessions, as `keptUnder` makes it. */
 export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, ownership }: TenantPlace): Doors {
   const hub = (shard: number) => objectsIn(env.HUBS, jurisdiction).getByName(hubName(kept, shard));
-  const hubOf = ({ nonce }: Pick<Session, "nonce">) => hub(shardOf(nonce, shardsOf(env)));
+  const shardFor = (session: string | null) =>
+    session === null ? Math.floor(Math.random() * shardsOf(env)) : shardOf(session, shardsOf(env));
+  // Where it is not at the hub where it would be today, a Worker with another HUB_SHARDS may have it at another.
+  const atStream = async ({ nonce }: Session, tell: "resubscribe" | "endSession") => {
+    const shard = shardFor(nonce);
+    if (await hub(shard)[tell](nonce)) return;
+    // An authority of an earlier release does not know, and one that is away is not waited for.
+    const hubs = await remoteChanges(stub())
+      .hubs()
+      .catch(() => 0);
+    const others = Array.from({ length: hubs }, (_none, other) => other).filter((other) => other !== shard);
+    await Promise.all(others.map((other) => hub(other)[tell](nonce)));
+  };
   const sessionObject = ({ nonce }: Pick<Session, "nonce">) => sessionStub(env, sessionName(kept, nonce), jurisdiction);
   const remembered = async (session: Session) => {
     const name = sessionName(kept, session.nonce);
@@ -76,12 +90,9 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
     return sessionObject(session);
   };
   return {
-    listenAt: (listener, again) => {
-      const { session } = listener;
-      const at = session === null ? hub(Math.floor(Math.random() * shardsOf(env))) : hubOf({ nonce: session });
-      return openSocket(at, { listener: JSON.stringify({ ...listener, again }) });
-    },
-    hubOf,
+    shardFor,
+    listenAt: (shard, listener) => openSocket(hub(shard), { listener: JSON.stringify({ ...listener, counts: true }) }),
+    endStream: (session) => atStream(session, "endSession"),
     changes: () => remoteChanges(stub()),
     ended: () => remote(stub(), endedTables),
     sessionObject,
@@ -94,13 +105,13 @@ export function createDoors(kept: string, env: StreamEnv, { stub, jurisdiction, 
       subscribe: (uri, asked) =>
         persistently(async () => {
           const added = await (await remembered(session)).subscribe(uri, asked, session.expires);
-          if (added) await hubOf(session).resubscribe(session.nonce);
+          if (added) await atStream(session, "resubscribe");
           return added;
         }),
       unsubscribe: (uri) =>
         persistently(async () => {
           await sessionObject(session).unsubscribe(uri);
-          await hubOf(session).resubscribe(session.nonce);
+          await atStream(session, "resubscribe");
         }),
     }),
   };

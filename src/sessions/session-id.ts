@@ -11,7 +11,13 @@ export const SESSION_LIFETIME_MS = 7 * 86_400_000;
 const MAX_ID_CHARACTERS = 512;
 const MAX_OPENED = 10_000;
 /** The place of a capability is its bit in every id that was sealed: only append. */
-const BITS: readonly ClientCapability[] = ["elicitation", "elicitation.url", "sampling", "sampling.tools", "roots"];
+const BITS: readonly ClientCapability[] = [
+  "elicitation.form",
+  "elicitation.url",
+  "sampling",
+  "sampling.tools",
+  "roots",
+];
 
 export interface Session {
   readonly dialect: Dialect;
@@ -34,6 +40,10 @@ export interface SessionOwner {
   readonly ring: KeyRing;
 }
 
+/**
+ * An id in another form than this one begins with a number of no revision: whoever does not know it takes it for none of its
+ * ids, and the client begins again.
+ */
 type Sealed = [
   revision: number,
   unofficial: 0 | 1,
@@ -78,7 +88,10 @@ interface Opened {
   readonly ring: KeyRing;
 }
 
-/** Ids that this isolate unsealed, oldest first. An id is unsealed again when the tenant's key ring changed. */
+/**
+ * Ids that this isolate unsealed, oldest first. An id is unsealed again when the tenant's key ring changed.
+ * Bound: MAX_OPENED, of ids of MAX_ID_CHARACTERS at most; the oldest goes.
+ */
 const opened = new Map<string, Opened>();
 
 /** undefined: no session of this tenant, profile and principal, or an expired one. An id seen before needs no wait. */
@@ -123,8 +136,7 @@ function capabilitiesOf(bits: number): JsonObject {
   for (const [at, capability] of BITS.entries()) {
     if ((bits & (1 << at)) === 0) continue;
     for (const [name, members] of Object.entries(requiredCapabilities(capability))) {
-      const form = capability === "elicitation" ? { form: {} } : {};
-      capabilities[name] = { ...capabilities[name], ...(members as JsonObject), ...form };
+      capabilities[name] = { ...capabilities[name], ...(members as JsonObject) };
     }
   }
   return capabilities;

@@ -39,6 +39,8 @@ export const STORED_RUNS = "StoredRuns";
 export interface StoredRunsBinding {
   /** Resolves when the run is over, or with an answer for its client where it never began; rejects when it was lost. */
   run(order: RunOrder): Promise<string | undefined>;
+  /** Work of a feature that the alarm of one of its objects begins. */
+  background(order: unknown): Promise<void>;
 }
 
 export class SessionObject extends DurableObject {

@@ -20,6 +20,8 @@ const WATCHED_AFTER_MS = 500;
 
 /** Everything that is needed to run a call again, in any isolate. */
 export interface CallRecord {
+  /** Absent in the first form. One that earlier code would run as something else is counted here. */
+  readonly format?: number;
   /** Under which path the Worker is mounted that took the call; absent in what release 0.1.0 stored. */
   readonly mount?: string;
   readonly tenant: string;

@@ -1,29 +1,39 @@
 // Owns a socket to an object that is meant to stay: opened again after an accident, a deploy or an eviction, and ended
 // when the object says that it is over. Refuses to know what travels on it.
 
+import { pause, SYSTEM_CLOCK, type Clock } from "../mcp-client/clock.ts";
+import { backOff } from "./back-off.ts";
 import { isFinal } from "./wire.ts";
 
-const BACKOFF_MS = [20, 200, 1000, 3000, 5000] as const;
+/** Before the first try, for the object that comes to life again elsewhere; about so many milliseconds. */
+const AT_ONCE_MS = 20;
 const MAX_FAILURES = 12;
 /** The code that `ended` is given when the object cannot be reached any more. */
 export const UNREACHABLE = 4500;
 
 export interface SocketHooks {
   message(message: unknown): void;
+  /** It was lost, and will be opened again. */
+  lost?(): void;
   /** The socket was lost and is there again: something may have been missed. */
   reopened(): void;
   /** The socket is not reopened. `code`: one of `CLOSE`, `UNREACHABLE`, or 4000 plus the HTTP status of a refusal. */
   ended(code: number): void;
+  /** Over how many milliseconds all who lost this object with this socket come back; at once when absent. */
+  spread?(): number;
 }
 
-/** A socket, not accepted yet, or the HTTP status with which the object refused it. */
-export type Opened = { readonly socket: WebSocket } | { readonly refused: number };
+/** A socket, not accepted yet, with what the object said first; or the HTTP status with which it refused. */
+export type Opened = { readonly socket: WebSocket; readonly hello?: string | null } | { readonly refused: number };
+
+/** The header in which an object says something first. */
+export const HELLO = "hello";
 
 export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<string, string>): Promise<Opened> {
   const url = `https://tenantry.internal/?${new URLSearchParams(query).toString()}`;
   const response = await stub.fetch(url, { headers: { upgrade: "websocket" } });
-  const { webSocket, status } = response;
-  if (webSocket) return { socket: webSocket };
+  const { webSocket, status, headers } = response;
+  if (webSocket) return { socket: webSocket, hello: headers.get(HELLO) };
   await response.body?.cancel();
   return { refused: status };
 }
@@ -31,14 +41,16 @@ export async function openSocket(stub: Pick<Fetcher, "fetch">, query: Record<str
 export class HeldSocket {
   readonly #open: (again: boolean) => Promise<Opened>;
   readonly #hooks: SocketHooks;
+  readonly #clock: Clock;
   #socket: WebSocket | undefined;
   #failures = 0;
   #closed = false;
 
   /** `open` gets `again: true` when the socket was open before and was lost. */
-  constructor(open: (again: boolean) => Promise<Opened>, hooks: SocketHooks) {
+  constructor(open: (again: boolean) => Promise<Opened>, hooks: SocketHooks, clock = SYSTEM_CLOCK) {
     this.#open = open;
     this.#hooks = hooks;
+    this.#clock = clock;
   }
 
   /** undefined: it is open. A number: the object refused it with that status. */
@@ -82,16 +94,21 @@ export class HeldSocket {
   #lost(code: number): void {
     this.#socket = undefined;
     if (this.#closed) return;
-    if (isFinal(code)) this.#end(code);
-    else void this.#reopen();
+    if (isFinal(code)) return this.#end(code);
+    this.#hooks.lost?.();
+    void this.#reopen();
   }
 
   /** Tries until the socket is open, the object refuses it (a status below 500), or `MAX_FAILURES` tries failed. */
   async #reopen(): Promise<void> {
+    const clock = this.#clock;
+    let wait = AT_ONCE_MS * (0.5 + clock.random()) + (this.#hooks.spread?.() ?? 0) * clock.random();
     while (!this.#closed) {
       if (this.#failures >= MAX_FAILURES) return this.#end(UNREACHABLE);
-      const wait = BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)] ?? 0;
-      await scheduler.wait(wait * (0.5 + Math.random()));
+      await pause(clock, wait, undefined);
+      // Nobody opens a socket for who left meanwhile.
+      if (this.#closed) return;
+      // Counted as a failure below, and told as the end of the stream when there were too many.
       const opened = await this.#open(true).catch(() => undefined);
       if (opened && "socket" in opened) {
         this.#failures = 0;
@@ -100,6 +117,7 @@ export class HeldSocket {
         return;
       }
       if (opened && opened.refused < 500) return this.#end(CLOSED_BY + opened.refused);
+      wait = backOff(this.#failures, clock);
       this.#failures += 1;
     }
   }

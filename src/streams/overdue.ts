@@ -56,6 +56,18 @@ export class Overdue {
     this.#waiting.delete(one);
   }
 
+  /** Rejects when `work` takes longer than `milliseconds`, `LONGEST_MS` at most. */
+  inTime<T>(work: Promise<T>, milliseconds: number, by: Lasting): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const now = Date.now();
+      const giveUp = () => reject(new Error(`it gave no answer within ${milliseconds} ms`));
+      const one = { due: now + milliseconds, giveUp };
+      this.begin(one, now, by);
+      const end = () => this.end(one);
+      work.finally(end).then(resolve, reject);
+    });
+  }
+
   async #watch(): Promise<void> {
     const mine = (this.#watches += 1);
     const isYoungest = () => mine === this.#watches;
@@ -101,5 +113,5 @@ function isOver(due: number, now: number): boolean {
   return now >= due || due - now > WATCH_MS;
 }
 
-/** Of this isolate. */
+/** Of this isolate. Bound: what requests under way wait for, WATCH_MS at most. */
 export const OVERDUE = new Overdue();

@@ -11,8 +11,6 @@ export interface Pending {
   announced: Set<ChangedSection>;
   policy: boolean;
   all: boolean;
-  /** An event was lost: the authority has to be asked what changed. */
-  missed: boolean;
   resubscribe: boolean;
   /** The least revision of the policy that the view must be computed on. */
   revision: number;
@@ -26,7 +24,6 @@ export function nothing(): Pending {
     announced: new Set(),
     policy: false,
     all: false,
-    missed: false,
     resubscribe: false,
     revision: 0,
     versions: { definitions: 0, content: 0 },
@@ -45,7 +42,6 @@ export function merged(a: Pending, b: Pending): Pending {
     announced: new Set([...a.announced, ...b.announced]),
     policy: a.policy || b.policy,
     all: a.all || b.all,
-    missed: a.missed || b.missed,
     resubscribe: a.resubscribe || b.resubscribe,
     revision: Math.max(a.revision, b.revision),
     versions: later(a.versions, b.versions),

@@ -126,7 +126,8 @@ export class RequestBody {
       });
       this.#readOn(body, most).then((state) => {
         clearTimeout(this.#timer ?? null);
-        resolve(state);
+        // Nothing is there any more of what was given up, or whose client left: it is no body of no bytes.
+        resolve(this.#dropped ? "tooSlow" : state);
       }, reject);
     });
   }
@@ -156,6 +157,7 @@ export class RequestBody {
     this.#size = 0;
     const { body } = this.#request;
     const cancelled = this.#source ? this.#source.cancel() : body?.locked === false ? body.cancel() : undefined;
+    // Nobody reads it any more.
     cancelled?.catch(() => {});
   }
 
@@ -241,6 +243,7 @@ export class RequestBody {
  * the connection with it, while the body waits to be read.
  */
 export function giveUpBody({ body }: Request): void {
+  // Nobody reads it any more.
   if (body?.locked === false) body.cancel().catch(() => {});
 }
 

@@ -6,7 +6,7 @@ import { Overdue, type Lasting } from "./overdue.ts";
 
 export const SLOW_AFTER_MS = 2000;
 
-/** Apart from others, because all that wait here wait equally long. */
+/** Apart from others, because all that wait here wait equally long. Bound: what requests under way wait for. */
 const SLOW = new Overdue();
 
 /** Runs it in the caller's own invocation, once. Gives what takes that back. */
