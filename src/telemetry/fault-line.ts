@@ -1,0 +1,53 @@
+// Owns how an error is written into the log, with where it happened: so that whoever has the id that a client was told finds it.
+// Refuses what was sent: none of it is here.
+
+/** Where something failed, as far as it is known: what an operator finds it by. */
+export interface FaultPlace {
+  readonly tenant?: string | undefined;
+  readonly profile?: string | null | undefined;
+  /** Of MCP; before a message was read, of HTTP; of an object's own work, `alarm` and what it is about. */
+  readonly method?: string | undefined;
+  /** Of what was called. */
+  readonly name?: string | undefined;
+  /** That which the client was told. */
+  readonly requestId?: string | undefined;
+}
+
+/** The same of a call, where one was under way; no more of it. */
+export function faultPlaceOf(call: FaultPlace | undefined, otherwise: FaultPlace = {}): FaultPlace {
+  if (!call) return otherwise;
+  const { tenant, profile, method, name, requestId } = call;
+  return { tenant, profile, method, name, requestId };
+}
+
+declare const process: { readonly env: { readonly NODE_ENV?: string } };
+
+function isBuilt(): boolean {
+  try {
+    // wrangler writes the mode in its place. Elsewhere `process` may be absent.
+    return process.env.NODE_ENV === "production";
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * As one line of JSON where the Worker is deployed: what reads logs has a member for each part of the place. While somebody
+ * develops, as the console shows errors, which finds the line of the source.
+ */
+export function logFault(error: unknown, place: FaultPlace): void {
+  const at = textOf(place);
+  // oxlint-disable-next-line no-console
+  console.error(...(isBuilt() ? [lineOf(error, place, at)] : at === "" ? [error] : [`${at}:`, error]));
+}
+
+function textOf({ tenant, method = "", name = "", requestId }: FaultPlace): string {
+  const what = `${tenant ? `${tenant}: ` : ""}${method} ${name}`.trim();
+  return requestId ? `${what}, request ${requestId}` : what;
+}
+
+function lineOf(error: unknown, place: FaultPlace, at: string): string {
+  const { stack, cause } = Object(error) as { readonly stack?: string; readonly cause?: unknown };
+  const because = cause instanceof Error ? { cause: cause.stack } : {};
+  return JSON.stringify({ message: `${at}: ${String(error)}`, ...place, stack, ...because });
+}

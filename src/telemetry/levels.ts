@@ -1,0 +1,11 @@
+// Owns what there is in an isolate now, beside what it counted: streams that are open, calls that were noted and not handed over.
+
+export interface Levels {
+  /** Streams of clients that are open. */
+  readonly openStreams: number;
+  /** Calls that features noted here, and that the object of their tenant has not taken yet. */
+  readonly backlog: number;
+}
+
+/** Of this isolate. */
+export const LEVELS: { -readonly [level in keyof Levels]: number } = { openStreams: 0, backlog: 0 };
