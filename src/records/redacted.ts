@@ -1,0 +1,59 @@
+// Owns what of a call's arguments is recorded: a digest, or the arguments without what the tenant names. What is named like
+// a credential is always left out.
+
+import { isObject } from "../protocol/jsonrpc.ts";
+import type { CallAuditDocument } from "../tenants/document/tenant-document.ts";
+
+const REDACTED = "[redacted]";
+const CREDENTIAL = /auth|cookie|credential|passw|pwd|secret|session|token|(api|private)_?-?key/i;
+/** What is longer, as JSON, is recorded by its digest alone. */
+export const MOST_ARGUMENTS = 8_192;
+const MOST_DEPTH = 32;
+
+/** `by`: names of members, and paths with dots. */
+export function redacted(value: unknown, by: readonly string[] = []): unknown {
+  const names = new Set(by.filter((one) => !one.includes(".")));
+  const paths = by.filter((one) => one.includes(".")).map((one) => one.split("."));
+  const walk = (one: unknown, left: readonly (readonly string[])[], depth: number): unknown => {
+    if (depth > MOST_DEPTH) return REDACTED;
+    if (typeof one !== "object" || one === null) return one;
+    const member = (name: string, inner: unknown, isNamed: boolean): unknown => {
+      if (isNamed && (names.has(name) || CREDENTIAL.test(name))) return REDACTED;
+      const next = left.filter(([step]) => step === "*" || step === name).map((path) => path.slice(1));
+      return next.some((path) => path.length === 0) ? REDACTED : walk(inner, next, depth + 1);
+    };
+    if (Array.isArray(one)) return one.map((inner, at) => member(String(at), inner, false));
+    return Object.fromEntries(Object.entries(one).map(([name, inner]) => [name, member(name, inner, true)]));
+  };
+  return walk(value, paths, 0);
+}
+
+/** With members in the order of their names, so that the same arguments have one digest. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_name, one: unknown) =>
+    isObject(one) ? Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1))) : one,
+  );
+}
+
+export async function sha256Of(text: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** As it is recorded. */
+export interface RecordedArguments {
+  readonly sha256: string;
+  readonly bytes: number;
+  readonly redacted?: unknown;
+}
+
+export async function recordedArguments(
+  args: unknown,
+  { calls, redact }: Pick<CallAuditDocument, "calls" | "redact">,
+): Promise<RecordedArguments> {
+  const shown = redacted(args ?? {}, redact);
+  const text = canonical(shown);
+  // What is left out is not in the digest either: of a short secret that would be as good as the secret.
+  const about = { sha256: await sha256Of(text), bytes: text.length };
+  return calls === "redacted" && text.length <= MOST_ARGUMENTS ? { ...about, redacted: shown } : about;
+}

@@ -1,0 +1,126 @@
+// Owns what a tenant's authority knows of its use: counts by hour, then by day. An hour that is closed never changes again,
+// so that whoever reads it twice reads the same; what comes late counts in the hour that is open.
+
+import type { UsageAsk, UsageLine } from "../deployment/record-readers.ts";
+import type { TenantHost } from "../tenants/authority/tenant-host.ts";
+import type { Tables } from "../tenants/authority/tables.ts";
+import { batchMigration, forgetMakers, takeBatch } from "./batch-rows.ts";
+import type { BatchNumber } from "./call-batches.ts";
+
+export interface UsageMethods {
+  /** false: it was counted already. */
+  add(number: BatchNumber, rows: readonly UsageLine[]): boolean;
+  lines(ask: UsageAsk): { readonly lines: readonly UsageLine[]; readonly closedTo: number };
+}
+
+export const HOUR_MS = 3_600_000;
+/** How long after its end an hour takes what comes late. */
+const GRACE_MS = 300_000;
+/** How many things are told apart within an hour; more are one. */
+export const MOST_THINGS = 500;
+export const HOURS_KEPT = 35 * 24;
+export const DAYS_KEPT = 400;
+const PAGE = 500;
+const COUNTS = ["calls", "errors", "refused", "bytesIn", "bytesOut"] as const;
+
+const columns = `(time INTEGER NOT NULL, profile TEXT NOT NULL, kind TEXT NOT NULL, name TEXT NOT NULL,
+  upstream TEXT NOT NULL, ${COUNTS.map((name) => `${name} INTEGER NOT NULL`).join(", ")},
+  PRIMARY KEY (time, profile, kind, name, upstream)) WITHOUT ROWID`;
+const KEY = "time, profile, kind, name, upstream";
+const ALL = `${KEY}, ${COUNTS.join(", ")}`;
+const ADDED = `ON CONFLICT (${KEY}) DO UPDATE SET ${COUNTS.map((name) => `${name} = ${name} + excluded.${name}`).join(", ")}`;
+const SUMS = COUNTS.map((name) => `sum(${name}) AS ${name}`).join(", ");
+
+export const usageTables: Tables<UsageMethods, TenantHost> = {
+  name: "usage",
+  migrations: [
+    `CREATE TABLE usage_hours ${columns}`,
+    `CREATE TABLE usage_days ${columns}`,
+    batchMigration("usage_batches"),
+  ],
+  open: (host) => {
+    // The alarm may have rung in a deployment without the feature.
+    if (hasHours(host.sql)) host.wakeAt(host.now() + 24 * HOUR_MS);
+    return {
+      methods: {
+        add: (number, rows) =>
+          host.transaction(() => {
+            if (!takeBatch(host, "usage_batches", number)) return false;
+            for (const row of rows) addRow(host, row);
+            host.wakeAt(host.now() + 24 * HOUR_MS);
+            return true;
+          }),
+        lines: (ask) => readLines(host, ask),
+      },
+      alarm: async (now) => {
+        host.transaction(() => {
+          forgetMakers(host, "usage_batches");
+          foldHours(host, now);
+        });
+        return hasHours(host.sql) ? now + 24 * HOUR_MS : undefined;
+      },
+    };
+  },
+};
+
+function hasHours(sql: SqlStorage): boolean {
+  return sql.exec("SELECT 1 FROM usage_hours LIMIT 1").toArray().length > 0;
+}
+
+/** The first hour that is not closed. */
+function openFrom(now: number): number {
+  return Math.floor((now - GRACE_MS) / HOUR_MS);
+}
+
+function addRow(host: TenantHost, row: UsageLine): void {
+  const { sql } = host;
+  const now = host.now();
+  const time = Math.min(Math.max(row.time, openFrom(now)), Math.floor(now / HOUR_MS));
+  const { profile, kind, name, upstream } = isKnown(host, { ...row, time })
+    ? row
+    : { profile: "", kind: row.kind, name: "", upstream: "" };
+  const values = [time, profile, kind, name, upstream, ...COUNTS.map((count) => row[count])];
+  sql.exec(`INSERT INTO usage_hours (${ALL}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ${ADDED}`, ...values);
+}
+
+/** Whether it has a row of this hour, or may have one. */
+function isKnown(host: TenantHost, { time, profile, kind, name, upstream }: UsageLine): boolean {
+  const { sql } = host;
+  const known = "SELECT 1 FROM usage_hours WHERE time = ? AND profile = ? AND kind = ? AND name = ? AND upstream = ?";
+  // Asked first: it reads one row, and what is counted most is there.
+  if (sql.exec(known, time, profile, kind, name, upstream).toArray().length > 0) return true;
+  const { rows } = sql.exec<{ rows: number }>("SELECT count(*) AS rows FROM usage_hours WHERE time = ?", time).one();
+  return rows < MOST_THINGS && host.hasRoom();
+}
+
+/** What is too old to be told by the hour is told by the day: whole days, because a day is read as a whole. */
+function foldHours({ sql }: TenantHost, now: number): void {
+  const today = Math.floor(now / HOUR_MS / 24);
+  const before = (today - HOURS_KEPT / 24) * 24;
+  sql.exec(
+    `INSERT INTO usage_days (${ALL}) SELECT time / 24, profile, kind, name, upstream, ${SUMS} FROM usage_hours
+      WHERE time < ? GROUP BY time / 24, profile, kind, name, upstream ${ADDED}`,
+    before,
+  );
+  sql.exec("DELETE FROM usage_hours WHERE time < ?", before);
+  sql.exec("DELETE FROM usage_days WHERE time < ?", today - DAYS_KEPT);
+}
+
+const BY_DAY = `SELECT time / 24 AS time, profile, kind, name, upstream, ${SUMS} FROM usage_hours
+  GROUP BY time / 24, profile, kind, name, upstream UNION ALL SELECT ${ALL} FROM usage_days`;
+
+function readLines(host: TenantHost, { by, from, to, open, after }: UsageAsk) {
+  const closedTo = by === "hour" ? openFrom(host.now()) : Math.floor(openFrom(host.now()) / 24);
+  const most = open ? to : Math.min(to, closedTo);
+  const begin = after ? [after.time, after.profile, after.kind, after.name, after.upstream] : [from, "", "", "", ""];
+  const lines = host.sql
+    .exec<Record<string, SqlStorageValue> & UsageLine>(
+      `SELECT ${ALL} FROM ${by === "hour" ? "usage_hours" : `(${BY_DAY})`}
+        WHERE (${KEY}) ${after ? ">" : ">="} (?, ?, ?, ?, ?) AND time < ? ORDER BY ${KEY} LIMIT ?`,
+      ...begin,
+      most,
+      PAGE,
+    )
+    .toArray();
+  return { lines, closedTo };
+}

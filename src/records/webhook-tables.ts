@@ -1,0 +1,177 @@
+// Owns what a tenant's authority has to tell webhooks: a bounded queue, tried again with growing pauses until each of the
+// tenant's webhooks has it, or it is given up. Refuses to know who they are and to speak HTTP: an entrypoint does.
+
+import { logFault } from "../telemetry/fault-line.ts";
+import type { Incarnation } from "../tenants/authority/incarnation.ts";
+import type { TenantHost } from "../tenants/authority/tenant-host.ts";
+import type { Tables } from "../tenants/authority/tables.ts";
+import type { TenantNews } from "../tenants/authority/tenant-news.ts";
+import { inTime } from "../tenants/isolate/in-time.ts";
+import { deliver, DELIVERIES, type HookOutcome } from "./deliver-entrypoint.ts";
+
+export interface WebhookQueue {
+  readonly waiting: number;
+  /** Given up or pushed out since the tenant was made. */
+  readonly dropped: number;
+}
+
+export interface WebhookMethods {
+  tell(news: TenantNews): void;
+  queue(): WebhookQueue;
+}
+
+/** Pauses before each next attempt, milliseconds. After the last one it is given up. */
+export const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000] as const;
+export const MOST_WAITING = 200;
+const MOST_TOLD = 1_000;
+const TOLD_MS = 7 * 86_400_000;
+const AT_ONCE = 10;
+/** Less than the pause after which what nobody has heard of is sent again. */
+const DELIVERED_WITHIN_MS = 25_000;
+const WAITED_MS = 1_000;
+
+interface NewsRow {
+  [column: string]: SqlStorageValue;
+  id: string;
+  type: string;
+  data: string;
+  at: number;
+  attempts: number;
+  due: number;
+  /** The webhooks that have it, as JSON. */
+  done: string;
+}
+
+export const webhookTables: Tables<WebhookMethods, TenantHost> = {
+  name: "webhooks",
+  migrations: [
+    `CREATE TABLE webhook_news (id TEXT PRIMARY KEY, type TEXT NOT NULL, data TEXT NOT NULL, at INTEGER NOT NULL,
+       attempts INTEGER NOT NULL, due INTEGER NOT NULL, done TEXT NOT NULL) WITHOUT ROWID`,
+    "CREATE TABLE webhook_told (key TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE webhook_dropped (one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL)",
+    "INSERT INTO webhook_dropped (one, count) VALUES (1, 0)",
+  ],
+  open: (host) => {
+    const tell = (news: TenantNews) => addNews(host, news);
+    host.tell = tell;
+    // The alarm may have rung in a deployment without the feature.
+    const waiting = nextDue(host.sql);
+    if (waiting !== undefined) host.wakeAt(waiting);
+    return {
+      methods: {
+        tell: (news) => host.transaction(() => tell(news)),
+        queue: () => ({
+          waiting: host.sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one().n,
+          dropped: host.sql.exec<{ count: number }>("SELECT count FROM webhook_dropped").one().count,
+        }),
+      },
+      alarm: (now) => sendDue(host, now),
+    };
+  },
+};
+
+function addNews(host: TenantHost, { type, key, data }: TenantNews): void {
+  const { sql } = host;
+  const now = host.now();
+  const told = `${type} ${key}`;
+  const [known] = sql.exec<{ at: number }>("SELECT at FROM webhook_told WHERE key = ?", told).toArray();
+  // Said again and again it stays known; a row is written once a day.
+  if (known && known.at > now - TOLD_MS / 7) return;
+  sql.exec("INSERT OR REPLACE INTO webhook_told (key, at) VALUES (?, ?)", told, now);
+  if (known && known.at > now - TOLD_MS) return;
+  const id = `msg_${crypto.randomUUID()}`;
+  const insert = "INSERT INTO webhook_news (id, type, data, at, attempts, due, done) VALUES (?, ?, ?, ?, 0, ?, '[]')";
+  sql.exec(insert, id, type, JSON.stringify({ tenant: host.tenant, ...data }), now, now);
+  bound(host, now);
+  host.wakeAt(now);
+}
+
+/** Of too many the oldest go, of the type of which there are most: whose callers make many of one hide no other. */
+function bound({ sql }: TenantHost, now: number): void {
+  const { n } = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_news").one();
+  if (n > MOST_WAITING) {
+    const type = "SELECT type FROM webhook_news GROUP BY type ORDER BY count(*) DESC LIMIT 1";
+    const oldest = `SELECT id FROM webhook_news WHERE type = (${type}) ORDER BY at LIMIT ?`;
+    sql.exec(`DELETE FROM webhook_news WHERE id IN (${oldest})`, n - MOST_WAITING);
+    sql.exec("UPDATE webhook_dropped SET count = count + ?", n - MOST_WAITING);
+  }
+  sql.exec("DELETE FROM webhook_told WHERE at < ?", now - TOLD_MS);
+  const told = sql.exec<{ n: number }>("SELECT count(*) AS n FROM webhook_told").one().n;
+  if (told <= MOST_TOLD) return;
+  const typeOf = "substr(key, 1, instr(key, ' '))";
+  const type = `SELECT ${typeOf} FROM webhook_told GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
+  const oldest = `SELECT key FROM webhook_told WHERE ${typeOf} = (${type}) ORDER BY at LIMIT ?`;
+  sql.exec(`DELETE FROM webhook_told WHERE key IN (${oldest})`, told - MOST_TOLD);
+}
+
+async function sendDue(host: TenantHost, now: number): Promise<number | undefined> {
+  const { sql } = host;
+  const query = "SELECT * FROM webhook_news WHERE due <= ? ORDER BY due LIMIT ?";
+  const due = sql.exec<NewsRow>(query, now, AT_ONCE).toArray();
+  const created = host.created();
+  if (due.length > 0 && created !== undefined) {
+    // Should this instance end meanwhile, the next one tries again.
+    for (const row of due) sql.exec("UPDATE webhook_news SET due = ? WHERE id = ?", now + PAUSES_MS[1], row.id);
+    // Who answers slowly is not waited for: until this alarm is over it rings for nobody.
+    await Promise.race([send(host, created, due), scheduler.wait(WAITED_MS)]);
+  }
+  return nextDue(sql);
+}
+
+/** Never rejects. */
+async function send(host: TenantHost, created: Incarnation, due: readonly NewsRow[]): Promise<void> {
+  const { tenant } = host;
+  const news = due.map(({ id, type, at, data, done }) => ({
+    id,
+    type,
+    at,
+    data: JSON.parse(data) as unknown,
+    done: JSON.parse(done) as string[],
+  }));
+  const failed = (error: unknown) => logFault(error, { tenant, method: "alarm webhooks" });
+  try {
+    const delivering = inTime(deliver({ tenant, incarnation: created, news }), DELIVERED_WITHIN_MS, DELIVERIES);
+    const outcomes = await delivering.catch(failed);
+    host.transaction(() => {
+      // It may have come to its end meanwhile, and another one of its name be here.
+      if (host.closure.isClosed() || host.created() !== created) return;
+      for (const row of due) settle(host, row, outcomes?.find(({ id }) => id === row.id)?.hooks);
+      const next = nextDue(host.sql);
+      if (next !== undefined) host.wakeAt(next);
+    });
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function nextDue(sql: SqlStorage): number | undefined {
+  return sql.exec<{ at: number | null }>("SELECT min(due) AS at FROM webhook_news").one().at ?? undefined;
+}
+
+/** `hooks`: absent where nobody could say who they are. */
+function settle(host: TenantHost, row: NewsRow, hooks: readonly HookOutcome[] | undefined): void {
+  const { sql } = host;
+  const failed = hooks?.filter(({ why }) => why !== null);
+  if (failed?.length === 0) {
+    sql.exec("DELETE FROM webhook_news WHERE id = ?", row.id);
+    return;
+  }
+  const pause = PAUSES_MS[row.attempts];
+  if (pause !== undefined) {
+    const done = [
+      ...(JSON.parse(row.done) as string[]),
+      ...(hooks ?? []).filter(({ why }) => why === null).map(({ name }) => name),
+    ];
+    const later = "UPDATE webhook_news SET attempts = attempts + 1, due = ?, done = ? WHERE id = ?";
+    sql.exec(later, host.now() + pause, JSON.stringify(done), row.id);
+    return;
+  }
+  sql.exec("DELETE FROM webhook_news WHERE id = ?", row.id);
+  sql.exec("UPDATE webhook_dropped SET count = count + 1");
+  for (const { name, why } of failed ?? [{ name: "all", why: "the tenant could not be reached" }]) {
+    host.record({ name: "webhooks" }, "webhook.drop", `webhook ${name}`, {
+      before: null,
+      after: { id: row.id, type: row.type, why },
+    });
+  }
+}
