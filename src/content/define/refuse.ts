@@ -3,21 +3,27 @@
 
 declare const process: { readonly env: { readonly NODE_ENV?: string } };
 
+/** Bound: as many as the definitions of a script. */
 const faults: Error[] = [];
 
-/** Whether this was built to be deployed. */
+/**
+ * Whether this was built to be deployed. wrangler writes the value into the bundle in the place of `process.env.NODE_ENV`. Elsewhere
+ * `process` may be absent.
+ */
 export function isDeployed(): boolean {
-  return modeOf() === "production";
+  try {
+    return process.env.NODE_ENV === "production";
+  } catch {
+    return false;
+  }
 }
 
-/**
- * wrangler writes the value into the bundle in the place of `process.env.NODE_ENV`. Elsewhere `process` may be absent.
- */
-function modeOf(): string | undefined {
+/** Asked by itself: a bundler sees then what a deployment has no use for. */
+function isDeveloped(): boolean {
   try {
-    return process.env.NODE_ENV;
+    return process.env.NODE_ENV === "development";
   } catch {
-    return undefined;
+    return false;
   }
 }
 
@@ -26,7 +32,7 @@ export function defined<T>(make: () => T): T {
   try {
     return make();
   } catch (error) {
-    if (modeOf() !== "development" || !(error instanceof Error)) throw error;
+    if (!isDeveloped() || !(error instanceof Error)) throw error;
     faults.push(error);
     return undefined as T;
   }

@@ -2,6 +2,7 @@
 // client could read, or the template would not, is left out and told to the operator. Refuses it questions.
 
 import type { CallHost } from "../../calls/call-host.ts";
+import { eventOf } from "../../calls/fault.ts";
 import { runAside } from "../../calls/run-completer.ts";
 import type { HandlerContext } from "../../calls/typed-context.ts";
 import type { Call } from "../../protocol/call.ts";
@@ -58,7 +59,7 @@ export function listingOf(
         try {
           return [listedOf(what, template, one)];
         } catch (error) {
-          host.hooks.onError?.(error, undefined);
+          host.hooks.onError?.(error, eventOf({ name: uriTemplate, call, host }));
           return [];
         }
       });

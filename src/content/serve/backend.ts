@@ -3,6 +3,7 @@
 
 import { AppError } from "../../protocol/app-error.ts";
 import { surrounded } from "../../calls/around.ts";
+import { eventOf } from "../../calls/fault.ts";
 import type { Guarded } from "../../calls/guarded.ts";
 import { beforeCall } from "../../calls/handle.ts";
 import type { CallHost, ResultKeeper } from "../../calls/call-host.ts";
@@ -143,7 +144,7 @@ export class ViewBackend implements Backend {
         if (outcome) return outcome;
       } catch (error) {
         if (required || error instanceof AppError) throw error;
-        this.#host.hooks.onError?.(error, undefined);
+        this.#host.hooks.onError?.(error, eventOf({ name: asked.uri, call, host: this.#host }));
         failed ??= { error };
       }
     }

@@ -3,6 +3,7 @@
 
 import { seal, unseal } from "../../auth/seal.ts";
 import type { CallHost } from "../../calls/call-host.ts";
+import { eventOf } from "../../calls/fault.ts";
 import type { Page } from "../../protocol/backend.ts";
 import type { Call } from "../../protocol/call.ts";
 import type { ResourceDefinition } from "../../protocol/definition.ts";
@@ -108,7 +109,7 @@ async function listOne(
     return found;
   } catch (error) {
     if (required) throw error;
-    host.hooks.onError?.(error, undefined);
+    host.hooks.onError?.(error, eventOf({ name: source, call, host }));
     if (!page.missing.some((known) => known.source === source)) {
       page.missing.push({ source, why: "its resources could not be listed" });
     }

@@ -268,7 +268,8 @@ function shelfListing({ source, required, shelf }: ViewedShelf): ViewedListing {
 
 function serverOf(server: ServerInfo, document: TenantDocument, profile: ProfileDocument | undefined): ServerInfo {
   const { title = document.title, description = document.description } = profile ?? {};
-  return { ...server, ...given({ title, description }) };
+  const { icon: src } = document;
+  return { ...server, ...given({ title, description, icons: src === undefined ? src : [{ src }] }) };
 }
 
 /** The tenant's own instructions, then those of each source after the source's id. */

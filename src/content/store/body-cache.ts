@@ -5,6 +5,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Larger bodies are not kept: one would push out many others. */
 const MAX_BODY_BYTES = 256 * 1024;
 
+/** Bound: MAX_BYTES, of bodies of MAX_BODY_BYTES at most. */
 const remembered = new Map<string, ArrayBuffer>();
 let bytes = 0;
 

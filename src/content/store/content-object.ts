@@ -1,18 +1,18 @@
 // Owns the Durable Object that keeps one tenant's content beside its authority: what is listed, searched and written here
 // never stands before a lease or a revocation. Refuses calls for a tenant that is not there any more.
 
-import type { Incarnation, Ran } from "../../tenants/authority/incarnation.ts";
+import type { Keeper, Ran } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 import { createTablesObject, type TablesObjectClass } from "../../tenants/authority/tables-object.ts";
 import { contentTables } from "./content-tables.ts";
-import { takeoverTables, type Admitted } from "./takeover.ts";
+import { admissionTables, type Admitted } from "./admission.ts";
 
 /** Its name is what stands for the tenant elsewhere, and begins with the id, which has no "@". */
 function hostOf(base: TableHost): TableHost {
   return { ...base, tenant: base.tenant.split("@")[0] ?? "" };
 }
 
-/** `tables`: those of the content, and what goes with them. */
+/** `tables`: those of the content, and what goes with them. Its admission comes after them, for its migrations look into them. */
 export function createContentObject(tables: readonly Tables[]): TablesObjectClass<Cloudflare.Env> {
   const shared = {
     hostOf,
@@ -20,12 +20,13 @@ export function createContentObject(tables: readonly Tables[]): TablesObjectClas
     isMeant: () => true,
     log: "content",
   } as const;
-  return class extends createTablesObject<Cloudflare.Env, TableHost>([takeoverTables, ...tables], shared) {
-    override async run(of: string, method: string, args: readonly unknown[], meant: Incarnation): Promise<Ran> {
-      const admitted = await super.run("takeover", "admit", [meant, `${of}.${method}`], meant);
+  return class extends createTablesObject<Cloudflare.Env, TableHost>([...tables, admissionTables], shared) {
+    override async run(...call: Parameters<Keeper["run"]>): Promise<Ran> {
+      const [of, method, , meant, wire] = call;
+      const admitted = await super.run("takeover", "admit", [meant, `${of}.${method}`], meant, wire);
       const state = "value" in admitted ? (admitted.value as Admitted) : "gone";
       if (state === "gone") return { gone: true };
-      return state === "busy" ? { busy: true } : super.run(of, method, args, meant);
+      return state === "busy" ? { busy: true } : super.run(...call);
     }
   };
 }

@@ -1,16 +1,18 @@
 // Owns the resource index of a tenant, in the object that keeps its content: one row per URI, full-text search, tags, and which bodies in KV are in use.
-// Bodies are not here, except small new ones for the minutes in which KV may not show them everywhere yet.
+// Bodies are not here, except new ones for the minutes in which KV may not show them everywhere yet: large ones in parts.
 
+import { logFault } from "../../telemetry/fault-line.ts";
 import type { OpenTables, Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { Edit, EditRefusal } from "./edit.ts";
 import { collect, collectedSince, COPY_LIFETIME_MS, discard, onTheMinute } from "./garbage.ts";
 import { totalsMigrations, totalsOf } from "./totals.ts";
 import { createQueryMethods, type QueryMethods } from "./resource-queries.ts";
 import { fromStored, listsOtherwise, type NewRow, type ResourceRow, type StoredRow } from "./resource-row.ts";
-import { dropEarlierIndex, indexText, isEarlierIndexLeft, textMigrations, unindexText } from "./text-index.ts";
-import { indexTexts } from "./earlier-texts.ts";
+import { indexText, textMigrations, unindexText } from "./text-index.ts";
+import { keepPart, partMigrations, partOf } from "./copy-parts.ts";
 import { placeViews } from "./place-views.ts";
 import { leaveViews, showInViews, viewMigrations } from "./placed-views.ts";
+import { claimUpload, type UploadClaim } from "./uploads.ts";
 
 export interface PutResource {
   readonly row: NewRow;
@@ -44,8 +46,12 @@ export interface ContentMethods extends QueryMethods {
   copy(hash: string): ArrayBuffer | undefined;
   /** Whether there was such a resource. */
   remove(uri: string): boolean;
-  /** Whether KV has a body with this hash: in use, or waiting to be deleted. */
-  holds(hash: string): boolean;
+  /** Asked before a body is uploaded. */
+  holds(hash: string, claims: true): UploadClaim | boolean;
+  /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
+  keepPart(hash: string, at: number, part: ArrayBuffer): boolean;
+  /** The part that begins at this byte. */
+  part(hash: string, at: number): ArrayBuffer | undefined;
 }
 
 export type RemoteContent = Remote<ContentMethods>;
@@ -85,6 +91,7 @@ export const contentTables: Tables<ContentMethods> = {
     ...lastRowMigrations,
     ...textMigrations,
     ...viewMigrations,
+    ...partMigrations,
   ],
   open: openContent,
 };
@@ -98,21 +105,16 @@ export interface Editing {
 
 /** `editing`: where tenants have operators. */
 export function openContent(host: TableHost, editing?: Editing): OpenTables<ContentMethods> {
-  if (isEarlierIndexLeft(host.sql)) host.wakeAt(host.now());
-  else dropEarlierIndex(host.sql);
   return { methods: methodsOf(host, editing), alarm: (now) => ring(host, now) };
 }
 
 async function ring(host: TableHost, now: number): Promise<number | undefined> {
   const next = await collect(host, now);
   try {
-    // Of an earlier index first: what is in it is not in the one that knows places.
-    if (isEarlierIndexLeft(host.sql)) await indexTexts(host, "texts_unplaced");
-    if (isEarlierIndexLeft(host.sql)) return now;
-    dropEarlierIndex(host.sql);
     return (await placeViews(host)) ? next : now;
-  } catch {
-    // KV is away: what is not moved yet is found in the earlier index, and what is not placed is looked at one by one.
+  } catch (error) {
+    logFault(error, { tenant: host.tenant, method: "alarm content" });
+    // KV is away: what is not placed is looked at one by one.
     return Math.min(next ?? Infinity, now + RETRY_MS);
   }
 }
@@ -148,14 +150,9 @@ function methodsOf(host: TableHost, editing: Editing | undefined): ContentMethod
         if (row) removeRow(host, row);
         return row !== undefined;
       }),
-    holds: (hash) =>
-      sql
-        .exec(
-          "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM garbage WHERE hash = ? LIMIT 1",
-          hash,
-          hash,
-        )
-        .toArray().length > 0,
+    holds: (hash, claims) => claimUpload(host, hash, claims),
+    keepPart: (hash, at, part) => keepPart(host, hash, at, part),
+    part: (hash, at) => partOf(sql, hash, at),
     ...createQueryMethods(host),
   };
 }

@@ -1,10 +1,9 @@
-// Owns indexing again, from their bodies in KV, the texts of resources that were taken over or that an earlier index has:
-// SQLite gives out an index of words to nobody. Some at a time; a row that is written or deleted meanwhile is not its
-// business any more.
+// Owns indexing again, from their bodies in KV, the texts of resources that were taken over: SQLite gives out an index of words
+// to nobody. Some at a time; a row that is written or deleted meanwhile is not its business any more.
 
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey, type StoredRow } from "./resource-row.ts";
-import { indexText, leaveEarlierIndex, MAX_SEARCH_CHARACTERS } from "./text-index.ts";
+import { indexText, MAX_SEARCH_CHARACTERS } from "./text-index.ts";
 
 /** An invocation may ask KV for a thousand, and takes forty such steps. */
 const TEXTS_AT_ONCE = 20;
@@ -13,15 +12,12 @@ const SHOWN_WITHIN_MS = 600_000;
 /** No longer text is needed: a character of those that are indexed has three bytes at most. */
 const MAX_TEXT_BYTES = 3 * MAX_SEARCH_CHARACTERS;
 
-/** Whether all are indexed that are due: they are in no index yet, or in the earlier one, which is left then. */
-export async function indexTexts(
-  host: TableHost,
-  table: "texts_due" | "texts_unplaced" = "texts_due",
-): Promise<boolean> {
+/** Whether all are indexed that are due: they are in no index yet. */
+export async function indexTexts(host: TableHost): Promise<boolean> {
   const { sql } = host;
   const due = sql
     .exec<StoredRow>(
-      `SELECT resources.* FROM ${table} AS due JOIN resources ON resources.id = due.id LIMIT ?`,
+      "SELECT resources.* FROM texts_due AS due JOIN resources ON resources.id = due.id LIMIT ?",
       TEXTS_AT_ONCE,
     )
     .toArray();
@@ -29,10 +25,7 @@ export async function indexTexts(
   host.transaction(() => {
     for (const [row, text] of texts) {
       // A row that was written anew has its text already, and perhaps the id of the one before it.
-      const isDue =
-        table === "texts_due"
-          ? sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", row.id).toArray().length > 0
-          : leaveEarlierIndex(sql, row.id);
+      const isDue = sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", row.id).toArray().length > 0;
       if (isDue) indexText(sql, row.id, { ...row, tags: JSON.parse(row.tags) as string[] }, text);
     }
   });

@@ -4,7 +4,7 @@
 import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import type { EditEntry } from "./edit.ts";
 import { operatedEarlierContent } from "./operated-earlier-content.ts";
-import { authorityOf, keptFor } from "./takeover.ts";
+import { authorityOf, keptFor } from "./admission.ts";
 
 const SENT_AT_ONCE = 100;
 

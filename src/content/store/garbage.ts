@@ -1,6 +1,7 @@
 // Owns which bodies in KV are still needed: what no row names is deleted after a grace, and at a tenant's end
 // everything is. Whoever writes a body while it is being deleted is told to upload it again.
 
+import { logFault } from "../../telemetry/fault-line.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey } from "./resource-row.ts";
 
@@ -10,7 +11,13 @@ export const GARBAGE_GRACE_MS = 10 * MINUTE;
 export const COPY_LIFETIME_MS = 5 * MINUTE;
 const BATCH = 200;
 /** In `collected.until`: the body is being deleted at this moment. */
-const DELETING = Number.MAX_SAFE_INTEGER;
+export const DELETING = Number.MAX_SAFE_INTEGER;
+
+/** Whether KV has a body with this hash: in use, or waiting to be deleted. */
+export function isHeld(sql: SqlStorage, hash: string): boolean {
+  const query = "SELECT 1 FROM resources WHERE hash = ? UNION ALL SELECT 1 FROM garbage WHERE hash = ? LIMIT 1";
+  return sql.exec(query, hash, hash).toArray().length > 0;
+}
 
 /**
  * The time to put into an answer "resend", or undefined where the body is in KV for certain: it was not deleted lately,
@@ -41,7 +48,7 @@ export function onTheMinute(time: number): number {
 /** Deletes some of the bodies whose grace is over; gives when to go on, milliseconds since the epoch. */
 export async function collect(host: TableHost, now: number): Promise<number | undefined> {
   const { sql } = host;
-  sql.exec("DELETE FROM copies WHERE until <= ?", now);
+  for (const table of ["copies", "copy_parts"]) sql.exec(`DELETE FROM ${table} WHERE until <= ?`, now);
   sql.exec("DELETE FROM collected WHERE until <= ?", now);
   const due = sql
     .exec<{ hash: string }>("SELECT hash FROM garbage WHERE collect_at <= ? LIMIT ?", now, BATCH)
@@ -56,7 +63,8 @@ export async function collect(host: TableHost, now: number): Promise<number | un
     mark(hash, DELETING);
     try {
       await BODIES.delete(bodyKey(host.kept(), hash));
-    } catch {
+    } catch (error) {
+      logFault(error, { tenant: host.tenant, method: "alarm garbage" });
       // Not thrown: the runtime gives up an alarm that fails too often, and with it everything that waits here.
       return now + MINUTE;
     }
@@ -66,7 +74,7 @@ export async function collect(host: TableHost, now: number): Promise<number | un
   const next = sql
     .exec<{ at: number | null }>(
       `SELECT min(at) AS at FROM (SELECT min(collect_at) AS at FROM garbage UNION ALL SELECT min(until) FROM copies
-         UNION ALL SELECT min(until) FROM collected)`,
+         UNION ALL SELECT min(until) FROM copy_parts UNION ALL SELECT min(until) FROM collected)`,
     )
     .one().at;
   return next ?? undefined;
@@ -82,13 +90,18 @@ const INDEXES = ["resources", "garbage", "collected"] as const;
  */
 export async function purge(host: TableHost, limit: number): Promise<{ readonly done: boolean }> {
   if ((await purgeKnown(host, limit)) > 0) return { done: false };
+  return { done: (await purgeListed(host, limit)) === 0 };
+}
+
+/** Deletes at most `limit` bodies that KV lists; gives how many. */
+export async function purgeListed(host: Pick<TableHost, "env" | "kept">, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
   const { keys } = await BODIES.list({ prefix: bodyKey(host.kept(), ""), limit });
   await deleteBodies(
     BODIES,
     keys.map((key) => key.name),
   );
-  return { done: keys.length === 0 };
+  return keys.length;
 }
 
 /** Deletes at most `limit` bodies that the index knows; gives how many. */

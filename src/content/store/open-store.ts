@@ -2,37 +2,19 @@
 // A write stores the body, then the row of the index. The content under a body's key never changes, so a cached body is
 // never old. Refuses names that are no URIs and bodies over the limit, before anything is written.
 
-import { AppError } from "../../protocol/app-error.ts";
 import { given } from "../../protocol/members.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { UserError } from "../../protocol/user-error.ts";
-import { orClearUp } from "../../tenants/authority/incarnation.ts";
 import type { Limits, Patterns } from "../../tenants/document/tenant-document.ts";
 import { decodeCursor, encodeCursor } from "../../protocol/cursor.ts";
-import {
-  ForeignCursor,
-  type NewResource,
-  type ResourceBody,
-  type ResourceMeta,
-  type ResourceStore,
-} from "../../calls/resource-store.ts";
-import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../../tenants/isolate/held-bytes.ts";
-import { inTime } from "../../tenants/isolate/in-time.ts";
-import { recallBody, rememberBody } from "./body-cache.ts";
-import type { Edit } from "./edit.ts";
-import { bodyKey, type NewRow, type ResourceRow } from "./resource-row.ts";
-import { MAX_SEARCH_CHARACTERS } from "./text-index.ts";
-import type { PutResource, PutResult, RemoteContent } from "./content-tables.ts";
+import { ForeignCursor, type NewResource, type ResourceMeta, type ResourceStore } from "../../calls/resource-store.ts";
+import { inRoom, readBody, storeBody, type ContentPlace } from "./bodies.ts";
+import type { ResourceRow } from "./resource-row.ts";
+import type { PutResource, RemoteContent } from "./content-tables.ts";
 import type { ListQuery } from "./resource-queries.ts";
 
 /** The largest value that KV stores. */
 export const MAX_RESOURCE_BYTES = 25 * 1024 * 1024;
-const MAX_COPY_BYTES = 256 * 1024;
-const KV_CACHE_SECONDS = 86_400;
-/** Where KV is silent for longer, there may be a copy. */
-const KV_WITHIN_MS = 10_000;
-const MISS_RETRY_MS = [50, 200, 500] as const;
-const RESEND_AFTER_MS = [0, 50, 200, 500] as const;
 const ISO_UTC = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 /** Characters of a name or a title. These stay small, because a page of the index travels in one message. */
 const MAX_NAME = 256;
@@ -46,14 +28,6 @@ export interface Opening {
   readonly limits?: Limits;
   /** What alone has a part in searches and counts of tags; absent: everything. */
   readonly only?: readonly Patterns[];
-}
-
-/** Where a tenant's resources are. */
-export interface ContentPlace {
-  /** What stands for the tenant in the keys of bodies: `keptUnder`. */
-  readonly kept: string;
-  readonly content: RemoteContent;
-  readonly bodies: KVNamespace;
 }
 
 export function openStore(place: ContentPlace, { limits = {}, only }: Opening = {}): ResourceStore {
@@ -131,56 +105,6 @@ async function listSeen(
   }
 }
 
-/** A large body is in memory twice while it is read, so only so many are read at a time. */
-async function inRoom<T>({ size, uri }: ResourceRow, read: () => Promise<T>): Promise<T> {
-  if (size <= SMALL_BYTES) return read();
-  const share = HELD.open();
-  for (const wait of [0, ...MISS_RETRY_MS]) {
-    if (wait > 0) await scheduler.wait(wait);
-    if (share.resize(2 * size)) return read().finally(() => share.release());
-  }
-  throw new AppError("busy", { retryAfter: ROOM_AFTER_S, cause: new Error(`no room to read ${uri}`) });
-}
-
-async function readBody(place: ContentPlace, row: ResourceRow): Promise<ResourceBody> {
-  const key = bodyKey(place.kept, row.hash);
-  const bytes = recallBody(key) ?? (await fetchBody(place, key, row.hash));
-  if (!bytes) throw new AppError("busy", { retryAfter: 5, cause: new Error(`no body for ${row.uri}`) });
-  rememberBody(key, bytes);
-  // A copy, because others read the remembered bytes. A byte order mark is kept: it is part of what was stored.
-  return row.binary
-    ? { blob: new Uint8Array(bytes.slice(0)) }
-    : { text: new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes) };
-}
-
-/**
- * A new body may be missing from KV far away for a minute, or KV be away: then the copy beside the index is read, then KV
- * again. undefined: nobody has it now. Rejects as KV does where it is away and there is no copy.
- */
-async function fetchBody(
-  { content, bodies }: ContentPlace,
-  key: string,
-  hash: string,
-): Promise<ArrayBuffer | undefined> {
-  const away: unknown[] = [];
-  const none = (error: unknown) => {
-    away.push(error);
-    return null;
-  };
-  const reading = bodies.get(key, { type: "arrayBuffer", cacheTtl: KV_CACHE_SECONDS });
-  const first = await inTime(reading, KV_WITHIN_MS).catch(none);
-  if (first) return first;
-  const copy = await content.copy(hash);
-  if (copy) return copy;
-  for (const wait of MISS_RETRY_MS) {
-    await scheduler.wait(wait);
-    const again = await bodies.get(key, { type: "arrayBuffer" }).catch(none);
-    if (again) return again;
-  }
-  if (away.length > 0) throw away[0];
-  return undefined;
-}
-
 interface WriteHow {
   readonly ifAbsent: boolean;
   readonly limits: Limits;
@@ -206,47 +130,6 @@ export function fullText(
   return of === "storedBytes"
     ? `the tenant has no room for it in its ${storedBytes} bytes`
     : `the tenant may have no more resources than ${resources}`;
-}
-
-export interface StoredBody {
-  readonly row: NewRow;
-  readonly bytes: Uint8Array;
-  readonly searchText: string;
-}
-
-export type StoreResult = Exclude<PutResult, { state: "resend" }>;
-
-/**
- * Stores a body and its row, and uploads the body again while it is being deleted, some times; then throws `busy`. An
- * operator's edit does not upload a body that the tenant has: many files are alike, and KV counts writes.
- */
-export async function storeBody(
-  to: ContentPlace,
-  { row, bytes, searchText }: StoredBody,
-  how: Pick<PutResource, "maxResources" | "maxBytes"> & { readonly ifAbsent?: boolean; readonly edit?: Edit },
-): Promise<StoreResult> {
-  const key = bodyKey(to.kept, row.hash);
-  const put: Omit<PutResource, "resent"> = {
-    row,
-    searchText: searchText.slice(0, MAX_SEARCH_CHARACTERS),
-    // Not `bytes.slice().buffer`: for a Buffer that is its whole pool, which holds other things.
-    copy: bytes.byteLength <= MAX_COPY_BYTES ? new Uint8Array(bytes).buffer : null,
-    ifAbsent: how.ifAbsent ?? false,
-    maxResources: how.maxResources,
-    maxBytes: how.maxBytes ?? null,
-    ...given({ edit: how.edit }),
-  };
-  let held = how.edit !== undefined && (await to.content.holds(row.hash));
-  let resent: number | null = null;
-  for (const wait of RESEND_AFTER_MS) {
-    if (wait > 0) await scheduler.wait(wait);
-    if (!held) await to.bodies.put(key, bytes);
-    const done: PutResult = await orClearUp(to.content.put({ ...put, resent }), () => to.bodies.delete(key));
-    if (done.state !== "resend") return done;
-    held = false;
-    resent = done.collected;
-  }
-  throw new AppError("busy", { retryAfter: 5 });
 }
 
 function rowOf(resource: NewResource, size: number): Omit<PutResource["row"], "uri" | "hash"> {

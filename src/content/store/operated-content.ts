@@ -5,9 +5,12 @@ import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { Remote, TableHost, Tables } from "../../tenants/authority/tables.ts";
 import { contentTables, openContent, removeRow, storedAt, type ContentMethods } from "./content-tables.ts";
 import { auditEdit, matches, refuseEdit, type Edit, type RemoveResult } from "./edit.ts";
-import { purge } from "./garbage.ts";
+import { purge, purgeListed } from "./garbage.ts";
 import { etagOf, fromStored } from "./resource-row.ts";
 import { totalsOf } from "./totals.ts";
+
+/** Half of the calls to KV that one invocation may make. */
+const SWEPT_AT_ONCE = 500;
 
 export interface OperatedContentMethods extends ContentMethods {
   /** An operator's removal: conditional and audited. */
@@ -27,6 +30,10 @@ export type RemoteOperatedContent = Remote<OperatedContentMethods>;
 export const operatedContent: Tables<OperatedContentMethods> = {
   ...contentTables,
   ending: ["close", "purge", "erase"],
+  // A body may be uploaded by who is cut off then, and its tenant have ended meanwhile.
+  sweep: async (host) => {
+    if ((await purgeListed(host, SWEPT_AT_ONCE)) === SWEPT_AT_ONCE) throw new Error("there are more of them");
+  },
   open: (host) => {
     const { methods, ...opened } = openContent(host, {
       refuse: refuseEdit,

@@ -4,24 +4,24 @@
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
 import { hasTable } from "../../tenants/authority/has-table.ts";
-import { earlierContent, type EarlierMethods } from "./earlier-content.ts";
+import { handoverTables, type HandoverMethods } from "./handover.ts";
 import type { EditEntry } from "./edit.ts";
 import { purgeKnown } from "./garbage.ts";
 
-export interface OperatedEarlierMethods extends EarlierMethods {
+export interface OperatedEarlierMethods extends HandoverMethods {
   /** Deletes at most `limit` bodies of rows that were never handed over, as part of the tenant's end. */
   purge(limit: number): Promise<{ readonly done: boolean }>;
   /** Writes audit entries, each once. */
   record(entries: readonly EditEntry[]): void;
 }
 
-/** In the place of `earlierContent`, whose name it has. */
+/** In the place of `handoverTables`, whose name it has. */
 export const operatedEarlierContent: Tables<OperatedEarlierMethods, TenantHost> = {
-  ...earlierContent,
+  ...handoverTables,
   ending: ["purge"],
   open: (host) => ({
     methods: {
-      ...earlierContent.open(host).methods,
+      ...handoverTables.open(host).methods,
       purge: async (limit) => ({ done: !hasTable(host.sql, "resources") || (await purgeKnown(host, limit)) === 0 }),
       record: (entries) => {
         host.transaction(() => {

@@ -5,7 +5,8 @@ import { authorityTables } from "../../tenants/authority/authority-tables.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { contentTables } from "./content-tables.ts";
-import { openStore, type ContentPlace } from "./open-store.ts";
+import type { ContentPlace } from "./bodies.ts";
+import { openStore } from "./open-store.ts";
 
 export async function storeSeed(
   { kept, bodies }: Pick<ContentPlace, "kept" | "bodies">,

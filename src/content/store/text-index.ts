@@ -1,5 +1,4 @@
-// Owns the full-text index: how a resource gets into it and out of it, and moving out of the one of earlier releases, which
-// did not know where a text is. Refuses to read bodies.
+// Owns the full-text index: how a resource gets into it and out of it. Refuses to read bodies.
 
 import { hidingWords } from "./placed-views.ts";
 import { placeOf } from "./seen-places.ts";
@@ -15,7 +14,7 @@ interface Worded {
   readonly tags: readonly string[];
 }
 
-/** For the end of the migrations of whoever has the table of resources. What is indexed already is moved by alarms. */
+/** For the end of the migrations of whoever has the table of resources. What was indexed before is due again: `admission.ts`. */
 export const textMigrations: readonly string[] = [
   `CREATE VIRTUAL TABLE resource_words USING fts5(
      title, tags, body, place, content='', contentless_delete=1, tokenize='unicode61 remove_diacritics 2')`,
@@ -40,22 +39,7 @@ export function indexText(
 }
 
 export function unindexText(sql: SqlStorage, id: number): void {
-  // One that was taken over from an earlier release may not be in any index yet.
-  const isDue = sql.exec("DELETE FROM texts_due WHERE id = ? RETURNING id", id).toArray().length > 0;
-  if (!isDue && !leaveEarlierIndex(sql, id)) sql.exec("DELETE FROM resource_words WHERE rowid = ?", id);
-}
-
-/** Whether it was there. */
-export function leaveEarlierIndex(sql: SqlStorage, id: number): boolean {
-  const wasThere = sql.exec("DELETE FROM texts_unplaced WHERE id = ? RETURNING id", id).toArray().length > 0;
-  if (wasThere) sql.exec("DELETE FROM resource_text WHERE rowid = ?", id);
-  return wasThere;
-}
-
-export function isEarlierIndexLeft(sql: SqlStorage): boolean {
-  return sql.exec("SELECT 1 FROM texts_unplaced WHERE id > 0 LIMIT 1").toArray().length > 0;
-}
-
-export function dropEarlierIndex(sql: SqlStorage): void {
-  sql.exec("DROP TABLE IF EXISTS resource_text");
+  // One that was taken over from an earlier release may not be in the index yet.
+  sql.exec("DELETE FROM texts_due WHERE id = ?", id);
+  sql.exec("DELETE FROM resource_words WHERE rowid = ?", id);
 }

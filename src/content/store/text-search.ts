@@ -7,7 +7,6 @@ import type { TableHost } from "../../tenants/authority/tables.ts";
 import { placedView } from "./placed-views.ts";
 import { placesSeen, type Places } from "./seen-places.ts";
 import { isSeen } from "./seen-ranges.ts";
-import { isEarlierIndexLeft } from "./text-index.ts";
 
 export interface SearchQuery {
   /** As FTS5 reads it. */
@@ -29,41 +28,22 @@ const MAX_LOOKED_AT = 3000;
 /** Where the words are, best first: bm25 would count how often hidden texts have them, too. */
 const PLACES = ["title", "tags", "title tags body"] as const;
 
-/** While texts move out of the earlier index, which knows no places, each is in one of the two. */
-interface TextIndex {
-  readonly table: string;
-  readonly places: Places;
-}
-
 export function search(host: TableHost, query: SearchQuery): readonly Found[] {
   const { sql } = host;
   const view = query.only && placedView(host, query.only);
   // What it hides has its word, as far as it is placed: then nothing else need be asked.
   const places = placesSeen(query.prefix, view?.upto === 0 ? [] : (query.only ?? []), view?.id);
-  const indexes: TextIndex[] = [{ table: "resource_words", places }];
-  if (isEarlierIndexLeft(sql)) {
-    indexes.push({ table: "resource_text", places: { among: (match) => match, isExact: false } });
-  }
-  if (query.only !== undefined) return searchSeen(sql, query, indexes);
-  return indexes
-    .flatMap((index) => ranked(sql, query, index, Math.floor(MAX_RANKED / indexes.length)))
-    .toSorted((a, b) => b.score - a.score)
-    .slice(0, query.limit);
+  return query.only === undefined ? ranked(sql, query, places) : searchSeen(sql, query, places);
 }
 
-function ranked(
-  sql: SqlStorage,
-  { match, prefix, limit }: SearchQuery,
-  { table, places }: TextIndex,
-  most: number,
-): Found[] {
+function ranked(sql: SqlStorage, { match, prefix, limit }: SearchQuery, places: Places): Found[] {
   if (!places.among) return [];
   const found = sql
     .exec<{ id: number; score: number }>(
-      `SELECT rowid AS id, bm25(${table}, 8.0, 4.0, 1.0, 0.0) AS score FROM ${table}
-        WHERE ${table} MATCH ? ORDER BY rowid DESC LIMIT ?`,
+      `SELECT rowid AS id, bm25(resource_words, 8.0, 4.0, 1.0, 0.0) AS score FROM resource_words
+        WHERE resource_words MATCH ? ORDER BY rowid DESC LIMIT ?`,
       places.among(`{title tags body} : (${match})`),
-      most,
+      MAX_RANKED,
     )
     .toArray()
     .toSorted((a, b) => a.score - b.score);
@@ -76,21 +56,18 @@ function ranked(
   return rows;
 }
 
-function searchSeen(sql: SqlStorage, query: SearchQuery, indexes: readonly TextIndex[]): Found[] {
+function searchSeen(sql: SqlStorage, query: SearchQuery, places: Places): Found[] {
   const found = new Map<number, Found>();
   for (const [at, columns] of PLACES.entries()) {
-    for (const { table, places } of indexes) {
-      const match = places.among?.(`{${columns}} : (${query.match})`);
-      // What was found in a better place is found again.
-      const most = places.isExact ? query.limit + found.size : Math.floor(MAX_LOOKED_AT / indexes.length);
-      if (match !== undefined) look(sql, query, { table, match, most, score: PLACES.length - at }, found);
-    }
+    const match = places.among?.(`{${columns}} : (${query.match})`);
+    // What was found in a better place is found again.
+    const most = places.isExact ? query.limit + found.size : MAX_LOOKED_AT;
+    if (match !== undefined) look(sql, query, { match, most, score: PLACES.length - at }, found);
   }
   return [...found.values()];
 }
 
 interface Look {
-  readonly table: string;
   readonly match: string;
   readonly most: number;
   readonly score: number;
@@ -100,11 +77,11 @@ interface Look {
 function look(
   sql: SqlStorage,
   { prefix, limit, only = [] }: SearchQuery,
-  { table, match, most, score }: Look,
+  { match, most, score }: Look,
   found: Map<number, Found>,
 ): void {
   const newest = sql.exec<{ id: number }>(
-    `SELECT rowid AS id FROM ${table} WHERE ${table} MATCH ? ORDER BY rowid DESC LIMIT ?`,
+    "SELECT rowid AS id FROM resource_words WHERE resource_words MATCH ? ORDER BY rowid DESC LIMIT ?",
     match,
     most,
   );

@@ -6,7 +6,8 @@ import type { Sight } from "../../calls/call-host.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { contentTables } from "./content-tables.ts";
-import { openStore, type ContentPlace } from "./open-store.ts";
+import type { ContentPlace } from "./bodies.ts";
+import { openStore } from "./open-store.ts";
 import type { ResourceStore } from "../../calls/resource-store.ts";
 
 /** `store` gives in lists, searches and counts what the view sees. */

@@ -1,10 +1,11 @@
 // Owns the content that releases up to 0.1.0 kept in a tenant's authority: handing it over to the object that keeps it
-// now, page by page, and deleting it when it has arrived. What operators need beside it: `operated-earlier-content.ts`.
+// now, page by page, and deleting it when it has arrived. Only Workers with the feature `earlierContent()` have it.
 
 import { hasTable } from "../../tenants/authority/has-table.ts";
-import { changeFact, newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
+import { newestVersion, setChangeFact } from "../../tenants/authority/change-tables.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import type { Place } from "./admission.ts";
 
 /** In the order in which they are handed over. */
 export const EARLIER_PARTS = ["resources", "copies", "garbage", "collected", "changes"] as const;
@@ -31,28 +32,16 @@ const SHAPES: Readonly<Record<EarlierPart, PartShape>> = {
 const TABLES = ["resource_text", "resource_tags", "copies", "garbage", "collected", "resources"] as const;
 const DROPPED_AT_ONCE = 500;
 
-/** Where a page ends; null: before the first, or after the last. */
-export type Place = string | number | null;
-
-export interface Handover {
-  /** Whether there are rows to be handed over. */
-  readonly holds: boolean;
-  /** The newest version of the changes that are handed over, and that from which on they are complete. */
-  readonly version: number;
-  readonly floor: number;
-}
-
 export interface EarlierMethods {
-  handOver(): Handover;
   /** Rows after the place `after`, null: the first; `next`: the place of the next page, null: there is none. */
   page(part: EarlierPart, after: Place): { readonly rows: readonly EarlierRow[]; readonly next: Place };
   /** Deletes some of what was handed over; whether nothing is left. */
   drop(): boolean;
 }
 
-export const earlierContent: Tables<EarlierMethods, TenantHost> = {
-  name: "earlier-content",
-  migrations: ["CREATE TABLE recorded_edits (one INTEGER PRIMARY KEY CHECK (one = 1), sequence INTEGER NOT NULL)"],
+export const earlierPages: Tables<EarlierMethods, TenantHost> = {
+  name: "earlier-pages",
+  migrations: [],
   open: (host) => ({ methods: methodsOf(host) }),
 };
 
@@ -60,7 +49,6 @@ function methodsOf(host: TenantHost): EarlierMethods {
   const { sql } = host;
   const has = (table: string) => hasTable(sql, table);
   return {
-    handOver: () => ({ holds: has("resources"), version: newestVersion(sql), floor: changeFact(sql, "floor") }),
     page: (part, after) => {
       const { by, limit, where = "" } = SHAPES[part];
       if (!has(part)) return { rows: [], next: null };
