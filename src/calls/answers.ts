@@ -14,7 +14,7 @@ export interface Question {
 export function capabilityOf(question: Question): ClientCapability {
   switch (question.method) {
     case "elicitation/create":
-      return question.params?.mode === "url" ? "elicitation.url" : "elicitation";
+      return `elicitation.${question.params?.mode === "url" ? "url" : "form"}`;
     case "sampling/createMessage":
       return question.params?.tools === undefined ? "sampling" : "sampling.tools";
     case "roots/list":

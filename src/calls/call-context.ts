@@ -112,7 +112,16 @@ export class CallContext implements Context {
     const { OUTBOUND_RESOLVER } = env as OutboundVars;
     const allow = allowedBy(env);
     const resolve = resolverAt(OUTBOUND_RESOLVER);
-    return new OutboundDoor({ tenant, hops, signal: () => this.signal, allow, resolve, fetch: this.#host.fetch });
+    const headers = this.#host.trace?.(this.#call.params._meta);
+    return new OutboundDoor({
+      tenant,
+      hops,
+      headers,
+      signal: () => this.signal,
+      allow,
+      resolve,
+      fetch: this.#host.fetch,
+    });
   }
 
   async link(body: string | Bytes, options: LinkOptions): Promise<ResourceLinkBlock> {

@@ -5,12 +5,15 @@ import type { Principal } from "../auth/principal.ts";
 import type { LimitsInForce } from "../limits/limit-table.ts";
 import type { Patterns, ResultBudget, TenantDocument } from "../tenants/document/tenant-document.ts";
 import type { Meant } from "../tenants/directory/placement.ts";
+import type { TenantNews } from "../tenants/authority/tenant-news.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
 import type { Call } from "../protocol/call.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import type { CacheHint, CallOutcome, InvalidArguments } from "../protocol/outcome.ts";
 import type { AskedUri } from "../protocol/source.ts";
+import type { FaultPlace } from "../telemetry/fault-line.ts";
+import type { TraceContext } from "../telemetry/trace-context.ts";
 import type { Bytes } from "./read-bytes.ts";
 import type { ResourceLinkBlock } from "./content-block.ts";
 import type { ResourceStore } from "./resource-store.ts";
@@ -35,9 +38,10 @@ export interface Hooks {
   readonly afterCall?: (event: CallEvent, end: CallEnd) => void;
   /**
    * Errors that clients are not told about: a handler's exception or time-out, a binding that failed, work that nobody
-   * waited for. No UserError: its text is for who called.
+   * waited for. No UserError: its text is for who called. `event`: where a call was under way. `place`: what is known of
+   * where it happened, also where none was; always there in a Worker.
    */
-  readonly onError?: (error: unknown, event: CallEvent | undefined) => void;
+  readonly onError?: (error: unknown, event: CallEvent | undefined, place?: FaultPlace) => void;
 }
 
 /** What a call ended in, before it is written as the client's revision wants it. */
@@ -163,8 +167,12 @@ export interface CallHost {
   readonly requestId: string;
   /** Absent: results are as long as they are. */
   readonly results?: ResultKeeper | undefined;
+  /** Tells people what this call met; absent where nobody is told. */
+  readonly tell?: ((host: CallHost, news: TenantNews) => void) | undefined;
   /** Absent in a Worker without the feature `login()`. */
   readonly identity?: Identity | undefined;
+  /** Of which trace a call is a part, with this `_meta`; absent in a Worker without `telemetry()`. */
+  readonly trace?: ((meta: unknown) => TraceContext | undefined) | undefined;
   /** How many Workers of ours the request went through that this is done for. */
   readonly hops: number;
   /** Those of the request that the client sent; of none of them where a stored call runs anew, without its request. */

@@ -98,6 +98,8 @@ function logName(): string {
   try {
     // wrangler writes the mode in its place. Elsewhere `process` may be absent.
     if (process.env.NODE_ENV === "development") return "the terminal of wrangler";
-  } catch {}
+  } catch {
+    // There is no `process`.
+  }
   return "the server's log";
 }

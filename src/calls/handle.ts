@@ -53,9 +53,7 @@ export const contexts = {
 
 export async function handle<T>(handling: Handling<T>, call: Call, host: CallHost): Promise<CallOutcome> {
   const interview =
-    call.dialect.era === "2026"
-      ? openInterview(call, host)
-      : new StreamInterview(call.capabilities, call.questions, claimBook(call, host));
+    call.dialect.era === "2026" ? openInterview(call, host) : new StreamInterview(call, claimBook(call, host));
   const opened = interview instanceof Promise ? await interview : interview;
   if (isFailure(opened)) return opened;
   const rechecking = host.recheck(call);

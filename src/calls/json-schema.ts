@@ -39,7 +39,6 @@ export function compileJsonSchema(schema: JsonObject): (value: unknown) => reado
       value,
       path: "",
       seen,
-      anchor: undefined,
     });
     return faults;
   };

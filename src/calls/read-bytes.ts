@@ -13,6 +13,7 @@ export async function readBytes(body: Bytes, most: number, signal: () => AbortSi
   if (!(stream instanceof ReadableStream)) throw new TypeError("it is neither text, bytes, { text } nor { blob }");
   const reader = (stream as ReadableStream<Uint8Array>).getReader();
   const ending = signal();
+  // Who reads hears why it ended.
   const stop = () => void reader.cancel().catch(() => {});
   ending.addEventListener("abort", stop);
   if (ending.aborted) stop();

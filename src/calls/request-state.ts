@@ -56,7 +56,9 @@ export async function openProgress(binding: StateBinding, call: Call): Promise<P
     return refuse("is not one of ours");
   const payload = await unseal(binding.ring, PURPOSE, requestState);
   if (payload === undefined) return refuse("is not one of ours");
-  const opened = JSON.parse(payload) as { request: string; expires: number; progress: Progress };
+  const opened = JSON.parse(payload) as { format?: number; request: string; expires: number; progress: Progress };
+  // None is the first. Whoever writes it otherwise counts here.
+  if (opened.format !== undefined) return refuse("is of another release; send the request again without it");
   if (opened.request !== (await requestDigest(binding, call))) return refuse("belongs to another request");
   return opened.expires < call.now() ? refuse("has expired; send the request again without it") : opened.progress;
 }

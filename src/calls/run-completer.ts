@@ -52,7 +52,7 @@ export async function runAside<T>(
   work: (ctx: CallContext) => T | Promise<T>,
   { name, timeoutMs, call, host }: Aside,
 ): Promise<HandlerEnd<T>> {
-  const interview = new StreamInterview({}, undefined, undefined);
+  const interview = new StreamInterview({ dialect: call.dialect, capabilities: {} }, undefined);
   const ctx = new CallContext(call, host, interview, name);
   const ended = await runHandler(async () => work(ctx), { timeoutMs, interview, sink: call.sink });
   if (ended.kind !== "returned") ctx.abort(new Error("nobody waits for it any more"));

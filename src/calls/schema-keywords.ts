@@ -6,7 +6,7 @@ import { charactersOf } from "../protocol/characters.ts";
 import { isObject, type JsonObject } from "../protocol/jsonrpc.ts";
 import { isMultiple } from "./multiple-of.ts";
 import { isOfFormat } from "./text-formats.ts";
-import { referred, type SchemaPlaces } from "./schema-references.ts";
+import { REFERENCES as REFERRING, targetOf, type SchemaPlaces } from "./schema-references.ts";
 
 export type SchemaDraft = "4" | "7" | "2019-09" | "2020-12";
 
@@ -32,7 +32,7 @@ export interface CheckRun {
   readonly met: Map<unknown, Met[]>;
 }
 
-interface Met extends Pick<CheckPlace, "path" | "seen" | "anchor"> {
+interface Met extends Pick<CheckPlace, "path" | "seen"> {
   readonly schema: unknown;
   readonly isKept: boolean;
   readonly faults: readonly SchemaFault[];
@@ -47,8 +47,6 @@ export interface CheckPlace {
   readonly path: string;
   /** The members that a keyword has looked at; undefined where no schema asks for the others. */
   readonly seen: Set<string> | undefined;
-  /** Where `$recursiveRef` leads. */
-  readonly anchor: JsonObject | undefined;
 }
 
 type Values = readonly unknown[];
@@ -58,8 +56,7 @@ type Table = readonly (readonly [keyword: string, test: Test])[];
 
 /** What is wrong is said by the schemas under these, or by the test itself. */
 const SILENT = new Set([
-  "$recursiveRef",
-  "$ref",
+  ...REFERRING,
   "allOf",
   "required",
   "properties",
@@ -76,12 +73,11 @@ export function keeps(schema: unknown, place: CheckPlace): boolean {
     if (schema === false) faults.push({ keyword: "false", rule: false, path, value });
     return schema !== false;
   }
-  const at = schema.$recursiveAnchor === true && !place.anchor ? { ...place, anchor: schema } : place;
   let isKept = true;
   for (const [keyword, test] of testsOf(schema, jsonKindOf(value), run)) {
     const rule = schema[keyword];
     const before = faults.length;
-    if (test(rule as never, value as never, at, schema)) {
+    if (test(rule as never, value as never, place, schema)) {
       // A choice of which one holds leaves nothing of the others.
       faults.length = before;
       continue;
@@ -127,20 +123,20 @@ function here(schema: unknown, place: CheckPlace): boolean {
 
 /** As `here`, once for each value: whoever comes to it again by the same reference finds what was found. */
 function once(schema: unknown, place: CheckPlace): boolean {
-  const { run, value, path, seen, anchor } = place;
+  const { run, value, path, seen } = place;
   const { faults } = run;
   // What is no object has nothing within it.
   if (value === null || typeof value !== "object") return here(schema, place);
   let known = run.met.get(value);
   if (!known) run.met.set(value, (known = []));
-  let met = known.find((one) => one.schema === schema && one.anchor === anchor && one.path === path);
+  let met = known.find((one) => one.schema === schema && one.path === path);
   if (!met) {
     const before = faults.length;
     const own = seen && new Set<string>();
     const isKept = keeps(schema, { ...place, seen: own });
     // No more of them are ever told.
     const first = faults.splice(before).slice(0, MAX_VIOLATIONS);
-    known.push((met = { schema, path, anchor, seen: own, isKept, faults: first }));
+    known.push((met = { schema, path, seen: own, isKept, faults: first }));
   }
   faults.push(...met.faults);
   if (met.isKept) for (const key of met.seen ?? []) seen?.add(key);
@@ -148,9 +144,9 @@ function once(schema: unknown, place: CheckPlace): boolean {
 }
 
 function inside(schema: unknown, place: CheckPlace, key: string | number): boolean {
-  const { run, seen, anchor } = place;
+  const { run, seen } = place;
   const value = (place.value as Members)[key];
-  const isKept = keeps(schema, { run, value, path: below(place.path, key), seen: seen && new Set(), anchor });
+  const isKept = keeps(schema, { run, value, path: below(place.path, key), seen: seen && new Set() });
   if (isKept) seen?.add(String(key));
   return isKept;
 }
@@ -169,16 +165,10 @@ function isSame(one: unknown, other: unknown): boolean {
   return one === other || (typeof one === "object" && canonicalJson(one) === canonicalJson(other));
 }
 
-const REFERENCES: Table = [
-  [
-    "$recursiveRef",
-    (rule, _value, place, schema) => {
-      const root = rule === "#" ? (referred(schema, rule, place.run.places) as JsonObject) : {};
-      return once(root.$recursiveAnchor === true ? (place.anchor ?? root) : root, place);
-    },
-  ],
-  ["$ref", (rule, _value, place, schema) => once(referred(schema, rule, place.run.places), place)],
-];
+const REFERENCES: Table = REFERRING.map((keyword) => [
+  keyword,
+  (_rule, _value, place, schema) => once(targetOf(schema, keyword, place.run.places), place),
+]);
 
 const EACH: Table = [
   ...REFERENCES,

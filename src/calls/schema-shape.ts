@@ -38,7 +38,10 @@ const RULES: readonly (readonly [names: RegExp, rule: Rule])[] = [
   [/^(min|max)(Length|Items|Contains|Properties)$/, COUNT],
   [/^(min|max)imum$/, NUMBER],
   [/^exclusive(Min|Max)imum$/, LIMIT],
-  [/^(title|description|content(Encoding|MediaType)|\$(schema|ref|comment|dynamic(Ref|Anchor)))$/, TEXT],
+  [
+    /^(title|description|content(Encoding|MediaType)|\$(schema|comment|ref|dynamicAnchor|(dynamic|recursive)Ref))$/,
+    TEXT,
+  ],
   [/^(uniqueItems|deprecated|readOnly|writeOnly)$/, FLAG],
   [/^(enum|examples)$/, LIST],
   [/^pattern$/, PATTERN],

@@ -2,23 +2,28 @@
 // waits. When the invocation that waited is gone, the handler runs again with what was answered and kept.
 
 import { canonicalJson, digest } from "../auth/seal.ts";
-import type { ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
+import type { Call, ClientResponse, PutQuestion, QuestionPort } from "../protocol/call.ts";
+import type { Dialect } from "../protocol/era.ts";
 import type { JsonObject } from "../protocol/jsonrpc.ts";
 import { hasCapability, type ClientCapability } from "../protocol/meta.ts";
 import { Stopwatch } from "./stopwatch.ts";
 import { UserError } from "../protocol/user-error.ts";
 import { capabilityOf, isUsableAnswer, type Question } from "./answers.ts";
 import { claimed, toJson, type ClaimBook } from "./claims.ts";
+import { fitted, restored } from "./fit-question.ts";
 import { bare, MissingCapability, type Interview } from "./interview.ts";
 
 /** How often a question is asked whose answers do not fit it. */
 const MAX_TRIES = 3;
+
+type Asking = Pick<Call, "dialect" | "capabilities" | "questions">;
 
 /**
  * Puts questions to the port and waits for the answers. Where the port says that another run of the call will get them,
  * the handler is suspended for good, as in era 2026.
  */
 export class StreamInterview implements Interview {
+  readonly #dialect: Dialect;
   readonly #capabilities: JsonObject;
   readonly #port: QuestionPort | undefined;
   readonly #claims: ClaimBook | undefined;
@@ -28,7 +33,8 @@ export class StreamInterview implements Interview {
   suspended = false;
 
   /** Without a port nothing can be asked; without claims `once` does its work in each run. */
-  constructor(capabilities: JsonObject, port: QuestionPort | undefined, claims: ClaimBook | undefined) {
+  constructor({ dialect, capabilities, questions: port }: Asking, claims: ClaimBook | undefined) {
+    this.#dialect = dialect;
     this.#capabilities = capabilities;
     this.#port = port;
     this.#claims = claims;
@@ -58,7 +64,14 @@ export class StreamInterview implements Interview {
     for (let tries = 0; open.length > 0; tries += 1) {
       if (tries === MAX_TRIES)
         throw new UserError(`the client's answer to "${open[0]?.[0]}" does not fit the question`);
-      const put = await Promise.all(open.map(([name, question]) => putOf(name, question, { tries, heard })));
+      const put = await Promise.all(
+        open.map(async ([name, question]): Promise<PutQuestion> => {
+          const params = fitted(question, this.#dialect);
+          // A question that is asked again gets another digest, so that the earlier answer is not taken for it.
+          const key = await digest(canonicalJson([name, tries, question]));
+          return { name, digest: key, method: question.method, heard, ...(params && { params: wireOf(params) }) };
+        }),
+      );
       const responses = await this.#waiting.run(() => this.#port?.ask(put, this.#memos));
       if (!responses) return this.#suspend();
       open = open.filter(([name, question], at) => {
@@ -101,17 +114,6 @@ export class StreamInterview implements Interview {
   }
 }
 
-/** A question that is asked again gets another digest, so that the earlier answer is not taken for it. */
-async function putOf(
-  name: string,
-  question: Question,
-  { tries, heard }: { readonly tries: number; readonly heard: PutQuestion["heard"] },
-): Promise<PutQuestion> {
-  const { method, params } = question;
-  const key = await digest(canonicalJson([name, tries, question]));
-  return { name, digest: key, method, heard, ...(params === undefined ? {} : { params: wireOf(params) }) };
-}
-
 /**
  * Only era 2025 has an id for what happens behind a URL.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
@@ -124,5 +126,6 @@ function wireOf(params: JsonObject): JsonObject {
 function answerOf(question: Question, response: ClientResponse | undefined, name: string): JsonObject | undefined {
   if (!response) return undefined;
   if ("error" in response) throw new UserError(`the client refused "${name}": ${response.error.message}`);
-  return isUsableAnswer(question, response.result) ? response.result : undefined;
+  const result = restored(question, response.result);
+  return isUsableAnswer(question, result) ? result : undefined;
 }

@@ -22,6 +22,7 @@ export function warnOfAgain(name: string, what: string, where = ""): void {
   );
 }
 
+/** Bound: as many as a developer's tools; not in what is deployed. */
 const warned = new Set<string>();
 
 /** From now on, in this isolate. */

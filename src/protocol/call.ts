@@ -72,6 +72,8 @@ export interface QuestionPort {
   ): Promise<ReadonlyMap<string, ClientResponse> | undefined>;
   /** Tells the client that nobody waits for the open answers any more. */
   withdraw(reason: string): void;
+  /** Whether it is this run that ends the call. false: another one goes on with it, or has taken it over. */
+  ends?(): boolean | Promise<boolean>;
 }
 
 /** Where notifications of a running request go. Those that cannot be delivered are dropped silently. */

@@ -24,12 +24,16 @@ export interface Dialect {
   readonly batches: boolean;
   /** Where arguments that break the tool's schema are reported; SEP-1303 moved them into the result. */
   readonly invalidArguments: "error" | "result";
+  /** What counts as a member of params that was left out: clients of era 2025 write null, or an empty text. */
+  readonly leftOut: readonly unknown[];
   /** Results carry `resultType` and `_meta` serverInfo. */
   readonly stamps: boolean;
   /** `ttlMs` and `cacheScope` on lists and reads. */
   readonly caching: boolean;
   readonly audio: boolean;
   readonly resourceLinks: boolean;
+  /** In questions: titles of choices, several of them at once, and several blocks in a message for a model. */
+  readonly choices: boolean;
   /** What `structuredContent` and `outputSchema` may be. */
   readonly structured: "none" | "object" | "any";
   /** What ping answers; see docs/founding-documents.md. */
@@ -40,7 +44,13 @@ export interface Dialect {
   readonly logging: "session" | "request";
 }
 
-const since2025 = { era: "2025", stamps: false, caching: false, logging: "session" } as const;
+const since2025 = {
+  era: "2025",
+  leftOut: [undefined, null, ""],
+  stamps: false,
+  caching: false,
+  logging: "session",
+} as const;
 
 export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
   "2024-11-05": {
@@ -50,6 +60,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     invalidArguments: "error",
     audio: false,
     resourceLinks: false,
+    choices: false,
     structured: "none",
     ping: "timestampInMeta",
     primes: false,
@@ -61,6 +72,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     invalidArguments: "error",
     audio: true,
     resourceLinks: false,
+    choices: false,
     structured: "none",
     ping: "empty",
     primes: false,
@@ -72,6 +84,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     invalidArguments: "error",
     audio: true,
     resourceLinks: true,
+    choices: false,
     structured: "object",
     ping: "empty",
     primes: false,
@@ -83,6 +96,7 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     invalidArguments: "result",
     audio: true,
     resourceLinks: true,
+    choices: true,
     structured: "object",
     ping: "empty",
     primes: true,
@@ -92,10 +106,12 @@ export const DIALECTS: Readonly<Record<Revision, Dialect>> = {
     revision: "2026-07-28",
     batches: false,
     invalidArguments: "result",
+    leftOut: [undefined],
     stamps: true,
     caching: true,
     audio: true,
     resourceLinks: true,
+    choices: true,
     structured: "any",
     ping: "empty",
     primes: false,

@@ -48,7 +48,10 @@ export function parseMessage(value: unknown): RpcMessage {
   if (!isObject(value)) return { kind: "invalid", id: undefined, why: "a message is a JSON object" };
   const id = isRequestId(value.id) || value.id === null ? value.id : undefined;
   if (value.jsonrpc !== "2.0") return { kind: "invalid", id, why: 'jsonrpc must be "2.0"' };
-  if ("id" in value && !isRequestId(id)) return { kind: "invalid", id, why: "id must be a string or an integer" };
+  // Some clients write null for what they leave out. Of an id only where none belongs: a request without one is a mistake.
+  const isLeftOut = id === null && String(value.method).startsWith("notifications/");
+  if ("id" in value && !isRequestId(id) && !isLeftOut)
+    return { kind: "invalid", id, why: "id must be a string or an integer" };
   if (!("method" in value)) return parseResponse(value, id);
   return parseCall(value, id);
 }
@@ -58,7 +61,7 @@ function parseCall(value: JsonObject, id: EchoId): RpcMessage {
   if ("result" in value || "error" in value) {
     return { kind: "invalid", id, why: "a message with a method has neither result nor error" };
   }
-  const { params } = value;
+  const params = value.params ?? undefined;
   if (params !== undefined && !isObject(params)) {
     return { kind: "invalid", id, why: "params must be an object" };
   }

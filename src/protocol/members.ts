@@ -7,7 +7,7 @@ import { meant } from "./nearest.ts";
 /** A member of this name is of this type wherever it stands. */
 const TYPES = Object.entries({
   "a string":
-    "name title description mimeType instructions uri uriTemplate text version websiteUrl defaultTenant path src",
+    "name title description mimeType instructions uri uriTemplate text version websiteUrl defaultTenant path src icon",
   "a function": "handler read seed visible around authenticate list beforeCall afterCall onError",
   "a boolean": "readOnlyHint destructiveHint idempotentHint openWorldHint required search",
   "a number": "priority size ttlMs closeAfterMs retryMs timeoutMs",

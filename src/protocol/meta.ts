@@ -47,19 +47,25 @@ export function furtherMeta({ _meta }: JsonObject): JsonObject {
 }
 
 /** What a server may ask of a client; a dot names a sub-capability. */
-export type ClientCapability = "elicitation" | "elicitation.url" | "sampling" | "sampling.tools" | "roots";
+export type ClientCapability =
+  | "elicitation"
+  | "elicitation.form"
+  | "elicitation.url"
+  | "sampling"
+  | "sampling.tools"
+  | "roots";
 
 /**
- * `elicitation` alone asks for form mode. A client has it that declares `form`, or that declares no mode at all.
+ * `elicitation` alone is form mode. A client has it that declares `form`, or that declares no mode at all.
  * https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#capabilities
  */
 export function hasCapability(capabilities: JsonObject, capability: ClientCapability): boolean {
   const [name, part] = capability.split(".") as [string, string | undefined];
   const declared = capabilities[name];
   if (!isObject(declared)) return false;
-  if (part !== undefined) return isObject(declared[part]);
-  if (name !== "elicitation") return true;
-  return isObject(declared.form) || !isObject(declared.url);
+  if (part === undefined ? name === "elicitation" : part === "form")
+    return isObject(declared.form) || !isObject(declared.url);
+  return part === undefined || isObject(declared[part]);
 }
 
 /** The smallest ClientCapabilities object with this capability, for the data of a `missingCapability` error. */

@@ -25,7 +25,12 @@ export function meant(name: string, known: readonly string[]): string {
 function distance(from: string, to: string, enough: number): number {
   if (Math.abs(from.length - to.length) >= enough) return enough;
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_none, at) => at)];
-  for (let at = 1; at <= from.length; at += 1) rows.push(rowAfter(rows, from, to));
+  for (let at = 1; at <= from.length; at += 1) {
+    const row = rowAfter(rows, from, to);
+    // No later row has less.
+    if (Math.min(...row) >= enough) return enough;
+    rows.push(row);
+  }
   return rows.at(-1)?.at(-1) ?? enough;
 }
 

@@ -6,7 +6,7 @@ import type { Call } from "../call.ts";
 import type { CallOutcome } from "../outcome.ts";
 import type { Failure } from "../errors.ts";
 import { isObject } from "../jsonrpc.ts";
-import { invalid, isFailure, readString, readStrings, type Read } from "./params.ts";
+import { invalid, isFailure, readObject, readString, readStrings, type Read } from "./params.ts";
 
 const MAX_VALUES = 100;
 
@@ -27,7 +27,8 @@ export async function complete(call: Call, backend: Backend): Promise<CallOutcom
   };
 }
 
-function parseCompletion({ params }: Call): CompletionRequest | Failure {
+function parseCompletion(call: Call): CompletionRequest | Failure {
+  const { params } = call;
   const ref = parseRef(params.ref);
   if (isFailure(ref)) return ref;
   if (!isObject(params.argument)) return invalid("argument", "must be an object");
@@ -35,15 +36,15 @@ function parseCompletion({ params }: Call): CompletionRequest | Failure {
   if (isFailure(name)) return invalid("argument.name", "must be a string");
   const value = readString(params.argument, "value");
   if (isFailure(value)) return invalid("argument.value", "must be a string");
-  const context = readContext(params.context);
+  const context = readContext(call);
   if (isFailure(context)) return context;
   return { ref, name, value, known: context.value };
 }
 
-function readContext(context: unknown): Read<Record<string, string>> | Failure {
-  if (context === undefined) return { value: {} };
-  if (!isObject(context)) return invalid("context", "must be an object");
-  const read = readStrings(context, "arguments");
+function readContext(call: Call): Read<Record<string, string>> | Failure {
+  const context = readObject(call, "context");
+  if (isFailure(context)) return context;
+  const read = readStrings({ params: context.value, dialect: call.dialect }, "arguments");
   return isFailure(read) ? invalid("context.arguments", "must be an object of strings") : read;
 }
 

@@ -19,10 +19,11 @@ export interface DefinitionList {
   adapt(wire: JsonObject, dialect: Dialect): JsonObject;
 }
 
+/** Bound: a first page for each list and revision, as long as the definitions. */
 const encoded = new WeakMap<Definitions, Map<string, Encoded>>();
 
 export function listDefinitions(list: DefinitionList, call: Call, { definitions }: Backend): CallOutcome {
-  const cursor = readCursor(call.params);
+  const cursor = readCursor(call);
   if (isFailure(cursor)) return cursor;
   const { cache, meta } = definitions;
   const result =

@@ -1,5 +1,6 @@
 // Owns reading members out of a request's params: each reader gives the value or says which member breaks which rule.
 
+import type { Call } from "../call.ts";
 import { failure, type Failure } from "../errors.ts";
 import { isObject, type JsonObject } from "../jsonrpc.ts";
 
@@ -16,9 +17,11 @@ export function readString(params: JsonObject, member: string): string | Failure
   return typeof value === "string" ? value : invalid(member, "must be a string");
 }
 
-export function readCursor(params: JsonObject): string | undefined | Failure {
-  const { cursor } = params;
-  return cursor === undefined || typeof cursor === "string" ? cursor : invalid("cursor", "must be a string");
+type Asked = Pick<Call, "params" | "dialect">;
+
+export function readCursor({ params: { cursor }, dialect: { leftOut } }: Asked): string | undefined | Failure {
+  if (leftOut.includes(cursor)) return undefined;
+  return typeof cursor === "string" ? cursor : invalid("cursor", "must be a string");
 }
 
 /** Wraps what a client sent: a bare object whose member `kind` says "failure" would pass for a `Failure`. */
@@ -26,15 +29,15 @@ export interface Read<T> {
   readonly value: T;
 }
 
-export function readObject(params: JsonObject, member: string): Read<JsonObject> | Failure {
+export function readObject({ params, dialect: { leftOut } }: Asked, member: string): Read<JsonObject> | Failure {
   const value = params[member];
-  if (value === undefined) return { value: {} };
+  if (leftOut.includes(value)) return { value: {} };
   return isObject(value) ? { value } : invalid(member, "must be an object");
 }
 
 /** A map of strings, as prompt arguments and completion contexts are. */
-export function readStrings(params: JsonObject, member: string): Read<Record<string, string>> | Failure {
-  const read = readObject(params, member);
+export function readStrings(asked: Asked, member: string): Read<Record<string, string>> | Failure {
+  const read = readObject(asked, member);
   if (isFailure(read)) return read;
   for (const [key, item] of Object.entries(read.value)) {
     if (typeof item !== "string") return invalid(`${member}.${key}`, "must be a string");

@@ -19,7 +19,7 @@ export function listPrompts(call: Call, backend: Backend): CallOutcome {
 export async function getPrompt(call: Call, backend: Backend): Promise<CallOutcome> {
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
-  const read = readStrings(call.params, "arguments");
+  const read = readStrings(call, "arguments");
   if (isFailure(read)) return read;
   const args = read.value;
   const prompt = backend.prompt(name);

@@ -22,7 +22,7 @@ export function listTemplates(call: Call, backend: Backend): CallOutcome {
 }
 
 export async function listResources(call: Call, backend: Backend): Promise<CallOutcome> {
-  const cursor = readCursor(call.params);
+  const cursor = readCursor(call);
   if (isFailure(cursor)) return cursor;
   const page = await backend.listResources(cursor, call);
   if (isFailure(page)) return page;

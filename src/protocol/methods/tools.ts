@@ -43,7 +43,7 @@ export function listTools(call: Call, backend: Backend): CallOutcome {
 export async function callTool(call: Call, backend: Backend): Promise<CallOutcome> {
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
-  const read = readObject(call.params, "arguments");
+  const read = readObject(call, "arguments");
   if (isFailure(read)) return read;
   const args = read.value;
   const tool = backend.tool(name);

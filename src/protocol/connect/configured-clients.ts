@@ -1,0 +1,204 @@
+// Owns what the clients want in a file of theirs, or told by a command of theirs. Names of members are theirs: one that is
+// nearly right is ignored without a word.
+
+import { keyHeader, keyHeaders, isLocal, pretty, shellWord, type EndpointAbout, type Recipe } from "./recipe.ts";
+
+/** Every platform has it. */
+declare function btoa(bytes: string): string;
+
+const LOGS_IN = "It opens a browser, where you log in.";
+
+/** What a person does after the client knows the endpoint. */
+function then({ access }: EndpointAbout, login: string): string[] {
+  return access.kind === "login" ? [login] : [];
+}
+
+/** `claude mcp add` and `gemini mcp add` are alike, but for where a header may stand. */
+const claudeCode: Recipe = {
+  client: "claude-code",
+  title: "Claude Code",
+  snippet: (endpoint) => {
+    const bearer = keyHeader(endpoint);
+    const header = bearer === undefined ? [] : ["--header", `Authorization: ${bearer}`];
+    return {
+      language: "sh",
+      text: ["claude", "mcp", "add", "--transport", "http", endpoint.name, endpoint.url, ...header]
+        .map(shellWord)
+        .join(" "),
+      steps: [
+        "Run it in the folder of your project; with --scope user it is there in all of them.",
+        ...then(endpoint, `In Claude Code, /mcp and ${endpoint.name}: ${LOGS_IN}`),
+      ],
+    };
+  },
+};
+
+const gemini: Recipe = {
+  client: "gemini",
+  title: "Gemini CLI",
+  snippet: (endpoint) => ({
+    language: "json",
+    file: "~/.gemini/settings.json",
+    text: pretty({ mcpServers: { [endpoint.name]: { httpUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
+    steps: [
+      "Merge it into the file and start Gemini CLI again. A member called url instead would be the old transport.",
+      ...then(endpoint, `In Gemini CLI, /mcp auth ${endpoint.name}: ${LOGS_IN}`),
+    ],
+  }),
+};
+
+/**
+ * It starts programs, and its connectors are fetched by the vendor's servers: these take no key and reach no local address.
+ * Without a blank behind the colon of the header, because some versions split arguments at blanks.
+ */
+const claudeDesktop: Recipe = {
+  client: "claude-desktop",
+  title: "Claude Desktop",
+  snippet: (endpoint) => {
+    const { name, url } = endpoint;
+    const bearer = keyHeader(endpoint);
+    if (bearer === undefined && url.startsWith("https:")) {
+      const steps = [
+        "Settings, Connectors, Add custom connector: paste this URL. It works on the web and on phones, too.",
+        ...then(endpoint, `Connect: ${LOGS_IN}`),
+      ];
+      return { language: "text", text: url, steps };
+    }
+    const args = ["-y", "mcp-remote", url];
+    if (url.startsWith("http:") && !isLocal(url)) args.push("--allow-http");
+    if (bearer !== undefined) args.push("--header", "Authorization:${AUTH_HEADER}");
+    const env = bearer === undefined ? {} : { env: { AUTH_HEADER: bearer } };
+    return {
+      language: "json",
+      file: "claude_desktop_config.json",
+      text: pretty({ mcpServers: { [name]: { command: "npx", args, ...env } } }),
+      steps: [
+        "Settings, Developer, Edit Config opens the file: merge it in, and start Claude Desktop again. It needs Node.",
+        ...then(endpoint, LOGS_IN),
+      ],
+    };
+  },
+};
+
+/** It asks for the key once and keeps it where the system keeps secrets, so that the file can be shared. */
+const vscode: Recipe = {
+  client: "vscode",
+  title: "VS Code",
+  snippet: (endpoint) => {
+    const { name, url, access } = endpoint;
+    const id = `${name}-key`;
+    const isKeyed = access.kind === "key";
+    const server = { type: "http", url, ...(isKeyed && { headers: { Authorization: `Bearer \${input:${id}}` } }) };
+    const inputs = [{ type: "promptString", id, description: `API key of ${name}`, password: true }];
+    return {
+      language: "json",
+      file: ".vscode/mcp.json",
+      text: pretty({ ...(isKeyed && { inputs }), servers: { [name]: server } }),
+      steps: [
+        "Merge it into the file and click Start above the server.",
+        ...(isKeyed ? ["VS Code asks for the key, and keeps it out of the file."] : []),
+        ...then(endpoint, LOGS_IN),
+      ],
+      ...(!isKeyed && { link: `vscode:mcp/install?${encodeURIComponent(JSON.stringify({ name, ...server }))}` }),
+    };
+  },
+};
+
+const cursor: Recipe = {
+  client: "cursor",
+  title: "Cursor",
+  snippet: (endpoint) => {
+    const { name, url } = endpoint;
+    const server = { url, ...keyHeaders(endpoint) };
+    const config = encodeURIComponent(btoa(JSON.stringify(server)));
+    return {
+      language: "json",
+      file: "~/.cursor/mcp.json",
+      text: pretty({ mcpServers: { [name]: server } }),
+      steps: [
+        "Merge it into the file, or into .cursor/mcp.json of one project, and switch the server on in Cursor's settings.",
+        ...then(endpoint, `Click Connect there: ${LOGS_IN}`),
+      ],
+      link: `cursor://anysphere.cursor-deeplink/mcp/install?name=${name}&config=${config}`,
+    };
+  },
+};
+
+const windsurf: Recipe = {
+  client: "windsurf",
+  title: "Windsurf",
+  snippet: (endpoint) => ({
+    language: "json",
+    file: "~/.codeium/windsurf/mcp_config.json",
+    text: pretty({ mcpServers: { [endpoint.name]: { serverUrl: endpoint.url, ...keyHeaders(endpoint) } } }),
+    steps: ["Merge it into the file and refresh the MCP servers in Cascade.", ...then(endpoint, LOGS_IN)],
+  }),
+};
+
+const zed: Recipe = {
+  client: "zed",
+  title: "Zed",
+  snippet: (endpoint) => ({
+    language: "json",
+    file: "~/.config/zed/settings.json",
+    text: pretty({ context_servers: { [endpoint.name]: { url: endpoint.url, ...keyHeaders(endpoint) } } }),
+    steps: ["Merge it into the file; zed: open settings file opens it.", ...then(endpoint, LOGS_IN)],
+  }),
+};
+
+/** A string of JSON is one of TOML, and of YAML in double quotes. */
+const codex: Recipe = {
+  client: "codex",
+  title: "Codex",
+  snippet: (endpoint) => {
+    const bearer = keyHeader(endpoint);
+    const lines = [`[mcp_servers.${endpoint.name}]`, `url = ${JSON.stringify(endpoint.url)}`];
+    if (bearer !== undefined) lines.push(`http_headers = { Authorization = ${JSON.stringify(bearer)} }`);
+    return {
+      language: "toml",
+      file: "~/.codex/config.toml",
+      text: lines.join("\n"),
+      steps: [
+        "Add it to the file and start Codex again.",
+        ...then(endpoint, `codex mcp login ${endpoint.name}: ${LOGS_IN}`),
+      ],
+    };
+  },
+};
+
+const goose: Recipe = {
+  client: "goose",
+  title: "goose",
+  snippet: (endpoint) => {
+    const { name, url } = endpoint;
+    const bearer = keyHeader(endpoint);
+    const lines = [
+      "extensions:",
+      `  ${JSON.stringify(name)}:`,
+      `    name: ${JSON.stringify(name)}`,
+      "    enabled: true",
+      "    type: streamable_http",
+      `    uri: ${JSON.stringify(url)}`,
+      "    timeout: 300",
+    ];
+    if (bearer !== undefined) lines.push("    headers:", `      Authorization: ${JSON.stringify(bearer)}`);
+    return {
+      language: "yaml",
+      file: "~/.config/goose/config.yaml",
+      text: lines.join("\n"),
+      steps: ["Merge it into the file and begin a new session.", ...then(endpoint, LOGS_IN)],
+    };
+  },
+};
+
+export const CONFIGURED_CLIENTS: readonly Recipe[] = [
+  claudeCode,
+  claudeDesktop,
+  vscode,
+  cursor,
+  windsurf,
+  gemini,
+  codex,
+  goose,
+  zed,
+];
