@@ -1,0 +1,166 @@
+// Owns the feature `connectPage()`: what a person sees in a browser at an endpoint, at the root and at what is no address here.
+// Refuses to find anything out: a page for who was not let in is made of its URL and of what every program was told.
+
+import type { Feature } from "../deployment/deployment.ts";
+import { markup, type Markup } from "../deployment/markup.ts";
+import { pathBelow } from "../deployment/mount.ts";
+import type { Pages, ShownEndpoint } from "../deployment/pages.ts";
+import { harmless } from "../login/pages/harmless.ts";
+import type { Failure } from "../protocol/errors.ts";
+import { serverName } from "../protocol/connect/recipe.ts";
+import { refuseOptions } from "../protocol/members.ts";
+import { connectBlock, type BlockView } from "./connect-block.ts";
+import { EMBED, START } from "./connect-script.ts";
+import { BLOCK_STYLE, PAGE_STYLE } from "./connect-style.ts";
+
+const STYLE = PAGE_STYLE + BLOCK_STYLE;
+const SCRIPT = `(${START})(document)`;
+
+/** Of the texts above; a test says when they change. */
+const STYLE_HASH = "sha256-yfGP91avLGY5n4E9fbxnXNT85YMgAh/3LWWBJ0igcaw=";
+const SCRIPT_HASH = "sha256-ACeOtahk4GmvQnGDvT9u0L2jHA62FRT0wIr6/c339qQ=";
+
+const HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": `default-src 'none'; style-src '${STYLE_HASH}'; script-src '${SCRIPT_HASH}'; connect-src 'self'; img-src https:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "x-frame-options": "DENY",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  vary: "Accept",
+};
+
+/** A page for people where there is none else, and a block of it for pages of one's own: `docs/connect-page.md`. */
+export function connectPage(...options: readonly never[]): Feature {
+  refuseOptions("connectPage", options);
+  return {
+    name: "connectPage",
+    pages: { isOwn, show, refuse },
+    routes: {
+      path: "/connect.js",
+      onHostnames: true,
+      open:
+        ({ path }) =>
+        (request) =>
+          embed(request, path),
+    },
+  };
+}
+
+/** By https nobody else can have a page of this name: what rebinds a name has no certificate for it. */
+const isOwn: Pages["isOwn"] = ({ url }, origin) => origin.startsWith("https://") && new URL(url).origin === origin;
+
+/** A URL may have in its host what a shell takes for a command, and a name that anybody can give leads to this Worker. */
+const PLAIN_HOST = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])$/;
+
+function show(request: Request, mount: string, { tenant, profile, path, mode, view }: ShownEndpoint): Response {
+  const { origin, hostname } = new URL(request.url);
+  if (!PLAIN_HOST.test(hostname)) return lostPage(request, mount, undefined);
+  const { title = tenant, description, icons = [], name, version } = view.server;
+  const src = icons[0]?.["src"];
+  const block = connectBlock({
+    url: `${origin}${mount}/mcp${path}`,
+    id: serverName(tenant, profile ?? undefined),
+    title,
+    about: description,
+    icon: typeof src === "string" && src.startsWith("https://") ? src : undefined,
+    access: mode === "open" ? "open" : "more",
+    tools: view.tools.map(({ wire }) => wire),
+    prompts: view.prompts.map(({ wire }) => wire.name),
+  });
+  return pageOfBlock(title, markup`${block}<footer>${name} ${version}</footer>`);
+}
+
+/** Where nobody is let in, and where there is nobody: whether there is a tenant of this name is not known here. */
+function refuse(request: Request, mount: string, refused: Response, why: Failure): Response {
+  const { status, headers } = refused;
+  const endpoint = endpointAt(request.url, mount);
+  const page =
+    status === 401 && endpoint
+      ? connectPageFor({
+          ...endpoint,
+          access: headers.get("www-authenticate")?.includes("resource_metadata") ? "login" : "key",
+        })
+      : lostPage(request, mount, status === 404 ? undefined : why.message);
+  const all = new Headers(headers);
+  for (const [name, value] of page.headers) all.set(name, value);
+  return new Response(page.body, { status, headers: all });
+}
+
+function connectPageFor(view: Omit<BlockView, "title">): Response {
+  return pageOfBlock(view.id, connectBlock({ ...view, title: view.id }));
+}
+
+/** As ids and profiles are written. Whatever else a URL says could be a command to whoever copies it. */
+const ENDPOINT = /^(?:\/mcp(?:\/([a-z0-9-]{1,40})(?:\/([a-z0-9-]{1,40}))?)?)?\/?$/;
+
+function endpointAt(address: string, mount: string): Pick<BlockView, "url" | "id"> | undefined {
+  const { origin, hostname, pathname } = new URL(address);
+  const found = PLAIN_HOST.test(hostname) && ENDPOINT.exec(pathBelow(mount, pathname));
+  if (!found) return undefined;
+  const names = found.slice(1).filter((name) => name !== undefined);
+  const [label = "", ...more] = hostname.split(".");
+  const home = more.length > 0 && /^[a-z]/.test(label) ? label : "mcp";
+  return { url: [`${origin}${mount}/mcp`, ...names].join("/"), id: names.join("_") || home };
+}
+
+/** `why`: undefined where there is nothing. */
+function lostPage(request: Request, mount: string, why: string | undefined): Response {
+  const { origin } = new URL(request.url);
+  const base = `${origin}${mount}/mcp/`;
+  const isRoot = pathBelow(mount, new URL(request.url).pathname) === "/";
+  const title = why !== undefined ? "Not now" : isRoot ? "MCP endpoints" : "There is nothing here";
+  const said = why === undefined ? "" : markup`<div class="card bad" role="alert"><p>${harmless(why, 400)}</p></div>`;
+  const block = markup`<section id="connect"><header><b aria-hidden="true">M</b><h1>${title}</h1></header>
+${said}<p class="about">This server has tools for AI clients, such as Claude, Cursor or VS Code. They reach them at an address of this form:</p>
+<div class="line url"><code>${base}<b>name</b></code></div>
+<p class="about">Compare it with the one that you were given, to the letter. Opened in a browser, it shows how to connect each client.</p></section>`;
+  return pageOfBlock(title, block, markup``);
+}
+
+function pageOfBlock(title: string, block: Markup, script = markup`<script>${{ html: SCRIPT }}</script>`): Response {
+  const page = markup`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${harmless(title)} - MCP</title>
+<style>${{ html: STYLE }}</style>
+</head>
+<body>
+<main>
+${block}
+</main>
+${script}
+</body>
+</html>`.html;
+  return new Response(page, { headers: HEADERS });
+}
+
+/** A script for somebody's page, which asks nothing about the endpoint: it says what every page of that URL says. */
+function embed(request: Request, mount: string): Response {
+  const { origin, searchParams } = new URL(request.url);
+  const named = searchParams.get("for") ?? "";
+  const endpoint = endpointAt(`${origin}${mount}/mcp${named === "" ? "" : `/${named}`}`, mount);
+  const access = searchParams.get("access") ?? "key";
+  if (request.method !== "GET" || !endpoint || !isAccess(access)) {
+    return new Response("connect.js?for=TENANT or ?for=TENANT/PROFILE, and access=key, login, more or open\n", {
+      status: 400,
+    });
+  }
+  const title = searchParams.get("title") ?? endpoint.id;
+  const { html } = connectBlock({ ...endpoint, title, access });
+  return new Response(`(${START})(...(${EMBED})(${JSON.stringify(BLOCK_STYLE)},${JSON.stringify(html)}))\n`, {
+    headers: {
+      "content-type": "text/javascript; charset=utf-8",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "cross-origin",
+      "cache-control": "public, max-age=300",
+    },
+  });
+}
+
+function isAccess(access: string): access is BlockView["access"] {
+  return ["key", "login", "more", "open"].includes(access);
+}
