@@ -41,7 +41,8 @@ export async function forwardCall(
   call: Call,
   host: CallHost,
 ): Promise<CallOutcome> {
-  const via = await viaOfCall(host.ring, host.clientHeader(VIA));
+  const marking = viaOfCall(host.ring, host.clientHeader(VIA));
+  const via = marking instanceof Promise ? await marking : marking;
   if (via === undefined) {
     return failure("faultyServer", `${upstream.id}: ${LEADS_BACK}`, { server: upstream.id, fault: "circle" });
   }
@@ -80,9 +81,8 @@ async function attempt(upstream: CalledUpstream, work: CallWork, sent: SentBefor
     config,
     timeoutMs,
     ofClient,
-    get caller() {
-      return callerOf(host);
-    },
+    tell: (news) => host.tell?.(host, news),
+    caller: () => callerOf(host),
   });
   const shut = gate.refusal(Date.now());
   if (shut) return shut;

@@ -5,7 +5,8 @@ import type { Actor } from "../tenants/authority/policy-records.ts";
 import { secretsSetAt } from "../tenants/authority/secret-tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
-import { isNews, logState, stateRead, type ReadState } from "./operate/state-log.ts";
+import { upstreamNews } from "./operate/upstream-news.ts";
+import { isNews, logState, stateRead, type ReadState, type StateChange } from "./operate/state-log.ts";
 import { forgetReviews } from "./review/review-tables.ts";
 
 /** How long whoever was told to read an upstream may take, before somebody else is told. */
@@ -324,8 +325,14 @@ function settle(host: TenantHost, settled: Settled): SettledRow {
     said = ? WHERE id = ?`;
   sql.exec(update, dueAfter(row, { ...settled, failures, now }), now, failures, since, state, id);
   const change = { tenant, upstream: id, state, was, why: why ?? settled.lacks ?? null } as const;
-  if (!isNews(change)) return { since };
-  return { since, said: () => logState({ ...change, since: since ?? row.failing_since ?? now }) };
+  const said = toldOf(host, { ...change, since: since ?? row.failing_since ?? now });
+  return said ? { since, said } : { since };
+}
+
+/** Tells people of it; gives what tells the log, where that is news. */
+function toldOf({ tell }: TenantHost, change: StateChange): SettledRow["said"] {
+  if (tell) upstreamNews(change).forEach(tell);
+  return isNews(change) ? () => logState(change) : undefined;
 }
 
 type Ended = Pick<Settled, "why" | "afterMs" | "chance"> & Pick<UpstreamRow, "failures"> & { readonly now: number };

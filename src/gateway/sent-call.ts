@@ -279,7 +279,8 @@ export class SentCall {
     const { logLevel, session } = this.#work.call;
     this.#level ??=
       logLevel === undefined && session
-        ? inTime(session.logLevel(), LEVEL_WITHIN_MS).catch(() => undefined)
+        ? // Without a level the server sends its own; the call matters more.
+          inTime(session.logLevel(), LEVEL_WITHIN_MS).catch(() => undefined)
         : Promise.resolve(logLevel);
     return this.#level;
   }

@@ -191,6 +191,7 @@ function linkOver(channel: Channel2025, { how, ids, opened, way }: Over, end: ()
       const sent = progress ? { ...params, _meta: { ...metaOf(params), progressToken: id } } : params;
       return ask2025({ channel, clock: how.endpoint.clock }, request2025({ id, method, params: sent, exact }), asking);
     },
+    // A goodbye to a server that may be gone: its session ends there by itself.
     close: async () => end().catch(() => undefined),
   };
 }

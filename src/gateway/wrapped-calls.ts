@@ -202,7 +202,7 @@ async function callTool(at: At): Promise<CallOutcome> {
   const { call, visit, called } = at;
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
-  const args = readObject(call.params, "arguments");
+  const args = readObject(call, "arguments");
   if (isFailure(args)) return args;
   const target = listedName(called.id, name);
   const listed = shownOf(at, "tools").has(target) && visit.view.tools.find((tool) => tool.target.name === target);
@@ -217,7 +217,7 @@ async function getPrompt(at: At): Promise<CallOutcome> {
   const { call, visit, called } = at;
   const name = readString(call.params, "name");
   if (isFailure(name)) return name;
-  const args = readStrings(call.params, "arguments");
+  const args = readStrings(call, "arguments");
   if (isFailure(args)) return args;
   const target = listedName(called.id, name);
   const listed =

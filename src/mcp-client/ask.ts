@@ -66,6 +66,7 @@ const CANCELLED_WITHIN_MS = 2000;
 export async function cancel2025(channel: Channel2025, { id, method }: Pick<Outgoing, "id" | "method">): Promise<void> {
   if (method === "initialize") return;
   const limits = { headersMs: CANCELLED_WITHIN_MS, totalMs: CANCELLED_WITHIN_MS };
+  // A courtesy: nobody waits for the answer.
   await channel.tell(notification("notifications/cancelled", { requestId: id }), { limits }).catch(() => undefined);
 }
 
@@ -145,7 +146,7 @@ async function nextRound(
       const params = isObject(asked.params) ? asked.params : {};
       const result = await answer({ method: asked.method, params, signal: stop.signal });
       if (stop.signal.aborted) throw stop.fault();
-      if (result !== undefined) given.set(name, result);
+      if (isObject(result)) given.set(name, result);
     }
     return { inputResponses: Object.fromEntries(given), ...(requestState === undefined ? {} : { requestState }) };
   } finally {

@@ -226,6 +226,7 @@ async function wholeOf(reader: BodyReader): Promise<string> {
 
 /** Cancels a body that nobody will read. */
 export function discardBody({ body }: Response): void {
+  // Nobody reads it.
   if (body && !body.locked) body.cancel().catch(() => undefined);
 }
 

@@ -51,14 +51,13 @@ export function request2026(
   about: ClientAbout,
   mirrored: readonly ParamHeader[] = [],
 ): Outgoing {
-  const _meta = {
-    ...(isObject(params._meta) ? params._meta : {}),
-    ...(isTold && { progressToken: id }),
-    [META.protocolVersion]: REVISION_2026,
-    [META.clientInfo]: about.clientInfo,
-    [META.clientCapabilities]: about.capabilities,
-    ...(about.logLevel === undefined ? {} : { [META.logLevel]: about.logLevel }),
-  };
+  // Assigned: in a literal, each name that is computed is a step into the runtime.
+  const _meta: Record<string, unknown> = { ...(isObject(params._meta) ? params._meta : {}) };
+  if (isTold) _meta["progressToken"] = id;
+  _meta[META.protocolVersion] = REVISION_2026;
+  _meta[META.clientInfo] = about.clientInfo;
+  _meta[META.clientCapabilities] = about.capabilities;
+  if (about.logLevel !== undefined) _meta[META.logLevel] = about.logLevel;
   const text = textOfRequest({ id, method, params: { ...params, _meta }, exact });
   return { id, method, text, headers: headers2026(REVISION_2026, { method, params }, mirrored) };
 }

@@ -16,8 +16,8 @@ export interface ServerQuestion {
   readonly signal: AbortSignal;
 }
 
-/** Gives the result; undefined means that this client does not answer such questions. */
-export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | undefined>;
+/** Gives the result; undefined means that this client does not answer such questions, a text why it cannot be asked this one. */
+export type AnswerQuestion = (question: ServerQuestion) => Promise<JsonObject | string | undefined>;
 
 /** How many questions may be open at once. */
 export const MAX_QUESTIONS_AT_ONCE = 32;
@@ -40,6 +40,7 @@ export class Questions {
 
   /** Returns before the question is answered, because other messages may come on the same stream meanwhile. */
   take(message: RequestMessage): void {
+    // The server has its answer or has gone, and asks again.
     if (!this.#isClosed) void this.#work(message).catch(() => undefined);
   }
 
@@ -85,6 +86,7 @@ export class Questions {
     const { id, method } = message;
     try {
       const result = await this.#answer({ method, params: paramsOf(message), signal });
+      if (typeof result === "string") return errorResponse(id, ERRORS.invalidParams.code, result);
       if (result !== undefined) return resultResponse(id, JSON.stringify(result));
       return errorResponse(id, ERRORS.methodNotFound.code, ERRORS.methodNotFound.message);
     } catch {

@@ -8,9 +8,12 @@ import { closeAnswer, refusalIn } from "./http-answer.ts";
 import type { Outgoing } from "./outgoing.ts";
 import { replyOf, type McpReply } from "./mcp-reply.ts";
 
-export function send2026(endpoint: RemoteEndpoint, request: Outgoing, options: RequestOptions = {}): Promise<McpReply> {
-  const { headers, text, id } = request;
-  return exchange(endpoint, { method: "POST", headers, body: text }, options).then((answer) => replyOf(answer, id));
+export async function send2026(
+  endpoint: RemoteEndpoint,
+  { headers, text, id }: Outgoing,
+  options: RequestOptions = {},
+): Promise<McpReply> {
+  return replyOf(await exchange(endpoint, { method: "POST", headers, body: text }, options), id);
 }
 
 /** A notification. */

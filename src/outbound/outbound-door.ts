@@ -33,6 +33,8 @@ export interface OutboundDoorOptions extends Destinations {
   readonly tenant: string;
   /** How many Workers of ours the request went through that this is done for. */
   readonly hops: number;
+  /** Of which trace the call is a part, in small letters: sent along where who calls says nothing of one. */
+  readonly headers?: object | undefined;
   /** Ends every request, and the reading of its answer, that has no signal of its own. */
   readonly signal: () => AbortSignal;
   readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
@@ -53,8 +55,12 @@ const CREDENTIAL = /auth|cookie|key|secret|session|token/i;
 /** The platform may drop a call without a word: what it had open counts no longer after this. */
 const FORGOTTEN_AFTER_MS = 180_000;
 
-/** Requests under way, answers that are being read among them, by tenant: each with when it began, the oldest first. */
+/**
+ * Requests under way, answers that are being read among them, by tenant: each with when it began, the oldest first. Bound:
+ * MOST_OF_TENANT of MOST_TENANTS; beyond, those of the tenant that was met first are counted anew.
+ */
 const openOf = new Map<string, Map<object, number>>();
+const MOST_TENANTS = 10_000;
 
 /** A `URL` without its fragment, as plain texts: each that is read of the platform's own is a step out of JavaScript. */
 type Place = WrittenUrl & Readonly<Pick<URL, "href" | "origin">>;
@@ -124,6 +130,8 @@ export class OutboundDoor {
     const one = {};
     this.#open.add(one);
     openOf.set(tenant, open.set(one, began));
+    const [first = ""] = openOf.keys();
+    if (openOf.size > MOST_TENANTS) openOf.delete(first);
     return () => {
       this.#leave(one);
     };
@@ -153,13 +161,13 @@ export class OutboundDoor {
     first: Hop,
     init: OutboundInit & { readonly signal: AbortSignal },
   ): Promise<{ readonly response: Response; readonly url: string; readonly redirected: boolean }> {
-    const { hops } = this.#options;
+    const { hops, headers: along } = this.#options;
     for (let hop = first, redirects = 0; ; redirects += 1) {
       const { url, method, body } = hop;
       const refusal = this.#refusalOf(hop);
       const rule = refusal instanceof Promise ? await refusal : refusal;
       if (rule !== undefined) throw new OutboundError(rule);
-      const headers = withHops(hop.headers, hops + 1);
+      const headers = withHops(hop.headers, hops + 1, along);
       const sent = { ...init, method, headers, body, redirect: "manual" } as const;
       const response = await this.#send(url.href, sent);
       const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
@@ -208,9 +216,12 @@ function headersOf(given: RequestInit["headers"]): Hop["headers"] {
   return isPlain && Object.keys(plain).every((name) => name === name.toLowerCase()) ? plain : new Headers(given);
 }
 
-function withHops(headers: Hop["headers"], hops: number): Hop["headers"] {
-  if (!(headers instanceof Headers)) return { ...headers, [HOPS]: String(hops) };
-  headers.set(HOPS, String(hops));
+function withHops(headers: Hop["headers"], hops: number, along: object = {}): Hop["headers"] {
+  const isPlain = !(headers instanceof Headers);
+  const isSaid = isPlain ? "traceparent" in headers : headers.has("traceparent");
+  const ours = { ...(isSaid ? {} : along), [HOPS]: String(hops) };
+  if (isPlain) return { ...headers, ...ours };
+  for (const [name, value] of Object.entries(ours)) headers.set(name, value);
   return headers;
 }
 
@@ -237,7 +248,10 @@ function nextHop({ url, method, headers, body }: Hop, { status, location, sensit
   return { url: next, method, headers: kept, body };
 }
 
-/** By the text: an upstream is at the same one for each call. Emptied when it is full. */
+/**
+ * By the text: an upstream is at the same one for each call. Emptied when it is full.
+ * Bound: MOST_PLACES, then all are forgotten.
+ */
 const places = new Map<string, Place>();
 const MOST_PLACES = 256;
 const LONGEST_KEPT = 2000;
@@ -288,6 +302,7 @@ function countedBody(response: Response, most: number, leave: () => void): Respo
           leave();
           dropFrames(error);
           controller.error(error);
+          // `error` is what its reader is told.
           await reader.cancel(error).catch(() => {});
         }
       },

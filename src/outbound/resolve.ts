@@ -19,7 +19,7 @@ interface Kept {
   readonly lasts: number;
 }
 
-/** By resolver and name, for the whole isolate; the least recently asked goes first. */
+/** By resolver and name, for the whole isolate; the least recently asked goes first. Bound: MOST_KEPT, the oldest goes. */
 const kept = new Map<string, Kept>();
 
 /** `resolver`: `OUTBOUND_RESOLVER`, a URL that answers `application/dns-json`, or `off`. */

@@ -5,6 +5,7 @@
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { toBase64 } from "../../auth/seal.ts";
 import type { BudgetedTool, CallHost, Linking, LinkOptions, ResultKeeper, SeenNames } from "../../calls/call-host.ts";
+import { eventOf } from "../../calls/fault.ts";
 import type { ResourceLinkBlock } from "../../calls/content-block.ts";
 import { readBytes, type Bytes } from "../../calls/read-bytes.ts";
 import { AppError } from "../../protocol/app-error.ts";
@@ -34,7 +35,7 @@ async function within(outcome: Ended, { wire, name, budget }: BudgetedTool, host
   const uri = REST_URI + id;
   const body = bodyOfRest(cut, uri, MOST_RESULTS_OF_OWNER.bytes);
   const lost = (error: unknown) => {
-    host.hooks.onError?.(error, undefined);
+    host.hooks.onError?.(error, eventOf({ name, call: { method: "tools/call" }, host }));
     return null;
   };
   const until = body ? await keptUntil({ id, ...(await ownerOf(host)), tool: name, body }, host).catch(lost) : null;

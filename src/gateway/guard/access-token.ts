@@ -60,7 +60,10 @@ type Held =
 
 const LASTS_MS = { token: LONGEST_LIFE_MS, refused: REFUSED_FOR_MS, asking: PATIENCE_MS } as const;
 
-/** By grant, its secret included; the longest there goes first. */
+/**
+ * By grant, its secret included; the longest there goes first.
+ * Bound: MOST_KEPT; an upstream's answer with a token has a bound of its own.
+ */
 const held = new Map<string, Held>();
 
 /** Throws a `TokenRefusal` where there is none. */

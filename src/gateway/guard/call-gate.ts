@@ -6,6 +6,7 @@ import { describeFault, httpStatusOf, retryAfterMs, type Fault } from "../../mcp
 import type { OutboundRule } from "../../outbound/outbound-error.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import { hashOf } from "../listed-name.ts";
+import type { TenantNews } from "../../tenants/authority/tenant-news.ts";
 import { logState } from "../operate/state-log.ts";
 import { silences } from "./silent-upstreams.ts";
 import { circuits } from "./upstream-circuit.ts";
@@ -16,8 +17,9 @@ export interface Gated {
   readonly id: string;
   readonly config: string;
   readonly timeoutMs: number;
-  /** Who calls; read where something is known of the upstream alone. */
-  readonly caller: string;
+  /** Who calls; asked where something is known of the upstream alone. */
+  readonly caller: () => string;
+  readonly tell?: ((news: TenantNews) => void) | undefined;
   /** What is sent of the client's own headers; empty where nothing is. */
   readonly ofClient: Readonly<Record<string, string>>;
 }
@@ -46,7 +48,7 @@ export class CallGate {
 
   /** Nor is it the matter of others that somebody asks for what takes too long, or breaks the connection. */
   get #ownKey(): string {
-    return `${this.#callerKey} by ${this.#gated.caller}`;
+    return `${this.#callerKey} by ${this.#gated.caller()}`;
   }
 
   /** undefined: go, and say how it ended. */
@@ -83,7 +85,9 @@ export class CallGate {
 
   /** What one caller met is nobody's news: only what holds for all is told. */
   #log(state: "open" | "closed", since: number, why: string | null): void {
-    const { tenant, id } = this.#gated;
+    const { tenant, id, tell } = this.#gated;
+    if (state === "open")
+      tell?.({ type: "upstream.circuit", key: `${id} ${hourOf(since)}`, data: { upstream: id, why } });
     logState({ tenant, upstream: id, state, was: state === "open" ? "closed" : "open", why, since });
   }
 
@@ -112,6 +116,11 @@ export class CallGate {
     }
     if (since !== undefined) this.#log("open", since, describeFault(fault));
   }
+}
+
+/** Each isolate finds it out by itself; within an hour it is told once. */
+function hourOf(since: number): number {
+  return Math.floor(since / 3_600_000);
 }
 
 /** Of headers there may be many kilobytes, and of circuits many: a client chooses the one, and who fails the other. */

@@ -41,15 +41,23 @@ async function hasOwn(ring: KeyRing, purpose: string, marks: readonly string[]):
 }
 
 /** By the key that seals it: a call costs no other. */
-const ofCalls = new WeakMap<SealingKey, Promise<string>>();
+const ofCalls = new WeakMap<SealingKey, string>();
+
+async function markOfCalls(ring: KeyRing): Promise<string> {
+  const made = await newMark(ring, PURPOSES.call);
+  const [key] = ring;
+  if (key) ofCalls.set(key, made);
+  return made;
+}
 
 /** What a call brings on to an upstream. undefined: it has been at this tenant's upstreams before. */
-export async function viaOfCall(ring: KeyRing, brought: string | null): Promise<string | undefined> {
+export function viaOfCall(ring: KeyRing, brought: string | null): string | Promise<string | undefined> {
   const [key] = ring;
-  const known = key && ofCalls.get(key);
-  const own = known ?? newMark(ring, PURPOSES.call);
-  if (key && !known) ofCalls.set(key, own);
-  if (brought === null) return own;
+  const own = (key && ofCalls.get(key)) ?? markOfCalls(ring);
+  return brought === null ? own : viaAfter(ring, brought, own);
+}
+
+async function viaAfter(ring: KeyRing, brought: string, own: string | Promise<string>): Promise<string | undefined> {
   const marks = marksIn(brought).slice(-MOST_OF_CALL);
   if (await hasOwn(ring, PURPOSES.call, marks)) return undefined;
   return [...marks, await own].join();

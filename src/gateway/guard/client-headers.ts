@@ -1,6 +1,8 @@
 // Owns which headers of a client may go on to an upstream: those alone that the document names, and the trace context.
 // Refuses what says who the client is to us: its key and its cookies are for this Worker.
 
+import { traceOf } from "../../telemetry/trace-context.ts";
+
 /** Reads a header of the client's request. */
 export type ClientHeader = (name: string) => string | null;
 
@@ -22,14 +24,10 @@ export function clientValue(client: ClientHeader, name: string): string | undefi
   return value !== null && VALUE.test(value) ? value : undefined;
 }
 
-const TRACE_PARENT = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
-const MAX_TRACE_STATE = 512;
+const NO_TRACE = {};
 
-/** https://www.w3.org/TR/trace-context/ A state without its parent means nothing. */
+/** https://www.w3.org/TR/trace-context/ */
 export function traceHeaders(client: ClientHeader): Readonly<Record<string, string>> {
-  const traceparent = client("traceparent");
-  if (traceparent === null || !TRACE_PARENT.test(traceparent)) return {};
-  const tracestate = clientValue(client, "tracestate") ?? "";
-  const isState = tracestate !== "" && tracestate.length <= MAX_TRACE_STATE;
-  return { traceparent, ...(isState ? { tracestate } : {}) };
+  const parent = client("traceparent");
+  return parent === null ? NO_TRACE : { ...traceOf(parent, client("tracestate")) };
 }

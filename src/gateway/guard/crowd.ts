@@ -116,8 +116,12 @@ function later(milliseconds: number): Promise<void> {
 /**
  * Readings of lists: each holds some megabytes, and connections of its own. They are no calls' concern, which are counted
  * by themselves. So many of one tenant are read beside a request.
+ * Bound: `most`, and who waits, as long as their invocation does.
  */
 export const READINGS = new Crowd({ most: 16, mostOfOne: 4, forgottenAfterMs: 90_000 });
 
-/** Calls; what one tenant may have under way is limited elsewhere. */
+/**
+ * Calls; what one tenant may have under way is limited elsewhere.
+ * Bound: `most`, and who waits, as long as their invocation does.
+ */
 export const CALLS = new Crowd({ most: 1000, mostOfOne: 1000, forgottenAfterMs: 360_000 });

@@ -83,6 +83,7 @@ function plainly(text: string): string {
   });
 }
 
+/** Bound: it has none and is never written. */
 const NOTHING = new Redaction([]);
 
 function cutOut(text: string, secrets: readonly string[]): string {

@@ -52,5 +52,5 @@ export class SilentUpstreams {
   }
 }
 
-/** Of this isolate. */
+/** Of this isolate. Bound: MOST_KNOWN. */
 export const silences = new SilentUpstreams();

@@ -130,5 +130,5 @@ export class UpstreamCircuits {
   }
 }
 
-/** Of this isolate. */
+/** Of this isolate. Bound: MOST_KNOWN. */
 export const circuits = new UpstreamCircuits();

@@ -72,6 +72,8 @@ export interface ReviewMethods {
   seen(all: SeenAll): "kept" | "stale" | "full";
   inForce(id: string): InForce;
   generation(id: string): number;
+  /** The digests of all that is approved, by upstream. */
+  approved(): Readonly<Record<string, readonly string[]>>;
   /** Those after a position, in the order in which the upstream lists them. */
   waiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
   /** All of the digests or none: `unknown` are those that nothing has that waits now. */
@@ -106,6 +108,7 @@ export const reviewTables: Tables<ReviewMethods, TenantHost> = {
       seen: (all) => host.transaction(() => seen(host, all)),
       inForce: (id) => host.transaction(() => inForce(host.sql, id)),
       generation: (id) => generationOf(host.sql, id),
+      approved: () => approvedDigests(host.sql),
       waiting: (id, page) => waiting(host.sql, id, page),
       decide: (decision, actor) => host.transaction(() => decide(host, decision, actor)),
     },
@@ -120,6 +123,15 @@ export function forgetReviews(sql: SqlStorage, known: ReadonlySet<string>): void
     sql.exec("DELETE FROM upstream_reviews WHERE upstream = ?", upstream);
     sql.exec("DELETE FROM upstream_review_generations WHERE upstream = ?", upstream);
   }
+}
+
+function approvedDigests(sql: SqlStorage): Record<string, string[]> {
+  const query = "SELECT upstream, approved_digest AS digest FROM upstream_reviews WHERE approved_digest IS NOT NULL";
+  const all: Record<string, string[]> = {};
+  for (const { upstream, digest } of sql.exec<{ upstream: string; digest: string }>(query)) {
+    (all[upstream] ??= []).push(digest);
+  }
+  return all;
 }
 
 function generationOf(sql: SqlStorage, id: string): number {

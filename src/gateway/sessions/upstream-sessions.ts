@@ -59,7 +59,7 @@ const IDS_IN_ALL = 2 ** 31;
 
 type Later = (work: Promise<unknown>) => void;
 
-/** By key, least recently used first. */
+/** By key, least recently used first. Bound: MAX_HELD; whoever has most loses one. */
 const held = new Map<string, HeldSession>();
 
 /** A link, and what is to be done when the call is over. */
@@ -209,6 +209,7 @@ async function beginShared(lending: Lending, share: SessionShare, tag: string): 
   try {
     return await openSession2025(lending);
   } catch (error) {
+    // What is thrown next says more; the object finds out at the next claim.
     lending.later(share.gone(tag).catch(() => undefined));
     throw error;
   }
@@ -323,6 +324,7 @@ async function dropSession(session: HeldSession, { share }: Lending): Promise<vo
   if (shared)
     await share?.()
       .gone(shared.tag)
+      // Its claim ends by its time.
       .catch(() => undefined);
 }
 
@@ -333,6 +335,7 @@ async function doubtSession(session: HeldSession, { share }: Lending): Promise<v
   forget(session);
   await share?.()
     .doubted(shared.tag)
+    // Its claim ends by its time.
     .catch(() => undefined);
 }
 
@@ -357,5 +360,6 @@ function keepUsed(session: HeldSession, now: number): void {
 
 async function leaveUpstream({ endpoint, opened: { session }, state, calls, shared }: HeldSession): Promise<void> {
   if (state !== "over" || calls > 0 || shared || session.id === undefined) return;
+  // A goodbye: the server may be gone.
   await end2025(endpoint, session, { limits: { totalMs: GOODBYE_MS } }).catch(() => undefined);
 }
