@@ -1,12 +1,13 @@
 // Owns running one call to its encoded answer: where exceptions end, and where the lease is looked at for the last time
 // before a method runs.
 
+import type { HeardCall } from "../deployment/deployment.ts";
 import type { Call } from "../protocol/call.ts";
 import { dispatch, encodeAnswer, encodeFailure, type Answer } from "../protocol/dispatch.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { noteMet } from "./daily-limits.ts";
+import { tellMet } from "./daily-limits.ts";
 import { HELD, ROOM_AFTER_S, SMALL_BYTES } from "../tenants/isolate/held-bytes.ts";
 import { enter } from "./enter.ts";
 import type { Entered } from "./entered.ts";
@@ -27,7 +28,7 @@ export async function answer(entered: Entered, call: Call): Promise<Answer> {
   if (ticket === undefined) {
     const refused = atOnceFailure(entered, "concurrentCalls");
     if (entered.around && isAuthored(call)) await tellRefused(entered, call, refused);
-    return encodeFailure(call.id, refused, call.dialect.era);
+    return heard({ host: entered, call, answer: encodeFailure(call.id, refused, call.dialect.era) });
   }
   try {
     return await answerCounted(entered, call);
@@ -38,7 +39,7 @@ export async function answer(entered: Entered, call: Call): Promise<Answer> {
 
 function tooLong(entered: Entered): Failure {
   const { resultBytes: most } = entered.limits;
-  noteMet(entered, { name: "resultBytes", most });
+  tellMet(entered, { name: "resultBytes", most });
   const message = `Refused: the answer is longer than resultBytes, which is ${most}`;
   return failure("refused", message, { limit: "resultBytes", most });
 }
@@ -74,25 +75,42 @@ async function heardAround(entered: Entered, call: Call): Promise<CallOutcome> {
   return outcome;
 }
 
+/** The answer, when whoever hears of calls was told: of a stored call, which may run several times, by the run that ends it. */
+export function heard(told: HeardCall & { readonly host: Entered; readonly call: Call }): Answer | Promise<Answer> {
+  const { trail, deployment } = told.host.visit;
+  return trail || deployment.heard ? tell(told) : told.answer;
+}
+
+async function tell(told: Parameters<typeof heard>[0]): Promise<Answer> {
+  const { call, host } = told;
+  const { trail, deployment } = host.visit;
+  const ends = call.questions?.ends?.() ?? true;
+  if (ends === true || (await ends)) {
+    trail?.ran(call, told.answer);
+    await deployment.heard?.(told);
+  }
+  return told.answer;
+}
+
 /** The same for a call that was counted when it came in. */
 export async function answerCounted(entered: Entered, call: Call): Promise<Answer> {
   const { visit } = entered;
   visit.work();
+  visit.method = call.method;
   try {
     // Whoever was let in may have waited since, for a session or for others in its batch.
     const again = entered.holds ? entered : await enter(visit);
-    if (isFailure(again)) return encodeFailure(call.id, again, call.dialect.era);
-    const outcome = again.around && isAuthored(call) ? heardAround(again, call) : outcomeOf(again, call);
-    const encoded = encodeAnswer(
-      call.id,
-      outcome instanceof Promise ? await outcome : outcome,
-      call.dialect,
-      again.view.server,
-    );
-    return sendable(again, call, encoded);
+    if (isFailure(again))
+      return await heard({ host: entered, call, answer: encodeFailure(call.id, again, call.dialect.era) });
+    const met = again.around && isAuthored(call) ? heardAround(again, call) : outcomeOf(again, call);
+    const outcome = met instanceof Promise ? await met : met;
+    const encoded = encodeAnswer(call.id, outcome, call.dialect, again.view.server);
+    // Its event is told when the visit is done.
+    return await heard({ host: again, call, answer: sendable(again, call, encoded), outcome });
   } catch (error) {
     entered.onError(error);
-    return encodeFailure(call.id, failureOf(error, visit.request), call.dialect.era);
+    const failed = encodeFailure(call.id, failureOf(error, visit.request), call.dialect.era);
+    return await heard({ host: entered, call, answer: failed });
   } finally {
     visit.done();
   }

@@ -4,29 +4,27 @@ import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { credentialOf, memoOf, type Credential } from "../auth/credential.ts";
 import { hostAllowed, originAllowed } from "../auth/origin.ts";
-import type { NewResource } from "../calls/resource-store.ts";
 import type { Bindings, Deployment, FeatureRoutes } from "../deployment/deployment.ts";
 import { hopsOf, MOST_HOPS } from "../outbound/hops.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { isFailure } from "../protocol/methods/params.ts";
 import { giveUpBody } from "../streams/request-body.ts";
-import type { Tenant } from "../tenants/document/tenant-definition.ts";
-import { lastSnapshot } from "../tenants/isolate/snapshot.ts";
+import { lastSnapshot, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { mostBodyBytes } from "./body.ts";
-import { connectPage, wantsPage } from "./connect-page.ts";
 import { enter } from "./enter.ts";
+import type { Entered } from "./entered.ts";
 import { hold, unknownTenant } from "./hold-tenant.ts";
 import { answerStreams } from "./era-2025/streams.ts";
 import { findTenant, tenantOfHost } from "./find-tenant.ts";
 import { limitMessages, refusal, refusedAddress, wholly } from "./limit-messages.ts";
 import { answerBody, handlePost } from "./mcp.ts";
 import { pathBelow } from "../deployment/mount.ts";
-import { requestIdOf } from "./on-error.ts";
+import { requestIdOf } from "../telemetry/request-id.ts";
 import { preflight, withOrigin } from "./cors.ts";
 import { addressOfUser, askApp, NOWHERE } from "./ask-app.ts";
 import { checkReadiness } from "./readiness.ts";
-import { eraOf, NO_STORE, respondFailure } from "./respond.ts";
-import { Visit, type Address, type Env, type Invocation } from "./visit.ts";
+import { eraOf, NO_STORE, refusedWith, respondFailure, retold } from "./respond.ts";
+import { observed, Visit, type Address, type Env, type Invocation } from "./visit.ts";
 
 interface AppEnv {
   Bindings: Env;
@@ -42,22 +40,22 @@ export function createApp(deployment: Deployment): App {
     path === "" ? {} : { getPath: (request) => pathBelow(path, new URL(request.url).pathname) },
   );
   app.onError((error, c) => {
-    hooks.onError?.(error, undefined);
     // The message was not read, so there is no id to answer: an HTTP status says that the client may try again.
     const data = { requestId: requestIdOf(c.req.raw) };
+    hooks.onError?.(error, undefined, { method: c.req.method, ...data });
     const unavailable = { ...failure("unavailable", undefined, data), retryAfter: 5 };
-    return turnAway(c.req.raw, unavailable);
+    return turnAway(deployment, c.req.raw, unavailable);
   });
   const { name, version } = catalog.server;
-  app.get("/healthz", (c) => c.json({ status: "ok", name, version }, 200, NO_STORE));
+  app.get("/healthz", () => Response.json({ status: "ok", name, version }, { headers: NO_STORE }));
   app.get("/readyz", async (c) => {
     try {
       await checkReadiness(c.env, deployment.features);
     } catch (error) {
       hooks.onError?.(error, undefined);
-      return c.json({ status: "unavailable" }, 503, NO_STORE);
+      return Response.json({ status: "unavailable" }, { status: 503, headers: NO_STORE });
     }
-    return c.json({ status: "ready" }, 200, NO_STORE);
+    return Response.json({ status: "ready" }, { headers: NO_STORE });
   });
   for (const routes of deployment.features.flatMap((one) => one.routes ?? [])) addRoutes(app, deployment, routes);
   app.all("/mcp/:first?/:second?", async (c) => {
@@ -66,7 +64,7 @@ export function createApp(deployment: Deployment): App {
   });
   app.get("/", async (c) => {
     const address = await addressOf(deployment, c);
-    return serveCaller(deployment, invocationOf(c), wantsPage(c.req.raw) ? address : undefined, MCP);
+    return serveCaller(deployment, invocationOf(c), isPerson(c.req.raw) ? address : undefined, MCP);
   });
   app.notFound((c) => respondUnknown(deployment, c.req.raw));
   return app;
@@ -151,7 +149,7 @@ export function serveCaller(
   if (!isAsked || !hostAllowed(request.headers, env)) return serve(deployment, invocation, address, endpoint);
   // What the app reads of it is a credential, wherever it stands.
   const exposed = exposedIn(deployment, request);
-  if (exposed) return Promise.resolve(turnAway(request, exposed));
+  if (exposed) return Promise.resolve(turnAway(deployment, request, exposed));
   return askApp(deployment, invocation).then((said) => {
     if (said === undefined) return serve(deployment, invocation, address, endpoint);
     if (!(said instanceof Response)) {
@@ -165,7 +163,27 @@ export function serveCaller(
   });
 }
 
-export async function serve(
+export function serve(
+  deployment: Deployment,
+  invocation: Invocation,
+  address: Address | undefined,
+  endpoint: Endpoint,
+): Promise<Response> {
+  if (!deployment.observe) return serveTenant(deployment, invocation, address, endpoint);
+  const seen = observed(deployment, invocation);
+  return serveTenant(deployment, seen, address, endpoint).then(
+    (response) => {
+      seen.trail?.answered(response, refusedWith(response));
+      return response;
+    },
+    (error: unknown) => {
+      seen.trail?.answered(undefined, "unavailable");
+      throw error;
+    },
+  );
+}
+
+async function serveTenant(
   deployment: Deployment,
   invocation: Invocation,
   address: Address | undefined,
@@ -176,7 +194,7 @@ export async function serve(
   // 1. Hosts, before anything is looked at.
   const hops = hopsOf(headers);
   const unwelcome = unwelcomeIn(request, env, hops);
-  if (unwelcome) return turnAway(request, unwelcome);
+  if (unwelcome) return turnAway(deployment, request, unwelcome);
   if (!address) return respondUnknown(deployment, request);
   const origin = headers.get("origin");
   const isAllowed = originAllowed(origin, env);
@@ -186,21 +204,33 @@ export async function serve(
   const { tenant: id, profile, path } = address;
   const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
-  if (refused) return turnAway(request, refused);
-  const finding = findTenant(env, deployment, id, credential);
+  if (refused) return turnAway(deployment, request, refused);
+  const finding = findAhead(deployment, invocation, id, credential);
   const found = finding instanceof Promise ? await finding : finding;
   const { tenant } = found;
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
   const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known });
   // 3. Origins, which a tenant may add to.
-  if (!isAllowed && !(await tenantAllows(visit, tenant, origin))) {
-    return turnAway(request, refusal(visit, failure("forbiddenOrigin")));
+  if (!isAllowed && !(await tenantAllows(visit, origin))) {
+    return turnAway(deployment, request, refusal(visit, failure("forbiddenOrigin")));
   }
   if (isPreflight) return preflightOf(deployment, invocation, address);
   // 4. The method.
   const answered = await answeredBy(endpoint, visit);
   if (hops > 0) await sayWhose(visit, answered);
   return withOrigin(answered, origin);
+}
+
+/** Whoever has the name, what is stopped in every tenant is asked beside it, or nobody's would be refused the sooner. */
+export function findAhead(
+  deployment: Deployment,
+  invocation: Invocation,
+  id: string,
+  credential: Credential,
+): ReturnType<typeof findTenant> {
+  const finding = findTenant(invocation.env, deployment, id, credential);
+  if (finding instanceof Promise) deployment.brakes?.ahead(invocation);
+  return finding;
 }
 
 function broughtBy({ request, user }: Invocation): Credential {
@@ -236,8 +266,20 @@ export function refusedUnasked(
   const memo = memoOf(credential);
   const last = lastSnapshot(id);
   const isKnown =
-    memo === undefined ? last !== undefined || deployment.tenants.has(id) : (last?.keys.get(memo) ?? null) !== null;
+    memo === undefined ? mayServe(deployment, id, last, credential) : (last?.keys.get(memo) ?? null) !== null;
   return isKnown ? undefined : refusedAddress(deployment, request);
+}
+
+/** Where only keys are let in, who brings none is refused anyway: asked about, it would be seen that there is such a tenant. */
+function mayServe(
+  { tenants, asked }: Deployment,
+  id: string,
+  last: Snapshot | undefined,
+  { kind }: Credential,
+): boolean {
+  const declared = tenants.get(id) ?? (last && asked?.last(id));
+  if (!last && !declared) return false;
+  return kind === "app" || (last?.policy.document.mode ?? (declared ? declared.base.mode : "key")) !== "key";
 }
 
 /** The same for every name, but for what a feature reads of a tenant's clients. */
@@ -251,38 +293,55 @@ async function preflightOf(deployment: Deployment, invocation: Invocation, addre
   return preflight(headers.get("origin"), headers.get("access-control-request-headers"), more.flat());
 }
 
-async function tenantAllows(
-  visit: Visit,
-  tenant: Tenant<NewResource> | undefined,
-  origin: string | null,
-): Promise<boolean> {
-  const snapshot = tenant && (await hold(visit));
-  if (!snapshot || isFailure(snapshot)) return false;
+async function tenantAllows(visit: Visit, origin: string | null): Promise<boolean> {
+  const { request, deployment } = visit;
+  if (origin !== null && deployment.pages?.isOwn(request, origin)) return true;
+  const snapshot = await hold(visit);
+  if (isFailure(snapshot)) return false;
   return snapshot.policy.document.allowedOrigins?.some((allowed) => allowed === origin) ?? false;
 }
 
 function respondUnknown(deployment: Deployment, request: Request): Response {
-  const unknown = unknownTenant({ request, deployment }, { kind: "none" }, false);
-  return turnAway(request, unknown);
+  // A client that was refused, and told of no login, tries to register: what stands here is the last that its person reads.
+  const isRegistering = request.method === "POST" && new URL(request.url).pathname === "/register";
+  const unknown = isRegistering
+    ? failure("unknownTenant", "Not found: no client registers here. The key is wrong, or is missing")
+    : unknownTenant({ request, deployment }, { kind: "none" }, false);
+  return turnAway(deployment, request, unknown);
 }
 
 /** Refuses what was not read. */
-function turnAway(request: Request, why: Failure): Response {
+function turnAway(deployment: Deployment, request: Request, why: Failure): Response {
   giveUpBody(request);
-  return respondFailure(eraOf(request), undefined, why);
+  return refuse(deployment, request, why);
+}
+
+function refuse({ pages, path }: Deployment, request: Request, why: Failure): Response {
+  const refused = respondFailure(eraOf(request), undefined, why);
+  return pages && isPerson(request) ? retold(refused, pages.refuse(request, path, refused, why)) : refused;
+}
+
+/** Whether it comes from a browser's address bar. */
+function isPerson({ method, headers }: Request): boolean {
+  return (method === "GET" || method === "HEAD") && (headers.get("accept") ?? "").toLowerCase().includes("text/html");
 }
 
 async function answerOther(visit: Visit): Promise<Response> {
-  const { request, knock, deployment } = visit;
-  const era = eraOf(request);
+  const { request, deployment } = visit;
   const entered = await enter(visit);
-  if (isFailure(entered)) return respondFailure(era, undefined, refusal(visit, entered));
+  if (isFailure(entered)) return refuse(deployment, request, refusal(visit, entered));
   const taken = limitMessages(entered, undefined);
   const limited = wholly(taken instanceof Promise ? await taken : taken);
-  if (limited) return respondFailure(era, undefined, limited);
-  const { view, tenant } = entered;
-  if ((request.method === "GET" || request.method === "HEAD") && wantsPage(request)) {
-    return connectPage(request, { id: tenant, mount: deployment.path, path: knock.path, ...view.server }, view);
-  }
-  return answerStreams(entered, era);
+  if (limited) return refuse(deployment, request, limited);
+  return isPerson(request) ? showPerson(entered) : answerStreams(entered, eraOf(request));
+}
+
+function showPerson({ visit, tenant, view, document: { mode = "open" } }: Entered): Response {
+  const { request, deployment, knock } = visit;
+  const { pages, path: mount } = deployment;
+  const { path, profile } = knock;
+  if (pages) return pages.show(request, mount, { tenant, profile, path, mode, view });
+  const { name, title = name } = view.server;
+  const text = `${title}: an MCP server. Its address, for MCP clients:\n\n${new URL(request.url).origin}${mount}/mcp${path}\n`;
+  return new Response(text, { headers: { vary: "Accept", ...NO_STORE } });
 }

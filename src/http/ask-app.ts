@@ -7,6 +7,7 @@ import type { Deployment } from "../deployment/deployment.ts";
 import { failure, type Failure } from "../protocol/errors.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
+import { requestIdOf } from "../telemetry/request-id.ts";
 import { eraOf, respondFailure } from "./respond.ts";
 import type { Address, Invocation, Visit } from "./visit.ts";
 
@@ -23,7 +24,8 @@ export async function askApp(
     if (request.bodyUsed || request.body?.locked) throw new TypeError("the body was read: read request.clone()");
     return said === undefined ? undefined : readAppUser(said);
   } catch (error) {
-    hooks.onError?.(new Error(`authenticate: ${String(error)}`, { cause: error }), undefined);
+    const place = { method: "authenticate", requestId: requestIdOf(request) };
+    hooks.onError?.(new Error(`authenticate: ${String(error)}`, { cause: error }), undefined, place);
     return respondFailure(eraOf(request), undefined, { ...failure("unavailable"), retryAfter: 5 });
   }
 }

@@ -93,7 +93,7 @@ export class CallSink implements EventSink {
   }
 }
 
-/** For messages of a batch, whose notifications have no stream to go to, and for runs that have no client. */
+/** For runs that have no client. */
 export const SILENT: Mouth = { say: () => false, end: () => {} };
 
 /** Nothing is said, and nobody cancels. */

@@ -1,7 +1,7 @@
 // Owns `createWorker`: from what an author writes to the Worker's entry, and to everything that the Worker must export.
 
 import type { AppUser } from "../auth/app-user.ts";
-import type { Around, CallEvent, Hooks } from "../calls/call-host.ts";
+import type { Around, Hooks } from "../calls/call-host.ts";
 import { configuredBy, type Configured } from "../calls/configured.ts";
 import { watchContexts } from "../calls/watched-context.ts";
 import { hearLostPromises } from "../calls/lost-promises.ts";
@@ -13,12 +13,14 @@ import type { Prompt } from "../content/define/prompt.ts";
 import type { Resource, ResourceTemplate } from "../content/define/resource.ts";
 import { saidOf, type Tool } from "../content/define/tool.ts";
 import { ContentObject } from "../content/store/content-object.ts";
-import { earlierContent } from "../content/store/earlier-content.ts";
+import { handoverTables } from "../content/store/handover.ts";
 import { guardedIn } from "../content/serve/hidden.ts";
 import { AskedTenants } from "../deployment/asked-tenants.ts";
+import { hearing } from "../deployment/heard-calls.ts";
 import { checkOptions } from "../deployment/check-options.ts";
 import { checkDeclared, checkDeployment, missingBinding } from "../deployment/check-deployment.ts";
 import type { Bindings as Bound, Deployment, Feature } from "../deployment/deployment.ts";
+import { warnOfNames } from "../deployment/names-in-code.ts";
 import { plainObjectsAreExported } from "../deployment/plain-objects.ts";
 import { limitTables } from "../limits/limit-tables.ts";
 import { mountPath } from "../deployment/mount.ts";
@@ -30,6 +32,7 @@ import { createTenantObject } from "../tenants/authority/tenant-object.ts";
 import { DirectoryLookups } from "../tenants/directory/lookups-object.ts";
 import { defineTenant, defineTenants, type TenantDefinitionOf } from "../tenants/document/tenant-definition.ts";
 import type { Limits } from "../tenants/document/tenant-document.ts";
+import { faultPlaceOf, logFault } from "../telemetry/fault-line.ts";
 import { createApp } from "./app.ts";
 import { respondFaulty } from "./faulty-worker.ts";
 import { hearingOut } from "./hear-out.ts";
@@ -181,10 +184,15 @@ export function createWorker<
   };
   try {
     // wrangler writes the mode in its place, and what is deployed is without this. Elsewhere `process` may be absent.
-    if (process.env.NODE_ENV === "development") fetch = hearingOut(fetch);
+    if (process.env.NODE_ENV === "development") {
+      fetch = hearingOut(fetch);
+      if (definitionFaults().length === 0) warnOfNames(deployment);
+    }
     // A Worker under vitest has no mode.
     if (process.env.NODE_ENV !== "production" && (process.env.NODE_ENV ?? process.env.VITEST_POOL_ID)) watchContexts();
-  } catch {}
+  } catch {
+    // There is no `process`, so this is no development.
+  }
   return {
     fetch,
     tenant: (env, id) => {
@@ -239,7 +247,7 @@ function refusePlainObjects({ features }: Deployment): void {
 function exportsOf(deployment: Deployment): unknown {
   const { features } = deployment;
   const TenantObject = createTenantObject<Env>([
-    ...new Set([earlierContent, limitTables, ...features.flatMap(tablesOf)]),
+    ...new Set([handoverTables, limitTables, ...features.flatMap(tablesOf)]),
   ]);
   const StoredRuns = createStoredRuns(deployment);
   const DirectoryObject = DirectoryLookups;
@@ -256,17 +264,22 @@ function deploymentOf(options: WorkerOptions): Deployment {
   const catalog = catalogOf(options);
   const isAsked = typeof declared === "function";
   const tenants = (!isAsked && defined(() => defineTenants(declared, catalog.tools))) || new Map();
+  const hooks = heardHooks(options.hooks);
   const only = tenants.size === 1 ? [...tenants.keys()][0] : undefined;
   return {
     catalog,
     tenants,
     asked: isAsked ? askedTenants(declared, { catalog, features }) : undefined,
     defaultTenant: options.defaultTenant ?? only,
-    hooks: heardHooks(options.hooks),
+    hooks,
+    heard: hearing(features, hooks),
     around: options.around,
     authenticate: options.authenticate,
     path: defined(() => mountPath(options.path ?? "")) ?? "",
     features,
+    brakes: features.find(({ brakes }) => brakes)?.brakes,
+    observe: features.find(({ observe }) => observe)?.observe,
+    pages: features.find(({ pages }) => pages)?.pages,
   };
 }
 
@@ -306,23 +319,20 @@ function serverInfo({ name = "tenantry", version = VERSION, ...about }: WorkerOp
 }
 
 /** What fails in `onError` itself is logged: no client loses an answer by it, and it is not told to `onError` again. */
-function heardHooks({ onError = logError, ...others }: Hooks = {}): Hooks {
+function heardHooks({ onError = toLog, ...others }: Hooks = {}): Hooks {
   return {
     ...others,
-    onError: (error, event) => {
+    onError: (error, event, place) => {
+      const at = faultPlaceOf(event, place);
       (async () => {
-        await (onError(error, event) as unknown);
+        await (onError(error, event, at) as unknown);
       })().catch((fault: unknown) => {
-        logError(error, event);
-        logError(fault, event);
+        logFault(error, at);
+        logFault(fault, at);
       });
     },
   };
 }
 
 /** The `onError` of an author who gives none: what failed is found in the Worker's logs. */
-function logError(error: unknown, event: CallEvent | undefined): void {
-  const where = event ? [`${event.tenant}: ${event.method} ${event.name}, request ${event.requestId}:`] : [];
-  // oxlint-disable-next-line no-console
-  console.error(...where, error);
-}
+const toLog: NonNullable<Hooks["onError"]> = (error, _event, place = {}) => logFault(error, place);

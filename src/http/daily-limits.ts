@@ -1,16 +1,15 @@
-// Owns the way from a request to its tenant's authority for what it decides of limits: shares of the day's calls, and
-// noting that a limit was met.
+// Owns the way from a request to its tenant's authority for what it decides of limits: shares of the day's calls. Tells whoever
+// hears of it that a limit was met.
 
 import { DailyShares, type DailyAuthority, type DailyCaller } from "../limits/daily-shares.ts";
 import { limitTables, type Want } from "../limits/limit-tables.ts";
 import type { LimitMet } from "../limits/limiter.ts";
-import { RecentMap } from "../limits/recent-map.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
 import type { Entered } from "./entered.ts";
 
-/** One for all tenants of this isolate. */
+/** One for all tenants of this isolate. Bound: MOST_HELD of daily-shares.ts. */
 const shares = new DailyShares();
 const RETRY_S = 5;
 
@@ -47,23 +46,7 @@ function authorityOf(entered: Entered): DailyAuthority {
   };
 }
 
-/** Which limits of which tenants were noted, and in which hour: the authority is told of each once. */
-const noted = new RecentMap<number>(10_000);
-const HOUR_MS = 3_600_000;
-
-/** Writes down that a limit was met, for `explain` and the audit log. */
-export function noteMet(entered: Entered, { name, most }: Pick<LimitMet, "name" | "most">): void {
-  const { created } = entered.snapshot;
-  const hour = Math.floor(Date.now() / HOUR_MS);
-  const key = `${entered.tenant} ${created} ${name}`;
-  if (noted.get(key) === hour) return;
-  noted.set(key, hour);
-  const record = { name, most, who: entered.principal.id };
-  entered.waitUntil(
-    remote(entered.stub(), limitTables)
-      .noteMet(record)
-      .catch((error: unknown) => {
-        entered.onError(error);
-      }),
-  );
+/** Tells the features that hear of limits which one somebody met. */
+export function tellMet(entered: Entered, met: Pick<LimitMet, "name" | "most">): void {
+  for (const { limitMet } of entered.visit.deployment.features) limitMet?.(entered, met);
 }

@@ -1,7 +1,7 @@
 // Owns letting a visit in: as whom, and what they see, or why not. Everything comes in this way (POST, GET, DELETE,
 // streams, and runs without a request), and again when it may have waited longer than a lease lasts.
 
-import { memoOf, type Credential } from "../auth/credential.ts";
+import { isForeign, memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipal, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { ConfiguredPlace } from "../content/define/check-config.ts";
@@ -19,12 +19,12 @@ import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
-import type { Snapshot } from "../tenants/isolate/snapshot.ts";
+import { isEnding, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
 import { Entered } from "./entered.ts";
-import { isWorthKnown } from "./hold-snapshot.ts";
-import { hold, unauthorized } from "./hold-tenant.ts";
+import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
+import { hold, TENANT_AWAY, unauthorized } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {
@@ -36,10 +36,8 @@ export interface EnterHow {
 
 /** Never rejects: an authority that cannot be reached is a failure like any other. */
 export function enter(visit: Visit, { revision, held }: EnterHow = {}): Entering {
-  const { known } = visit.knock;
-  if (isFailure(known)) return known;
   // Others' keys may have taken the place of this one in the isolate's memory since: no answer is not a refusal.
-  if (held && isWorthKnown(held, visit.knock.credential)) return admit(visit, known, held);
+  if (held && isWorthKnown(held, visit.knock.credential)) return admitWith(visit, held);
   const taken = hold(visit, revision);
   return taken instanceof Promise ? taken.then((snapshot) => admitWith(visit, snapshot)) : admitWith(visit, taken);
 }
@@ -59,12 +57,12 @@ export function enterPatiently(visit: Visit): Promise<Entered | Failure> {
 type Entering = Entered | Failure | Promise<Entered | Failure>;
 
 function admitWith(visit: Visit, held: Snapshot | Failure): Entering {
+  if (isFailure(held)) return held;
   const { known } = visit.knock;
-  if (isFailure(known)) return known;
-  return isFailure(held) ? held : admit(visit, known, held);
+  return isFailure(known) ? known : admit(visit, known, held);
 }
 
-function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): Entering {
+function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, isAgain = false): Entering {
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
   const { profile, credential } = visit.knock;
@@ -76,7 +74,17 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot): E
   if (!who) return admitAs(visit, known, found);
   const tend = () => tendGroundOf(visit, snapshot, document);
   const told = who({ found, document, visit, derived: snapshot.derived, tend });
-  return told instanceof Promise ? told.then((by) => admitAs(visit, known, by)) : admitAs(visit, known, told);
+  if (!(told instanceof Promise)) return admitAs(visit, known, told);
+  return told.then((by) => {
+    if (!isFailure(by) || isLeased(snapshot)) return admitAs(visit, known, by);
+    // Nobody is refused by what held when it was asked who they are, and may not hold now.
+    return isAgain ? TENANT_AWAY : admitAgain(visit, tenant);
+  });
+}
+
+async function admitAgain(visit: Visit, tenant: Tenant<NewResource>): Promise<Entered | Failure> {
+  const held = await hold(visit);
+  return isFailure(held) ? held : admit(visit, tenant, held, true);
 }
 
 interface Known {
@@ -85,13 +93,13 @@ interface Known {
   readonly derived: Derived;
 }
 
-function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, principal: Principal | Failure): Entering {
-  if (isFailure(principal)) return principal;
+function admitAs(visit: Visit, { tenant, snapshot, derived }: Known, found: Principal | Failure): Entering {
   const { document, views, tendBy } = derived;
   const { profile } = visit.knock;
-  const barred = barredFrom(profile, document) ?? suspensionOf(snapshot.policy, profile, principal);
-  if (barred) return barred;
+  const principal = judged(visit, snapshot.policy, document, found);
+  if (isFailure(principal)) return principal;
   visit.mostBytes = document.limits?.bodyBytes ?? Infinity;
+  if (isEnding(snapshot)) renewAhead(visit, tenant, snapshot);
   if (derived.tendAt <= Date.now()) tendTo(visit, snapshot, derived);
   const { catalog } = visit.deployment;
   const hidden = catalog.guarded && hiddenFrom({ catalog, document, tenant }, visit, { profile, principal });
@@ -249,6 +257,18 @@ function offerTo(
   return sources instanceof Promise ? sources.then(made) : made(sources);
 }
 
+/** Whether whoever the credential names may come in. */
+function judged(
+  { noted, knock: { profile } }: Visit,
+  policy: Policy,
+  document: TenantDocument,
+  found: Principal | Failure,
+): Principal | Failure {
+  // Nothing runs for them: what was refused to a stored call of theirs is noted.
+  if (noted) return noted;
+  return isFailure(found) ? found : (barredFrom(profile, document) ?? suspensionOf(policy, profile, found) ?? found);
+}
+
 function barredFrom(profile: string | null, { profiles }: TenantDocument): Failure | undefined {
   if (profile === null || Object.hasOwn(profiles ?? {}, profile)) return undefined;
   return failure("unknownTenant", "Not found: this tenant has no profile of this name");
@@ -273,7 +293,8 @@ function principalOf(
   { profile, mode }: { readonly profile: string | null; readonly mode: Mode },
 ): Principal | Failure {
   if (credential.kind === "worker") return credential.principal;
-  if (credential.kind === "none") return mode === "open" ? ANONYMOUS : unauthorized(credential);
+  // What is no key of ours was meant for somebody else, and a refusal has clients look for where to log in.
+  if (mode === "open" && isForeign(credential)) return ANONYMOUS;
   const memo = memoOf(credential);
   const grant = memo === undefined ? undefined : keys.get(memo);
   if (!grant || (mode === "oauth" && !grant.person) || (grant.expires !== null && grant.expires <= Date.now()))

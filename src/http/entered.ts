@@ -22,7 +22,7 @@ import { keptUnder, type Incarnation, type TenantStub } from "../tenants/authori
 import { isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { TenantDocument } from "../tenants/document/tenant-document.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
-import { requestIdOf } from "./on-error.ts";
+import { requestIdOf } from "../telemetry/request-id.ts";
 import type { Visit } from "./visit.ts";
 
 /** One of so many parts of a tenant's sessions is for callers with a key. */
@@ -106,6 +106,10 @@ export class Entered implements CallHost, SessionCaller {
   owner(): Promise<string> {
     return this.visit.ownerOf(this.principal.id);
   }
+  get trace(): CallHost["trace"] {
+    const { trail } = this.visit;
+    return trail && ((meta) => trail.trace(meta));
+  }
   get hops(): number {
     return hopsOf(this.visit.request.headers);
   }
@@ -136,7 +140,9 @@ export class Entered implements CallHost, SessionCaller {
   get limits(): LimitsInForce {
     return this.view.limits;
   }
+  /** Whoever wants it is about to ask somebody who is bound there. */
   get env(): Visit["env"] {
+    this.visit.asked += 1;
     return this.visit.env;
   }
   get ring(): KeyRing {
@@ -146,15 +152,19 @@ export class Entered implements CallHost, SessionCaller {
     return this.snapshot.ended;
   }
   get hooks(): Hooks {
-    return this.visit.deployment.hooks;
+    return this.visit.hooks;
   }
   get results(): CallHost["results"] {
     return this.visit.deployment.features.find(({ results }) => results)?.results;
+  }
+  get tell(): CallHost["tell"] {
+    return this.visit.deployment.features.find(({ tell }) => tell)?.tell;
   }
   get identity(): CallHost["identity"] {
     return this.visit.deployment.features.find(({ identity }) => identity)?.identity?.(this);
   }
   get doors(): Doors {
+    this.visit.asked += 1;
     const { jurisdiction } = this.visit.placement;
     return (this.#doors ??= createDoors(this.kept, this.env, {
       stub: () => this.stub(),

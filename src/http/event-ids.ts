@@ -28,7 +28,9 @@ export async function stateOf(ring: KeyRing, eventId: string): Promise<FeedState
   if (!eventId.startsWith("n.")) return undefined;
   const place = await unseal(ring, PURPOSE, eventId.slice(2));
   if (place === undefined) return UNSEALED.test(eventId) ? UNKNOWN : undefined;
-  const [definitions, content, tools = "", prompts = "", resources = ""] = place.split(".");
+  const [definitions, content, tools = "", prompts = "", resources = "", ...others] = place.split(".");
+  // Another release may say more: then all that the stream knows may be old.
+  if (others.length > 0) return UNKNOWN;
   return {
     versions: { definitions: Number(definitions), content: Number(content) },
     digests: { tools, prompts, resources },

@@ -1,6 +1,7 @@
 // Owns the SSE that a Worker holds: bounded in silence by comments, in bytes that a reader leaves unread, and in age.
 // https://html.spec.whatwg.org/multipage/server-sent-events.html
 
+import { LEVELS } from "../telemetry/levels.ts";
 import { HELD, type HeldShare } from "../tenants/isolate/held-bytes.ts";
 
 /** How much may be written before a reader takes it; beyond that it counts as one that does not read. */
@@ -50,6 +51,8 @@ export interface EventStreamOptions {
   readonly unreadBytes?: number;
   /** The reader is gone, or does not read. */
   gone(): void;
+  /** Called with each keepalive. */
+  kept?(): void;
   /** The stream reached its age. It ends when this returns, so this is the last moment to write. */
   aged?(): void;
 }
@@ -73,6 +76,7 @@ export class EventStream {
 
   constructor(options: EventStreamOptions) {
     this.#options = options;
+    LEVELS.openStreams += 1;
     this.#share = HELD.open(options.holder);
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -92,6 +96,7 @@ export class EventStream {
     this.write(": open\n\n");
     this.#keepalive = setInterval(() => {
       this.write(": keepalive\n\n");
+      options.kept?.();
     }, options.keepaliveMs);
     if (!options.ages) return;
     this.#age = setTimeout(
@@ -215,6 +220,7 @@ export class EventStream {
   #stop(): boolean {
     if (this.#closed) return false;
     this.#closed = true;
+    LEVELS.openStreams -= 1;
     stopTimer(this.#pause);
     this.#pause = undefined;
     this.#wake();

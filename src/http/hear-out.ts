@@ -30,6 +30,7 @@ export function hearingOut<Env>(serve: Serve<Env>): Serve<Env> {
     };
     const passedOn = new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 });
     const response = await serve(new Request(request, { method, body: passedOn, signal }), env, ctx);
+    // In development alone; the client has its answer.
     if (!isOver) await dropRest(reader).catch(() => {});
     return response;
   };

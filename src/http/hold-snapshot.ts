@@ -1,17 +1,21 @@
 // Owns holding the snapshot that a visit is let in by: without a call while the lease holds and the credential is
-// known, with exactly one otherwise, and from a copy where a tenant chose that for an outage.
+// known, with one otherwise that serves all who wait for the same, and from a copy where a tenant chose that for an outage.
 
 import { keyHashOf, memoOf, type Credential } from "../auth/credential.ts";
 import { storeSeed } from "../content/store/seed.ts";
-import { endOutage, isOverloaded, keepCopy, repeatedSnapshot, staleSnapshot } from "../tenants/isolate/outage.ts";
+import { RecentMap } from "../limits/recent-map.ts";
+import { Overdue } from "../streams/overdue.ts";
+import { InTurn, WITHIN_MS } from "../tenants/isolate/in-turn.ts";
+import { isOverloaded } from "../tenants/isolate/asked-again.ts";
+import { endOutage, isStale, keepCopy, repeatedSnapshot, staleSnapshot } from "../tenants/isolate/outage.ts";
 import {
   askSnapshot,
   dropSnapshot,
+  lastSnapshot,
   validSnapshot,
   type Snapshot,
   type SnapshotAsk,
 } from "../tenants/isolate/snapshot.ts";
-import { inTime } from "../tenants/isolate/in-time.ts";
 import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
@@ -23,24 +27,88 @@ export function holdSnapshot(
   tenant: Tenant<NewResource>,
   revision = 0,
 ): Snapshot | Promise<Snapshot | undefined> {
-  const held = validSnapshot(tenant.id) ?? repeatedSnapshot(tenant.id);
-  if (held && held.version >= revision && isWorthKnown(held, visit.knock.credential)) return held;
-  return takeSnapshot(visit, tenant);
+  const held = heldSnapshot(tenant, revision);
+  return held && isWorthKnown(held, visit.knock.credential) ? held : takeSnapshot(visit, tenant, revision);
+}
+
+function heldSnapshot({ id }: Tenant<NewResource>, revision: number): Snapshot | undefined {
+  const held = validSnapshot(id) ?? repeatedSnapshot(id);
+  return held && held.version >= revision ? held : undefined;
 }
 
 /** Whether the authority was asked about this credential already, or need not be, because it cannot be a key. */
-export function isWorthKnown({ keys }: Snapshot, credential: Credential): boolean {
+export function isWorthKnown({ asked }: Snapshot, credential: Credential): boolean {
   const memo = memoOf(credential);
-  return memo === undefined || keys.has(memo);
+  return memo === undefined || asked.has(memo);
 }
 
-async function takeSnapshot(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
-  const { id, definition, maxStalenessMs, placement } = tenant;
+/** How many leases and keys are asked for at a time before somebody asks once more than needed. */
+const MAX_TURNS = 1000;
+
+const turns = new RecentMap<InTurn>(MAX_TURNS);
+
+/** Those who ask for the same: a lease of the tenant where it is thought to be, or what a key of it is worth. */
+function turnFor({ id, definition, placement: { jurisdiction } }: Tenant<NewResource>, memo = ""): InTurn {
+  const name = [id, definition ? "in code" : jurisdiction, memo].join(" ");
+  let turn = turns.get(name);
+  if (!turn) turns.set(name, (turn = new InTurn()));
+  return turn;
+}
+
+async function takeSnapshot(
+  visit: Visit,
+  tenant: Tenant<NewResource>,
+  revision: number,
+): Promise<Snapshot | undefined> {
+  const { credential } = visit.knock;
+  const memo = memoOf(credential);
+  const isKnown = memo === undefined || lastSnapshot(tenant.id)?.asked.has(memo) === true;
+  const found = await turnFor(tenant, isKnown ? undefined : memo).ask({
+    // Of an authority that is slower than its leases last, what another one was told would have ended for all who wait.
+    look: (isNew) => {
+      const held = isNew ? lastSnapshot(tenant.id) : heldSnapshot(tenant, revision);
+      const willDo = held && (isWorthKnown(held, credential) || (isKnown && !isStale(held)));
+      return willDo ? held : undefined;
+    },
+    ask: () => leaseOf(visit, tenant),
+  });
+  // What another one brought may be a new version, of which nobody has asked about this key.
+  return !found || isWorthKnown(found, credential) ? found : takeSnapshot(visit, tenant, revision);
+}
+
+/**
+ * Asks for the next lease beside the request of somebody who was let in: whoever is refused learns nothing from how long that
+ * takes. Once for each lease; where it fails, who finds the lease ended asks again. Not where an author's function says under
+ * each lease what the tenant is: it would be asked more often, and waited for in the middle of one.
+ */
+export function renewAhead(visit: Visit, tenant: Tenant<NewResource>, { renewal }: Snapshot): void {
+  const turn = turnFor(tenant);
+  if (turn.isUnderWay || visit.deployment.asked?.last(tenant.id)) return;
+  renewal.from = Infinity;
+  const renewing = turn.ask({
+    look: () => undefined,
+    ask: async () => askLease(visit, await leaseAskOf(visit, tenant)),
+  });
+  visit.waitUntil(
+    renewing.catch((error: unknown) => {
+      visit.onError(error);
+    }),
+  );
+}
+
+async function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): Promise<SnapshotAsk> {
+  const { definition, maxStalenessMs, placement } = tenant;
   const { credential } = visit.knock;
   const memo = memoOf(credential);
   const hash = memo === undefined ? null : await keyHashOf(credential);
   const key = memo === undefined || hash === null ? null : { memo, hash };
-  const ask = { maxStalenessMs, inCode: definition !== undefined, placement, key };
+  const isBraked = visit.deployment.brakes !== undefined;
+  return { maxStalenessMs, inCode: definition !== undefined, isBraked, placement, key };
+}
+
+async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
+  const { id, definition } = tenant;
+  const ask = await leaseAskOf(visit, tenant);
   const snapshot = await askOrStale(visit, ask);
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
   // The first lease of a tenant in code also stores its first content.
@@ -51,19 +119,27 @@ async function takeSnapshot(visit: Visit, tenant: Tenant<NewResource>): Promise<
   return askSnapshot(id, visit.stub(), ask);
 }
 
-/** An authority that takes longer is one that cannot be reached: clients do not wait for a minute. */
-const LEASED_WITHIN_MS = 10_000;
+/** The watch looks four times a second, and `InTurn` waits no longer than `WITHIN_MS` for what comes in place of an answer. */
+const ANSWERED_WITHIN_MS = WITHIN_MS - 250;
+/** Bound: the turns that are under way. */
+const ASKS = new Overdue();
+
+async function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
+  const { tenant, env } = visit;
+  const snapshot = await ASKS.inTime(askSnapshot(tenant, visit.stub(), ask), ANSWERED_WITHIN_MS, visit);
+  endOutage(tenant);
+  const copying = snapshot && keepCopy(snapshot, env.BODIES);
+  if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));
+  return snapshot;
+}
 
 async function askOrStale(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
-  const { tenant, env } = visit;
   try {
-    const snapshot = await inTime(askSnapshot(tenant, visit.stub(), ask), LEASED_WITHIN_MS);
-    endOutage(tenant);
-    const copying = snapshot && keepCopy(snapshot, env.BODIES);
-    if (copying) visit.waitUntil(copying.catch((error: unknown) => visit.onError(error)));
-    return snapshot;
+    return await askLease(visit, ask);
   } catch (error) {
-    const served = isOverloaded(error) ? undefined : await staleSnapshot(tenant, ask.placement, env.BODIES);
+    // Who brings a key is not told by a copy, which knows none, that it is worth nothing.
+    const isServed = ask.key === null && !isOverloaded(error);
+    const served = isServed ? await staleSnapshot(visit.tenant, ask.placement, visit.env.BODIES) : undefined;
     if (!served) throw error;
     return served;
   }

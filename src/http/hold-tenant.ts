@@ -10,6 +10,7 @@ import { managedTenant } from "../tenants/document/tenant-definition.ts";
 import { lookUp } from "../tenants/directory/directory.ts";
 import { dropSnapshot, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { holdSnapshot } from "./hold-snapshot.ts";
+import { CHALLENGE } from "./respond.ts";
 import type { Visit } from "./visit.ts";
 
 export const TENANT_AWAY: Failure = {
@@ -17,8 +18,16 @@ export const TENANT_AWAY: Failure = {
   retryAfter: 5,
 };
 
-/** Takes the lease without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
-export function hold(visit: Visit, revision = 0): Snapshot | Failure | Promise<Snapshot | Failure> {
+/** Takes the leases without letting anybody in, to do so while a body is read. A failure: nobody is let in now. */
+export function hold(visit: Visit, revision = 0): Holding {
+  const taken = holdOwn(visit, revision);
+  const { brakes } = visit.deployment;
+  return brakes ? brakes.hold(visit, taken) : taken;
+}
+
+type Holding = Snapshot | Failure | Promise<Snapshot | Failure>;
+
+function holdOwn(visit: Visit, revision: number): Holding {
   const { known } = visit.knock;
   if (isFailure(known)) return known;
   const taken = holdSnapshot(visit, known, revision);
@@ -77,12 +86,18 @@ async function gone(visit: Visit, isAbsent: boolean, revision: number): Promise<
   const { entry, anyPrivate } = await lookUp(visit.env, visit.tenant);
   if (isAbsent && entry && entry.jurisdiction !== visit.placement.jurisdiction) {
     visit.knock.known = managedTenant(visit.tenant, entry);
-    return hold(visit, revision);
+    return holdOwn(visit, revision);
   }
   return unknownTenant(visit, visit.knock.credential, anyPrivate || visit.deployment.asked !== undefined);
 }
 
-/** The same refusal for a name that does not exist as for one that is protected. */
+const INVALID = "Invalid credential: the API key is mistyped, has ended, or is for another endpoint";
+
+/**
+ * The same refusal for a name that does not exist as for one that is protected.
+ * https://datatracker.ietf.org/doc/html/rfc6750#section-3.1
+ */
 export function unauthorized({ kind }: Credential): Failure {
-  return failure("unauthorized", kind === "none" ? undefined : "Invalid credential");
+  if (kind === "none") return failure("unauthorized");
+  return { ...failure("unauthorized", INVALID), challenge: `${CHALLENGE}, error="invalid_token"` };
 }

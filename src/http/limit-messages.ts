@@ -12,12 +12,12 @@ import type { DailyCaller } from "../limits/daily-shares.ts";
 import { describeMet, Limiter, type Edge, type LimitMet } from "../limits/limiter.ts";
 import type { InUse } from "../limits/in-use.ts";
 import type { LimitName } from "../tenants/document/tenant-document.ts";
-import { limitDaily, noteMet } from "./daily-limits.ts";
+import { limitDaily, tellMet } from "./daily-limits.ts";
 import type { Entered } from "./entered.ts";
 import { tellLimited } from "./refused-calls.ts";
 import type { LimitEnv, Visit } from "./visit.ts";
 
-/** One for all tenants and deployments of this isolate. */
+/** One for all tenants and deployments of this isolate. Bound: twice MOST_METERS of limiter.ts. */
 const limiter = new Limiter();
 
 /** For one message a failure, for a batch one for each message that is over a limit; undefined: none is. */
@@ -26,7 +26,7 @@ export type Limited = Failure | readonly (Failure | undefined)[] | undefined;
 /** `value`: the parsed body, whatever it is; undefined for what is no JSON, and for what has no body. */
 export function limitMessages(entered: Entered, value: unknown): Limited | Promise<Limited> {
   const limited = takeMessages(entered, value);
-  if (limited === undefined || !entered.around) return limited;
+  if (limited === undefined || !(entered.around ?? entered.visit.deployment.heard)) return limited;
   return Promise.resolve(limited).then(async (met) => {
     if (met) await tellLimited(entered, value, met);
     return met;
@@ -68,7 +68,7 @@ function limitMessage(
 }
 
 function failOf(entered: Entered, met: LimitMet | undefined): Failure | undefined {
-  if (met) noteMet(entered, met);
+  if (met) tellMet(entered, met);
   return limitFailure(met);
 }
 
@@ -120,11 +120,12 @@ export function refusedAddress(deployment: Deployment, { headers }: Request): Fa
   return limitFailure(limiter.isRefused(addressOf(headers), limitsOfAuthor(deployment), Date.now()));
 }
 
-const byAuthor = new WeakMap<Deployment, LimitsInForce>();
+/** By what the author wrote: whoever tells of a request gives it a deployment of its own. */
+const byAuthor = new WeakMap<Deployment["catalog"], LimitsInForce>();
 
-function limitsOfAuthor(deployment: Deployment): LimitsInForce {
-  let limits = byAuthor.get(deployment);
-  if (!limits) byAuthor.set(deployment, (limits = limitsInForce(deployment.catalog.limits)));
+function limitsOfAuthor({ catalog }: Deployment): LimitsInForce {
+  let limits = byAuthor.get(catalog);
+  if (!limits) byAuthor.set(catalog, (limits = limitsInForce(catalog.limits)));
   return limits;
 }
 

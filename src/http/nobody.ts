@@ -6,15 +6,18 @@ import { WHOEVER } from "../tenants/authority/incarnation.ts";
 import { leaseTables } from "../tenants/authority/lease-tables.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { ANYWHERE, stubOf } from "../tenants/directory/placement.ts";
-import type { NameLookup } from "../tenants/directory/directory.ts";
+import { unknownSince, type NameLookup } from "../tenants/directory/directory.ts";
 import { shardOf } from "../tenants/directory/shard.ts";
-import { DEFAULT_MAX_STALENESS_MS } from "../tenants/isolate/snapshot.ts";
+import { DEFAULT_MAX_STALENESS_MS, hourOf } from "../tenants/isolate/snapshot.ts";
 
 /** Objects that are nobody's authority: as no tenant is in everybody's way, they are not either. */
 const NOBODIES = 16;
 const MAX_REFUSED = 10_000;
 
-/** Keys that were refused, with the name at which they were: an isolate asks about a tenant's once, too. */
+/**
+ * Keys that were refused, with the name at which they were, and the hour: an isolate asks about a tenant's once in each, too.
+ * Bound: MAX_REFUSED, then all are forgotten; a key has 53 characters.
+ */
 const refused = new Set<string>();
 
 interface Asked {
@@ -30,7 +33,7 @@ export async function askNobody(
   { asked, isDeclaring }: Asked,
 ): Promise<void> {
   const memo = memoOf(credential);
-  const key = memo === undefined ? undefined : `${id} ${memo}`;
+  const key = memo === undefined ? undefined : [id, hourOf(unknownSince(id)), memo].join(" ");
   const isNew = key !== undefined && !refused.has(key);
   // A tenant's isolate asks once when it begins, once when its lease has ended, and once about each key.
   if (asked === "not" && !isNew) return;

@@ -13,7 +13,9 @@ import { acknowledged, subscriptionMeta, type ListenFilter } from "../protocol/m
 import { Feed, type FeedHost, type FeedState, type Heard, type StreamSight } from "../streams/feed.ts";
 import type { Versions } from "../streams/pending.ts";
 import { persistently } from "../streams/persistently.ts";
+import { SharedNews } from "../streams/shared-news.ts";
 import { remoteChanges } from "../tenants/authority/change-tables.ts";
+import { keptUnder } from "../tenants/authority/incarnation.ts";
 import { lasts } from "../tenants/isolate/lasting.ts";
 import type { Changes } from "../tenants/authority/changes.ts";
 import { validSnapshot } from "../tenants/isolate/snapshot.ts";
@@ -128,10 +130,12 @@ export interface NotificationStream {
 export function openNotifications(entered: Entered, options: StreamOptions): NotificationStream {
   const { doors } = entered;
   const since = Date.now();
+  let shard = 0;
   const interests = new Interests();
   interests.at(entered.view.sources, entered);
-  // What happens before `begin` waits, so that it comes after the messages with which a stream begins.
-  let early: (() => void)[] | undefined = [];
+  let seen = entered;
+  const compare = () => compareStopped(seen, feed);
+  const gate = closedGate(compare);
   const events = new EventStream({
     keepaliveMs: KEEPALIVE_MS,
     ages: options.ages,
@@ -141,6 +145,7 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
       feed.close();
       options.over?.();
     },
+    kept: compare,
     aged: () => {
       feed.close();
       options.bye(events);
@@ -149,10 +154,14 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
   const feed: Feed = new Feed({
     connect: async (again) => {
       const owner = await entered.visit.ownerOf(entered.principal.id);
-      return doors.listenAt({ ...options.listener, since, owner, most: entered.limits.streams }, again);
+      shard = doors.shardFor(options.listener.session);
+      return doors.listenAt(shard, { ...options.listener, since, owner, most: entered.limits.streams, again });
     },
-    listen: (from) => heardSince(entered, from),
-    look: (revision) => look(entered, revision, interests),
+    listen: (from, told) => heardSince(entered, shard, from, told),
+    look: async (revision) => {
+      const now = await look(entered, revision);
+      return now && sightOf((seen = now), interests);
+    },
     filter: async () => {
       const filter = await options.filter();
       interests.want({ ...filter, uris: [...filter.uris.keys()] });
@@ -160,14 +169,13 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
     },
     closed: () => {
       interests.end();
+      entered.visit.deployment.brakes?.left(entered.visit);
     },
     tell: async (method, params, state) => {
       const id = options.resumable ? await eventIdOf(entered.ring, state) : undefined;
-      const say = () => {
+      gate.pass(() => {
         options.tell(events, method, params, id);
-      };
-      if (early) early.push(say);
-      else say();
+      });
     },
     ended: (why) => {
       if (why !== "replaced") options.bye(events);
@@ -175,62 +183,109 @@ export function openNotifications(entered: Entered, options: StreamOptions): Not
       options.over?.();
     },
   });
-  const begin = () => {
-    for (const say of early ?? []) say();
-    early = undefined;
+  return { events, feed, begin: gate.open };
+}
+
+/** What happens before it is opened waits, so that it comes after the messages with which a stream begins. */
+function closedGate(opened: () => void) {
+  let early: (() => void)[] | undefined = [];
+  return {
+    pass: (say: () => void) => {
+      if (early) early.push(say);
+      else say();
+    },
+    open: () => {
+      for (const say of early ?? []) say();
+      early = undefined;
+      opened();
+    },
   };
-  return { events, feed, begin };
 }
 
 /** What a stream is told of content that is gone with its tenant: it has to look again, and is not let in. */
 const GONE: Changes = { version: 0, updated: [], listed: [], announced: [], policy: true, all: true, due: false };
 
-async function heardSince(entered: Entered, since: Versions | null): Promise<Heard> {
+/** Of the tenants whose streams this isolate holds. Bound: MOST of shared-news.ts. */
+const NEWS = new SharedNews();
+
+async function heardSince(entered: Entered, shard: number, since: Versions | null, told?: Versions): Promise<Heard> {
+  const kept = keptUnder(entered.visit.tenant, entered.snapshot.created);
+  const known = since && told && NEWS.find(kept, since, told);
+  if (known) return known;
   const [definitions, content] = await Promise.all([
-    entered.doors.changes().listen(since?.definitions ?? null),
+    entered.doors.changes().listen(since?.definitions ?? null, shard),
     remoteChanges(entered.contentStub())
-      .listen(since?.content ?? null)
+      .listen(since?.content ?? null, shard)
       .catch((error: unknown) => {
         if (error instanceof AppError && error.key === "unknownTenant") return GONE;
         throw error;
       }),
   ]);
-  return { definitions, content };
+  const heard = { definitions, content };
+  if (since) NEWS.keep(kept, since, heard);
+  return heard;
+}
+
+/** What is stopped in every tenant no tenant's hub is told. */
+function compareStopped({ visit, snapshot, view }: Entered, feed: Feed): void {
+  void visit.deployment.brakes?.changed(visit, snapshot, view).then((isChanged) => {
+    if (isChanged) feed.compare();
+  });
+}
+
+async function sightOf(entered: Entered, interests: Interests): Promise<StreamSight> {
+  const { view, snapshot } = entered;
+  interests.at(view.sources, entered);
+  return {
+    digests: await digestsOf(view),
+    revision: snapshot.version,
+    leaseMs: snapshot.validUntil - Date.now(),
+    sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri),
+  };
 }
 
 /** null: whoever listens is not let in any more. */
-async function look({ visit }: Entered, revision: number, interests: Interests): Promise<StreamSight | null> {
+async function look({ visit }: Entered, revision: number): Promise<Entered | null> {
   const entered = await lookAgain(visit, revision);
-  if (isFailure(entered)) {
-    // An authority that cannot be reached has withdrawn nothing: the stream tries again, and tells nothing meanwhile.
-    if (entered.error === "unavailable") throw new AppError("busy");
-    return null;
-  }
-  const { view } = entered;
-  interests.at(view.sources, entered);
-  return { digests: await digestsOf(view), sees: (uri) => view.sees(uri) || view.resourcesByUri.has(uri) };
+  if (!isFailure(entered)) return entered;
+  // An authority that cannot be reached has withdrawn nothing: the stream tries again, and tells nothing meanwhile.
+  if (entered.error === "unavailable") throw new AppError("busy");
+  return null;
 }
 
-/** Tenants whose authority a stream of this isolate asks right now, and until when the other streams wait for that. */
+/** Tenants whose authority a stream of this isolate asks right now, and until when the other streams wait for that. Bound: MAX_ASKED: the
+ * platform drops invocations without a word. */
 const asked = new Map<string, number>();
+const MAX_ASKED = 1000;
 const ASKED_FOR_MS = 200;
 const LOOK_AGAIN_MS = 8;
 
 /** After a change a thousand streams may need a newer lease at once. One of them asks, the others use its answer. */
 async function lookAgain(visit: Visit, revision: number): Promise<Entered | Failure> {
   const { tenant } = visit;
-  const holds = () => (validSnapshot(tenant)?.version ?? -1) >= revision;
-  if (revision === Infinity || holds()) return enter(visit, { revision });
+  const since = Date.now();
+  const holds = () => {
+    const held = validSnapshot(tenant);
+    if (held === undefined) return false;
+    return revision === Infinity ? held.validUntil - held.leaseMs >= since : held.version >= revision;
+  };
+  if (holds()) return enter(visit, { revision: leastOf(revision) });
   while (!holds() && lasts(asked.get(tenant) ?? 0, ASKED_FOR_MS, Date.now())) {
     await scheduler.wait(LOOK_AGAIN_MS * (0.5 + Math.random()));
   }
-  if (holds()) return enter(visit, { revision });
+  if (holds()) return enter(visit, { revision: leastOf(revision) });
+  if (asked.size >= MAX_ASKED) asked.clear();
   asked.set(tenant, Date.now() + ASKED_FOR_MS);
   try {
     return await enter(visit, { revision });
   } finally {
     asked.delete(tenant);
   }
+}
+
+/** Of a lease that is new enough. */
+function leastOf(revision: number): number {
+  return revision === Infinity ? 0 : revision;
 }
 
 const digests = new WeakMap<View, StreamSight["digests"]>();

@@ -29,7 +29,7 @@ import type { Entered } from "./entered.ts";
 import { findTenant } from "./find-tenant.ts";
 import { limitMessages, wholly } from "./limit-messages.ts";
 import { TenantError } from "./tenant-error.ts";
-import { Visit, type Invocation } from "./visit.ts";
+import { observed, Visit, type Invocation } from "./visit.ts";
 
 /** Whom a call is made for: the principal `worker ID`. It needs no key, in whichever mode the tenant is. */
 export interface NamedCaller {
@@ -129,9 +129,9 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
 /** Nobody is let in: perhaps there is no such tenant any more, and that is what has changed. */
 async function changedTenant(where: Where): Promise<void> {
   if (!isTenantId(where.id)) return;
-  const effectiveAt = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changed());
+  const leftMs = await inTime(remote(visitOf(where, ITSELF, null).stub(), leaseTables).changedFor());
   forgetName(where.id);
-  await scheduler.wait(Math.max(0, effectiveAt - Date.now()));
+  await scheduler.wait(leftMs);
 }
 
 /** To nobody, until the tenant is found. */
@@ -139,7 +139,18 @@ function visitOf({ deployment, env, ctx, id }: Where, principal: Principal, prof
   const request = new Request("https://tenantry.internal/outside");
   const credential = { kind: "worker", principal } as const;
   const known = failure("unknownTenant", `there is no tenant "${id}"`);
-  return new Visit(deployment, { request, env, ctx }, { tenant: id, profile, path: "", credential, known });
+  return new Visit(deployment, observed(deployment, { request, env, ctx }), {
+    tenant: id,
+    profile,
+    path: "",
+    credential,
+    known,
+  });
+}
+
+/** As nobody who calls: for what the Worker does for the tenant by itself. */
+export function enterItself(where: Where): Promise<Entered> {
+  return enterAs(where, ITSELF);
 }
 
 async function enterAs(where: Where, principal: Principal, profile: string | null = null): Promise<Entered> {

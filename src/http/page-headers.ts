@@ -7,10 +7,9 @@ import type { Deployment } from "../deployment/deployment.ts";
 import { clientHeaderIn } from "../gateway/guard/client-headers.ts";
 import { mappedOfClient } from "../gateway/upstream-config.ts";
 import { isFailure } from "../protocol/methods/params.ts";
-import { refusedUnasked } from "./app.ts";
+import { findAhead, refusedUnasked } from "./app.ts";
 import { preflight } from "./cors.ts";
-import { hold } from "./hold-tenant.ts";
-import { findTenant } from "./find-tenant.ts";
+import { hold, unknownTenant } from "./hold-tenant.ts";
 import { Visit, type Address, type Invocation } from "./visit.ts";
 
 /** A browser asks for leave without the credential of its page: for what is told here, nobody needs one. */
@@ -19,18 +18,19 @@ export async function pageHeaders(
   invocation: Invocation,
   { tenant: id, profile, path }: Address,
 ): Promise<readonly string[]> {
-  const { request, env } = invocation;
+  const { request } = invocation;
   const wanted = wantedIn(request);
   if (wanted.length === 0) return [];
   const credential = credentialOf(null);
   if (refusedUnasked(deployment, id, credential, request)) return [];
-  const { tenant } = await findTenant(env, deployment, id, credential);
-  if (!tenant) return [];
-  const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known: tenant });
+  const found = await findAhead(deployment, invocation, id, credential);
+  const known = found.tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
+  const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known });
+  // A name that is nobody's is held, too: what that takes tells nothing.
   const snapshot = await hold(visit);
-  if (isFailure(snapshot)) return [];
-  const { known } = visit.knock;
-  const mapped = mappedOfClient(documentOf(isFailure(known) ? tenant : known, snapshot.policy));
+  const { knock } = visit;
+  if (isFailure(snapshot) || isFailure(knock.known)) return [];
+  const mapped = mappedOfClient(documentOf(knock.known, snapshot.policy));
   return wanted.filter((name) => mapped.has(name));
 }
 

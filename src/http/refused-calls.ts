@@ -3,6 +3,7 @@
 
 import { runRefused } from "../calls/around.ts";
 import type { Call } from "../protocol/call.ts";
+import { encodeFailure } from "../protocol/dispatch.ts";
 import { DEFAULT_DIALECT, DIALECT_2026 } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import { isObject } from "../protocol/jsonrpc.ts";
@@ -28,7 +29,7 @@ export function tellRefused(
   return runRefused({ name: nameOf(entered, call), call, host: entered, args }, refused);
 }
 
-/** Of what was counted: of each message that is over a limit. */
+/** Of what was counted: of each message that is over a limit. Features that hear of calls hear of it, too. */
 export async function tellLimited(
   entered: Entered,
   value: unknown,
@@ -42,7 +43,10 @@ export async function tellLimited(
       const refused = isFailure(limited) ? limited : limited[at];
       if (!refused || !isObject(message) || !AUTHORED.has(message.method) || !isObject(message.params)) return;
       const { method, params } = message;
-      await tellRefused(entered, { method: String(method), params, dialect, sink: NO_SINK }, refused);
+      const call = { method: String(method), params, dialect, sink: NO_SINK };
+      if (entered.around) await tellRefused(entered, call, refused);
+      const answer = encodeFailure(undefined, refused, dialect.era);
+      await entered.visit.deployment.heard?.({ host: entered, call, answer, outcome: refused });
     }),
   );
 }

@@ -3,7 +3,7 @@
 import type { Answer } from "../protocol/dispatch.ts";
 import { encodeFailure } from "../protocol/dispatch.ts";
 import { eraOfVersion, type Era } from "../protocol/era.ts";
-import type { Failure, MetLimit } from "../protocol/errors.ts";
+import type { ErrorKey, Failure, MetLimit } from "../protocol/errors.ts";
 import type { EchoId } from "../protocol/jsonrpc.ts";
 import { soon } from "../protocol/soon.ts";
 import { SLOW_AFTER_MS, whenSlow } from "../streams/slow.ts";
@@ -22,13 +22,27 @@ const JSON_INIT = { status: 200, headers: JSON_HEADERS };
 const ACCEPTED_INIT = { status: 202, headers: NO_STORE };
 const NOTHING_INIT = { status: 204, headers: NO_STORE };
 /** RFC 6750, section 3: a refusal names the kind of credential that is wanted. */
-const CHALLENGE = 'Bearer realm="tenantry"';
+export const CHALLENGE = 'Bearer realm="tenantry"';
 
 export function eraOf(request: Request): Era {
   return eraOfVersion(request.headers.get("mcp-protocol-version"));
 }
 
-export function respondAnswer({ json, status, retryAfter, met, challenge, holder }: Answer): Response {
+const refusals = new WeakMap<Response, ErrorKey>();
+
+/** Why a response refuses what was asked with an HTTP status of its own. */
+export function refusedWith(response: Response): ErrorKey | undefined {
+  return refusals.get(response);
+}
+
+/** `page`: says the same to a person. */
+export function retold(refused: Response, page: Response): Response {
+  const error = refusals.get(refused);
+  if (error) refusals.set(page, error);
+  return page;
+}
+
+export function respondAnswer({ json, status, error, retryAfter, met, challenge, holder }: Answer): Response {
   if (status === 200 && retryAfter === undefined) return new Response(bodyOfAnswer(json, holder), JSON_INIT);
   const headers = {
     ...JSON_HEADERS,
@@ -36,7 +50,9 @@ export function respondAnswer({ json, status, retryAfter, met, challenge, holder
     ...((challenge ?? status === 401) && { "www-authenticate": challenge ?? CHALLENGE }),
     ...(met && limitHeaders(met, retryAfter)),
   };
-  return new Response(bodyOfAnswer(json, holder), { status, headers });
+  const response = new Response(bodyOfAnswer(json, holder), { status, headers });
+  if (error) refusals.set(response, error);
+  return response;
 }
 
 /** https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html */

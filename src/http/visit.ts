@@ -4,9 +4,10 @@
 import type { AppUser } from "../auth/app-user.ts";
 import type { Credential } from "../auth/credential.ts";
 import type { OriginVars } from "../auth/origin.ts";
-import { ANONYMOUS } from "../auth/principal.ts";
+import { ANONYMOUS, type Principal } from "../auth/principal.ts";
+import type { Hooks } from "../calls/call-host.ts";
 import type { NewResource } from "../calls/resource-store.ts";
-import type { Deployment, SeenHost, Unwrapped } from "../deployment/deployment.ts";
+import type { Deployment, SeenHost, Trail, TrailVisit, Unwrapped } from "../deployment/deployment.ts";
 import { addressOf, storedAddress } from "../limits/address.ts";
 import { USUAL_LIMITS, type LimitsInForce } from "../limits/limit-table.ts";
 import type { OutboundVars } from "../outbound/outbound-door.ts";
@@ -21,8 +22,10 @@ import { contentStubOf, type ContentEnv } from "../content/store/content-door.ts
 import { WHOEVER, type Incarnation, type TenantStub } from "../tenants/authority/incarnation.ts";
 import { ANYWHERE, stubOf, type Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { Snapshot } from "../tenants/isolate/snapshot.ts";
 import type { HostEnv } from "./find-tenant.ts";
+import { requestIdOf } from "../telemetry/request-id.ts";
 
 export interface LimitEnv {
   /** Optional: Cloudflare's limiter, which all isolates of a location share. See wrangler.toml. */
@@ -44,6 +47,8 @@ export interface Invocation {
   readonly ctx: { waitUntil(work: Promise<unknown>): void };
   /** Whom the app named that mounts the Worker. */
   readonly user?: AppUser;
+  /** Where a feature tells of requests. */
+  readonly trail?: Trail | undefined;
 }
 
 /** Where a visit is headed. */
@@ -62,36 +67,49 @@ export interface Knock extends Address {
   known: Tenant<NewResource> | Failure;
 }
 
-export class Visit {
+/** What a client may have the log say. */
+const METHOD = /^[\w/]{1,64}$/;
+
+export class Visit implements TrailVisit {
   readonly deployment: Deployment;
   readonly request: Request;
   readonly env: Env;
   readonly knock: Knock;
+  readonly trail: Trail | undefined;
   readonly #ctx: Invocation["ctx"];
   #incarnation: Incarnation | undefined;
   #address: string | undefined;
   #inbound: InboundHeaders | undefined;
   #body: RequestBody | undefined;
   #working = 0;
+  /** About how often it asked objects and others: what it does for long is asked to go on elsewhere. */
+  asked = 0;
   /** How large its tenant lets a body be; Infinity until it was let in. */
   mostBytes = Infinity;
   /** The tenant's, from when it was let in. */
   limits: LimitsInForce = USUAL_LIMITS;
   /** Of a stored call, whose request is gone: whose what it keeps is. */
   owner: string | undefined;
+  /** Of a stored call that was refused when it was to go on: who was let in with it, in whose words that is noted. */
+  noted: Principal | undefined;
   /** Undefined until it was let in. */
   host: SeenHost | undefined;
   /** Set where the body was wrapped: how its calls are answered. */
   unwrapped: Unwrapped | undefined;
   /** The body as it came; undefined before it was read, and where there is no request. */
   sentText: string | undefined;
+  /** Of the call that was begun last. */
+  method: string | undefined;
 
-  constructor(deployment: Deployment, { request, env, ctx }: Invocation, knock: Knock) {
+  constructor(deployment: Deployment, invocation: Invocation, knock: Knock) {
+    const { request, env, ctx, trail } = invocation;
     this.deployment = deployment;
     this.request = request;
     this.env = env;
+    this.trail = trail;
     this.knock = knock;
     this.#ctx = ctx;
+    trail?.visited(this);
   }
 
   get tenant(): string {
@@ -124,11 +142,13 @@ export class Visit {
 
   /** A stub of the tenant's authority, which belongs to one request. `incarnation`: absent to ask who has the name. */
   stub(incarnation: Incarnation = WHOEVER): TenantStub {
+    this.asked += 1;
     return stubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
   }
 
   /** The same of the object that keeps the tenant's content. */
   contentStub(incarnation: Incarnation): TenantStub {
+    this.asked += 1;
     return contentStubOf(this.env, { id: this.tenant, placement: this.placement, incarnation });
   }
 
@@ -164,7 +184,24 @@ export class Visit {
 
   done(): void {
     this.#working -= 1;
-    if (this.#working === 0) this.#body?.release();
+    if (this.#working > 0) return;
+    this.#body?.release();
+    this.trail?.over();
+  }
+
+  get isBusy(): boolean {
+    return this.#working > 0;
+  }
+
+  get hooks(): Hooks {
+    return this.trail?.hooks ?? this.deployment.hooks;
+  }
+
+  get place(): FaultPlace {
+    const { tenant, request } = this;
+    const said = this.method ?? this.inbound.method ?? "";
+    const method = METHOD.test(said) ? said : request.method;
+    return { tenant, profile: this.knock.profile, method, requestId: requestIdOf(request) };
   }
 
   waitUntil(work: Promise<unknown>): void {
@@ -172,7 +209,7 @@ export class Visit {
   }
 
   onError(error: unknown): void {
-    this.deployment.hooks.onError?.(error, undefined);
+    this.hooks.onError?.(error, undefined, this.place);
   }
 }
 
@@ -182,4 +219,12 @@ function inboundOf(headers: Headers): InboundHeaders {
   return eraOfVersion(version) === "2026"
     ? { version, session: null, method: headers.get("mcp-method"), name: headers.get("mcp-name") }
     : { version, session: headers.get("mcp-session-id"), method: null, name: null };
+}
+
+/** The same where a feature tells of requests: then it leaves a trail. */
+export function observed({ observe, hooks }: Deployment, invocation: Invocation): Invocation {
+  if (!observe || invocation.trail) return invocation;
+  const { request, env, ctx } = invocation;
+  const trail = observe({ request, env: env as never, waitUntil: (work) => ctx.waitUntil(work) }, hooks);
+  return { ...invocation, env: trail.env as never, trail };
 }

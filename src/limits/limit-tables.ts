@@ -1,5 +1,4 @@
-// Owns what a tenant's authority knows of its limits: how many calls of the day were given out, to whom, and which limits
-// were met. One row for each limit and hour goes to the audit log, never one for each refusal.
+// Owns what a tenant's authority knows of its daily limits: how many calls of the day were given out, and to whom.
 
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
@@ -20,28 +19,19 @@ export interface Given {
   readonly counts: readonly number[];
 }
 
-/** A limit that somebody met. */
-export interface MetRecord {
-  readonly name: string;
-  readonly most: number;
-  /** The principal; without a credential no address. */
-  readonly who: string;
-}
-
 export interface LimitMethods {
   share(wants: readonly Want[]): Given;
   /** What an isolate got of this day and did not use. */
   giveBack(day: string, who: string, count: number): void;
-  noteMet(met: MetRecord): void;
 }
 
 /** Whoever comes after so many callers of one day shares one row with the others. */
 const MOST_CALLERS = 20_000;
 const OTHERS = "others";
+/** From which part of a limit on people are told that it will be met. */
+const TOLD_AT = 0.8;
 /** By how much an object's clock may go back when the object moves. */
 const SKEW_MS = 60_000;
-/** Of a time in ISO 8601, as far as its hour. */
-const HOUR = 13;
 
 export const limitTables: Tables<LimitMethods, TenantHost> = {
   name: "limits",
@@ -65,6 +55,7 @@ function methodsOf(host: TenantHost): LimitMethods {
     const counted = known && known.day > day && known.day <= dayOf(now + SKEW_MS) ? known.day : day;
     const before = known?.day === counted ? known.used : 0;
     const given = shareOf(most - before, count);
+    tellNear(host, { who, day: counted, most }, [before, before + given]);
     if (given > 0) {
       sql.exec(
         `INSERT INTO daily_calls (who, day, used) VALUES (?, ?, ?)
@@ -85,16 +76,14 @@ function methodsOf(host: TenantHost): LimitMethods {
     giveBack: (day, who, count) => {
       sql.exec("UPDATE daily_calls SET used = max(0, used - ?) WHERE who = ? AND day = ?", count, who, day);
     },
-    noteMet: ({ name, most, who }) => {
-      host.transaction(() => {
-        const at = new Date(host.now()).toISOString();
-        const last = sql.exec<{ at: string }>("SELECT at FROM met_limits WHERE name = ?", name).toArray()[0];
-        if (last?.at.slice(0, HOUR) === at.slice(0, HOUR)) return;
-        sql.exec("INSERT OR REPLACE INTO met_limits (name, most, who, at) VALUES (?, ?, ?, ?)", name, most, who, at);
-        host.record({ name: "limits" }, "limit.met", `limit ${name}`, { before: null, after: { most, who } });
-      });
-    },
   };
+}
+
+type NearLimit = Readonly<Record<"who" | "day", string>> & Pick<Want, "most">;
+
+function tellNear({ tell }: TenantHost, data: NearLimit, [before, after]: readonly [number, number]): void {
+  const mark = data.most * TOLD_AT;
+  if (before < mark && after >= mark) tell?.({ type: "quota.reached", key: `${data.who} ${data.day}`, data });
 }
 
 /** Rows of days that are over go first. */

@@ -92,10 +92,17 @@ function scopeRules({ scopes }: Pick<IssuerDocument | LoginDocument, "scopes">, 
   return unknownIn(Object.values(scopes?.values ?? {}).flat(), known);
 }
 
+/** Who mends these asks again. */
+const MOST_SAID = 100;
+/** With so many names those that are none are compared, to say what was meant: a tenant may write hundreds and thousands. */
+const MOST_COMPARED = 500;
+
 function unknownIn(named: readonly string[], known: readonly string[]): string[] {
-  return [...new Set(named)]
-    .filter((name) => !known.includes(name))
-    .map((name) => `names no scope "${name}"${meant(name, known)}`);
+  const strays = [...new Set(named)].filter((name) => !known.includes(name)).slice(0, MOST_SAID);
+  return strays.map((name, at) => {
+    const isCompared = at * known.length < MOST_COMPARED;
+    return `names no scope "${name}"${isCompared ? meant(name, known) : ""}`;
+  });
 }
 
 /** What a client asks for has to be what means something when it comes back. */

@@ -1,9 +1,9 @@
 // Owns the answers of era 2025: sessions that begin and end, requests, batches, and what a client says without asking.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
 
-import type { Call, ClientResponse } from "../../protocol/call.ts";
+import type { Call, ClientResponse, EventSink } from "../../protocol/call.ts";
 import type { Classified } from "../../protocol/classify.ts";
-import { encodeAnswer, encodeFailure } from "../../protocol/dispatch.ts";
+import { encodeAnswer, encodeFailure, type Answer } from "../../protocol/dispatch.ts";
 import { DEFAULT_DIALECT, dialect2025, type Dialect } from "../../protocol/era.ts";
 import { failure, type Failure } from "../../protocol/errors.ts";
 import {
@@ -24,7 +24,8 @@ import { answer } from "../answer.ts";
 import type { Entered } from "../entered.ts";
 import type { InboundHeaders } from "../../protocol/classify.ts";
 import { failureOf } from "../on-error.ts";
-import { respondAccepted, respondAnswer, respondFailure } from "../respond.ts";
+import { requestSink, RequestStream } from "../request-stream.ts";
+import { respondAccepted, respondAnswer, respondFailure, respondWhenReady } from "../respond.ts";
 import { runCall } from "./calls.ts";
 import { mintSession, type Session } from "../../sessions/session-id.ts";
 import { NO_SINK } from "../call-sink.ts";
@@ -67,7 +68,8 @@ async function answerClassified(
   }
   const session = inbound.session === null ? null : await findSession(entered, inbound.session);
   if (session === undefined) return respondFailure("2025", idOf(classified), failure("sessionNotFound"));
-  if (classified.kind === "batch2025") return answerBatch(entered, classified.messages, { session, inbound, limited });
+  if (classified.kind === "batch2025")
+    return answerBatch(entered, classified.messages, { session, inbound, streams, limited });
   const { message } = classified;
   if (message.kind !== "request") return hear(entered, message, session);
   const call = call2025(entered, message, session?.dialect ?? classified.dialect, session);
@@ -117,34 +119,48 @@ async function answerInitialize(entered: Entered, message: RpcRequest): Promise<
 async function answerBatch(
   entered: Entered,
   messages: readonly RpcMessage[],
-  { session, inbound: { version }, limited }: Omit<Posting, "streams"> & { readonly session: Session | null },
+  { session, inbound: { version }, streams, limited }: Posting & { readonly session: Session | null },
 ): Promise<Response> {
   const dialect = session?.dialect ?? (version === null ? DEFAULT_DIALECT : dialect2025(version));
   if (!dialect) return respondFailure("2025", undefined, failure("invalidEnvelope", "Bad MCP-Protocol-Version header"));
-  const json = await runBatch(entered, messages, { session, dialect, limited });
-  if (json === undefined) return respondAccepted();
-  if (isFailure(json)) return respondFailure("2025", undefined, json);
-  const [first] = limited;
-  if (!first || limited.includes(undefined)) return respondAnswer({ json, status: 200, holder: entered.visit.address });
-  // Nothing was answered, so the status says it too.
-  return respondAnswer({ ...encodeFailure(undefined, first, "2025"), json });
+  const { request, address: holder } = entered.visit;
+  const isAsked = messages.some(({ kind }) => kind === "request");
+  const stream = new RequestStream(request, "2025", streams && isAsked);
+  const sink = requestSink(stream, "2025");
+  const running = runBatch(entered, messages, { session, dialect, limited, sink });
+  if (!isAsked && (await running) === undefined) return respondAccepted();
+  const answered = running.then(async (json = []): Promise<Answer> => {
+    if (isFailure(json)) return encodeFailure(undefined, json, "2025");
+    const { events } = stream;
+    // On a stream each is an event: few clients look for a batch there.
+    for (const one of events ? json.splice(0, json.length - 1) : [])
+      await events?.inTurn(one.length, () => events.event(one));
+    const whole = { json: events ? json.join() : `[${json.join()}]` };
+    const [first] = limited;
+    if (!first || limited.includes(undefined)) return { ...whole, status: 200, holder };
+    // Nothing was answered, so the status says it too.
+    return { ...encodeFailure(undefined, first, "2025"), ...whole };
+  });
+  return respondWhenReady(answered, { sink, stream, waitUntil: (work) => entered.waitUntil(work) });
 }
 
 interface BatchContext {
   readonly session: Session | null;
   readonly dialect: Dialect;
   readonly limited?: Posting["limited"];
+  /** Of all its calls. */
+  readonly sink: EventSink;
 }
 
 /**
- * The JSON of all answers; undefined: no message asked for one.
+ * The JSON of each answer; undefined: no message asked for one.
  * https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
  */
 export async function runBatch(
   entered: Entered,
   messages: readonly RpcMessage[],
-  { session, dialect, limited = [] }: BatchContext,
-): Promise<string | Failure | undefined> {
+  { session, dialect, limited = [], sink }: BatchContext,
+): Promise<string[] | Failure | undefined> {
   if (!dialect.batches) {
     return failure("invalidRequest", `Invalid Request: revision ${dialect.revision} has no batches`);
   }
@@ -155,13 +171,14 @@ export async function runBatch(
       if (message.kind === "invalid") {
         return encodeFailure(message.id, failure("invalidRequest", `Invalid Request: ${message.why}`), "2025");
       }
-      if (message.kind === "request") return answer(entered, call2025(entered, message, dialect, session));
-      await hear(entered, message, session);
+      if (message.kind === "request") return answer(entered, { ...call2025(entered, message, dialect, session), sink });
+      // Nobody is answered for it, so what fails is nobody else's.
+      await hear(entered, message, session).catch((error: unknown) => entered.onError(error));
       return undefined;
     }),
   );
   const bodies = answers.filter((done) => done !== undefined).map((done) => done.json);
-  return bodies.length === 0 ? undefined : `[${bodies.join(",")}]`;
+  return bodies.length === 0 ? undefined : bodies;
 }
 
 /** Takes a notification, or the client's response to a question. */

@@ -29,8 +29,11 @@ import { isUnchanged, toolOf } from "./calls.ts";
 
 const MAX_RUNNING = 100;
 const MAX_POSTS = 1000;
-/** The platform limits an invocation. After so many posts, when nothing runs, the client must come back to another. */
-const POSTS_FOR_ONE_INVOCATION = 3000;
+/**
+ * The platform lets an invocation ask others 10,000 times, of which handlers may spend some unseen. After so many, when
+ * nothing runs, the client must come back to another invocation; after twice as many, nothing new runs in this one.
+ */
+const ASKED_BY_ONE_INVOCATION = 2500;
 /** How long a call goes on after its client left. */
 const ORPHAN_MS = 30_000;
 
@@ -75,8 +78,7 @@ export class Holder {
   #session: Session;
   /** How many messages are being worked on. */
   #taken = 0;
-  /** How many messages this invocation is done with. */
-  #served = 0;
+  #isOld = false;
   #left = false;
 
   constructor(host: HolderHost, session: Session) {
@@ -118,10 +120,20 @@ export class Holder {
     entered.waitUntil(
       work.then(() => {
         this.#taken -= many;
-        this.#served += many;
-        if (this.#taken === 0 && this.#served >= POSTS_FOR_ONE_INVOCATION) this.#host.lost();
+        entered.visit.asked += many;
+        this.rest();
       }),
     );
+  }
+
+  /** Has the client come back to another invocation, at a moment when nothing runs, if this one did enough. */
+  rest(isOld = this.#isOld): void {
+    this.#isOld = isOld;
+    if (this.#taken === 0 && (isOld || this.#asked >= ASKED_BY_ONE_INVOCATION)) this.#host.lost();
+  }
+
+  get #asked(): number {
+    return this.#host.entered.visit.asked;
   }
 
   shows(key: string): boolean {
@@ -170,7 +182,7 @@ export class Holder {
   }
 
   async #run(classified: Classified): Promise<void> {
-    if (this.#taken > MAX_RUNNING) {
+    if (this.#taken > MAX_RUNNING || this.#asked >= 2 * ASKED_BY_ONE_INVOCATION) {
       return this.#refuse(idOf(classified), failure("refused", "Refused: too many calls at once"));
     }
     // Every message is let in anew, as every other request is.
@@ -178,9 +190,10 @@ export class Holder {
     if (isFailure(entered)) return this.#refuse(idOf(classified), entered);
     if (classified.kind === "batch2025") {
       const session = this.#session;
-      const json = await runBatch(entered, classified.messages, { session, dialect: session.dialect });
+      const sink = new CallSink(this.#mouth, "2025");
+      const json = await runBatch(entered, classified.messages, { session, dialect: session.dialect, sink });
       if (isFailure(json)) return this.#refuse(undefined, json);
-      if (json !== undefined) await this.#say(json);
+      if (json !== undefined) await this.#say(`[${json.join()}]`);
     }
     if (classified.kind !== "message2025" || classified.message.kind !== "request") return;
     if (isInitialize(classified.message)) await this.#initialize(entered, classified.message);

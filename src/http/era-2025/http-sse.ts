@@ -1,5 +1,5 @@
 // Owns the stream of the HTTP+SSE transport of 2024-11-05: which session it is, the endpoint it names, what it tells,
-// and where it goes on when a client comes back. It has no maximum age: its clients would not know how to go on.
+// and where it goes on when a client comes back. It ends seldom: some clients do not say where they were.
 // https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
 
 import { digest } from "../../auth/seal.ts";
@@ -22,6 +22,9 @@ import { UNAVAILABLE } from "./posted.ts";
 import { mintSession, type Session } from "../../sessions/session-id.ts";
 
 const RETRY_MS = 1000;
+/** How often it is looked whether its invocation did enough, and after how many looks it is too old. */
+const LOOK_MS = 30 * 60_000;
+const OLD_AFTER = 12;
 const STREAM_NAME = /^[\w.~-]{16,64}$/;
 /** How many stored calls an event id names: as many as a session's object stores. */
 const MAX_SHOWN = 50;
@@ -123,6 +126,17 @@ class HeldStream {
   readonly #stream: ReturnType<typeof openNotifications>;
   readonly #holder: Holder;
   readonly #socket: HeldSocket;
+  #looks = 0;
+  /** Not all at once where many began together. */
+  readonly #age = setInterval(
+    () => {
+      this.#looks += 1;
+      this.#whenBegun(() => {
+        this.#holder.rest(this.#looks >= OLD_AFTER);
+      });
+    },
+    LOOK_MS * (0.9 + 0.2 * Math.random()),
+  );
   /** The id of the last notification, or of the place where the stream began. */
   #told = "";
   /** What came before the stream began. Until then its endpoint, and what `initialize` agreed on, are not known. */
@@ -200,6 +214,7 @@ class HeldStream {
   }
 
   #over(): void {
+    clearInterval(this.#age);
     this.#stream.feed.close();
     this.#stream.events.end();
     this.#socket.close();

@@ -2,6 +2,7 @@
 // kept, and everything it says going into the log.
 
 import type { Credential } from "../../auth/credential.ts";
+import { ANONYMOUS } from "../../auth/principal.ts";
 import { NO_CREDENTIAL } from "../../auth/credential.ts";
 import type { Call } from "../../protocol/call.ts";
 import { HOPS } from "../../outbound/hops.ts";
@@ -13,18 +14,19 @@ import { isFailure } from "../../protocol/methods/params.ts";
 import { progressTokenOf } from "../../protocol/meta.ts";
 import type { Deployment } from "../../deployment/deployment.ts";
 import type { StoredRun } from "../../sessions/call-desk.ts";
-import { CallRunner, requestKey } from "../../sessions/call-runner.ts";
+import { CallRunner, requestKey, type RunnerHost } from "../../sessions/call-runner.ts";
 import { sessionStub } from "../../sessions/session-door.ts";
 import type { RunOrder } from "../../sessions/session-object.ts";
 import type { CallRecord } from "../../sessions/stored-call.ts";
 import { persistently } from "../../streams/persistently.ts";
-import { answerCounted } from "../answer.ts";
+import { OTHER_RELEASE } from "../../tenants/authority/incarnation.ts";
+import { answerCounted, heard } from "../answer.ts";
 import { CallSink, SILENT } from "../call-sink.ts";
-import { enterPatiently } from "../enter.ts";
+import { enter, enterPatiently } from "../enter.ts";
 import type { Entered } from "../entered.ts";
 import { findTenant } from "../find-tenant.ts";
-import { nameRequest } from "../on-error.ts";
-import { Visit, type Invocation } from "../visit.ts";
+import { nameRequest } from "../../telemetry/request-id.ts";
+import { observed, Visit, type Invocation } from "../visit.ts";
 import { isUnchanged, toolOf } from "./calls.ts";
 
 /** How long such a run waits for a person. Longer would keep the object that started it awake for nothing. */
@@ -52,17 +54,44 @@ export async function runStored(
   const stored = await persistently<StoredRun | undefined>(async () => object().take(key, attempt));
   if (!stored) return undefined;
   const record = JSON.parse(stored.record) as CallRecord;
+  if (record.format !== undefined) throw new Error(OTHER_RELEASE);
   const deployment = mountedAt(record.mount);
   // The request that began the call is gone, and a circle of tools must not begin to count anew.
   invocation.request.headers.set(HOPS, String(record.hops ?? 0));
   if (record.requestId !== undefined) nameRequest(invocation.request, record.requestId);
-  const entered = deployment ? await enterAgain(deployment, invocation, record) : failure("unknownTenant");
-  if (!entered) return encodeFailure(record.call.id, AWAY, "2025").json;
-  if (isFailure(entered)) {
-    const refused = encodeFailure(record.call.id, entered, "2025");
-    await persistently(async () => object().finish(key, attempt, refused.json));
-    return undefined;
+  const met = deployment ? await enterAgain(deployment, invocation, record) : { entered: failure("unknownTenant") };
+  if (!met) return encodeFailure(record.call.id, AWAY, "2025").json;
+  const { visit, entered } = met;
+  const taken = { object, key, attempt, stored };
+  const isEnd = isFailure(entered) ? await refuse(entered, visit, record, taken) : await runIn(entered, record, taken);
+  if (isEnd) visit?.trail?.answered(new Response(), undefined);
+  return undefined;
+}
+
+async function refuse(
+  why: Failure,
+  visit: Visit | undefined,
+  { call, principal }: CallRecord,
+  { object, key, attempt }: Taken,
+): Promise<boolean> {
+  const answer = encodeFailure(call.id, why, "2025");
+  if (visit?.trail || visit?.deployment.heard) {
+    visit.noted = { ...ANONYMOUS, id: principal };
+    const host = await enter(visit);
+    if (!isFailure(host)) await heard({ host, call: call as Call, answer });
   }
+  return persistently(async () => object().finish(key, attempt, answer.json));
+}
+
+interface Taken {
+  readonly object: RunnerHost["object"];
+  readonly key: string;
+  readonly attempt: number;
+  readonly stored: StoredRun;
+}
+
+/** false: another run goes on with the call. */
+async function runIn(entered: Entered, record: CallRecord, { object, ...taken }: Taken): Promise<boolean> {
   const call = callOf(entered, record);
   const sink = new CallSink(SILENT, "2025");
   const runner = CallRunner.resume(
@@ -79,13 +108,13 @@ export async function runStored(
         sink.cancel();
       },
     },
-    { key, attempt, stored },
+    taken,
   );
   sink.divert(runner);
   await runner.watch();
   const done = await answerCounted(entered, { ...call, sink, questions: runner });
   await sink.finish(done.json);
-  return undefined;
+  return !runner.left || runner.isCancelled;
 }
 
 /** undefined: the author's function or the tenant's authority cannot say whether they may come in. */
@@ -93,9 +122,10 @@ async function enterAgain(
   deployment: Deployment,
   invocation: Invocation,
   record: CallRecord,
-): Promise<Entered | Failure | undefined> {
+): Promise<{ readonly visit?: Visit; readonly entered: Entered | Failure } | undefined> {
   try {
-    return await enterPatiently(await persistently(() => visitOf(deployment, invocation, record)));
+    const visit = await persistently(() => visitOf(deployment, invocation, record));
+    return { visit, entered: await enterPatiently(visit) };
   } catch (error) {
     // What `enter` met was told already.
     if (!(error instanceof AppError)) deployment.hooks.onError?.(error, undefined);
@@ -114,7 +144,13 @@ async function visitOf(
   const credential: Credential = keyHash === null ? nobody : { kind: "keptKey", hash: keyHash };
   const { tenant } = await findTenant(invocation.env, deployment, id, credential);
   const known = tenant ?? failure("unknownTenant");
-  const visit = new Visit(deployment, invocation, { tenant: id, profile, path: "", credential, known });
+  const visit = new Visit(deployment, observed(deployment, invocation), {
+    tenant: id,
+    profile,
+    path: "",
+    credential,
+    known,
+  });
   visit.owner = owner;
   if (created !== undefined) visit.isTo(created);
   return visit;

@@ -23,6 +23,7 @@ const MOST_A_MINUTE = 30;
 /** A document that cannot be read is taken for so long as it was when it could. */
 const LAST_GOOD_MS = 30 * 86_400_000;
 
+/** Bound: twice MOST_METERS of limiter.ts. */
 const limiter = new Limiter();
 
 /** Seconds after which the address may ask for `what` again; undefined: it may now. */

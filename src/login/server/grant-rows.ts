@@ -37,7 +37,7 @@ export function endGrants(host: TenantHost, ended: readonly GrantRow[], actor: A
   }
   if (!closes) revision = host.bump();
   else for (const principal of people) revision = host.bump({ principal });
-  return { state: "written", revision, effectiveAt: host.effectiveAt() };
+  return { state: "written", revision, ...host.inForce() };
 }
 
 /**
@@ -61,7 +61,7 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
     host.record(actor, "grant.end", `grant ${id}`, { before: { client, principal }, after: null });
   }
   host.record(actor, "login-client.remove", `login-client ${client}`, { before: { client, grants }, after: null });
-  if (newest === null) return { state: "written", revision: host.revision(), effectiveAt: host.now() };
+  if (newest === null) return { state: "written", revision: host.revision(), leftMs: 0, effectiveAt: host.now() };
   // Not before the newest: a clock that was set back ends all of them, too.
   const removed = "INSERT OR REPLACE INTO login_removed (client, at) VALUES (?, ?)";
   sql.exec(removed, client, Math.max(host.now(), newest));
@@ -70,7 +70,7 @@ export function endClient(host: TenantHost, client: string, actor: Actor): Write
   for (const closed of grants > MOST_NAMED ? [{}] : named.map(({ principal }) => ({ principal }))) {
     revision = host.bump(closed);
   }
-  return { state: "written", revision, effectiveAt: host.effectiveAt() };
+  return { state: "written", revision, ...host.inForce() };
 }
 
 /** When a grant is made that is given now: after the end of those that its client had before. */

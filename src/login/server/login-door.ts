@@ -16,8 +16,7 @@ export function loginOf({ ground }: Pick<LoginVisit, "ground">): Remote<LoginMet
 
 /** Until no Worker serves what was before. */
 export async function untilEnded(ended: WriteResult): Promise<void> {
-  const left = ended.state === "written" ? ended.effectiveAt - Date.now() : 0;
-  if (left > 0) await scheduler.wait(left);
+  if (ended.state === "written" && ended.leftMs > 0) await scheduler.wait(ended.leftMs);
 }
 
 /** To be thrown: by then nothing that was ended is good anywhere. */

@@ -1,0 +1,53 @@
+// Owns the feature `telemetry()` as a Worker's author imports it: an event for each request, or for some, where they are to go.
+// Refuses to keep one waiting: what takes the events may fail, and nobody who calls hears of it.
+
+import type { Bindings, Feature } from "../deployment/deployment.ts";
+import { refuseStray } from "../protocol/members.ts";
+import { faultTables } from "../tenants/authority/fault-tables.ts";
+import { dataPointOf, sampleOf, type DataPoint, type RequestEvent } from "../telemetry/request-event.ts";
+import { keepFault } from "./telemetry/keep-faults.ts";
+import { RequestTrail } from "./telemetry/request-trail.ts";
+
+export interface TelemetryOptions {
+  /**
+   * Which part of the requests that went as expected is told of, from 0 to 1: 0.01 is one of a hundred. Errors always. The
+   * variable `TELEMETRY_SAMPLE` goes before it; all of them when neither is there.
+   */
+  readonly sample?: number;
+  /** Takes the events, in the place of the binding `TELEMETRY`; called after the answer. */
+  readonly to?: (event: RequestEvent) => void | Promise<void>;
+}
+
+interface TelemetryEnv {
+  /** A dataset of Workers Analytics Engine; without it, and without `to`, events go nowhere. */
+  readonly TELEMETRY?: { writeDataPoint(point: DataPoint): void };
+  readonly TELEMETRY_SAMPLE?: string;
+}
+
+/** Events, errors that are found again, counters and traces: `docs/telemetry.md`. */
+export function telemetry(options: TelemetryOptions = {}): Feature {
+  refuseStray("telemetry", options, "sample to");
+  const { sample: said = 1, to } = options;
+  if (typeof said !== "number" || sampleOf(said) === undefined) {
+    throw new TypeError("telemetry: sample is a number from 0 to 1");
+  }
+  if (to !== undefined && typeof to !== "function") throw new TypeError("telemetry: to is a function");
+  return {
+    name: "telemetry",
+    tables: [faultTables],
+    observe: (came, hooks) => {
+      const { TELEMETRY, TELEMETRY_SAMPLE } = came.env as Bindings & TelemetryEnv;
+      const sample = TELEMETRY_SAMPLE === undefined ? said : (sampleOf(TELEMETRY_SAMPLE) ?? said);
+      const tell = async (event: RequestEvent) => (to ? to(event) : TELEMETRY?.writeDataPoint(dataPointOf(event)));
+      return new RequestTrail(came, hooks, {
+        sample,
+        tell: (event) => {
+          came.waitUntil(
+            tell(event).catch((error: unknown) => hooks.onError?.(error, undefined, { method: "telemetry" })),
+          );
+        },
+        fault: (error, place, visit) => came.waitUntil(keepFault(error, place, { env: came.env, visit })),
+      });
+    },
+  };
+}
