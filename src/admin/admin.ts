@@ -8,13 +8,18 @@ import { refuseOptions } from "../protocol/members.ts";
 import { OperatedContentObject } from "../content/store/operated-content-object.ts";
 import { operatedEarlierContent } from "../content/store/operated-earlier-content.ts";
 import { limitUseTables } from "../limits/limit-use-tables.ts";
+import { noteMet } from "../limits/note-met.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
+import { bringGlobSearch } from "../tenants/document/glob.ts";
+import { searchGlob } from "../tenants/document/glob-search.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
+import { fleetStep } from "./apply/fleet-step.ts";
 import { noteDeclared } from "./apply/note-declared.ts";
 import { createAdmin } from "./create-admin.ts";
+import { brakes } from "./platform/brake-lease.ts";
 import { PlatformObject } from "./platform/platform-object.ts";
-import type { AdminEnv } from "./route.ts";
+import type { AdminEnv, AdminOptions } from "./route.ts";
 
 /**
  * The admin API at `/admin/v1`, the platform's object, which keeps its operators and base documents, a directory that tenants
@@ -26,6 +31,7 @@ export function admin(...options: readonly never[]): Feature<{
   readonly ContentObject: typeof OperatedContentObject;
 }> {
   refuseOptions("admin", options);
+  bringGlobSearch(searchGlob);
   return {
     name: "admin",
     // It makes the keys that tenants take.
@@ -34,22 +40,29 @@ export function admin(...options: readonly never[]): Feature<{
     objects: { PlatformObject, DirectoryObject, ContentObject: OperatedContentObject },
     tables: [policyTables, standingTables, limitUseTables, operatedEarlierContent],
     routes: { path: "/admin/*", open },
+    brakes,
+    limitMet: noteMet,
+    background: (deployment, env, order) => fleetStep(optionsOf(deployment), env, order),
     declared: (id, env) => noteDeclared(env as unknown as AdminEnv, id),
   };
 }
 
-function open({ catalog, tenants, asked, hooks, path, features }: Deployment) {
-  const app = createAdmin({
+function optionsOf({ catalog, tenants, asked, hooks, path, features }: Deployment): AdminOptions {
+  return {
     catalog,
     tenants,
     asked,
     path,
     features,
     originAllowed: (origin, env) => originAllowed(origin, env as OriginVars),
-    onError: (error) => {
-      hooks.onError?.(error, undefined);
+    onError: (error, place) => {
+      hooks.onError?.(error, undefined, place);
     },
-  });
+  };
+}
+
+function open(deployment: Deployment) {
+  const app = createAdmin(optionsOf(deployment));
   return (request: Request, env: unknown, ctx: Pick<ExecutionContext, "waitUntil">) => {
     const answered = app.fetch(request, env as AdminEnv);
     // A write of several steps goes on to its end though whoever sent it has gone.

@@ -14,7 +14,11 @@ import {
   TenantId,
   Upstream,
 } from "./document-schema.ts";
+import { Explained } from "./explain-schema.ts";
+import { FaultRow, FieldRules, Problem, Warned } from "./fault-schema.ts";
 import { GrantShape, LoginClientShape } from "./grant-schema.ts";
+import { LimitShown } from "./limit-schema.ts";
+import { RecordedLine, UsageLineShape, WebhooksShape, WebhookTested } from "./record-schema.ts";
 import { Decide, Decided, WaitingShape } from "./review-schema.ts";
 import {
   ANYTHING,
@@ -28,19 +32,23 @@ import {
   record,
   STRING,
   textUpTo,
+  Timestamp,
   whole,
 } from "./shapes.ts";
 
 export { BaseDocument, Document, DocumentPrompt, Name, TenantId, ToolName, Upstream } from "./document-schema.ts";
+export { Explained } from "./explain-schema.ts";
+export { CountersShown, FaultRow, Problem } from "./fault-schema.ts";
 export { GrantShape, LoginClientShape } from "./grant-schema.ts";
+export { RecordedLine, UsageLineShape, WebhooksShape, WebhookTested } from "./record-schema.ts";
+export { LimitSet, LimitsShown } from "./limit-schema.ts";
+export { Timestamp } from "./shapes.ts";
 export { Decide, Decided, WaitingShape } from "./review-schema.ts";
 export type { Infer } from "../calls/schema.ts";
 
 const Region = oneOf("wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me");
 const Jurisdiction = oneOf("eu", "fedramp");
 
-/** RFC 3339, in UTC, with a Z at the end. */
-export const Timestamp = { type: "string", format: "date-time" } as const;
 const MaybeText = { type: ["string", "null"] } as const;
 const MaybeTime = nullable(Timestamp);
 
@@ -66,6 +74,7 @@ export const TenantShape = object({
   effective: Document,
   suspended: MaybeText,
 });
+export const MadeTenant = object(TenantShape.properties, Warned);
 
 /** `suspended`: what the directory was last told, moments ago; null: it is not told of a tenant in code. */
 export const TenantSummary = object({
@@ -94,7 +103,7 @@ export const Applied = object(
     effectiveAt: MaybeTime,
     changes: Changes,
   },
-  Stale,
+  { ...Stale, ...Warned },
 );
 
 /** A prompt of the tenant's own document. */
@@ -112,7 +121,10 @@ export const ApiKey = object({
   profile: MaybeText,
   created: Timestamp,
   expires: MaybeTime,
-  lastUsed: MaybeTime,
+  lastUsed: {
+    ...MaybeTime,
+    description: "Exact to the hour: when it was seen first within the hour in which it was used last.",
+  },
   retires: MaybeTime,
 });
 
@@ -142,7 +154,7 @@ export const SuspensionShape = object({ kind: SuspensionKind, name: STRING, note
 export const NewBlock = object({ note: Note });
 /** A tool that is suspended in every tenant. */
 export const Block = object({ name: STRING, note: STRING, since: Timestamp });
-export const BlockDone = object({ name: STRING, changed: FLAG, tenants: COUNT, effectiveAt: MaybeTime }, Stale);
+export const BlockDone = object({ name: STRING, changed: FLAG, effectiveAt: Timestamp }, Warned);
 
 export const Acknowledged = object({ revision: COUNT, changed: FLAG, effectiveAt: MaybeTime }, Stale);
 
@@ -248,8 +260,6 @@ export const AuditRow = object({
   after: ANYTHING,
 });
 
-export const Explained = object({ visible: FLAG, callable: FLAG, listedAs: MaybeText, reasons: list(STRING) });
-
 export const FleetApply = object(
   { base: Name, document: BaseDocument },
   {
@@ -260,8 +270,6 @@ export const FleetApply = object(
     dryRun: FLAG,
   },
 );
-
-const FieldRules = list(object({ field: STRING, rule: STRING }));
 
 export const FleetRun = object(
   {
@@ -281,24 +289,6 @@ export const FleetRun = object(
   /** Only of a dry run, for the first hundred tenants. */
   { changes: list(object({ tenant: STRING, changes: Changes })) },
 );
-
-const LimitShown = object({
-  name: STRING,
-  /** null: no limit. */
-  value: nullable(COUNT),
-  unit: oneOf("a minute", "a day", "at once", "bytes", "in all"),
-  about: STRING,
-  setBy: oneOf("tenant", "base", "code", "worker", "default"),
-  raisedBy: oneOf("operator", "tenant", "author"),
-  /** null: only counted where calls come in. */
-  used: nullable(COUNT),
-  /** When somebody met it last; noted once an hour. */
-  met: nullable(Timestamp),
-});
-
-export const LimitsShown = object({ exact: FLAG, items: list(LimitShown) });
-
-export const LimitSet = object({ value: COUNT });
 
 export const Usage = object({
   resources: COUNT,
@@ -339,12 +329,6 @@ export const OperatorClientShape = object(
   { audience: STRING },
 );
 
-/** RFC 9457. */
-export const Problem = object(
-  { type: STRING, title: STRING, status: COUNT },
-  { detail: STRING, errors: FieldRules, requestId: STRING },
-);
-
 /** What the description of the API refers to by name. */
 export const COMPONENTS = {
   Acknowledged,
@@ -360,6 +344,7 @@ export const COMPONENTS = {
   Decided,
   Explained,
   ExportLine,
+  Fault: FaultRow,
   FleetApply,
   FleetRun,
   Grant: GrantShape,
@@ -377,6 +362,7 @@ export const COMPONENTS = {
   Problem,
   Profile,
   Prompt: DocumentPrompt,
+  RecordedLine,
   Resource: ResourceAbout,
   RotateKey,
   Scope,
@@ -391,5 +377,8 @@ export const COMPONENTS = {
   UpstreamSummary,
   UpstreamTested,
   Usage,
+  UsageLine: UsageLineShape,
   Waiting: WaitingShape,
+  Webhooks: WebhooksShape,
+  WebhookTested,
 } as const;

@@ -8,18 +8,21 @@ import { isTenantId } from "../tenants/document/tenant-definition.ts";
 import type { Infer } from "../calls/schema.ts";
 import type { OperatorClientShape } from "./contract.ts";
 import { meetTenant } from "./apply/tenant-access.ts";
+import { authenticateKey } from "./key-login.ts";
 import { authenticate, authorize, signInOf } from "./operator-login.ts";
 import { describe } from "./openapi.ts";
 import { weakTokenTeller } from "./owner-tokens.ts";
-import { notFound, ProblemError, respondProblem } from "./problem.ts";
+import { BodyRefused, notFound, ProblemError, respondProblem } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 import { ROUTES } from "./routes/all-routes.ts";
+import { askOperatorsCallsTwice } from "./apply/asked-twice.ts";
 
 interface Bindings {
   Bindings: AdminEnv;
 }
 
 export function createAdmin(options: AdminOptions): Hono<Bindings> {
+  askOperatorsCallsTwice();
   const { path = "" } = options;
   const below = path === "" ? {} : { getPath: (request: Request) => pathBelow(path, new URL(request.url).pathname) };
   const app = new Hono<Bindings>(below).basePath("/admin");
@@ -27,7 +30,7 @@ export function createAdmin(options: AdminOptions): Hono<Bindings> {
   let description: string | undefined;
   app.onError((error, c) => {
     giveUpBody(c.req.raw);
-    const response = respondProblem(error, c.req.raw, (unknown) => options.onError?.(unknown));
+    const response = respondProblem(error, c.req.raw, (unknown, place) => options.onError?.(unknown, place));
     return withHeaders(options, c, response);
   });
   // 1. Origins, before anything is looked at.
@@ -68,16 +71,23 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
   const params: Readonly<Record<string, string>> = c.req.param();
   // 2. Who calls, and whether they may.
   const place = { env: c.env, options };
-  const caller = await authenticate(request, place);
-  authorize(caller, route, params);
-  // 3. Which tenant is meant, before the body has come: another one may have the name when it has.
   const { id = "" } = params;
+  const known = async () => {
+    if (route.isForKeys) return authenticateKey(request, place, id);
+    const operator = await authenticate(request, place);
+    authorize(operator, route, params);
+    return operator;
+  };
+  const caller = await known();
+  // 3. Which tenant is meant, before the body has come: another one may have the name when it has.
   const met = route.path.startsWith("/tenants/{id}") && isTenantId(id) ? meetTenant(place, id) : undefined;
+  // Whoever awaits it hears of it: the route.
   met?.catch(() => {});
   // 4. What was sent; whoever sends it must still be let in when it is there.
   const again = async () => {
+    // Only its end is waited for.
     await met?.catch(() => {});
-    authorize(await authenticate(request, place), route, params);
+    await known();
   };
   const isAwaited = route.body !== undefined && request.body !== null;
   if (!isAwaited && (route.method !== "get" || caller.tenants)) await again();
@@ -92,7 +102,11 @@ async function serve(options: AdminOptions, route: Route, c: Context<Bindings>):
 
 /** Hands out the end of the body only when `check` lets it pass: its sender decides how long it takes. */
 function checkedAtEnd(request: Request, check: () => Promise<void>): Request {
-  const checked = new TransformStream<Uint8Array, Uint8Array>({ flush: check });
+  const flush = async () =>
+    check().catch((error: unknown) => {
+      throw new BodyRefused(error);
+    });
+  const checked = new TransformStream<Uint8Array, Uint8Array>({ flush });
   const { method, headers } = request;
   return new Request(request.url, { method, headers, body: request.body?.pipeThrough(checked) ?? null });
 }

@@ -1,6 +1,7 @@
 // Owns the schema of a tenant document: shapes, sizes, and which texts are names. What members say about each other is
 // checked where a document meets its bases and the Worker's tools.
 
+import { NEWS } from "../tenants/authority/tenant-news.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import {
   BOUNDS,
@@ -96,6 +97,9 @@ const Hostname = {
   ...matching(/^(?=.*\.)[a-z0-9](?:[a-z0-9.-]*[a-z0-9])$/, "a lower-case host name with a dot"),
   maxLength: 253,
 } as const;
+/** In each answer of 2026-07-28, which says whose it is. */
+const Icon = { ...matching(/^https:\/\//, "begins with https://"), maxLength: 500 } as const;
+
 const Origin = { type: "string", format: "origin" } as const;
 
 const UpstreamHost = {
@@ -180,6 +184,7 @@ const Login = object(
 const shared = {
   title: Text,
   description: Text,
+  icon: Icon,
   instructions: LongText,
   mode: oneOf(...MODES),
   auth: object(
@@ -205,6 +210,20 @@ const shared = {
   services: list(ServiceName, { maxItems: 50, ...DISTINCT }),
   upstreamBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }), most: whole(0, 50) }),
   authBounds: object({}, { hosts: list(UpstreamHost, { maxItems: 100, ...DISTINCT }) }),
+  audit: object(
+    { calls: oneOf("off", "digest", "redacted") },
+    { redact: list(textUpTo(200, 1), { maxItems: 100, ...DISTINCT }), wait: FLAG, days: whole(1, 400) },
+  ),
+  webhooks: {
+    ...record(
+      Slug,
+      object(
+        { url: textUpTo(2048, 1), secret: textUpTo(100, 1) },
+        { events: list(oneOf(...NEWS), DISTINCT), enabled: FLAG },
+      ),
+    ),
+    maxProperties: 10,
+  },
   retirementDays: { type: "number", minimum: 0, maximum: 365 },
 } as const;
 

@@ -144,6 +144,7 @@ function amount(count: number, what: string | undefined): string {
   return what ? `${count} ${what}${count === 1 ? "" : "s"}` : String(count);
 }
 
+/** Bound: as many as the contract has. */
 const patterns = new Map<string, RegExp>();
 
 function matches(pattern: string, text: string): boolean {

@@ -2,7 +2,7 @@
 // each in their own way, and without halves of surrogate pairs, which no storage keeps. Refuses before anything is looked at.
 
 import { MESSAGE_PACE, RequestBody } from "../streams/request-body.ts";
-import { invalidFields, ProblemError, unreadBody } from "./problem.ts";
+import { endedEarly, invalidFields, ProblemError, unreadBody } from "./problem.ts";
 
 export const MAX_JSON_BYTES = 2 * 1024 * 1024;
 /** How many objects and arrays may stand inside each other. */
@@ -28,7 +28,7 @@ export async function readJson(request: Request): Promise<unknown> {
 async function readText(request: Request): Promise<string> {
   const body = new RequestBody(request, MESSAGE_PACE);
   try {
-    const state = await body.read(MAX_JSON_BYTES);
+    const state = await body.read(MAX_JSON_BYTES).catch(endedEarly);
     const tooLarge = new ProblemError("too-large", { detail: `A JSON body has at most ${MAX_JSON_BYTES} bytes` });
     if (state !== "whole") throw unreadBody(state, tooLarge);
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(body.bytes);

@@ -58,11 +58,11 @@ function referred<T>(value: T): T {
 }
 
 function operationOf(route: Route): Json {
-  const { method, path, summary, roles, body, replies } = route;
+  const { method, path, summary, roles, isForKeys, body, replies } = route;
   return {
     operationId: `${method}${path.replaceAll(/[/{}]+(.)?/g, (_whole, letter: string | undefined) => letter?.toUpperCase() ?? "")}`,
     summary,
-    description: `Roles: ${roles.join(", ")}.`,
+    description: isForKeys ? "Authorization: Bearer, and the key itself." : `Roles: ${roles.join(", ")}.`,
     tags: [path.startsWith("/tenants/{id}/") ? (path.split("/")[3] ?? "") : (path.split("/")[1] ?? "")],
     parameters: parametersOf(route),
     ...(body === undefined ? {} : { requestBody: { required: body !== "stream", content: contentOf(body) } }),

@@ -10,7 +10,7 @@ import { AppError } from "../protocol/app-error.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { operatorTables } from "./platform/operator-tables.ts";
 import { OWNER_TOKENS, weakToken, weaknessOf } from "./owner-tokens.ts";
-import { platformOf } from "./platform/platform-object.ts";
+import { platformOf } from "./platform/platform-door.ts";
 import { ProblemError } from "./problem.ts";
 import type { AdminEnv, AdminOptions, Route } from "./route.ts";
 

@@ -1,6 +1,8 @@
 // Owns every refusal of the admin API: one table of problems, one error to throw, and the one place that turns whatever
 // was thrown into an answer. https://www.rfc-editor.org/rfc/rfc9457
 
+import { requestIdOf } from "../telemetry/request-id.ts";
+import type { FaultPlace } from "../telemetry/fault-line.ts";
 import { AppError } from "../protocol/app-error.ts";
 import { given } from "../protocol/members.ts";
 import { isGone } from "../tenants/authority/incarnation.ts";
@@ -23,6 +25,7 @@ const PROBLEMS = {
   "too-large": { status: 413, title: "The body is too large" },
   "unsupported-media-type": { status: 415, title: "This media type is not understood" },
   "invalid-input": { status: 422, title: "The input breaks a rule" },
+  limited: { status: 429, title: "Too many attempts" },
   internal: { status: 500, title: "Something failed here" },
   busy: { status: 503, title: "Too busy, try again" },
 } as const satisfies Record<string, { status: number; title: string }>;
@@ -71,15 +74,32 @@ export function unreadBody(state: Exclude<BodyState, "whole">, tooLarge: Problem
   });
 }
 
+/** A body whose sender is not let in any more, or of whom nobody could be asked: `cause` says so. */
+export class BodyRefused extends Error {
+  constructor(cause: unknown) {
+    super("the body is not taken", { cause });
+  }
+}
+
+/** Whoever sent it left in the middle, which is no fault of ours, or said that there would be more. */
+export function endedEarly(error: unknown): never {
+  if (error instanceof BodyRefused) throw error.cause;
+  throw new ProblemError("bad-request", { detail: "The body breaks off before its end" });
+}
+
 export function statusOf(key: ProblemKey): number {
   return PROBLEMS[key].status;
 }
 
 /** `onError` hears of errors that are not problems. The caller is told only the id of the request. */
-export function respondProblem(error: unknown, request: Request, onError: (error: unknown) => void): Response {
+export function respondProblem(
+  error: unknown,
+  request: Request,
+  onError: (error: unknown, place: FaultPlace) => void,
+): Response {
   const { key, about } = problemOf(error);
-  const requestId = request.headers.get("cf-ray") ?? crypto.randomUUID();
-  if (key === "internal") onError(error);
+  const requestId = requestIdOf(request);
+  if (key === "internal") onError(error, { method: `${request.method} /admin`, requestId });
   const { status, title } = PROBLEMS[key];
   const { detail, errors, headers } = about;
   const body = { type: `urn:tenantry:problem:${key}`, title, status, detail, errors, requestId };

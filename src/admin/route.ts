@@ -12,6 +12,7 @@ import type { Catalog } from "../content/define/catalog.ts";
 import type { NewResource } from "../calls/resource-store.ts";
 import type { SessionEnv } from "../sessions/session-door.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { FaultPlace } from "../telemetry/fault-line.ts";
 import type { Incarnation } from "../tenants/authority/incarnation.ts";
 import type { DirectoryEntry } from "../tenants/directory/lookups-object.ts";
 import type { DirectoryEnv } from "../tenants/directory/directory.ts";
@@ -19,7 +20,7 @@ import type { HostVars } from "../tenants/directory/worker-hosts.ts";
 import type { SecretsKeyEnv } from "../auth/secrets-key.ts";
 import { faultsOf, type FieldRule } from "./inspect.ts";
 import { readJson, WHOLE_TEXT } from "./json-body.ts";
-import type { PlatformEnv } from "./platform/platform-object.ts";
+import type { PlatformEnv } from "./platform/platform-door.ts";
 import { ProblemError } from "./problem.ts";
 import { object, textUpTo, type Shape } from "./shapes.ts";
 
@@ -46,7 +47,7 @@ export interface AdminOptions {
   /** Whether a browser's page of this origin may call; when absent, none may. */
   readonly originAllowed?: (origin: string, env: AdminEnv) => boolean;
   /** Hears of errors of which callers are told no more than the request id. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: (error: unknown, place?: FaultPlace) => void;
 }
 
 /** Which tenant a request means: the one that had the name before its body came. */
@@ -113,6 +114,8 @@ interface Declared {
   readonly path: string;
   readonly summary: string;
   readonly roles: readonly OperatorRole[];
+  /** Whoever has a key of the tenant calls it with that, and nobody with another token. */
+  readonly isForKeys?: true;
   readonly replies: readonly Reply[];
   /** Headers that the description names. The handler reads them itself. */
   readonly conditions?: readonly ("If-Match" | "If-None-Match")[];
@@ -161,7 +164,9 @@ export function route<
         ...desk,
         params: held(params, given) as Infer<P>,
         query: held(query, queryOf(request, query)) as Infer<Q>,
-        body: (body === undefined || body === "stream" ? undefined : held(body, await readJson(request))) as Infer<B>,
+        body: (body === undefined || body === "stream"
+          ? undefined
+          : heldBody(body, await readJson(request))) as Infer<B>,
       };
       return responseOf(await options.handle(call));
     },
@@ -178,6 +183,13 @@ function responseOf(answer: RouteAnswer | Response): Response {
 /** The value. Throws a problem that names each field and its rule. */
 function held(shape: Shape, value: unknown): unknown {
   const errors = faultsOf(shape, value);
+  if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
+  return value;
+}
+
+/** Members of a document have the same paths whether it is sent alone or, to make a tenant of it, in another. */
+function heldBody(shape: Shape, value: unknown): unknown {
+  const errors = faultsOf(shape, value).map(({ field, rule }) => ({ field: field.replace(/^document\./, ""), rule }));
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
   return value;
 }
@@ -220,6 +232,10 @@ function readText({ type }: Shape, text: string): unknown {
 
 /** Parameters that several routes share. */
 export const Flag = { type: "boolean", "x-rule": "1 or 0" } as const;
+export const UnknownNames = {
+  ...Flag,
+  description: "A name that matches nothing yet is taken, with a warning, in place of being refused.",
+} as const;
 export const PageQuery = {
   cursor: textUpTo(8192),
   limit: { type: "integer", minimum: 1, maximum: 1000, default: 100, "x-rule": "must be a whole number" },

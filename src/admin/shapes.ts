@@ -96,6 +96,8 @@ export function oneOf<const V extends readonly string[]>(...values: V) {
   return { type: "string", enum: values } as const;
 }
 
+/** RFC 3339, in UTC, with a Z at the end. */
+export const Timestamp = { type: "string", format: "date-time" } as const;
 export const STRING = { type: "string" } as const;
 export const FLAG = { type: "boolean" } as const;
 export const COUNT = { type: "integer" } as const;

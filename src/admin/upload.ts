@@ -2,7 +2,7 @@
 // known to be text where it says that it is. Refuses before KV has seen any of it.
 
 import { RequestBody, UPLOAD_PACE } from "../streams/request-body.ts";
-import { invalidFields, ProblemError, unreadBody } from "./problem.ts";
+import { endedEarly, invalidFields, ProblemError, unreadBody } from "./problem.ts";
 
 export interface Upload {
   readonly bytes: Uint8Array;
@@ -12,7 +12,7 @@ export interface Upload {
 
 export async function readUpload(request: Request, maxBytes: number): Promise<Upload> {
   const body = new RequestBody(request, UPLOAD_PACE);
-  const state = await body.read(maxBytes);
+  const state = await body.read(maxBytes).catch(endedEarly);
   if (state !== "whole") throw unreadBody(state, tooLarge(maxBytes));
   const release = () => {
     body.release();

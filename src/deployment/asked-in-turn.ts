@@ -1,16 +1,8 @@
-// Owns how often one isolate asks the author's function about one tenant at a time: who finds an ask under way looks for its
-// answer on timers of its own, for a moment. Refuses to have a request await what another one began: that may never end.
+// Owns how far the answers of the author's function about one tenant reach, where several ask in turn: one that is asked for
+// serves all who waited when it was.
 
-import { lasts } from "../tenants/isolate/lasting.ts";
 import { inTime } from "../tenants/isolate/in-time.ts";
-
-/** A function that takes longer is one that cannot be reached. */
-const WITHIN_MS = 10_000;
-/** How long others wait for whoever asked last. */
-const PATIENCE_MS = 250;
-const LOOK_AFTER_MS = 25;
-/** As many asks are under way at most, and begin at most while somebody waits. */
-const MOST = 3;
+import { InTurn, WITHIN_MS } from "../tenants/isolate/in-turn.ts";
 
 export interface Turn<T> {
   /** How far an answer has to reach; what is asked for from now on reaches as far. */
@@ -20,54 +12,35 @@ export interface Turn<T> {
   readonly ask: (until: number) => Promise<T>;
 }
 
+interface Answer<T> {
+  readonly told: T;
+  readonly until: number;
+}
+
 /** The asks about one tenant. */
 export class AskedInTurn<T> {
-  /** When those under way began, the earliest first. The platform may drop one without a word. */
-  #begun: readonly { readonly at: number }[] = [];
-  #count = 0;
+  readonly #turns = new InTurn();
   /** How far what is asked for now reaches: as all need who came so far. */
   #reach = -Infinity;
-  #answer: { readonly told: T; readonly until: number } | undefined;
+  #answer: Answer<T> | undefined;
 
   get isUnderWay(): boolean {
-    return this.#young().length > 0;
+    return this.#turns.isUnderWay;
   }
 
   /** Rejects as `ask` does, and when there is no answer in time. */
   async ask(turn: Turn<T>): Promise<T> {
-    const since = Date.now();
-    const most = this.#count + MOST - this.#young().length;
     if (!fits(this.#reach, turn)) this.#reach = turn.need;
-    for (;;) {
-      const now = Date.now();
-      const young = this.#young();
-      const last = young.at(-1);
-      const isFree = !last || (young.length < MOST && now - last.at >= PATIENCE_MS);
-      const left = since + WITHIN_MS - now;
-      if (isFree && this.#count < most && left > 0) return this.#begin(turn, left);
-      if (!last || left <= 0) throw new Error("it was asked three times, and said nothing");
-      await scheduler.wait(LOOK_AFTER_MS);
-      if (this.#answer && fits(this.#answer.until, turn)) return this.#answer.told;
-    }
-  }
-
-  async #begin({ ask }: Turn<T>, within: number): Promise<T> {
-    const mine = { at: Date.now() };
-    const until = this.#reach;
-    this.#begun = [...this.#young(), mine];
-    this.#count += 1;
-    try {
-      const told = await inTime(ask(until), within);
-      if (!this.#answer || this.#answer.until <= until) this.#answer = { told, until };
-      return told;
-    } finally {
-      this.#begun = this.#begun.filter((one) => one !== mine);
-    }
-  }
-
-  #young(): readonly { readonly at: number }[] {
-    const now = Date.now();
-    return this.#begun.filter(({ at }) => lasts(at + WITHIN_MS, WITHIN_MS, now));
+    const answer = await this.#turns.ask<Answer<T>>({
+      look: () => (this.#answer && fits(this.#answer.until, turn) ? this.#answer : undefined),
+      ask: async (within) => {
+        const until = this.#reach;
+        const brought = { told: await inTime(turn.ask(until), within), until };
+        if (!this.#answer || this.#answer.until <= until) this.#answer = brought;
+        return brought;
+      },
+    });
+    return (answer as Answer<T>).told;
   }
 }
 

@@ -60,11 +60,13 @@ export function refusedByFeatures(
   document: TenantDocument,
   env?: Bindings,
 ): readonly BrokenMember[] {
-  const { auth, profiles = {}, upstreams } = document;
+  const { audit, auth, profiles = {}, upstreams, webhooks } = document;
   const budgeted = Object.entries(profiles).find(([, { resultBudget }]) => resultBudget)?.[0];
   const needs = {
     gateway: budgeted === undefined ? upstreams && "upstreams" : `profiles.${budgeted}.resultBudget`,
     login: auth && "auth",
+    callAudit: audit && "audit",
+    webhooks: webhooks && "webhooks",
   };
   for (const [needed, field] of Object.entries(needs)) {
     if (field && !features.some(({ name }) => name === needed)) {

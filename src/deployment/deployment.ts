@@ -9,19 +9,28 @@ import type { Credential } from "../auth/credential.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Backend } from "../protocol/backend.ts";
 import type { Call } from "../protocol/call.ts";
+import type { Answer } from "../protocol/dispatch.ts";
+import type { Era } from "../protocol/era.ts";
 import type { Failure } from "../protocol/errors.ts";
 import type { CallOutcome } from "../protocol/outcome.ts";
 import type { ListedKind, ServerInfo } from "../protocol/definition.ts";
 import type { Source } from "../protocol/source.ts";
 import type { Actor, Policy, WriteResult } from "../tenants/authority/policy-records.ts";
+import type { MetGround } from "../limits/note-met.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
 import type { TenantStub } from "../tenants/authority/incarnation.ts";
+import type { TenantNews } from "../tenants/authority/tenant-news.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Section } from "../tenants/isolate/sections.ts";
 import type { Placement } from "../tenants/directory/placement.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
+import type { FaultPlace } from "../telemetry/fault-line.ts";
+import type { TraceContext } from "../telemetry/trace-context.ts";
 import type { AskedTenants } from "./asked-tenants.ts";
+import type { Brakes } from "./brakes.ts";
+import type { CallAuditReader, UsageReader } from "./record-readers.ts";
 import type { OperatorSignIn } from "./operator-sign-in.ts";
+import type { Pages } from "./pages.ts";
 import type { TenantDocument, UpstreamBounds } from "../tenants/document/tenant-document.ts";
 
 /** What one Worker serves. */
@@ -39,6 +48,14 @@ export interface Deployment {
   /** The path under which it is mounted, such as `/ai`; empty: at the root. */
   readonly path: string;
   readonly features: readonly Feature[];
+  /** Of the feature that has them. */
+  readonly brakes?: Brakes | undefined;
+  /** Of the one feature that tells of requests. */
+  readonly observe?: Feature["observe"];
+  /** Of the one feature that has them. */
+  readonly pages?: Pages | undefined;
+  /** Tells the features that hear of calls; undefined where none does. Never rejects. */
+  readonly heard?: Feature["heard"];
 }
 
 /** A Worker's bindings, untyped here: each part of the Worker knows the types of those that it needs. */
@@ -169,6 +186,38 @@ export interface WrappedVisit {
   readonly host: CallHost;
 }
 
+/** A request at a tenant's door, as whoever tells of it sees it. */
+export interface TrailVisit {
+  readonly tenant: string;
+  /** `known`: a failure where there is no such tenant. What it is named by then is whatever somebody wrote. */
+  readonly knock: { readonly profile: string | null; readonly known: object };
+  readonly placement: Placement;
+  readonly era: Era;
+  /** Undefined until it was let in. */
+  readonly host: SeenHost | undefined;
+  readonly sentText: string | undefined;
+  /** Where it is, for who is told of an error. */
+  readonly place: FaultPlace;
+  /** Somebody works on what came in. */
+  readonly isBusy: boolean;
+}
+
+/** What one request leaves behind on its way, for the one feature that tells of requests. */
+export interface Trail {
+  /** In the place of the Worker's own. */
+  readonly env: Bindings;
+  /** In the place of the deployment's, for what this request runs. */
+  readonly hooks: Hooks;
+  visited(visit: TrailVisit): void;
+  /** What `ctx.fetch` sends along. `meta`: that of the call. */
+  trace(meta: unknown): TraceContext | undefined;
+  ran(call: Call, answer: Answer): void;
+  /** Nobody works on what came in any more. */
+  over(): void;
+  /** undefined: there was none, because something threw. `error`: why it was refused, as far as its status says so. */
+  answered(response: Response | undefined, error: string | undefined): void;
+}
+
 /** A visit that was let in. */
 export type SeenHost = CallHost & Pick<WrappedVisit, "view">;
 
@@ -281,6 +330,37 @@ export interface LoginOperations {
   endClient(id: string, actor: Actor): Promise<WriteResult>;
 }
 
+/** A request of a tenant's caller that was let in, and what it is answered. */
+export interface HeardCall {
+  readonly host: SeenHost & {
+    readonly document: TenantDocument;
+    readonly visit: { readonly unwrapped?: Unwrapped | undefined };
+    onError(error: unknown): void;
+  };
+  readonly call: Pick<Call, "method" | "params">;
+  readonly answer: Answer;
+  /** What the answer was made of; undefined where it is an error that was met on the way. */
+  readonly outcome?: CallOutcome | undefined;
+}
+
+/** What became of a message to a webhook. `status`: null where there was no answer; `why`: null where it was delivered. */
+export interface WebhookTrial {
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly why: string | null;
+  readonly milliseconds: number;
+}
+
+/** How operators look at a tenant's webhooks. */
+export interface WebhookOperations {
+  /** Sends a message that says nothing; undefined: there is no such webhook. */
+  test(
+    ground: Pick<TendGround, "tenant" | "document" | "env" | "secret">,
+    name: string,
+  ): Promise<WebhookTrial | undefined>;
+  queue(stub: TenantStub): Promise<{ readonly waiting: number; readonly dropped: number }>;
+}
+
 /** A member of a document that a feature refuses, by its path, and the rule that it breaks. */
 export interface BrokenMember {
   readonly field: string;
@@ -331,6 +411,32 @@ export interface Feature<Exported extends Objects = Objects> {
   readonly upstreams?: UpstreamOperations;
   /** Of the one feature at which people sign in. */
   readonly logins?: (stub: TenantStub) => LoginOperations;
+  /** Of the one feature with work that the alarm of its object begins, in an invocation of its own. */
+  readonly background?: (deployment: Deployment, env: Bindings, order: unknown) => Promise<void>;
+  /** Of the one feature by which operators stop something in every tenant. */
+  readonly brakes?: Brakes;
+  /** Of the one feature that tells of requests: called for each, before anything is looked at. */
+  readonly observe?: (
+    invocation: { readonly request: Request; readonly env: Bindings; waitUntil(work: Promise<unknown>): void },
+    hooks: Hooks,
+  ) => Trail;
+  /**
+   * Hears of each request of a tenant's caller that was let in, when its answer is known: keep it quick. The answer waits for
+   * what it returns.
+   */
+  readonly heard?: (heard: HeardCall) => Promise<unknown> | undefined;
+  /** Of the one feature that shows which limits were met: called for each time that one is, and costs the request nothing. */
+  readonly limitMet?: (ground: MetGround, met: { readonly name: string; readonly most: number }) => void;
+  /** Of the one feature that counts calls. */
+  readonly usage?: (stub: TenantStub) => UsageReader;
+  /** Of the one feature that records calls. */
+  readonly callAudit?: (stub: TenantStub) => CallAuditReader;
+  /** Of the one feature that tells people what happens; it costs the call nothing that met it. */
+  readonly tell?: (host: CallHost, news: TenantNews) => void;
+  /** Of the same feature. */
+  readonly webhooks?: WebhookOperations;
+  /** Of the one feature that shows people pages, where programs are told JSON. */
+  readonly pages?: Pages;
   /** Of features that keep results: what `ctx.link` was given, and what was too long of one. */
   readonly results?: ResultKeeper;
 }

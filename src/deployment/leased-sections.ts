@@ -33,6 +33,7 @@ async function loadAll(wanted: readonly Named[], ground: SectionGround) {
   return loaded(
     ground,
     await Promise.all(
+      // Its source says in each list that it is missing.
       wanted.map(async ([name, hash]) => [name, await loadSection(place, hash).catch(() => undefined)] as const),
     ),
   );

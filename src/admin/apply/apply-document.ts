@@ -18,13 +18,14 @@ import { baseTables, type BasesFound } from "../platform/base-tables.ts";
 import { catalogNames } from "./tenant-offer.ts";
 import { boundMembers, brokenRules, tooLarge, withoutLogin } from "./document-rules.ts";
 import { changedMeanwhile } from "../etag.ts";
-import { announceNames, checkNames, claimNames, releaseNames } from "./hostnames.ts";
-import { endStale, untilInForce, type Staleness } from "./in-force.ts";
+import { announceNames, checkNames, claimNames, giveBack } from "./hostnames.ts";
+import { endStale, expectTold, fromNow, leftMsOf, staleMsOf, untilInForce, type Staleness } from "./in-force.ts";
 import { ownUpstreams } from "./own-upstreams.ts";
-import { platformOf } from "../platform/platform-object.ts";
+import { platformOf, type PlatformEnv } from "../platform/platform-door.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import { readRecord, type Managed } from "./tenant-access.ts";
+import { judgeNames, thingsOf, type JudgedNames } from "./named-things.ts";
 import { holdBounds } from "./upstream-bounds.ts";
 import { takesAway } from "./withdrawal.ts";
 
@@ -37,6 +38,8 @@ export interface Intent {
   /** Whether the answer waits until the change is in force: only where something is taken away, always, or never. */
   readonly wait: "withdrawals" | "always" | "never";
   readonly action: string;
+  /** Whether a name that matches nothing is taken with a warning. */
+  readonly unknownNames?: boolean | undefined;
   /** For a dry run: a base document in place of the one that is stored. */
   readonly supposing?: { readonly base: string; readonly document: TenantDocument };
 }
@@ -50,40 +53,58 @@ export interface AppliedDocument {
   /** What the answer says of isolates that are cut off. */
   readonly staleUntil: Staleness;
   readonly changes: readonly Change[];
+  /** What was taken, and may not be what was meant. */
+  readonly warnings: JudgedNames["warnings"];
   /** The tenant's own document, as it is now or, in a dry run, would be. */
   readonly own: TenantDocument;
 }
 
-const TRIES = 5;
+const TRIES = 10;
+/** Somebody always wins a race, so who lost several comes when fewer are there. */
+const APART_MS = 40;
 
 export async function applyDocument(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedDocument> {
+  let next = intent;
+  let before: readonly Change[] = [];
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const outcome = await applyOnce(desk, managed, intent);
-    if (outcome) return outcome;
+    if (tries > 1) await scheduler.wait(Math.random() * tries * APART_MS);
+    const outcome = await applyOnce(desk, managed, next);
+    if (!outcome) continue;
+    const changes = [...before, ...outcome.changes];
+    if (!outcome.isOvertaken) return { ...outcome, changed: changes.length > 0, changes };
+    // It was written, and is written again over the base as it is now.
+    next = { ...intent, ifMatch: null };
+    before = changes;
   }
   throw new ProblemError("busy", { detail: "Others keep changing this tenant", headers: { "retry-after": "1" } });
 }
 
+/** `isOvertaken`: a base was written while the tenant was, which has the older one. */
+interface AppliedOnce extends AppliedDocument {
+  readonly isOvertaken?: boolean;
+}
+
 /** undefined: somebody else wrote in between, so it has to be tried again. */
-async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedDocument | undefined> {
+async function applyOnce(desk: Desk, managed: Managed, intent: Intent): Promise<AppliedOnce | undefined> {
   const record = await readRecord(managed);
   const { ifMatch, dryRun } = intent;
   if (ifMatch !== null && !ifMatch.includes("*") && !ifMatch.includes(String(record.revision))) {
     throw changedMeanwhile(record.revision);
   }
   const plan = await planApply(desk, managed, record, intent);
-  const { own, changes } = plan;
+  const { own, changes, warnings } = plan;
   const changed = changes.length > 0;
-  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, staleUntil: {}, changes, own };
+  const said = { changes, warnings, own };
+  const outcome = { revision: record.revision, changed, dryRun, effectiveAt: null, staleUntil: {}, ...said };
   if (dryRun) {
     await checkNames(desk, managed, plan.whole);
     return outcome;
   }
-  const claimed = await claimNames(desk, managed, plan.whole);
+  await claimNames(desk, managed, plan.whole, record);
   if (!changed) return { ...outcome, effectiveAt: await confirm(desk, managed, record, { plan, intent }) };
   const written = await write(desk, managed, record, { plan, intent });
   if (written) return { ...outcome, ...written };
-  await releaseNames(desk, managed, claimed);
+  await giveBack(desk, managed, plan.whole, record);
   return undefined;
 }
 
@@ -97,7 +118,7 @@ async function write(
   managed: Managed,
   record: TenantRecord,
   { plan, intent }: Planned,
-): Promise<Pick<AppliedDocument, "revision" | "effectiveAt" | "staleUntil"> | undefined> {
+): Promise<Pick<AppliedOnce, "revision" | "effectiveAt" | "staleUntil" | "isOvertaken"> | undefined> {
   const written = await managed.policy.write({
     own: plan.own,
     effective: plan.effective,
@@ -108,13 +129,15 @@ async function write(
   });
   // If the tenant is gone, the next try finds that out and says so.
   if (written.state === "conflict" || written.state === "absent") return undefined;
-  const inForceAt = written.state === "written" ? written.effectiveAt : 0;
-  const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, plan));
+  const inForceAt = written.state === "written" ? fromNow(written.leftMs) : 0;
+  const effectiveAt = Math.max(inForceAt, await settle(desk, managed, record, { ...plan, revision: written.revision }));
+  const isOvertaken = await isOvertakenBy(desk.env, plan);
   if (intent.wait === "always" || (intent.wait === "withdrawals" && plan.withdraws)) await untilInForce(effectiveAt);
+  if (intent.wait !== "never" && plan.withdraws) await expectTold(managed.stub());
   const staleUntil = plan.withdraws
-    ? await endStale(desk, effectiveAt, [[managed, await managed.policy.staleUntil()]])
+    ? await endStale(desk, effectiveAt, [[managed, fromNow(await staleMsOf(managed.policy))]])
     : {};
-  return { revision: written.revision, effectiveAt, staleUntil };
+  return { revision: written.revision, effectiveAt, staleUntil, isOvertaken };
 }
 
 /** Nothing changes, but an earlier try, whose answer was lost, may have taken something away that is still served. */
@@ -124,8 +147,12 @@ async function confirm(
   record: TenantRecord,
   { plan, intent }: Planned,
 ): Promise<number | null> {
-  const inForceAt = Math.max(await managed.policy.inForceAt(), await settle(desk, managed, record, plan));
+  const inForceAt = Math.max(
+    fromNow(await leftMsOf(managed.policy)),
+    await settle(desk, managed, record, { ...plan, revision: record.revision }),
+  );
   if (intent.wait === "always") await untilInForce(inForceAt);
+  if (intent.wait !== "never") await expectTold(managed.stub());
   return inForceAt > Date.now() ? inForceAt : null;
 }
 
@@ -137,13 +164,17 @@ export interface Plan {
   readonly withdraws: boolean;
   /** The effective document over what the tenant's code declares. */
   readonly whole: TenantDocument;
+  /** As they were when this was planned. */
+  readonly bases: readonly TenantDocument[];
+  readonly warnings: JudgedNames["warnings"];
 }
 
 async function planApply(desk: Desk, managed: Managed, record: TenantRecord, intent: Intent): Promise<Plan> {
   const own = intent.edit(record.own);
   holdBounds(desk, managed, record, own);
   const names = await catalogNames(desk, managed, record);
-  const { effective, whole } = await resolveDocument(desk, managed, { own, names, before: record.own }, intent);
+  const written = { own, names, before: record.own, basis: record.revision };
+  const { effective, whole, bases, warnings } = await resolveDocument(desk, managed, written, intent);
   const before = mergeDocuments([managed.tenant.base, record.effective]);
   const retired = retiredNames(before, whole, names, Date.now());
   const ownChanges = diffDocuments(record.own, own);
@@ -151,6 +182,8 @@ async function planApply(desk: Desk, managed: Managed, record: TenantRecord, int
     own,
     effective,
     whole,
+    bases,
+    warnings,
     retired,
     withdraws: takesAway(before, whole, retired),
     // Where only a base document changed, shows what that changes here.
@@ -163,17 +196,19 @@ export interface Written {
   readonly names: CatalogNames;
   /** What the tenant said until now; absent: it is only being made. */
   readonly before?: TenantDocument;
+  /** The revision that this is based on. */
+  readonly basis?: number;
 }
 
 export async function resolveDocument(
   desk: Desk,
   managed: Managed,
-  { own, names, before = {} }: Written,
-  about: Pick<Intent, "dryRun" | "supposing">,
-): Promise<{ readonly effective: TenantDocument; readonly whole: TenantDocument }> {
+  { own, names, before = {}, basis = 0 }: Written,
+  about: Pick<Intent, "dryRun" | "supposing" | "unknownNames">,
+): Promise<Pick<Plan, "effective" | "whole" | "bases" | "warnings">> {
   const large = tooLarge(own);
   if (large.length > 0) throw new ProblemError("invalid-input", { errors: large });
-  const bases = await basesOf(desk, managed, own, about);
+  const bases = await basesOf(desk, managed, { own, basis }, about);
   const effective = mergeDocuments([...bases, own]);
   const whole = mergeDocuments([managed.tenant.base, effective]);
   const { features = [] } = desk.options;
@@ -183,6 +218,7 @@ export async function resolveDocument(
     has: (tool) => names.tools.includes(tool),
     isWhole: false,
   });
+  const { refused: unknown, warnings } = judgeNames(own, before, thingsOf(names, whole));
   const logins = features.some(({ name }) => name === "login") ? [] : withoutLogin(whole);
   const errors = [
     ...boundMembers(bases, before, own),
@@ -191,21 +227,22 @@ export async function resolveDocument(
     ...circles,
     ...logins,
     ...configs,
+    ...(about.unknownNames ? [] : unknown),
   ];
   if (errors.length > 0) throw new ProblemError("invalid-input", { errors });
-  return { effective, whole };
+  return { effective, whole, bases, warnings: about.unknownNames ? [...unknown, ...warnings] : warnings };
 }
 
 async function basesOf(
   { env }: Desk,
   { id, created }: Managed,
-  { extends: names = [] }: TenantDocument,
+  { own: { extends: names = [] }, basis }: { readonly own: TenantDocument; readonly basis: number },
   { dryRun, supposing }: Pick<Intent, "dryRun" | "supposing">,
 ): Promise<readonly TenantDocument[]> {
   const asked = names.filter((name) => name !== supposing?.base);
   if (asked.length === 0 && supposing === undefined) return [];
   const platform = remote(platformOf(env), baseTables);
-  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take({ id, created }, asked);
+  const found: BasesFound = dryRun ? await platform.resolve(asked) : await platform.take({ id, created }, asked, basis);
   if (!found.bases) {
     const { missing } = found;
     throw invalidFields(
@@ -217,13 +254,26 @@ async function basesOf(
   return names.map((name) => documents.get(name) as TenantDocument);
 }
 
+/** Whether a base says something else by now: whoever wrote it may have looked at the tenant before this was written. */
+export async function isOvertakenBy(env: PlatformEnv, { own, bases }: Pick<Plan, "own" | "bases">): Promise<boolean> {
+  const { extends: names = [] } = own;
+  if (names.length === 0) return false;
+  const now = await remote(platformOf(env), baseTables).resolve(names);
+  return now.bases !== undefined && JSON.stringify(now.bases) !== JSON.stringify(bases);
+}
+
 /** Updates what other objects say about the tenant. Returns until when what was before may still be served. */
-async function settle(desk: Desk, managed: Managed, before: TenantRecord, { own, whole }: Plan): Promise<number> {
+async function settle(
+  desk: Desk,
+  managed: Managed,
+  before: TenantRecord,
+  { own, whole, revision }: Pick<Plan, "own" | "whole"> & { readonly revision: number },
+): Promise<number> {
   const was = before.own.extends ?? [];
   const is = own.extends ?? [];
   if (was.some((name) => !is.includes(name))) {
     const { id, created } = managed;
-    await remote(platformOf(desk.env), baseTables).settle({ id, created }, is);
+    await remote(platformOf(desk.env), baseTables).settle({ id, created }, is, revision);
   }
-  return announceNames(desk, managed, before.effective.hostnames ?? [], whole);
+  return announceNames(desk, managed, before, { whole, revision });
 }

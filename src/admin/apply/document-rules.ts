@@ -8,10 +8,13 @@ import {
   takesTokens,
   type TenantDocument,
 } from "../../tenants/document/tenant-document.ts";
-import { targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
+import { namesGiven, targetsOf, type CatalogNames } from "../../tenants/document/retirement.ts";
 import { isVisible } from "../../tenants/document/visibility.ts";
 import { parseUri } from "../../protocol/uri.ts";
+import { searchTools } from "../../content/serve/search-tools.ts";
 import type { FieldRule } from "../inspect.ts";
+import type { Desk } from "../route.ts";
+import { judgeNames } from "./named-things.ts";
 
 /** A tenant's row holds two documents (its own and the effective one), as does an audit row; a row has at most 2 MB. */
 export const MAX_DOCUMENT_BYTES = 900_000;
@@ -48,6 +51,16 @@ export function tooLarge(document: TenantDocument): FieldRule[] {
   return byteLength > MAX_DOCUMENT_BYTES ? [{ field: "", rule: `has at most ${MAX_DOCUMENT_BYTES} bytes` }] : [];
 }
 
+/**
+ * What is wrong with a base whoever extends it: a tool that no code has and no upstream can. `before`: the base as it is stored.
+ */
+export function brokenBase({ options }: Desk, document: TenantDocument, before: TenantDocument): readonly FieldRule[] {
+  const tools = new Set([...options.catalog.tools, ...searchTools].map(({ name }) => name));
+  const hasUpstreams = options.features?.some(({ upstreams }) => upstreams) ?? false;
+  const things = { tools, prompts: undefined, mayHave: () => hasUpstreams };
+  return [...tooLarge(document), ...judgeNames(document, before, things).refused];
+}
+
 /** Refuses two tools, or two prompts, under one name: a client could only reach one of them. */
 function sameNames(
   document: TenantDocument,
@@ -56,8 +69,9 @@ function sameNames(
   catalog: CatalogNames,
 ): FieldRule[] {
   return KINDS.flatMap((kind) => {
-    const seen = targetsOf(document, profile, kind, catalog).filter((target) =>
-      isVisible(document, { profile, scopes: undefined }, kind, target),
+    const names = namesGiven(kind, [profile]);
+    const seen = targetsOf(document, profile, kind, catalog).filter(
+      (target) => names.has(target) && isVisible(document, { profile, scopes: undefined }, kind, target),
     );
     const owners = new Map<string, string>();
     return seen.flatMap((target): FieldRule[] => {

@@ -17,6 +17,8 @@ export interface Asker {
   readonly barred: readonly string[];
   /** Of whom `visible` can be asked; a text: why it cannot. */
   readonly viewer: Principal | string;
+  /** What would have a say and is not known, because nobody is named; undefined: all of it is. */
+  readonly unknown?: string;
 }
 
 interface Asked {
@@ -39,7 +41,10 @@ function anybodyAsking({ mode = "open", auth }: TenantDocument): Asker {
   const isLetIn = mode === "open" || mode === "mixed";
   const scopes = mode === "mixed" ? (auth?.anonymous?.scopes ?? []) : undefined;
   const barred = isLetIn ? [] : [mode === "oauth" ? NO_KEYS : "tenant: takes a key, and none is named"];
-  return { id: ANONYMOUS.id, scopes, barred, viewer: isLetIn ? ANONYMOUS : "no key is named" };
+  const asker = { id: ANONYMOUS.id, scopes, barred };
+  if (isLetIn) return { ...asker, viewer: ANONYMOUS };
+  const who = mode === "key" ? "no key is named" : "no caller is named";
+  return { ...asker, viewer: "no key is named", unknown: `principal: ${who}, so what limits one is not known` };
 }
 
 const NO_KEYS = "tenant: takes tokens of its issuers, and no keys";

@@ -1,17 +1,25 @@
 // Owns what the directory says about a tenant beside its id: hostnames, which belong to one tenant only, and whether it
-// is private. Claimed before a document is written, released after it.
+// is private. Claimed before a document is written, released after it. The tenant's object decides what its document says, and
+// this follows: nothing is given back that a write may name which was begun, and what nobody names any more is found later.
 
 import { AppError } from "../../protocol/app-error.ts";
-import type { Named } from "../../tenants/directory/directory-object.ts";
-import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { isGone } from "../../tenants/authority/incarnation.ts";
+import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import type { Claimed, Named } from "../../tenants/directory/directory-object.ts";
+import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
+import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 import { directoryOf, forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
 import { hostnameOf } from "../../auth/origin.ts";
 import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
+import { findLeft } from "./left-hostnames.ts";
 import type { Managed } from "./tenant-access.ts";
 
 type Subject = Pick<Managed, "id" | "entry">;
+
+/** What a write replaces. Of a tenant that is being made: nothing, revision 0. */
+export type Replaced = Pick<TenantRecord, "revision" | "effective">;
 
 function namedAs({ id, entry }: Subject): Named {
   return { id, created: entry?.created ?? null };
@@ -23,11 +31,11 @@ function namedAs({ id, entry }: Subject): Named {
  */
 export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const owner = await directoryOf(desk.env, hostname).hostname(hostname);
+    const owner = await askedAgain("directory.hostname", () => directoryOf(desk.env, hostname).hostname(hostname));
     if (owner === id) continue;
     const rule = unfitting(desk, hostname);
     if (rule !== undefined) throw invalidFields([`hostnames.${at}`, rule]);
-    if (owner !== null) throw taken(hostname, at);
+    if (owner !== null && !(await findLeft(desk, hostname))) throw taken(hostname, at);
   }
 }
 
@@ -40,27 +48,59 @@ function unfitting({ env, request }: Desk, hostname: string): string | undefined
   return isWorkersOwn(hostname, env) || asked.includes(hostname) ? `${hostname} is the Worker's own` : undefined;
 }
 
-/** Claims all hostnames or none. Returns those that were not the tenant's before. */
-export async function claimNames(desk: Desk, subject: Subject, whole: TenantDocument): Promise<readonly string[]> {
+/** Claims all hostnames or none, for a write that replaces `before`: where it is not made, `giveBack` is told. */
+export async function claimNames(desk: Desk, subject: Managed, whole: TenantDocument, before: Replaced): Promise<void> {
   await checkNames(desk, subject, whole);
   const { entry } = subject;
-  const claimed: string[] = [];
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const done = await directoryOf(desk.env, hostname).claimHostname(hostname, namedAs(subject));
-    if (done === "kept") continue;
-    if (done !== "claimed") {
-      await releaseNames(desk, subject, claimed);
-      throw done === "taken" ? taken(hostname, at) : new AppError("unknownTenant");
-    }
-    claimed.push(hostname);
+    const done = await claim(desk, subject, hostname, before.revision);
+    if (done === "claimed" || done === "kept") continue;
+    await giveBack(desk, subject, { ...whole, hostnames: whole.hostnames?.slice(0, at) ?? [] }, before);
+    throw done === "taken" ? taken(hostname, at) : new AppError("unknownTenant");
   }
   // Marked before the tenant becomes private, so that unknown names are hidden by then. One that opens is unmarked only
   // after it did, in `announceNames`.
-  if (entry && !entry.isPrivate && isPrivate(whole))
-    await directoryOf(desk.env, entry.id).mark(namedAs(subject), { isPrivate: true });
-  return claimed;
+  if (entry && isPrivate(whole) && !(entry.isPrivate && isPrivate(before.effective)))
+    await directoryOf(desk.env, entry.id).mark(namedAs(subject), { isPrivate: true, revision: before.revision });
 }
 
+async function claim(desk: Desk, subject: Subject, hostname: string, basis: number): Promise<Claimed> {
+  const directory = directoryOf(desk.env, hostname);
+  const first = await directory.claimHostname(hostname, namedAs(subject), basis);
+  const free = first === "taken" ? await findLeft(desk, hostname) : undefined;
+  if (!free) return first;
+  await free();
+  return directory.claimHostname(hostname, namedAs(subject), basis);
+}
+/** A write that wanted these names was not made: what the tenant's document does not name is free again. */
+export async function giveBack(desk: Desk, subject: Managed, wanted: TenantDocument, before: Replaced): Promise<void> {
+  if (!wanted.hostnames?.length && !isPrivate(wanted)) return;
+  const { entry, tenant, policy } = subject;
+  // One that ends takes with it what it has.
+  const record = await policy.read(entry === null).catch(ifGone);
+  const { revision = 0, effective = {} } = record ?? {};
+  const is = mergeDocuments([tenant.base, effective]);
+  for (const hostname of without(wanted, is))
+    await directoryOf(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision, before.revision);
+  if (record && isPrivate(wanted)) await announceOpen(desk, subject, is, revision);
+}
+
+/** The hostnames of a document that another one does not have. */
+function without({ hostnames = [] }: TenantDocument, other: TenantDocument): readonly string[] {
+  return hostnames.filter((hostname) => !other.hostnames?.includes(hostname));
+}
+
+async function announceOpen({ env }: Desk, subject: Subject, whole: TenantDocument, revision: number): Promise<void> {
+  const { entry } = subject;
+  if (entry && !isPrivate(whole))
+    await directoryOf(env, entry.id).mark(namedAs(subject), { isPrivate: false, revision });
+}
+
+function ifGone(error: unknown): undefined {
+  if (!isGone(error)) throw error;
+}
+
+/** A tenant comes to its end, and nothing it was to be can be written any more. */
 export async function releaseNames({ env }: Desk, subject: Subject, hostnames: readonly string[]): Promise<void> {
   for (const hostname of hostnames) {
     await directoryOf(env, hostname).releaseHostname(hostname, namedAs(subject));
@@ -68,19 +108,19 @@ export async function releaseNames({ env }: Desk, subject: Subject, hostnames: r
   }
 }
 
-/** Returns when no isolate believes any more what was before, in milliseconds since the epoch; 0: at once. */
+/** `revision`: that of `whole`. Returns when no isolate believes any more what was before, in milliseconds since the epoch; 0: at once. */
 export async function announceNames(
   desk: Desk,
   subject: Subject,
-  before: readonly string[],
-  whole: TenantDocument,
+  before: Replaced,
+  { whole, revision }: { readonly whole: TenantDocument; readonly revision: number },
 ): Promise<number> {
   const { entry } = subject;
-  const left = before.filter((hostname) => !whole.hostnames?.includes(hostname));
-  await releaseNames(desk, subject, left);
-  for (const hostname of whole.hostnames ?? []) forgetName(hostname);
-  if (entry && entry.isPrivate && !isPrivate(whole))
-    await directoryOf(desk.env, entry.id).mark(namedAs(subject), { isPrivate: false });
+  const left = without(before.effective, whole);
+  for (const hostname of left)
+    await directoryOf(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision);
+  for (const hostname of [...left, ...(whole.hostnames ?? [])]) forgetName(hostname);
+  if (entry?.isPrivate || isPrivate(before.effective)) await announceOpen(desk, subject, whole, revision);
   return left.length > 0 ? Date.now() + HOSTNAME_FOR_MS : 0;
 }
 

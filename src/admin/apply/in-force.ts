@@ -2,15 +2,71 @@
 // of it lies in KV. An isolate that is cut off from the tenant's object may serve it longer, if the tenant chose that for
 // outages: then the answer says so.
 
+import { remoteChanges } from "../../tenants/authority/change-tables.ts";
+import type { TenantStub } from "../../tenants/authority/incarnation.ts";
 import { DEFAULT_OUTAGE_SECONDS } from "../../tenants/document/tenant-document.ts";
-import { outageKey } from "../../tenants/isolate/outage.ts";
+import { onceASecond } from "../../tenants/authority/once-a-second.ts";
+import type { PolicyMethods } from "../../tenants/authority/policy-tables.ts";
+import type { Remote } from "../../tenants/authority/tables.ts";
+import { isSkewed, outageKey } from "../../tenants/isolate/outage.ts";
+import { ProblemError } from "../problem.ts";
 import type { AdminEnv, AdminOptions, MetTenant } from "../route.ts";
 import { inLanes } from "./lanes.ts";
 
-/** Waits until `effectiveAt`, in milliseconds since the epoch: then every lease from before it has ended. */
+/**
+ * When what an object measured to take so much longer is over, by the clock of this machine: the object's may be ahead of it or
+ * behind. To be called when the answer has come. Milliseconds; null stays null.
+ */
+export function fromNow(leftMs: number | undefined): number;
+export function fromNow(leftMs: number | null | undefined): number | null;
+export function fromNow(leftMs: number | null | undefined): number | null {
+  return leftMs === null ? null : Date.now() + (leftMs ?? UNSAID_MS);
+}
+
+/** Where an object of an earlier release did not say how long: a brake is in force by then whatever a document says. */
+const UNSAID_MS = 12_000;
+
+/** How long until what was withdrawn so far is in force everywhere; undefined: the object is of a release that does not say. */
+export function leftMsOf(policy: Pick<Remote<PolicyMethods>, "leftMs">): Promise<number | undefined> {
+  return policy.leftMs().catch(unlessSkewed);
+}
+
+export function staleMsOf(policy: Pick<Remote<PolicyMethods>, "staleMs">): Promise<number | null | undefined> {
+  return policy.staleMs().catch(unlessSkewed);
+}
+
+function unlessSkewed(error: unknown): undefined {
+  if (!isSkewed(error)) throw error;
+}
+
+/** Waits until `effectiveAt`, as `fromNow` gives it: then every lease from before it has ended. */
 export async function untilInForce(effectiveAt: number): Promise<void> {
   const left = effectiveAt - Date.now();
   if (left > 0) await scheduler.wait(left);
+}
+
+const TOLD_WITHIN_MS = 12_000;
+
+/**
+ * Waits until the streams that a withdrawal ends have ended, also those whose hub was just reset and who were away from
+ * it. false: a hub cannot be reached, and nobody knows.
+ */
+async function untilTold(stub: TenantStub): Promise<boolean> {
+  const until = Date.now() + TOLD_WITHIN_MS;
+  let left = await remoteChanges(stub).told();
+  while (left > 0 && Date.now() < until) {
+    await scheduler.wait(left);
+    left = await remoteChanges(stub).told();
+  }
+  return left === 0;
+}
+
+/** Throws `busy` where nobody knows whether they have. */
+export async function expectTold(stub: TenantStub): Promise<void> {
+  if (await untilTold(stub)) return;
+  throw new ProblemError("busy", {
+    detail: "It is in force for every request; streams that are open may not have ended yet. Try again",
+  });
 }
 
 /** ISO 8601. null stays null: there is no such time. */
@@ -27,7 +83,7 @@ export interface Staleness {
 
 type Where = { readonly env: AdminEnv; readonly options: AdminOptions };
 
-/** The tenant, and until when it may be served, as its object says; null: it did not choose so. */
+/** The tenant, and until when it may be served, as `fromNow` gives it; null: it did not choose so. */
 export type Stale = readonly [tenant: { readonly id: string } & Pick<MetTenant, "entry">, staleUntil: number | null];
 
 /** Deletes copies after a withdrawal is in force. */
@@ -39,7 +95,7 @@ export async function endStale(
   const ends = await inLanes(tenants, async ([{ id, entry }, until]) => {
     if (until === null) return 0;
     try {
-      await env.BODIES.delete(outageKey(id, entry?.created));
+      await onceASecond(() => env.BODIES.delete(outageKey(id, entry?.created)));
       return until > effectiveAt + DEFAULT_OUTAGE_SECONDS * 1000 ? until : 0;
     } catch (error) {
       // The withdrawal is in force all the same, and the copy says itself until when it may be served.

@@ -8,12 +8,13 @@ import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.t
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
 import { directoryOf } from "../../tenants/directory/directory.ts";
-import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
+import type { DirectoryEntry, Lookup } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
+import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 import { declaredIn } from "./declared-tenants.ts";
 import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
@@ -86,8 +87,12 @@ export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
 /** Who has the name: a tenant in code, one that was made, or, of those that are left, one of the author's function. */
 export async function namedBy(place: Place, id: string): Promise<Pick<MetTenant, "entry" | "declared">> {
   const inCode = place.options.tenants.get(id);
-  const { entry } = inCode ? { entry: null } : await directoryOf(place.env, id).lookup(id);
+  const { entry } = inCode ? { entry: null } : await lookedUpIn(place, id);
   return { entry, declared: entry ? undefined : await declaredIn(place, id) };
+}
+
+function lookedUpIn({ env }: Place, id: string): Promise<Lookup> {
+  return askedAgain("directory.lookup", () => directoryOf(env, id).lookup(id));
 }
 
 /** The tenant that the request means, or, where its path names none, the one that has the name now. */

@@ -4,15 +4,17 @@
 import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
 import { sessionName, sessionStub } from "../../sessions/session-door.ts";
 import { sessionRegister } from "../../tenants/authority/session-register.ts";
+import { onceASecond } from "../../tenants/authority/once-a-second.ts";
 import { outageKey } from "../../tenants/isolate/outage.ts";
 import { dropSnapshot } from "../../tenants/isolate/snapshot.ts";
 import { ANYWHERE } from "../../tenants/directory/placement.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { untilInForce } from "./in-force.ts";
+import { fromNow, untilInForce } from "./in-force.ts";
 import { releaseNames } from "./hostnames.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
-import { platformOf } from "../platform/platform-object.ts";
+import { brakeTables } from "../platform/brake-tables.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
 import type { Managed } from "./tenant-access.ts";
@@ -41,7 +43,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
     await releaseNames(desk, managed, record.effective.hostnames ?? []);
   }
   // 2. No lease is given any more, and those that were given end.
-  await untilInForce(await policy.close(created));
+  await untilInForce(fromNow(await policy.closed(created)));
   dropSnapshot(id);
   // 3. What it stored.
   await content.close(created);
@@ -49,11 +51,12 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
   while (!(await earlier.purge(BODIES_AT_ONCE)).done) spend(1);
   while (!(await content.purge(BODIES_AT_ONCE)).done) spend(1);
   await endSessions(desk, managed, spend);
-  await env.BODIES.delete(outageKey(id, managed.entry?.created));
+  await onceASecond(() => env.BODIES.delete(outageKey(id, managed.entry?.created)));
   await content.erase();
   await policy.erase();
   // 4. What others say about it, and its name.
   await remote(platformOf(env), baseTables).settle({ id, created }, []);
+  await remote(platformOf(env), brakeTables).releaseTenant({ id, created }, caller);
   await operators.forgetTenant({ id, created });
   await directory.remove(entry);
   forgetName(id);

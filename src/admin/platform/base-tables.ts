@@ -6,6 +6,7 @@ import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import type { Actor } from "../../tenants/authority/policy-records.ts";
 import type { Incarnation } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
+import { bumpBrakes } from "./brake-tables.ts";
 
 export interface BaseRecord {
   readonly name: string;
@@ -45,15 +46,21 @@ export interface BaseMethods {
   removeBase(name: string, actor: Actor): number | null;
   /** The documents of these bases. */
   resolve(names: readonly string[]): BasesFound;
-  /** The same, and notes that the tenant extends these bases, so that none of them can be removed. */
-  take(tenant: BaseUser, names: readonly string[]): BasesFound;
+  /**
+   * The same, and notes that the tenant extends these bases, so that none of them can be removed, and each run has it. `basis`:
+   * the revision of the tenant that the write changes; 0 of one that is being made.
+   */
+  take(tenant: BaseUser, names: readonly string[], basis?: number): BasesFound;
   /**
    * Tenants that may extend the base: those that a write which was cut off noted are among them. `created` is empty where
    * release 0.1.0 noted the use.
    */
   uses(base: string, limit: number): readonly { readonly tenant: string; readonly created: string }[];
-  /** Notes that the tenant extends these bases and no others. */
-  settle(tenant: BaseUser, names: readonly string[]): void;
+  /**
+   * Notes that the tenant extends these bases and no others since this revision. What a write notes that is based on it, or on
+   * a later one, stays: whether that becomes true, its own end says.
+   */
+  settle(tenant: BaseUser, names: readonly string[], revision?: number): void;
   release(base: string, tenant: BaseUser): void;
   blocks(): readonly BlockRecord[];
   block(name: string, note: string, actor: Actor): boolean;
@@ -81,6 +88,7 @@ export const baseTables: Tables<BaseMethods> = {
     "INSERT INTO base_users (base, tenant, created) SELECT base, tenant, '' FROM base_uses",
     "DROP TABLE base_uses",
     "CREATE INDEX base_users_by_tenant ON base_users (tenant)",
+    "ALTER TABLE base_users ADD COLUMN basis INTEGER NOT NULL DEFAULT 0",
   ],
   open: (host) => ({ methods: methodsOf(host) }),
 };
@@ -112,10 +120,10 @@ function methodsOf(host: TableHost): BaseMethods {
         return 0;
       }),
     resolve: (names) => resolve(sql, names),
-    take: (tenant, names) =>
+    take: (tenant, names, basis = 0) =>
       host.transaction(() => {
         const found = resolve(sql, names);
-        if (found.bases) use(sql, tenant, names);
+        if (found.bases) use(sql, tenant, names, basis);
         return found;
       }),
     uses: (base, limit) =>
@@ -126,10 +134,12 @@ function methodsOf(host: TableHost): BaseMethods {
           limit,
         )
         .toArray(),
-    settle: (tenant, names) => {
+    settle: (tenant, names, revision = Number.MAX_SAFE_INTEGER) => {
       host.transaction(() => {
-        sql.exec("DELETE FROM base_users WHERE tenant = ? AND created IN ('', ?)", tenant.id, tenant.created);
-        use(sql, tenant, names);
+        const older = "DELETE FROM base_users WHERE tenant = ? AND created IN ('', ?) AND basis < ?";
+        sql.exec(older, tenant.id, tenant.created, revision);
+        // One that is settled late, of an older revision, leaves these.
+        use(sql, tenant, names, revision === Number.MAX_SAFE_INTEGER ? 0 : revision);
       });
     },
     release: (base, { id, created }) => {
@@ -139,9 +149,10 @@ function methodsOf(host: TableHost): BaseMethods {
   };
 }
 
-function use(sql: SqlStorage, { id, created }: BaseUser, names: readonly string[]): void {
-  const query = "INSERT OR IGNORE INTO base_users (base, tenant, created) VALUES (?, ?, ?)";
-  for (const name of names) sql.exec(query, name, id, created);
+function use(sql: SqlStorage, { id, created }: BaseUser, names: readonly string[], basis: number): void {
+  const query = `INSERT INTO base_users (base, tenant, created, basis) VALUES (?, ?, ?, ?)
+    ON CONFLICT (base, tenant, created) DO UPDATE SET basis = max(basis, excluded.basis)`;
+  for (const name of names) sql.exec(query, name, id, created, basis);
 }
 
 function findBase(sql: SqlStorage, name: string): BaseRecord | undefined {
@@ -194,6 +205,7 @@ function blockMethods(host: TableHost): Pick<BaseMethods, "blocks" | "block" | "
         if (before?.note === note) return false;
         const since = new Date(host.now()).toISOString();
         sql.exec("INSERT OR REPLACE INTO blocks (name, note, since) VALUES (?, ?, ?)", name, note, since);
+        bumpBrakes(host);
         recordAudit(host, actor, ["tool.block", `tool ${name}`], { before: before ?? null, after: { note } });
         return true;
       }),
@@ -202,6 +214,7 @@ function blockMethods(host: TableHost): Pick<BaseMethods, "blocks" | "block" | "
         const before = find(name);
         if (!before) return false;
         sql.exec("DELETE FROM blocks WHERE name = ?", name);
+        bumpBrakes(host);
         recordAudit(host, actor, ["tool.unblock", `tool ${name}`], { before, after: null });
         return true;
       }),

@@ -3,11 +3,14 @@
 import { auditRoutes } from "./audit-routes.ts";
 import { baseRoutes } from "./base-routes.ts";
 import { blockRoutes } from "./block-routes.ts";
+import { callAuditRoutes } from "./call-audit-routes.ts";
 import { documentRoutes } from "./document-routes.ts";
 import { explainRoutes } from "./explain-routes.ts";
 import { exportRoutes } from "./export-routes.ts";
+import { faultRoutes } from "./fault-routes.ts";
 import { fleetRoutes } from "./fleet-routes.ts";
 import { grantRoutes } from "./grant-routes.ts";
+import { keptRoutes } from "./kept-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { limitRoutes } from "./limit-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
@@ -17,7 +20,9 @@ import { secretRoutes } from "./secret-routes.ts";
 import { suspensionRoutes } from "./suspension-routes.ts";
 import { tenantRoutes } from "./tenant-routes.ts";
 import { upstreamRoutes } from "./upstream-routes.ts";
+import { usageRoutes } from "./usage-routes.ts";
 import { upstreamReviewRoutes } from "./upstream-review-routes.ts";
+import { webhookRoutes } from "./webhook-routes.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tenantRoutes,
@@ -26,6 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...upstreamRoutes,
   ...resourceRoutes,
   ...keyRoutes,
+  ...keptRoutes,
   ...grantRoutes,
   ...secretRoutes,
   ...suspensionRoutes,
@@ -33,6 +39,10 @@ export const ROUTES: readonly Route[] = [
   ...explainRoutes,
   ...exportRoutes,
   ...auditRoutes,
+  ...faultRoutes,
+  ...usageRoutes,
+  ...callAuditRoutes,
+  ...webhookRoutes,
   ...baseRoutes,
   ...fleetRoutes,
   ...blockRoutes,

@@ -7,7 +7,7 @@ import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import { AuditRow, pageShapeOf, Usage } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
-import { platformOf } from "../platform/platform-object.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
@@ -30,7 +30,7 @@ async function namedFor({ env, caller }: Desk, id: string, entries: readonly Aud
   if (caller.tenants === null) return [...entries];
   const all = await remote(platformOf(env), operatorTables).operators();
   const own = new Set(all.filter(({ tenants }) => tenants?.includes(id)).map(({ name }) => name));
-  const isOwn = (actor: string) => own.has(actor) || actor.startsWith("tenant-admin ");
+  const isOwn = (actor: string) => own.has(actor) || /^(tenant-admin|key) /.test(actor);
   return entries.map((entry) => (isOwn(entry.actor) ? entry : { ...entry, actor: "operator" }));
 }
 

@@ -11,13 +11,15 @@ import { isoTime } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import type { FieldRule } from "../inspect.ts";
 import { notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
+import { Flag, PageQuery, ROLES, UnknownNames, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
 import { object } from "../shapes.ts";
+import { warned } from "../apply/named-things.ts";
 import { findManaged, readRecord } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const PromptParams = object({ ...TenantParams.properties, name: ToolName });
 const WriteQuery = object({}, { dryRun: Flag, wait: Flag });
+const DocumentQuery = object({}, { ...WriteQuery.properties, unknownNames: UnknownNames });
 const APPLIED = { status: 200, schema: Applied, about: "What changed, or would" };
 
 export const documentRoutes: readonly Route[] = [
@@ -44,12 +46,12 @@ export const documentRoutes: readonly Route[] = [
     summary: "Apply a whole document; dryRun says what would change",
     roles: ROLES.tenant,
     params: TenantParams,
-    query: WriteQuery,
+    query: DocumentQuery,
     body: Document,
     conditions: ["If-Match"],
     replies: [APPLIED],
     handle: async (call) => {
-      const { dryRun, wait } = call.query;
+      const { dryRun, wait, unknownNames } = call.query;
       const next = call.body as TenantDocument;
       const judges = await Promise.all([limitJudge(call, call.params.id), boundsJudge(call, call.params.id)]);
       const edit = (own: TenantDocument) => {
@@ -57,7 +59,7 @@ export const documentRoutes: readonly Route[] = [
         checkMembers(call, own, next, ofOthers);
         return next;
       };
-      return applied(call, call.params.id, { edit, action: "apply", dryRun, wait });
+      return applied(call, call.params.id, { edit, action: "apply", dryRun, wait, unknownNames });
     },
   }),
   route({
@@ -137,17 +139,19 @@ interface Edit {
   readonly action: string;
   readonly dryRun?: boolean | undefined;
   readonly wait?: boolean | undefined;
+  readonly unknownNames?: boolean | undefined;
 }
 
 export async function applied(
   desk: Desk,
   id: string,
-  { edit, action, dryRun = false, wait = false }: Edit,
+  { edit, action, dryRun = false, wait = false, unknownNames }: Edit,
 ): Promise<RouteAnswer> {
   const outcome = await applyDocument(desk, await findManaged(desk, id), {
     edit,
     action,
     dryRun,
+    unknownNames,
     ifMatch: ifMatchOf(desk.request),
     wait: wait ? "always" : "withdrawals",
   });
@@ -155,8 +159,9 @@ export async function applied(
 }
 
 function shown(outcome: AppliedDocument): Infer<typeof Applied> {
-  const { revision, changed, dryRun, effectiveAt, staleUntil, changes } = outcome;
-  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), ...staleUntil, changes: [...changes] };
+  const { revision, changed, dryRun, effectiveAt, staleUntil, changes, warnings } = outcome;
+  const said = { changes: [...changes], ...warned(warnings) };
+  return { revision, changed, dryRun, effectiveAt: isoTime(effectiveAt), ...staleUntil, ...said };
 }
 
 /**

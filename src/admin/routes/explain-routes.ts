@@ -4,22 +4,23 @@
 import { hiddenOf, type Hidden } from "../../content/serve/hidden.ts";
 import type { Offer } from "../../content/serve/sources.ts";
 import { viewOf, type View } from "../../content/serve/view.ts";
-import { whyWithHost } from "../../gateway/guard/led-to.ts";
 import { FLAGS_KEY } from "../../gateway/review/definition-flags.ts";
 import { isObject, type JsonObject } from "../../protocol/jsonrpc.ts";
-import { nearest } from "../../protocol/nearest.ts";
-import type { SourceState } from "../../protocol/source.ts";
+import { nearName } from "../near-name.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import type { RetiredName, TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { judge, type Eyes } from "../../tenants/document/visibility.ts";
-import { Explained, STATE_WORDS, type Infer } from "../contract.ts";
+import { Explained, type Infer } from "../contract.ts";
 import { notFound } from "../problem.ts";
 import { ROLES, route, type Desk, type Route } from "../route.ts";
 import { object, oneOf, textUpTo } from "../shapes.ts";
 import { askerOf, type Asker } from "../apply/explain-asker.ts";
+import { sourceReasons } from "../apply/explain-sources.ts";
+import { verdictOf } from "../apply/explain-verdict.ts";
 import { limitUse } from "../apply/limit-rules.ts";
 import { tenantOffer } from "../apply/tenant-offer.ts";
+import { withStops } from "../apply/stopped-everywhere.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
@@ -53,13 +54,13 @@ export const explainRoutes: readonly Route[] = [
 ];
 
 async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<typeof Explained>> {
-  const record = await readRecord(managed);
+  const record = await withStops(desk.env, managed, await readRecord(managed));
   const offer = await tenantOffer(desk, managed, record);
   const { document } = offer;
   const { profile = null } = ask;
   const { profiles = {} } = document;
   if (profile !== null && !Object.hasOwn(profiles, profile)) {
-    throw notFound(`profile ${profile}`, nearest(profile, Object.keys(profiles)));
+    throw notFound(`profile ${profile}`, nearName(profile, Object.keys(profiles)));
   }
   const asker = await askerOf(desk, managed, document, ask);
   const { scopes, viewer } = asker;
@@ -71,21 +72,42 @@ async function explain(desk: Desk, managed: Managed, ask: Ask): Promise<Infer<ty
       : lookForName(seen, { ...ask, kind: ask.kind }, record.retired);
   const found = await lookIn(view);
   const hidden = hiddenBefore(offer, viewer, profile);
-  const seen = hidden ? withheldIn(found, await lookIn(viewOf(offer, { profile, scopes, hidden })), viewer) : found;
-  const { reasons } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
+  const seen = hidden ? await lookIn(viewOf(offer, { profile, scopes, hidden })) : found;
+  const isHidden = seen.listedAs !== found.listedAs;
+  const { reasons, against } = judge(document, eyesOf(document, profile, scopes), ask.kind, found.target);
+  const { target, listedAs } = found;
+  const sources = sourceReasons(view.sources, document, { ...ask, target, isListed: listedAs !== null });
+  const code = isHidden ? { reason: hiddenText(viewer), isKnown: typeof viewer !== "string" } : undefined;
   const isLetIn = barred.length === 0;
-  return {
+  const outcome = {
     visible: isLetIn && seen.listedAs !== null,
-    callable: isLetIn && seen.callable,
+    callable: isLetIn && !isHidden && seen.callable,
     listedAs: seen.listedAs,
+  };
+  const { withheld, unread } = sources;
+  const findings = { barred, hidden: code, found: found.why, against, withheld, unread, unnamed: asker.unknown };
+  return {
+    ...outcome,
     reasons: [
       ...barred,
-      ...seen.reasons,
-      ...reasons,
-      ...sourceReasons(view, document, { ask, found }),
+      ...(code ? [code.reason] : []),
+      ...found.reasons,
+      ...(asker.unknown === undefined ? reasons : reasons.filter((reason) => !reason.startsWith("principal: "))),
+      ...sources.all,
       ...(await limitsMet(desk, managed)),
     ],
+    ...verdictOf(findings, {
+      isVisible: outcome.visible,
+      isCallable: outcome.callable,
+      isThere: isThere(view, ask, found),
+    }),
   };
+}
+
+/** Whether there is anything of the name before anybody's eyes are asked. */
+function isThere({ sources }: View, { kind }: Ask, { target, listedAs, isStored }: Found): boolean {
+  if (listedAs !== null || isStored === true) return true;
+  return kind !== "resources" && sources.some((source) => source[kind].some(({ name }) => name === target));
 }
 
 /** What the author hides from them, where nobody is named all that is not for everybody. */
@@ -95,60 +117,8 @@ function hiddenBefore(offer: Offer, viewer: Asker["viewer"], profile: string | n
   return hiddenOf(offer, { principal: viewer, tenant: { id: tenant.id, profile } }, () => {});
 }
 
-function withheldIn(found: Found, { listedAs }: Found, viewer: Asker["viewer"]): Found {
-  if (listedAs === found.listedAs) return found;
-  const why = typeof viewer === "string" ? `decides, and ${viewer}` : "hides it";
-  return { ...found, listedAs, callable: false, reasons: [`code: visible ${why}`, ...found.reasons] };
-}
-
-/** What a source leaves out, and what it may lack because it could not be read. */
-function sourceReasons(
-  { sources }: View,
-  document: TenantDocument,
-  { ask: { kind, name }, found: { target, listedAs } }: { readonly ask: Ask; readonly found: Found },
-): string[] {
-  const off = disabledReasons(document, target);
-  const isOf = (id: string) => target.startsWith(`${id}__`);
-  // What is nowhere, and has no source's name before it, may be of each that could not be read.
-  const mayBeAnyones = listedAs === null && off.length === 0 && !sources.some(({ id }) => isOf(id));
-  const said = sources.flatMap((source) => {
-    const { id, state, leadsTo, withheld } = source;
-    const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
-    if (left.length > 0) return left.map(({ why }) => `source ${id}: leaves it out: ${why}`);
-    return [
-      ...(isOf(id) || mayBeAnyones ? stateReasons(id, { state, leadsTo }, listedAs !== null) : []),
-      ...(isOf(id) && state.kind !== "unread" && kind !== "resources" ? unlistedReasons(id, source[kind], target) : []),
-    ];
-  });
-  return [...said, ...off];
-}
-
-/** What is switched off is no source, so nothing else says why its definitions are nowhere. */
-function disabledReasons({ upstreams = {} }: TenantDocument, target: string): string[] {
-  return Object.entries(upstreams)
-    .filter(([id, { enabled }]) => enabled === false && target.startsWith(`${id}__`))
-    .map(([id]) => `source ${id}: ${STATE_WORDS.disabled}`);
-}
-
-function stateReasons(
-  id: string,
-  { state, leadsTo }: { readonly state: SourceState; readonly leadsTo: string | undefined },
-  isListed: boolean,
-): string[] {
-  if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
-  const since =
-    state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
-  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${whyWithHost(state.why, leadsTo)}${since}`];
-}
-
-/** A name that is misspelt, or that its upstream has no more. */
-function unlistedReasons(id: string, has: readonly { readonly name: string }[], target: string): string[] {
-  const names = has.map((one) => one.name);
-  // What all of them begin with says nothing about how near they are.
-  const own = (name: string) => name.slice(id.length + 2);
-  const near = nearest(own(target), names.map(own));
-  const meant = near === undefined ? "" : `: did you mean ${id}__${near}?`;
-  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${meant}`];
+function hiddenText(viewer: Asker["viewer"]): string {
+  return `code: visible ${typeof viewer === "string" ? `decides, and ${viewer}` : "hides it"}`;
 }
 
 /** Which limits refused somebody lately: what is visible may have been refused for that. */
@@ -179,6 +149,10 @@ interface Found {
   readonly listedAs: string | null;
   readonly callable: boolean;
   readonly reasons: readonly string[];
+  /** Those of them that say why there is nothing to call. */
+  readonly why: readonly string[];
+  /** Of a resource: whether it is there, whoever sees it. */
+  readonly isStored?: boolean;
 }
 
 type NameAsk = Ask & { readonly kind: "tools" | "prompts" };
@@ -188,15 +162,13 @@ function lookForName(view: View, ask: NameAsk, retired: readonly RetiredName[]):
   const left = retired.find((one) => one.kind === kind && one.profile === profile && one.name === name);
   const there = findListed(view[kind], name, left);
   const answered = callOf(view, kind, name) ?? (there && callOf(view, kind, there.wire.name));
+  const why = refusalText(answered, `${kind}: nothing is listed or callable as ${name}${alike(view, kind, name)}`);
   return {
     target: there?.target.name ?? left?.target ?? name,
     listedAs: there?.wire.name ?? null,
     callable: answered !== undefined && "target" in answered,
-    reasons: [
-      ...renamedText(there, name),
-      ...(left ? [retiredText(left)] : []),
-      ...refusalText(answered, `${kind}: nothing is listed or callable as ${name}${alike(view, kind, name)}`),
-    ],
+    reasons: [...renamedText(there, name), ...(left ? [retiredText(left)] : []), ...why],
+    why,
   };
 }
 
@@ -212,7 +184,7 @@ function findListed(listing: Listing, name: string, left: RetiredName | undefine
 function alike(view: View, kind: NameAsk["kind"], name: string): string {
   if (view.sources.some(({ id }) => name.startsWith(`${id}__`))) return "";
   const names = view[kind].map((entry) => entry.wire.name);
-  const near = names.includes(name) ? undefined : nearest(name, names);
+  const near = names.includes(name) ? undefined : nearName(name, names);
   return near === undefined ? "" : `: did you mean ${near}?`;
 }
 
@@ -245,10 +217,13 @@ async function lookForResource(view: View, { content }: Managed, name: string): 
   const uri = "uri" in parsed ? parsed.uri : name;
   const there = view.resourcesByUri.has(uri) || (await content.get(uri)) !== undefined;
   const seen = view.sees(uri);
+  const why = there ? [] : [`resources: nothing is stored as ${uri}`];
   return {
     target: uri,
     listedAs: there && seen ? uri : null,
     callable: there && seen,
-    reasons: there ? flagsText(view.resourcesByUri.get(uri)?.wire) : [`resources: nothing is stored as ${uri}`],
+    isStored: there,
+    reasons: [...(there ? flagsText(view.resourcesByUri.get(uri)?.wire) : []), ...why],
+    why,
   };
 }

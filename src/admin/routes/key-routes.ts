@@ -1,23 +1,24 @@
 // Owns the routes for a tenant's API keys: shown once, rotated with overlap, revoked by the lease rule.
 
 import { createKey } from "../../auth/api-key.ts";
+import { keyPrincipalId } from "../../auth/principal.ts";
 import { MAX_KEYS } from "../../tenants/authority/key-tables.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { limitsInForce } from "../../limits/limit-table.ts";
 import type { KeyRecord } from "../../tenants/authority/policy-records.ts";
 import { Acknowledged, ApiKey, CreatedKey, NewApiKey, pageShapeOf, RotateKey, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
-import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { fromNow, leftMsOf, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { PageQuery, ROLES, route, type Desk, type Route, type RouteAnswer } from "../route.ts";
 import { matching, object } from "../shapes.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { TenantParams } from "./tenant-routes.ts";
 
 const KeyParams = object({
   ...TenantParams.properties,
-  key: matching(/^[0-9A-Za-z]{10}$/, "ten of 0-9, A-Z and a-z"),
+  key: matching(/^[0-9A-Za-z]{10}$/, "the id of a key, ten of 0-9, A-Z and a-z, and not the key itself"),
 });
 const DEFAULT_OVERLAP_SECONDS = 86_400;
 
@@ -55,6 +56,22 @@ export const keyRoutes: readonly Route[] = [
       return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
     },
   }),
+  // Before the one with a parameter, which it would be taken for.
+  route({
+    method: "post",
+    path: "/tenants/{id}/keys/own/rotate",
+    summary: "Make the key anew with which this is asked, once a day; the old one works on for the overlap",
+    roles: [],
+    isForKeys: true,
+    params: TenantParams,
+    body: RotateKey,
+    replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
+    handle: async (call) => {
+      const key = call.caller.name.slice(keyPrincipalId("").length);
+      // What counts by caller would begin anew with each.
+      return rotated(call, { ...call.params, key }, { ...call.body, leastAgeMs: DAY_MS });
+    },
+  }),
   route({
     method: "post",
     path: "/tenants/{id}/keys/{key}/rotate",
@@ -63,26 +80,7 @@ export const keyRoutes: readonly Route[] = [
     params: KeyParams,
     body: RotateKey,
     replies: [{ status: 201, schema: CreatedKey, about: "The new key, with its token, which is shown this once" }],
-    handle: async (call) => {
-      const managed = await findManaged(call, call.params.id);
-      const { overlapSeconds = DEFAULT_OVERLAP_SECONDS } = call.body;
-      const { id, token, hash } = await createKey();
-      const { key } = call.params;
-      const { retires } = await findKey(managed, key);
-      if (retires !== null) throw new ProblemError("conflict", { detail: `The key ${key} was rotated already` });
-      const most = limitOf(call, await documentOf(managed));
-      const rotation = { old: key, key: { id, hash }, overlapMs: overlapSeconds * 1000, most };
-      const done = await managed.policy.rotateKey(rotation, call.caller);
-      if (done.state === "absent") throw notFound(`key ${key}`);
-      if (done.state === "full") {
-        throw full(
-          `${most}, and one more in a rotation: others still overlap; overlapSeconds 0 ends the old key at once`,
-        );
-      }
-      // With an overlap nothing is withdrawn now; without, the old key ends like a revoked one.
-      if (overlapSeconds === 0) await untilInForce(await managed.policy.inForceAt());
-      return { status: 201, body: { ...shown(await findKey(managed, id)), token } };
-    },
+    handle: async (call) => rotated(call, call.params, call.body),
   }),
   route({
     method: "delete",
@@ -99,6 +97,34 @@ export const keyRoutes: readonly Route[] = [
     },
   }),
 ];
+
+const DAY_MS = 86_400_000;
+/** An answer may be lost, and the key in it with it: nobody else has that one. */
+const ROTATED =
+  "was rotated already. If the new one did not arrive, an operator or the tenant's administrator makes another";
+const TOO_YOUNG = "A key that is less than a day old is made anew by an operator or the tenant's administrator";
+
+async function rotated(
+  desk: Desk,
+  { id, key }: Infer<typeof KeyParams>,
+  { overlapSeconds = DEFAULT_OVERLAP_SECONDS, leastAgeMs = 0 }: Infer<typeof RotateKey> & { leastAgeMs?: number },
+): Promise<RouteAnswer> {
+  const managed = await findManaged(desk, id);
+  const { token, ...made } = await createKey();
+  const most = limitOf(desk, await documentOf(managed));
+  const rotation = { old: key, key: made, overlapMs: overlapSeconds * 1000, most };
+  const done = await managed.policy.rotateKey({ ...rotation, leastAgeMs }, desk.caller);
+  if (done.state === "absent") throw notFound(`key ${key}`);
+  if (done.state === "rotated") throw new ProblemError("conflict", { detail: `The key ${key} ${ROTATED}` });
+  if (done.state === "suspended") throw new ProblemError("forbidden", { detail: "Suspended" });
+  if (done.state === "young") throw new ProblemError("conflict", { detail: TOO_YOUNG });
+  if (done.state === "full") {
+    throw full(`${most}, and one more in a rotation: others still overlap; overlapSeconds 0 ends the old key at once`);
+  }
+  // With an overlap nothing is withdrawn now; without, the old key ends like a revoked one.
+  if (overlapSeconds === 0) await untilInForce(fromNow(await leftMsOf(managed.policy)));
+  return { status: 201, body: { ...shown(await findKey(managed, made.id)), token } };
+}
 
 function full(rule: string): ProblemError {
   return new ProblemError("conflict", { errors: [{ field: "limits.keys", rule }] });

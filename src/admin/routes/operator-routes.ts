@@ -6,7 +6,7 @@ import { RESERVED_NAMES } from "../operator-login.ts";
 import { CreatedOperator, Name, NewOperator, Operator, pageShapeOf, type Infer } from "../contract.ts";
 import { operatorTables } from "../platform/operator-tables.ts";
 import { pageOfAll } from "../page.ts";
-import { platformOf } from "../platform/platform-object.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
 import { object } from "../shapes.ts";

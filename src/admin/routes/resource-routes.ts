@@ -3,14 +3,8 @@
 
 import { limitsInForce } from "../../limits/limit-table.ts";
 import { etagOf, bodyKey, type ResourceRow } from "../../content/store/resource-row.ts";
-import {
-  MAX_RESOURCE_BYTES,
-  openStore,
-  digestOf,
-  fullText,
-  storeBody,
-  type StoreResult,
-} from "../../content/store/open-store.ts";
+import { MAX_RESOURCE_BYTES, openStore, digestOf, fullText } from "../../content/store/open-store.ts";
+import { storeBody, type StoreResult } from "../../content/store/bodies.ts";
 import { mergeDocuments, type Limits } from "../../tenants/document/tenant-document.ts";
 import { parseUri } from "../../protocol/uri.ts";
 import { Audience, pageShapeOf, ResourceAbout, Timestamp, type Infer } from "../contract.ts";

@@ -8,7 +8,7 @@ import { MAX_SECRETS } from "../../tenants/authority/secret-tables.ts";
 import { sealSecret } from "../../tenants/isolate/tenant-secrets.ts";
 import { Acknowledged, NewSecret, pageShapeOf, Secret, SecretName, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
-import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { pageOfAll } from "../page.ts";
 import { notFound, ProblemError } from "../problem.ts";
 import { Flag, PageQuery, ROLES, route, type AdminEnv, type Route } from "../route.ts";
@@ -53,7 +53,8 @@ export const secretRoutes: readonly Route[] = [
         throw new ProblemError("conflict", { detail: `The tenant ${id} has its ${MAX_SECRETS} secrets` });
       }
       if (done.state !== "written") throw notFound(`tenant ${id}`);
-      const { revision, effectiveAt } = done;
+      const { revision } = done;
+      const effectiveAt = fromNow(done.leftMs);
       const replaces = done.replaced || workerSecretOf(call.env, id, name) !== undefined;
       if (replaces || call.query.wait) await untilInForce(effectiveAt);
       return { body: { revision, changed: true, effectiveAt: isoTime(effectiveAt) } };

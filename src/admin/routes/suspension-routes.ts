@@ -3,11 +3,15 @@
 
 import { ANONYMOUS } from "../../auth/principal.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
+import { isGone } from "../../tenants/authority/incarnation.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
+import type { TenantRecord, WriteResult } from "../../tenants/authority/policy-records.ts";
 import type { Suspender } from "../../tenants/authority/policy-tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
 import { Acknowledged, NewSuspension, pageShapeOf, SuspensionShape, SuspensionKind, type Infer } from "../contract.ts";
 import { acknowledge } from "../apply/acknowledge.ts";
+import { releaseTenant, stopTenant } from "../apply/stop-tenant.ts";
+import { withStops } from "../apply/stopped-everywhere.ts";
 import { pageOfAll } from "../page.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
 import { PageQuery, ROLES, route, type RouteAnswer, type Desk, type Route } from "../route.ts";
@@ -33,7 +37,8 @@ export const suspensionRoutes: readonly Route[] = [
     query: object({}, PageQuery),
     replies: [{ status: 200, schema: pageShapeOf(SuspensionShape), about: "Suspensions" }],
     handle: async (call) => {
-      const { suspensions } = await readRecord(await findManaged(call, call.params.id));
+      const managed = await findManaged(call, call.params.id);
+      const { suspensions } = await withStops(call.env, managed, await readRecord(managed));
       return { body: pageOfAll("suspensions", suspensions, call.query) };
     },
   }),
@@ -49,7 +54,8 @@ export const suspensionRoutes: readonly Route[] = [
       const { kind, name = "", note } = call.body;
       checkRole(call, kind);
       if (kind === "tenant" && call.body.name !== undefined) throw invalidFields(["name", "a tenant has none here"]);
-      if (kind !== "tenant" && name === "") throw invalidFields(["name", `says which ${kind}`]);
+      if (kind === "tenant") return suspendTenant(call, call.params.id, note);
+      if (name === "") throw invalidFields(["name", `says which ${kind}`]);
       const managed = await findManaged(call, call.params.id);
       const of = await nameOf(call, managed, kind, name);
       const done = await managed.policy.suspend({ kind, name: of, note }, suspender(call));
@@ -95,11 +101,9 @@ function checkRole({ caller }: Desk, kind: Kind): void {
 const KEY_ID = /^[0-9A-Za-z]{10}$/;
 
 /** The name to suspend. Refuses one that nothing has: it would seem suspended. A key may be named by its id alone. */
-async function nameOf(desk: Desk, managed: Managed, kind: Kind, name: string): Promise<string> {
+async function nameOf(desk: Desk, managed: Managed, kind: Exclude<Kind, "tenant">, name: string): Promise<string> {
   const record = await readRecord(managed);
   switch (kind) {
-    case "tenant":
-      return "";
     case "profile": {
       const { profiles = {} } = mergeDocuments([managed.tenant.base, record.effective]);
       if (!Object.hasOwn(profiles, name)) throw invalidFields(["name", `there is no profile ${name}`]);
@@ -147,12 +151,35 @@ function withRoom({ suspensions }: TenantRecord, id: string): string {
   ]);
 }
 
+/** Both ways take less than 12 s together. */
+const ANSWERED_WITHIN_MS = 1000;
+
+/** By its own object, and where that does not answer, by the platform's. */
+async function suspendTenant(desk: Desk, id: string, note: string): Promise<RouteAnswer> {
+  const suspended = await inTime(suspendOwn(desk, id, note), ANSWERED_WITHIN_MS).catch((error: unknown) => {
+    if (error instanceof ProblemError || isGone(error)) throw error;
+    desk.options.onError?.(error);
+    return undefined;
+  });
+  return suspended ? acknowledge(suspended.managed, suspended.done, desk) : stopTenant(desk, id, note);
+}
+
+async function suspendOwn(desk: Desk, id: string, note: string) {
+  const managed = await findManaged(desk, id);
+  await readRecord(managed);
+  // Only those of a tenant's own administrator can be too many.
+  const done = await managed.policy.suspend({ kind: "tenant", name: "", note }, suspender(desk));
+  return { managed, done: done as WriteResult };
+}
+
 async function resume(desk: Desk, id: string, kind: Kind, name: string): Promise<RouteAnswer> {
   const managed = await findManaged(desk, id);
   await readRecord(managed);
   const done = await managed.policy.resume(kind, name, suspender(desk));
   if (done.state === "forbidden") throw new ProblemError("forbidden", { detail: "An operator suspended this" });
-  return acknowledge(managed, done);
+  const isReleased = kind === "tenant" && (await releaseTenant(desk, managed));
+  const answer = await acknowledge(managed, done);
+  return isReleased ? { body: { ...(answer.body as object), changed: true } } : answer;
 }
 
 function suspender({ caller: { name, role } }: Desk): Suspender {

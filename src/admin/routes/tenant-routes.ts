@@ -6,19 +6,29 @@ import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
 import { catalogNames } from "../apply/tenant-offer.ts";
-import { resolveDocument } from "../apply/apply-document.ts";
+import { applyDocument, isOvertakenBy, resolveDocument, type Intent } from "../apply/apply-document.ts";
 import { baseTables } from "../platform/base-tables.ts";
-import { Applied, NewTenant, pageShapeOf, TenantShape, TenantId, TenantSummary, type Infer } from "../contract.ts";
+import {
+  Applied,
+  MadeTenant,
+  NewTenant,
+  pageShapeOf,
+  TenantShape,
+  TenantId,
+  TenantSummary,
+  type Infer,
+} from "../contract.ts";
 import { declaredIn } from "../apply/declared-tenants.ts";
+import { warned } from "../apply/named-things.ts";
 import { inLanes } from "../apply/lanes.ts";
-import { takeBlocks } from "../apply/blocks-everywhere.ts";
+import { withStops } from "../apply/stopped-everywhere.ts";
 import { deleteTenant } from "../apply/tenant-deletion.ts";
-import { announceNames, checkNames, claimNames, releaseNames } from "../apply/hostnames.ts";
+import { announceNames, checkNames, claimNames, giveBack, type Replaced } from "../apply/hostnames.ts";
 import { listDeclared, listEntries, type NamesAsk } from "../apply/listed-names.ts";
 import { pageFrom, positionOf, type PageAsk } from "../page.ts";
-import { platformOf } from "../platform/platform-object.ts";
+import { platformOf } from "../platform/platform-door.ts";
 import { invalidFields, notFound, ProblemError } from "../problem.ts";
-import { Flag, PageQuery, ROLES, route, type Desk, type Route } from "../route.ts";
+import { Flag, PageQuery, ROLES, route, UnknownNames, type Desk, type Route } from "../route.ts";
 import { object, textUpTo } from "../shapes.ts";
 import {
   anyOf,
@@ -49,15 +59,17 @@ export const tenantRoutes: readonly Route[] = [
     path: "/tenants",
     summary: "Make a tenant; dryRun says what would be made",
     roles: ROLES.platform,
-    query: object({}, { dryRun: Flag }),
+    query: object({}, { dryRun: Flag, unknownNames: UnknownNames }),
     body: NewTenant,
     replies: [
       { status: 200, schema: Applied, about: "Of a dry run: it could be made, and what would be in its document" },
-      { status: 201, schema: TenantShape, about: "The tenant, which serves from now on" },
+      { status: 201, schema: MadeTenant, about: "The tenant, which serves from now on" },
     ],
     handle: async (call) => {
-      if (call.query.dryRun) return { body: await supposeTenant(call, call.body) };
-      const made = await createTenant(call, call.body);
+      const { dryRun, unknownNames } = call.query;
+      const asked = { ...call.body, unknownNames };
+      if (dryRun) return { body: await supposeTenant(call, asked) };
+      const made = await createTenant(call, asked);
       return {
         status: 201,
         body: made,
@@ -127,6 +139,7 @@ async function listTenants(desk: Desk, query: PageAsk) {
 /** What the author's function says now of one that it declared when it was asked for last. */
 async function withState(desk: Desk, item: Summary): Promise<Summary> {
   if (item.state !== "code" || desk.options.tenants.has(item.id)) return item;
+  // Told to `onError` where it failed. Here the list says that it is not known.
   const declared = await declaredIn(desk, item.id).catch(() => null);
   return declared ? item : { ...item, state: declared === null ? "unknown" : "gone" };
 }
@@ -149,7 +162,7 @@ function summaryOf({ id, created, state, isSuspended }: DirectoryEntry): Summary
 async function showTenant(desk: Desk, id: string) {
   const managed = await lookUpTenant(desk, id);
   const record = await managed.policy.read(managed.entry === null);
-  if (record) return tenantOf(desk, managed, record);
+  if (record) return tenantOf(desk, managed, await withStops(desk.env, managed, record));
   const { entry } = managed;
   if (entry?.state !== "deleting") throw notFound(`tenant ${id}`);
   return tenantOf(desk, managed, { created: entry.created, revision: 0, own: {}, effective: {}, suspensions: [] });
@@ -173,49 +186,55 @@ function tenantOf(desk: Desk, managed: Managed, record: Shown) {
   };
 }
 
-type Asked = Infer<typeof NewTenant>;
+type Asked = Infer<typeof NewTenant> & Pick<Intent, "unknownNames">;
 
 /** A dry run of `createTenant`: refused as that would be, and nothing is written. */
 async function supposeTenant(desk: Desk, asked: Asked) {
-  const { id, region = null, jurisdiction = null, document = {} } = asked;
+  const { id, region = null, jurisdiction = null, document = {}, unknownNames } = asked;
   const own = document as TenantDocument;
   const managed = await findPlace(desk, { id, region, jurisdiction });
   const names = await catalogNames(desk, managed, null);
-  const { whole } = await resolveDocument(desk, managed, { own, names }, { dryRun: true });
+  const { whole, warnings } = await resolveDocument(desk, managed, { own, names }, { dryRun: true, unknownNames });
   await checkNames(desk, managed, whole);
-  return { revision: 0, changed: true, dryRun: true, effectiveAt: null, changes: [...diffDocuments({}, own)] };
+  const said = { changes: [...diffDocuments({}, own)], ...warned(warnings) };
+  return { revision: 0, changed: true, dryRun: true, effectiveAt: null, ...said };
 }
 
 async function createTenant(desk: Desk, asked: Asked) {
-  const { id, region = null, jurisdiction = null, document = {} } = asked;
+  const { id, region = null, jurisdiction = null, document = {}, unknownNames } = asked;
   const own = document as TenantDocument;
   const place = await findPlace(desk, { id, region, jurisdiction });
   // 1. Everything is checked, before anything is written.
   const names = await catalogNames(desk, place, null);
-  const { whole } = await resolveDocument(desk, place, { own, names }, { dryRun: true });
+  const { whole, warnings } = await resolveDocument(desk, place, { own, names }, { dryRun: true, unknownNames });
   await checkNames(desk, place, whole);
   // 2. The directory decides which tenant of the name it is, and the tenant's own object follows.
   const directory = directoryOf(desk.env, id);
   const entry = await directory.add(id, { region, jurisdiction });
   const managed = managedOf(desk, id, { entry, created: entry.created });
-  const { effective } = await resolveDocument(desk, managed, { own, names }, { dryRun: false });
-  const claimed = await claimNames(desk, managed, whole);
-  await directory.mark(entry, { isPrivate: whole.mode !== "open" });
+  const { effective, bases } = await resolveDocument(desk, managed, { own, names }, { dryRun: false, unknownNames });
+  await claimNames(desk, managed, whole, NOTHING);
   const birth = { created: entry.created, own, effective, actor: desk.caller, action: "create" };
   const written = await anyOf(desk, id, entry).create(birth);
   if (written.state !== "written") {
-    await releaseNames(desk, managed, claimed);
+    await giveBack(desk, managed, whole, NOTHING);
     throw taken(id);
   }
-  // 3. What is blocked everywhere is blocked here: a block that comes in now finds the tenant in the directory.
-  await takeBlocks(desk.env, managed.policy, desk.caller);
   // Whoever deleted a base meanwhile may have found no tenant behind the use that was noted first.
-  if (own.extends) await remote(platformOf(desk.env), baseTables).take({ id, created: entry.created }, own.extends);
+  if (own.extends) await remote(platformOf(desk.env), baseTables).take({ id, created: entry.created }, own.extends, 1);
+  // 3. A run may have written one meanwhile, and looked here before there was a tenant.
+  if (await isOvertakenBy(desk.env, { own, bases })) {
+    const again = { ifMatch: null, dryRun: false, wait: "never", action: "create" } as const;
+    await applyDocument(desk, managed, { ...again, edit: (now) => now });
+  }
   forgetName(id);
-  await announceNames(desk, managed, [], whole);
+  await announceNames(desk, managed, NOTHING, { whole, revision: written.revision });
   const record = await readRecord(managed);
-  return tenantOf(desk, managed, record);
+  return { ...tenantOf(desk, managed, record), ...warned(warnings) };
 }
+
+/** What the first document of a tenant replaces. */
+const NOTHING: Replaced = { revision: 0, effective: { mode: "open" } };
 
 type Placed = Pick<DirectoryEntry, "id" | "region" | "jurisdiction">;
 

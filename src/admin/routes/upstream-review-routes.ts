@@ -9,7 +9,7 @@ import { encodeCursor } from "../../protocol/cursor.ts";
 import { nearest } from "../../protocol/nearest.ts";
 import { documentOf } from "../../content/serve/sources.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { isoTime, untilInForce } from "../apply/in-force.ts";
+import { fromNow, isoTime, untilInForce } from "../apply/in-force.ts";
 import { policyOf } from "../apply/tenant-offer.ts";
 import { findManaged, readRecord, type Managed } from "../apply/tenant-access.ts";
 import { Decide, Decided, pageShapeOf, WaitingShape, type Infer } from "../contract.ts";
@@ -69,7 +69,7 @@ function decision(verdict: ReviewVerdict, summary: string): Route {
       if (written?.state === "full") {
         throw new ProblemError("conflict", { detail: "The upstreams of this tenant list more than it may hold" });
       }
-      const effectiveAt = written?.state === "written" ? written.effectiveAt : null;
+      const effectiveAt = written?.state === "written" ? fromNow(written.leftMs) : null;
       if (call.query.wait && effectiveAt !== null) await untilInForce(effectiveAt);
       const { waiting } = await reviews().inForce(upstream);
       const changed = effectiveAt !== null;

@@ -1,0 +1,82 @@
+// Owns what `explain` says of a tenant's sources: what one leaves out, what it lacks under a name, and what nobody knows of it
+// because it could not be read.
+
+import type { CallHost } from "../../calls/call-host.ts";
+import { whyWithHost } from "../../gateway/guard/led-to.ts";
+import { nearName } from "../near-name.ts";
+import type { Source, SourceState } from "../../protocol/source.ts";
+import type { TenantDocument } from "../../tenants/document/tenant-document.ts";
+import type { Kind } from "../../tenants/document/visibility.ts";
+import { STATE_WORDS } from "../contract.ts";
+
+export interface SourceReasons {
+  readonly all: readonly string[];
+  /** Why what a source has is not listed, or that it has no such thing. */
+  readonly withheld: readonly string[];
+  /** Sources that may have it, as far as anybody knows. */
+  readonly unread: readonly string[];
+}
+
+export interface SoughtThing {
+  readonly kind: Kind;
+  /** As it was asked for. */
+  readonly name: string;
+  /** Before any renaming. */
+  readonly target: string;
+  readonly isListed: boolean;
+}
+
+/** What a source leaves out, and what it may lack because it could not be read. */
+export function sourceReasons(
+  sources: readonly Source<CallHost>[],
+  document: TenantDocument,
+  { kind, name, target, isListed }: SoughtThing,
+): SourceReasons {
+  const off = disabledReasons(document, target);
+  const isOf = (id: string) => target.startsWith(`${id}__`);
+  // What is nowhere, and has no source's name before it, may be of each that could not be read.
+  const mayBeAnyones = !isListed && off.length === 0 && !sources.some(({ id }) => isOf(id));
+  const said = sources.map((source) => {
+    const { id, state, leadsTo, withheld } = source;
+    const left = (withheld?.() ?? []).filter((one) => one.kind === kind && [name, target].includes(one.name));
+    if (left.length > 0) return { unread: [], lacks: left.map(({ why }) => `source ${id}: leaves it out: ${why}`) };
+    const isKnown = isOf(id) && state.kind !== "unread" && kind !== "resources";
+    return {
+      unread: isOf(id) || mayBeAnyones ? stateReasons(id, { state, leadsTo }, isListed) : [],
+      lacks: isKnown ? unlistedReasons(id, source[kind], target) : [],
+    };
+  });
+  return {
+    all: [...said.flatMap(({ unread, lacks }) => [...unread, ...lacks]), ...off],
+    withheld: [...said.flatMap(({ lacks }) => lacks), ...off],
+    unread: said.flatMap(({ unread }) => unread),
+  };
+}
+
+/** What is switched off is no source, so nothing else says why its definitions are nowhere. */
+function disabledReasons({ upstreams = {} }: TenantDocument, target: string): string[] {
+  return Object.entries(upstreams)
+    .filter(([id, { enabled }]) => enabled === false && target.startsWith(`${id}__`))
+    .map(([id]) => `source ${id}: ${STATE_WORDS.disabled}`);
+}
+
+function stateReasons(
+  id: string,
+  { state, leadsTo }: { readonly state: SourceState; readonly leadsTo: string | undefined },
+  isListed: boolean,
+): string[] {
+  if (state.kind === "fresh" || (state.kind === "degraded" && isListed)) return [];
+  const since =
+    state.kind === "lastGood" ? ` since ${new Date(state.since).toISOString()}, what it had then stays` : "";
+  return [`source ${id}: ${STATE_WORDS[state.kind]}: ${whyWithHost(state.why, leadsTo)}${since}`];
+}
+
+/** A name that is misspelt, or that its upstream has no more. */
+function unlistedReasons(id: string, has: readonly { readonly name: string }[], target: string): string[] {
+  const names = has.map((one) => one.name);
+  // What all of them begin with says nothing about how near they are.
+  const own = (name: string) => name.slice(id.length + 2);
+  const near = nearName(own(target), names.map(own));
+  const meant = near === undefined ? "" : `: did you mean ${id}__${near}?`;
+  return names.includes(target) ? [] : [`source ${id}: lists nothing under this name${meant}`];
+}

@@ -1,0 +1,14 @@
+// Owns how the contract shows why somebody sees a thing or does not. Refuses logic; what clients may import is exported by
+// contract.ts.
+
+import { FLAG, list, nullable, object, STRING } from "./shapes.ts";
+
+export const Explained = object(
+  { visible: FLAG, callable: FLAG, listedAs: nullable(STRING), reasons: list(STRING) },
+  {
+    /** Those of the reasons for which it is not visible, or not callable; servers of earlier releases do not say. */
+    decidedBy: list(STRING),
+    /** What nobody can say here of the caller that was asked for, or of a source. */
+    unknown: list(STRING),
+  },
+);

@@ -1,0 +1,25 @@
+// Owns answers that are lines of JSON, one text a line, made page by page as they are read.
+
+import type { Reply } from "./route.ts";
+import type { JsonObject } from "../protocol/jsonrpc.ts";
+
+const MEDIA_TYPE = "application/x-ndjson";
+
+export function linesReply(schema: JsonObject, about: string): Reply {
+  return { status: 200, schema, mediaType: MEDIA_TYPE, about };
+}
+
+/** `next`: the lines that come next, until there are none. The first are read before the answer begins, so it can fail. */
+export async function respondLines(next: () => Promise<readonly unknown[]>): Promise<Response> {
+  const encoder = new TextEncoder();
+  let page: readonly unknown[] | undefined = await next();
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      page ??= await next();
+      if (page.length === 0) controller.close();
+      else controller.enqueue(encoder.encode(page.map((line) => `${JSON.stringify(line)}\n`).join("")));
+      page = undefined;
+    },
+  });
+  return new Response(body, { headers: { "content-type": MEDIA_TYPE } });
+}

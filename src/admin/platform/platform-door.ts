@@ -1,0 +1,49 @@
+// Owns the names of the platform's objects and the way to them: the one that decides, and the replicas of what it decided
+// for every tenant, which isolates ask in its place.
+
+import { openSocket, type Opened } from "../../streams/held-socket.ts";
+import { inTime } from "../../tenants/isolate/in-time.ts";
+import { meaning, WHOEVER, type Keeper, type TenantStub } from "../../tenants/authority/incarnation.ts";
+
+export interface PlatformEnv {
+  readonly PLATFORM: DurableObjectNamespace;
+}
+
+const MAIN = "platform";
+/** A replica that does not answer by then holds up hearing for the whole isolate. */
+const OPENED_WITHIN_MS = 5000;
+/** A replica exists from when it is asked first, so a release may have another number of them than the one before. */
+export const REPLICAS = 4;
+export const replicaName = (number: number) => `policy-${number % REPLICAS}`;
+
+export function platformOf(env: PlatformEnv): TenantStub {
+  return platformAt(env, MAIN);
+}
+
+export function platformAt({ PLATFORM }: PlatformEnv, name: string): TenantStub {
+  return keptBy(PLATFORM.getByName(name) as unknown as Keeper);
+}
+
+/** There is nobody else whom a platform's object could keep something for. */
+export function keptBy(object: Keeper): TenantStub {
+  return meaning(object, WHOEVER);
+}
+
+/** A socket on which the replica tells that something else is stopped. Rejects where it takes too long. */
+export async function openWatch({ PLATFORM }: PlatformEnv, replica: number): Promise<Opened> {
+  const name = replicaName(replica);
+  const opening = openSocket(PLATFORM.getByName(name), {});
+  try {
+    return await inTime(opening, OPENED_WITHIN_MS, name);
+  } catch (error) {
+    void opening.then(letGo, () => {});
+    throw error;
+  }
+}
+
+/** Nobody listens to it any more, and it would stay open at the object. */
+function letGo(opened: Opened): void {
+  if (!("socket" in opened)) return;
+  opened.socket.accept();
+  opened.socket.close(1000);
+}
