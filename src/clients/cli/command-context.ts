@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import { createAdminClient, type AdminClient } from "./admin/admin-client.ts";
 import { findTarget } from "./config.ts";
+import { asTyped } from "./terminal/as-typed.ts";
 import type { ShownLine } from "./terminal/output.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { ask, isInteractive, type Terminal } from "./terminal/terminal.ts";
@@ -52,12 +53,12 @@ async function openContext(terminal: Terminal, globals: Globals): Promise<Comman
   const target = await findTarget(globals, terminal);
   const json = globals.json === true;
   const quiet = globals.quiet === true;
-  const warn = (text: string) => void terminal.stderr.write(`tenantry: ${oneLine(text)}\n`);
+  const warn = (text: string) => void terminal.stderr.write(`tenantry: ${oneLine(asTyped(text, terminal.env))}\n`);
   const log = (text: string) => {
     if (!quiet) warn(text);
   };
   const note = (text: string) => {
-    if (!json && !quiet) terminal.stderr.write(`${oneLine(text)}\n`);
+    if (!json && !quiet) terminal.stderr.write(`${oneLine(asTyped(text, terminal.env))}\n`);
   };
   if (target.token !== undefined && target.url.startsWith("http:") && !isLoopback(target.url)) {
     note(`Warning: the token goes to ${target.url} unencrypted`);

@@ -4,6 +4,7 @@
 import type { RemoteEndpoint } from "../../mcp-client/remote-endpoint.ts";
 import { SYSTEM_CLOCK } from "../../mcp-client/clock.ts";
 import { usageError } from "./exit.ts";
+import { parseUrl } from "./server-url.ts";
 
 export interface McpEndpoint extends RemoteEndpoint {
   readonly hasKey: boolean;
@@ -24,6 +25,9 @@ export function mcpEndpoint(url: string, key: string | undefined): McpEndpoint {
   };
 }
 
+/** Without a scheme, as --url is given, too: a host has a dot or a port, and no tenant has. */
+const HOST_AND_PATH = /^(?:[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:))(?::\d+)?\/\S/i;
+
 /** `base` is the server; it may be a whole endpoint itself where nothing else names one. */
 export function endpointUrl(base: string, where: string | undefined): string {
   if (where === undefined) return /\/mcp(?:\/|$)/.test(new URL(base).pathname) ? base : `${base}/mcp`;
@@ -31,6 +35,8 @@ export function endpointUrl(base: string, where: string | undefined): string {
     if (URL.canParse(where)) return where;
   } else if (/^[\w-]+(?:\/[\w-]+)?$/.test(where)) {
     return `${base}/mcp/${where}`;
+  } else if (HOST_AND_PATH.test(where)) {
+    return parseUrl(where);
   }
   throw usageError(`${where}: must be a tenant, tenant/profile, or a URL`);
 }

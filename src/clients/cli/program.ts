@@ -3,15 +3,24 @@
 import { Command, CommanderError } from "commander";
 import { addApplyCommands } from "./commands/apply.ts";
 import { addAuditCommands } from "./commands/audit.ts";
+import { addBaseCommands } from "./commands/base.ts";
+import { addBlockCommands } from "./commands/block.ts";
+import { addBackupCommands } from "./commands/backup.ts";
+import { addCallsCommands } from "./commands/calls.ts";
 import { addCallCommand } from "./commands/call.ts";
 import { addCompletionCommands } from "./commands/completion.ts";
+import { addConnectCommand } from "./commands/connect.ts";
+import { addDoctorCommand } from "./commands/doctor.ts";
 import { addExportCommand } from "./commands/export.ts";
 import { addFleetCommands } from "./commands/fleet.ts";
 import { addGrantCommands } from "./commands/grant.ts";
+import { addInitCommand } from "./commands/init.ts";
 import { addKeyCommands } from "./commands/key.ts";
 import { addLimitsCommand } from "./commands/limits.ts";
+import { addLogsCommands } from "./commands/logs.ts";
 import { addLoginCommands } from "./commands/login.ts";
 import { addOperatorCommands } from "./commands/operator.ts";
+import { addPingCommand } from "./commands/ping.ts";
 import { addPromptCommands } from "./commands/prompt.ts";
 import { addResourceCommands } from "./commands/resource.ts";
 import { addSecretCommands } from "./commands/secret.ts";
@@ -20,9 +29,14 @@ import { addSuspendCommands } from "./commands/suspend.ts";
 import { addTenantCommands } from "./commands/tenant.ts";
 import { addUpstreamCommands } from "./commands/upstream.ts";
 import { addUpstreamReviewCommands } from "./commands/upstream-review.ts";
+import { addWebhookCommands } from "./commands/webhook.ts";
+import { addUsageCommand } from "./commands/usage.ts";
 import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
-import { oneLine } from "./terminal/printable.ts";
+import { asTyped } from "./terminal/as-typed.ts";
+import { refuseRepeated } from "./given-once.ts";
+import { oneLine, printableJson } from "./terminal/printable.ts";
+import { RulesBroken, ServerRefused } from "./terminal/problem.ts";
 import { openTerminal, type Surroundings, type Terminal } from "./terminal/terminal.ts";
 import { GETTING_STARTED, TOPICS } from "./commands/help-topics.ts";
 import { VERSION } from "./version.ts";
@@ -37,7 +51,9 @@ export async function run(args: readonly string[], around: Surroundings): Promis
     return EXIT.ok;
   } catch (error) {
     const { exit, message } = failureOf(error, terminal, (code) => adviceFor(program, args, code));
-    if (message !== "") terminal.stderr.write(`tenantry: ${oneLine(message)}\n`);
+    if (message === "") return exit;
+    if (args.includes("--json")) terminal.stderr.write(`${printableJson(failureJson(error, { exit, message }))}\n`);
+    else terminal.stderr.write(`tenantry: ${oneLine(asTyped(message, around.env))}\n`);
     return exit;
   }
 }
@@ -56,8 +72,8 @@ export function createProgram(terminal: Terminal): Command {
     .option("-q, --quiet", "no notes on stderr, only errors")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void terminal.stdout.write(text),
-      writeErr: (text) => void terminal.stderr.write(text),
+      writeOut: (text) => void terminal.stdout.write(asTyped(text, terminal.env)),
+      writeErr: (text) => void terminal.stderr.write(asTyped(text, terminal.env)),
       outputError: () => {},
       getOutHelpWidth: () => terminal.stdout.columns || 100,
       getErrHelpWidth: () => terminal.stderr.columns || 100,
@@ -70,11 +86,13 @@ export function createProgram(terminal: Terminal): Command {
     for (const add of adders) add(program, terminal);
   }
   for (const command of [program, ...program.commands]) command.helpCommand(false);
+  refuseRepeated(program);
   return program;
 }
 
 const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Terminal) => void)[]>> = {
-  Tenants: [addTenantCommands, addApplyCommands, addExportCommand],
+  "A project": [addInitCommand],
+  Tenants: [addTenantCommands, addApplyCommands, addExportCommand, addBackupCommands],
   "What a tenant holds": [
     addResourceCommands,
     addPromptCommands,
@@ -82,21 +100,22 @@ const GROUPS: Readonly<Record<string, readonly ((program: Command, terminal: Ter
     addUpstreamCommands,
     addUpstreamReviewCommands,
   ],
-  "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand, addAuditCommands],
-  "Trying out": [addCallCommand, addWatchCommand],
-  "Local clients": [addStdioCommand],
-  "The whole server": [addFleetCommands, addOperatorCommands],
+  "Who gets in": [addKeyCommands, addGrantCommands, addSuspendCommands, addLimitsCommand],
+  "What happened": [addAuditCommands, addCallsCommands, addUsageCommand, addWebhookCommands],
+  "Trying out": [addCallCommand, addWatchCommand, addPingCommand, addDoctorCommand],
+  Clients: [addConnectCommand, addStdioCommand],
+  "The whole server": [addBaseCommands, addFleetCommands, addBlockCommands, addOperatorCommands, addLogsCommands],
   "This program": [addLoginCommands, addCompletionCommands, addHelpCommand],
 };
 
 function addHelpCommand(program: Command, terminal: Terminal): void {
   program
     .command("help")
-    .description("Explain a command, with examples, or one of: document, configuration, local-clients, exit-codes.")
+    .description(`Explain a command, with examples, or one of: ${Object.keys(TOPICS).join(", ")}.`)
     .argument("[words...]", "such as resource put")
     .action((words: readonly string[]) => {
       const topic = TOPICS[words.join("-")];
-      if (topic !== undefined) return void terminal.stdout.write(`${topic}\n`);
+      if (topic !== undefined) return void terminal.stdout.write(`${asTyped(topic, terminal.env)}\n`);
       let command = program;
       for (const word of words) {
         const next = command.commands.find((one) => one.name() === word);
@@ -121,6 +140,13 @@ function adviceFor(program: Command, args: readonly string[], code: string): str
   // Commander looks for options that must be there first, and so does not say that one of them is misspelt.
   const misspelt = code === "commander.missingMandatoryOptionValue" && unknown !== undefined;
   return `${misspelt ? `; there is no option ${unknown}` : ""}; ${["tenantry help", ...words].join(" ")} shows what it takes`;
+}
+
+/** What a program reads with --json in the place of the line: what the server said is told apart from what we did. */
+function failureJson(error: unknown, failure: { readonly exit: ExitCode; readonly message: string }): object {
+  const status = error instanceof ServerRefused ? { status: error.status } : {};
+  const errors = error instanceof RulesBroken ? { errors: error.rules } : {};
+  return { error: { ...failure, ...status, ...errors } };
 }
 
 /** Errors of ours and of commander are written for people; any other error is a bug of this program. */

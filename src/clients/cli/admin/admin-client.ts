@@ -4,6 +4,7 @@
 import { Readable } from "node:stream";
 import type { Target } from "../config.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
+import { isLoopback } from "../server-url.ts";
 import { isTransient, serverRefusal, ServerRefused, unreachable } from "../terminal/problem.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
@@ -191,11 +192,11 @@ export function urlOf(base: string, { path, query = {} }: Pick<Ask, "path" | "qu
   return `${base}/admin/v1/${path.map(encodeURIComponent).join("/")}${search}`;
 }
 
-function explain(refusal: ServerRefused, { token, tokenFrom, current }: Target): ServerRefused {
+function explain(refusal: ServerRefused, { url, token, tokenFrom, current }: Target): ServerRefused {
   if (refusal.status !== 401) return refusal;
   const hint =
     token === undefined
-      ? "no token: set TENANTRY_TOKEN or run tenantry login"
+      ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; that of npm start is found in its folder" : ""}`
       : `the token of ${tokenFrom} was refused${current ? "; tenantry login gets another one" : ""}`;
   return new ServerRefused(401, `${refusal.message} (${hint})`);
 }

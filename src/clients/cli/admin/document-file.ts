@@ -53,6 +53,13 @@ export async function readTenantFile(file: string, terminal: Terminal): Promise<
   return { id, birth, document, sent };
 }
 
+/** What the parser says in words of its own grammar. */
+const IN_WORDS: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY:
+    "a name inside a value: a text with a colon needs quotes, or the next line is indented too far",
+  MULTILINE_IMPLICIT_KEY: "a name and its colon stand in one line: a colon is missing, or quotes around a text",
+  TAB_AS_INDENT: "a tab, where YAML wants blanks",
+};
 const BRACES = "{{ begins a mapping in YAML: put the text in quotes";
 
 async function parseYaml(text: string, file: string): Promise<{ readonly value: unknown; readonly sent: Sending }> {
@@ -67,7 +74,7 @@ async function parseYaml(text: string, file: string): Promise<{ readonly value: 
   if (problem) {
     const [offset] = problem.pos;
     if (problem.code === "MULTIPLE_DOCS") throw fail(offset, "one document a file, without another --- line");
-    throw fail(offset, text.startsWith("{{", offset) ? BRACES : problem.message);
+    throw fail(offset, text.startsWith("{{", offset) ? BRACES : (IN_WORDS[problem.code] ?? problem.message));
   }
   visit(parsed, {
     // `{{secret:NAME}}` without quotes: a mapping whose name is a mapping.
@@ -79,7 +86,7 @@ async function parseYaml(text: string, file: string): Promise<{ readonly value: 
   try {
     return { value: parsed.toJS() as unknown, sent: (work) => sentFrom(source, work) };
   } catch (error) {
-    throw usageError(`${file}: ${oneLine(String(error))}`);
+    throw usageError(`${file}: ${oneLine((error as Error).message)}`);
   }
 }
 

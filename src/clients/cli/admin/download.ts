@@ -17,8 +17,12 @@ import type { CommandContext } from "../command-context.ts";
 import { sha256OfFile, type Stored, type StoredResources } from "./stored-resources.ts";
 import { AT_ONCE } from "./upload.ts";
 
+/** How often a body that changed while it was loaded is loaded again, before somebody is told. */
+const TRIES = 5;
+
 export interface WantedFile {
-  readonly stored: Pick<Stored, "uri" | "size" | "sha256">;
+  /** As it was listed; afterwards, as it is in the file, where the body changed meanwhile. */
+  stored: Pick<Stored, "uri" | "size" | "sha256">;
   /** The folder that the file must be in. */
   readonly root: string;
   readonly file: string;
@@ -43,7 +47,11 @@ export async function download(
   const progress = createProgressLine(output, { verb: "Downloading", files: missing.length, bytes: total });
   try {
     await forEachOf(missing, AT_ONCE, async (one) => {
-      await load(context, one, resources, progress);
+      for (let left = TRIES - 1; !(await load(context, one, resources, progress)); left -= 1) {
+        const now = await resources.find(one.stored.uri);
+        if (!now || left === 0) throw changed(one.stored.uri);
+        one.stored = now;
+      }
       progress.addFile();
     });
   } finally {
@@ -57,21 +65,28 @@ async function isThere({ stored, file }: WantedFile): Promise<boolean> {
   return about?.isFile() === true && about.size === stored.size && (await sha256OfFile(file)) === stored.sha256;
 }
 
+function changed(uri: string): CliError {
+  return new CliError(EXIT.conflict, `${uri} changes while it is loaded: run the same command again`);
+}
+
+/** false: what came is not what was listed. */
 async function load(
   context: CommandContext,
   { stored, root, file }: WantedFile,
   resources: StoredResources,
   progress: ProgressLine,
-): Promise<void> {
+): Promise<boolean> {
   const part = partBeside(file);
   const response = await resources.get(stored.uri);
   try {
     await makeParents(root, file);
     const hash = await writeBody(response, part, progress, context.terminal.signal);
     if (hash !== stored.sha256) {
-      throw new CliError(EXIT.conflict, `${stored.uri} changed while it was loaded: run the same command again`);
+      await rm(part, { force: true });
+      return false;
     }
     await rename(part, file);
+    return true;
   } catch (error) {
     await rm(part, { force: true });
     if (error instanceof CliError) throw error;

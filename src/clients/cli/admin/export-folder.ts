@@ -1,7 +1,7 @@
 // Owns a tenant as a folder: `tenant.yaml`, `bases/` (the documents it extends), `resources.ndjson` (one line a
 // resource) and the bodies under `resources/`. Refuses an index that points outside its folder.
 
-import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
@@ -120,14 +120,18 @@ function isInside(file: string): boolean {
   return file.split("/").every((part) => unfitBecause(part, { hidden: true }) === undefined);
 }
 
-/** The files of an export, as uploads. A file that was edited since then does not keep its exported time. */
-export async function readSources(folder: string): Promise<UploadSource[] | undefined> {
+/**
+ * The files of an export, as uploads. A file that was edited since then does not keep its exported time. `isPlain`: as an export
+ * wrote it, without links, which lead to what nobody meant to upload.
+ */
+export async function readSources(folder: string, isPlain = false): Promise<UploadSource[] | undefined> {
   const entries = await readIndex(folder);
   if (entries === undefined) return undefined;
   const sources: UploadSource[] = [];
   for (const entry of entries) {
     const { uri, file: relative, size, sha256: exported, lastModified, ...fields } = entry;
     const file = join(folder, ...relative.split("/"));
+    if (isPlain) await expectPlain(folder, file);
     const about = await stat(file).catch((error: unknown) => {
       throw fileError(error, file);
     });
@@ -141,6 +145,14 @@ export async function readSources(folder: string): Promise<UploadSource[] | unde
     uris.add(uri);
   }
   return sources;
+}
+
+async function expectPlain(folder: string, file: string): Promise<void> {
+  const about = await lstat(file).catch((error: unknown) => {
+    throw fileError(error, file);
+  });
+  const isIt = about.isFile() && (await isPlainlyInside(folder, file));
+  if (!isIt) throw usageError(`${file}: is a link, or behind one, or no file: no backup has such a one`);
 }
 
 /** Through a file beside it that is renamed at the end, so that nobody ever reads half of it. */

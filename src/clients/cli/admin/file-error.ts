@@ -4,6 +4,7 @@ import { CliError, EXIT } from "../exit.ts";
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "no such file or folder",
+  EEXIST: "a file is there already",
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "is a folder",

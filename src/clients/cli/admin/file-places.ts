@@ -10,7 +10,7 @@ export interface FileSource {
   readonly lines: LineCounter;
 }
 
-/** The server has the document in a member of what it is sent. */
+/** Servers of earlier releases name the member of what they are sent that has the document. */
 const OUTER = /^document\./;
 
 /** The rule, with the place of its member in the file; without one where the file has no such member. */
@@ -19,7 +19,7 @@ export function placed({ file, parsed, lines }: FileSource, { field, rule }: Ref
   const at = placeOf(parsed.contents, inner);
   if (at === undefined) return { field: inner, rule };
   const { line, col } = lines.linePos(at.offset);
-  return { field: `${inner} (${file}:${line}:${col})`, rule: rule + quotesHint(rule, at.node) };
+  return { field: inner, rule: rule + quotesHint(rule, at.node), at: `${file}:${line}:${col}` };
 }
 
 /** YAML reads 2025 as a number, and `yes` as a text. */

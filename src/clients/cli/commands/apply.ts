@@ -5,11 +5,13 @@ import { readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { appliedLines, changeLines, inForce, marked, type ApplyOutcome } from "../terminal/changes.ts";
+import { appliedLines, changeLines, marked, warningLines, type ApplyOutcome } from "../terminal/changes.ts";
+import { asTyped } from "../terminal/as-typed.ts";
 import type { ShownLine } from "../terminal/output.ts";
 import { readDocument, readTenantFile, type Plain, type TenantFile } from "../admin/document-file.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { BASES_FOLDER, INDEX_FILE, isFolder, readSources, TENANT_FILE } from "../admin/export-folder.ts";
+import type { Query } from "../admin/admin-client.ts";
 import { forEachOf } from "../admin/pool.ts";
 import { ServerRefused } from "../terminal/problem.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -26,15 +28,18 @@ import {
   type UploadSource,
 } from "../admin/upload.ts";
 import { nextStep } from "../admin/login-said.ts";
-import { noteUnheeded, type TenantAnswer } from "./tenant.ts";
+import { noteUnheeded, type MadeAnswer, type TenantAnswer } from "./tenant.ts";
 
-interface ApplyOptions {
+export interface ApplyOptions {
   readonly file: string;
   readonly tenant?: string;
   readonly dryRun?: boolean;
   readonly wait?: boolean;
   readonly prune?: boolean;
   readonly force?: boolean;
+  /** Whether files that are links are refused. */
+  readonly isPlain?: boolean;
+  readonly unknownNames?: boolean;
 }
 
 interface DiffOptions extends ApplyOptions {
@@ -62,6 +67,7 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--wait", "return when every part of the world serves it")
     .option("--prune", "delete resources that the folder does not have")
     .option("--force", "overwrite resources even if somebody changes them meanwhile")
+    .option("--unknown-names", "take names of tools and prompts that are not there yet, and warn of them")
     .addHelpText("after", EXAMPLES);
   act(apply, terminal, async (context, _args: readonly [], options: ApplyOptions) => {
     await applyPath(context, options);
@@ -76,13 +82,19 @@ export function addApplyCommands(program: Command, terminal: Terminal): void {
     .option("--exit-code", `end with ${EXIT.differs} when there is a difference`)
     .addHelpText("after", "\nExamples:\n  tenantry diff -f tenant.yaml\n  tenantry diff -f acme/ --prune --exit-code");
   act(diff, terminal, async (context, _args: readonly [], options: DiffOptions) => {
-    const changed = await applyPath(context, { ...options, dryRun: true });
+    const { changed } = await applyPath(context, { ...options, dryRun: true });
     if (changed && options.exitCode === true) throw new CliError(EXIT.differs, "");
   });
 }
 
-/** True where something changed, or would have without --dry-run. */
-async function applyPath(context: CommandContext, options: ApplyOptions): Promise<boolean> {
+export interface AppliedPath {
+  readonly id: string;
+  readonly created: boolean;
+  /** Whether something did, or would have without --dry-run. */
+  readonly changed: boolean;
+}
+
+export async function applyPath(context: CommandContext, options: ApplyOptions): Promise<AppliedPath> {
   // Everything is read and checked before anything is sent.
   const input = await readInput(context.terminal, options);
   const { id, folder, sources } = input;
@@ -95,7 +107,8 @@ async function applyPath(context: CommandContext, options: ApplyOptions): Promis
     () => [...applied.lines, ...(resources?.lines ?? [])],
   );
   endWith(context, report?.failed ?? []);
-  return applied.created || applied.outcome.changes.length > 0 || resources?.changed === true;
+  const { created, outcome } = applied;
+  return { id, created, changed: created || outcome.changes.length > 0 || resources?.changed === true };
 }
 
 interface Input {
@@ -110,10 +123,14 @@ interface Input {
 async function readInput(terminal: Terminal, options: ApplyOptions): Promise<Input> {
   const path = resolve(terminal.cwd, options.file);
   const folder = options.file !== "-" && (await isFolder(path)) ? path : undefined;
+  if (folder !== undefined && !(await readdir(folder)).includes(TENANT_FILE)) {
+    const said = `has no ${TENANT_FILE}, as a folder of tenantry export has`;
+    throw usageError(`${options.file}: ${said}. Files of several tenants are applied one by one`);
+  }
   const file = await readTenantFile(folder === undefined ? options.file : join(folder, TENANT_FILE), terminal);
   const id = options.tenant ?? file.id;
   if (id === undefined) throw usageError(`${options.file}: names no tenant: add id: NAME, or --tenant NAME`);
-  const sources = folder === undefined ? undefined : await readSources(folder);
+  const sources = folder === undefined ? undefined : await readSources(folder, options.isPlain);
   if (options.prune === true && !sources) throw usageError(`--prune: ${options.file} has no ${INDEX_FILE}`);
   return { id, file, folder, sources };
 }
@@ -132,12 +149,16 @@ interface DocumentOptions extends ApplyOptions {
 async function applyDocument(
   context: CommandContext,
   { id, file }: Input,
-  { dryRun = false, wait = false, unchecked }: DocumentOptions,
+  { dryRun = false, wait = false, unknownNames = false, unchecked }: DocumentOptions,
 ): Promise<AppliedDocument> {
   const path = ["tenants", id, "document"];
   const etag = await currentEtag(context, path);
-  if (etag === undefined) return dryRun ? supposeFrom(context, id, file, unchecked) : createFrom(context, id, file);
-  const query = { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined };
+  const named = { unknownNames: unknownNames ? 1 : undefined };
+  if (etag === undefined) {
+    const birth = { id, file, query: named };
+    return dryRun ? supposeFrom(context, birth, unchecked) : createFrom(context, birth);
+  }
+  const query = { dryRun: dryRun ? 1 : undefined, wait: wait ? 1 : undefined, ...named };
   const ask = { method: "PUT", path, query, headers: { "if-match": etag }, json: file.document } as const;
   const outcome = await file.sent(() => context.api.json<ApplyOutcome>(ask));
   // Of a base the file says nothing.
@@ -162,30 +183,36 @@ function outcomeOf({ document }: TenantFile, dryRun: boolean): ApplyOutcome {
   return { revision: 0, changed: true, dryRun, effectiveAt: null, changes };
 }
 
+interface Birth {
+  readonly id: string;
+  readonly file: TenantFile;
+  readonly query: Query;
+}
+
 /** Asks the server whether the tenant could be created. */
 async function supposeFrom(
   context: CommandContext,
-  id: string,
-  file: TenantFile,
+  { id, file, query }: Birth,
   unchecked: boolean,
 ): Promise<AppliedDocument> {
   const json = { id, document: file.document, ...file.birth };
-  const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1 }, json } as const;
+  const ask = { method: "POST", path: ["tenants"], query: { dryRun: 1, ...query }, json } as const;
   const outcome = unchecked ? outcomeOf(file, true) : await file.sent(() => context.api.json<ApplyOutcome>(ask));
-  const lines = changeLines(outcome.changes);
+  const lines = [...changeLines(outcome.changes), ...warningLines(outcome)];
   return { created: true, outcome, lines: [`${id}: would be created`, ...lines] };
 }
 
-async function createFrom(context: CommandContext, id: string, file: TenantFile): Promise<AppliedDocument> {
+async function createFrom(context: CommandContext, { id, file, query }: Birth): Promise<AppliedDocument> {
   const outcome = outcomeOf(file, false);
   const lines = changeLines(outcome.changes);
   const json = { id, document: file.document, ...file.birth };
-  const make = () => context.api.json<TenantAnswer>({ method: "POST", path: ["tenants"], json });
-  const { revision, url, effective } = await file.sent(make);
+  const make = () => context.api.json<MadeAnswer>({ method: "POST", path: ["tenants"], query, json });
+  const { revision, url, effective, ...said } = await file.sent(make);
   noteUnheeded(context, effective);
-  const next = effective.auth ? nextStep(id, effective) : "";
-  const said = [`${id}: created at ${url}${next}`, ...lines, ...inForce(null)];
-  return { created: true, outcome: { ...outcome, revision }, lines: said };
+  const next = effective.auth ? asTyped(nextStep(id, effective), context.terminal.env) : "";
+  const { warnings } = said;
+  const shown = [`${id}: created at ${url}${next}`, ...lines, ...warningLines(said)];
+  return { created: true, outcome: { ...outcome, revision, ...(warnings && { warnings }) }, lines: shown };
 }
 
 /**

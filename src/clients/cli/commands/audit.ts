@@ -16,12 +16,12 @@ import type { Terminal } from "../terminal/terminal.ts";
 export function addAuditCommands(program: Command, terminal: Terminal): void {
   const audit = program
     .command("audit")
-    .description("Show who changed what in a tenant, newest first.")
-    .argument("<tenant>")
+    .description("Show who changed what, newest first: in a tenant, or, without one, of the whole server.")
+    .argument("[tenant]")
     .option("--limit <count>", "how many entries", parseCount, 50)
     .addHelpText(
       "after",
-      "\nExamples:\n  tenantry audit acme --limit 10\n  tenantry audit acme --json | jq '.[] | select(.actor == \"ci\")'",
+      "\nExamples:\n  tenantry audit\n  tenantry audit acme --limit 10\n  tenantry audit acme --json | jq '.[] | select(.actor == \"ci\")'",
     );
   act(audit, terminal, showAudit);
 
@@ -45,10 +45,11 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
 
 async function showAudit(
   context: CommandContext,
-  [tenant]: readonly [string],
+  [tenant]: readonly [string?],
   options: { limit: number },
 ): Promise<void> {
-  const pages = context.api.pages<Infer<typeof AuditRow>>({ path: ["tenants", tenant, "audit"] }, options.limit);
+  const path = tenant === undefined ? ["audit"] : ["tenants", tenant, "audit"];
+  const pages = context.api.pages<Infer<typeof AuditRow>>({ path }, options.limit);
   const entries = await collectPages(pages);
   context.show(entries, () => {
     const rows = entries.map(({ at, actor, action, target, before, after }) => [
@@ -73,9 +74,22 @@ const isNothing = (value: unknown) => value === null || value === undefined;
 
 /** Shows only what differs between two documents, which may be long and nearly the same. */
 function changeOf(before: unknown, after: unknown): string {
-  if (isNothing(before)) return isNothing(after) ? "" : shortJson(after);
-  if (isNothing(after)) return `was ${shortJson(before)}`;
-  return cut(differences(before, after).map(markedText).join(", "), MAX_CHANGE);
+  const [was, is] = [withTimes(before), withTimes(after)];
+  if (isNothing(was)) return isNothing(is) ? "" : shortJson(is);
+  if (isNothing(is)) return `was ${shortJson(was)}`;
+  return cut(differences(was, is).map(markedText).join(", "), MAX_CHANGE);
+}
+
+/** Members that the server stores as milliseconds since the epoch. */
+const TIMES: ReadonlySet<string> = new Set(["expires", "retires", "until"]);
+
+/** They are read as times, wherever they are. */
+function withTimes(value: unknown): unknown {
+  if (value === null || value === undefined) return value;
+  const text = JSON.stringify(value, (name, member: unknown) =>
+    TIMES.has(name) && typeof member === "number" ? time(new Date(member).toISOString()) : member,
+  );
+  return JSON.parse(text) as unknown;
 }
 
 const NAMED_BY: Readonly<Record<string, string>> = {
@@ -99,7 +113,7 @@ async function showExplained(
     query: { kind: `${kind}s`, name, profile, key, user },
   });
   context.show(explained, () => {
-    const { visible, callable, listedAs, reasons } = explained;
+    const { visible, callable, listedAs, reasons, decidedBy = [], unknown = [] } = explained;
     const answers: [string, boolean | string | null][] = [["visible", visible]];
     if (key === undefined && reasons.includes(NO_KEY)) {
       context.note(
@@ -107,16 +121,21 @@ async function showExplained(
       );
     }
     if (kind !== "resource") answers.push(["callable", callable], ["listed as", listedAs]);
-    return [facts(answers), "", ...reasons.flatMap((reason) => reasonLines(tenant, reason))].join("\n");
+    answers.push(["because", decidedBy.join("; ")]);
+    const lines = reasons.flatMap((reason) => reasonLines(tenant, reason, decidedBy.includes(reason) ? ">" : "-"));
+    // What is not known may be a reason, too, and is said once.
+    const rest = unknown.filter((one) => !reasons.includes(one)).map((one) => `? ${oneLine(one)}`);
+    const legend = decidedBy.length > 0 ? ["", "> decides"] : [];
+    return [facts(answers), "", ...lines, ...rest, ...legend].join("\n");
   });
 }
 
 /** As the server says it where a caller without a key is let in nowhere. */
 const NO_KEY = "tenant: takes a key, and none is named";
 
-function reasonLines(tenant: string, reason: string): string[] {
+function reasonLines(tenant: string, reason: string, mark: string): string[] {
   const [, upstream = "", why = ""] =
     /^source (\S+): (?:leaves it out: .*|(.*?)(?: since \S+, what it had then stays)?)$/s.exec(reason) ?? [];
   const helps = why && whatHelps(why, { tenant, upstream });
-  return [`- ${oneLine(reason)}`, ...(helps ? [`  what helps: ${oneLine(helps)}`] : [])];
+  return [`${mark} ${oneLine(reason)}`, ...(helps ? [`  what helps: ${oneLine(helps)}`] : [])];
 }

@@ -6,6 +6,7 @@ import { paramsOf, resultOf, type NotificationMessage } from "../../../mcp-clien
 import { ERRORS } from "../../../protocol/errors.ts";
 import { collectParamHeaders } from "../../../protocol/headers.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
+import { nearest } from "../../../protocol/nearest.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { endpointUrl, mcpEndpoint, nextRequestId, type McpEndpoint } from "../mcp-endpoint.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -16,7 +17,7 @@ import { oneLine, printableJson } from "../terminal/printable.ts";
 import { isInteractive, type Terminal } from "../terminal/terminal.ts";
 import { CLIENT_INFO } from "../version.ts";
 import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
-import { parseArguments, signatureOf, type ToolAbout } from "./tool-arguments.ts";
+import { parseArguments, signatureOf, strayArguments, type ToolAbout } from "./tool-arguments.ts";
 
 interface CallOptions extends KeyOptions {
   readonly jsonArgs?: string;
@@ -63,6 +64,7 @@ async function runCall(context: CommandContext, [where, tool, pairs]: Args, opti
   if (tool === undefined) return showTools(context, list);
   const about = tools.find(({ name }) => name === tool);
   const args = parseArguments(pairs, options.jsonArgs, about?.inputSchema);
+  for (const stray of about ? strayArguments(args, about) : []) context.warn(stray);
   let result: JsonObject;
   try {
     result = await callTool(context, endpoint, { name: tool, about, args });
@@ -212,17 +214,18 @@ function hintAt(tool: string, { tools, missing }: ToolList, where: string): stri
   const [source = ""] = /^.+?__/.exec(tool) ?? [];
   const neighbours = source === "" ? [] : tools.filter(({ name }) => name.startsWith(source));
   const others = source === "" ? tools : tools.filter(({ name }) => name.includes("__"));
-  const near = nearest(tool, neighbours.length > 0 ? neighbours : others);
+  const known = (neighbours.length > 0 ? neighbours : others).map(({ name }) => name);
+  const near = alike(tool, known) ?? nearest(tool, known);
   return near === undefined ? `tenantry call ${where} lists them` : `did you mean ${near}?`;
 }
 
-function nearest(name: string, tools: readonly ToolAbout[]): string | undefined {
+/** The same letters in another order, or with more around them. */
+function alike(name: string, known: readonly string[]): string | undefined {
   const bareOf = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
   const lettersOf = (text: string) => text.split("").toSorted().join("");
   const wanted = bareOf(name);
-  const alike = (other: string) => {
+  return known.find((other) => {
     const bare = bareOf(other);
     return bare.includes(wanted) || wanted.includes(bare) || lettersOf(bare) === lettersOf(wanted);
-  };
-  return tools.map((tool) => tool.name).find(alike);
+  });
 }

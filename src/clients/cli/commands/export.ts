@@ -2,19 +2,24 @@
 
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { download } from "../admin/download.ts";
+import { download, type Loaded, type WantedFile } from "../admin/download.ts";
 import { toYaml, type Plain } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { TargetFolder } from "../admin/target-folder.ts";
-import { storedResources } from "../admin/stored-resources.ts";
+import { storedResources, type Stored } from "../admin/stored-resources.ts";
 import { printableJson } from "../terminal/printable.ts";
 import { count } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { TenantAnswer } from "./tenant.ts";
 
 const HEADER = "# Written by tenantry export; tenantry apply -f FOLDER takes it.\n";
+
+export interface Exported extends Loaded {
+  readonly folder: string;
+  readonly resources: number;
+}
 
 export function addExportCommand(program: Command, terminal: Terminal): void {
   const command = program
@@ -41,6 +46,14 @@ async function exportTenant(
   [id]: readonly [string],
   { out }: { out?: string },
 ): Promise<void> {
+  const { folder, resources, ...loaded } = await exportInto(context, id, out);
+  context.show({ tenant: id, folder, resources, ...loaded }, () => {
+    return `${id} is in ${folder}: ${count(resources, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
+  });
+}
+
+/** `out`: a folder; one named after the tenant where it is absent. */
+export async function exportInto(context: CommandContext, id: string, out: string | undefined): Promise<Exported> {
   const folder = resolve(context.terminal.cwd, out ?? id);
   const { region, jurisdiction, own: document } = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
@@ -51,9 +64,9 @@ async function exportTenant(
   const resources = storedResources(context.api, id);
   const stored = [...(await resources.all("")).values()];
   const nameOf = place.createFileNames();
-  const entries = stored.map((one) => place.entryOf(one, nameOf(one.uri)));
-  const wanted = entries.map((entry) => {
-    return { stored: entry, root: folder, file: target.fileFor(entry.uri, entry.file.split("/")) };
+  const wanted: (WantedFile & { readonly name: string })[] = stored.map((one) => {
+    const name = nameOf(one.uri);
+    return { stored: one, root: folder, file: target.fileFor(one.uri, name.split("/")), name };
   });
   for (const { base, file } of bases) {
     const layer = await context.api.json<Plain>({ path: ["bases", base] });
@@ -61,6 +74,7 @@ async function exportTenant(
   }
   const loaded = await download(context, wanted, resources);
   // Bodies first, then the index that names them, then tenant.yaml: without that one, apply refuses the folder.
+  const entries = wanted.map((one) => place.entryOf(one.stored as Stored, one.name));
   const index = entries.map((entry) => `${printableJson(entry)}\n`).join("");
   await place.writeWhole(folder, join(folder, place.INDEX_FILE), index);
   const birth = { ...(region !== null && { region }), ...(jurisdiction !== null && { jurisdiction }) };
@@ -70,9 +84,7 @@ async function exportTenant(
     HEADER + (await toYaml({ id, ...birth, ...document })),
   );
   await place.removeStale(folder, before, entries);
-  context.show({ tenant: id, folder, resources: entries.length, ...loaded }, () => {
-    return `${id} is in ${folder}: ${count(entries.length, "resource")}, ${loaded.loaded} loaded, ${loaded.unchanged} there already`;
-  });
+  return { folder, resources: entries.length, ...loaded };
 }
 
 /** A base is one name: in a folder below, apply would not find it. */

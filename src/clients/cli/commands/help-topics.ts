@@ -10,11 +10,13 @@ First steps, with the server of npm start:
   export TENANTRY_KEY=$(tenantry key create acme --name laptop)
   tenantry call acme
   tenantry call acme search query=holiday
+  tenantry connect acme --client claude-code
 
 Help:
   tenantry help COMMAND          what it does, with examples
   tenantry help document         what a tenant.yaml may say
   tenantry help configuration    which server, as whom
+  tenantry help what-is-noted    usage, recorded calls, errors, webhooks, backups
   tenantry help local-clients    for programs that start their MCP servers
   tenantry help exit-codes       for scripts`;
 
@@ -31,6 +33,7 @@ export const TOPICS: Readonly<Record<string, string>> = {
   outage: closed                 # stale: open tenants go on being served when their storage cannot be reached
   outageSeconds: 10              # for how long; only operators allow more, and a brake then says until when
   maxStalenessMs: 5000           # how long a withdrawal may take to reach all of the world; above 10000 for operators only
+  icon: https://acme.example/icon.png   # clients show it, and the page that people see in a browser
   allowedOrigins: ["https://app.acme.example"]
   hostnames: [mcp.acme.example]
   limits: { toolCalls: 600, dailyToolCalls: 10000, exact: true, keys: 50 }   # see tenantry limits acme
@@ -83,6 +86,9 @@ export const TOPICS: Readonly<Record<string, string>> = {
   upstreamBounds: { hosts: ["*.example.com"], most: 5 }   # what a tenant-admin may add; only operators set it
   authBounds: { hosts: ["*.idp.example.com"] }   # issuers that a tenant-admin may add to auth; only operators set it
   services: [BILLING]            # Workers beside this one that its upstreams may name; only operators set it
+  audit: { calls: redacted, redact: [ssn, card.number], wait: false, days: 30 }   # or digest, or off: docs/audit.md
+  webhooks:                      # told what happens to the tenant: docs/webhooks.md
+    ops: { url: https://ops.example.com/hooks, secret: "{{secret:HOOK}}", events: [upstream.down], enabled: true }
   retirementDays: 30             # how long a retired tool name stays callable
 
 Patterns: * stands for any run of characters, ? for one.
@@ -126,6 +132,16 @@ the client runs. Its data is kept in PATH/.tenantry, for one client at a time; -
 A client shows what goes wrong in its log of the server's stderr. To see it yourself:
 
   echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' | tenantry stdio acme --url https://mcp.example.com`,
+
+  "what-is-noted": `What a Worker notes of its tenants, where it has the feature, and where that is written down:
+
+  tenantry usage --tenant acme       what was called how often: usage(), docs/usage.md
+  tenantry calls show acme           who called what: callAudit() and audit in the document, docs/audit.md
+  tenantry logs ID                   the error that a client was told by this id: telemetry(), docs/telemetry.md
+  tenantry counters                  what one isolate has counted: telemetry(), docs/telemetry.md
+  tenantry webhook list acme         who is told what happens: webhooks(), docs/webhooks.md
+  tenantry audit acme                what operators did; every tenant has it
+  tenantry backup acme               the tenant into a folder; tenantry restore brings it back: docs/operations.md`,
 
   "exit-codes": `Exit codes:
 

@@ -2,9 +2,10 @@
 
 import type { Command } from "commander";
 import type { Acknowledged, ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
-import { collectPages } from "../admin/admin-client.ts";
+import { collectPages, createAdminClient } from "../admin/admin-client.ts";
+import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
 import { parseMoment, parseSeconds } from "./option-values.ts";
-import { CliError, EXIT } from "../exit.ts";
+import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
 import { staleEnd } from "../terminal/changes.ts";
 import { table, time } from "../terminal/table.ts";
@@ -49,24 +50,26 @@ Examples:
     .addHelpText("after", "\nExamples:\n  tenantry key list acme");
   act(list, terminal, listKeys);
 
-  const rotate = key
-    .command("rotate")
-    .description("Replace a key by a new one; for a while both work.")
+  const rotate = withKeyOptions(key.command("rotate"))
+    .description("Replace a key by a new one; for a while both work. Whoever has a key replaces it with the key alone.")
     .argument("<tenant>")
-    .argument("<key>", "the key's id, as key list shows it")
+    .argument("[key]", "the key's id, as key list shows it; left out: the key that is given, once a day", parseKeyId)
     .option(
       "--overlap <time>",
       "how long the old one goes on working, such as 0s or 7d; a day if left out",
       parseSeconds,
     )
-    .addHelpText("after", "\nExamples:\n  tenantry key rotate acme Yk3v0Qp8sD --overlap 1d");
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry key rotate acme Yk3v0Qp8sD --overlap 1d\n  tenantry key rotate acme --key-file key.txt > new.txt",
+    );
   act(rotate, terminal, rotateKey);
 
   const revoke = key
     .command("revoke")
     .description("Revoke a key. When this returns, no request with it succeeds anywhere.")
     .argument("<tenant>")
-    .argument("<key>", "the key's id, as key list shows it")
+    .argument("<key>", "the key's id, as key list shows it", parseKeyId)
     .option("-y, --yes", "do not ask")
     .addHelpText("after", "\nExamples:\n  tenantry key revoke acme Yk3v0Qp8sD --yes");
   act(revoke, terminal, revokeKey);
@@ -76,6 +79,9 @@ const pathOf = (tenant: string, ...more: string[]) => ["tenants", tenant, "keys"
 
 async function createKey(context: CommandContext, [tenant]: readonly [string], options: CreateOptions): Promise<void> {
   const { name, scope, profile, expires } = options;
+  const [of, behind] = tenant.split("/");
+  if (behind !== undefined)
+    throw usageError(`${tenant}: a key of that profile alone is tenantry key create ${of} --profile ${behind}`);
   const json = {
     name,
     ...(scope && { scopes: scope }),
@@ -103,7 +109,7 @@ async function listKeys(context: CommandContext, [tenant]: readonly [string]): P
       time(one.lastUsed) ?? "never",
       endOf(one),
     ]);
-    const titles = ["key", "name", "scopes", "profile", "created", "last used", "ends"];
+    const titles = ["key", "name", "scopes", "profile", "created", "last used, to the hour", "ends"];
     return rows.length === 0 ? "" : table(titles, rows, context.terminal.stdout);
   });
 }
@@ -113,13 +119,38 @@ function endOf({ expires, retires }: Key): string | null {
   return time(first);
 }
 
+interface RotateOptions extends KeyOptions {
+  readonly overlap?: number;
+}
+
 async function rotateKey(
   context: CommandContext,
-  [tenant, key]: readonly [string, string],
-  { overlap }: { overlap?: number },
+  [tenant, key]: readonly [string, string?],
+  { overlap, ...options }: RotateOptions,
 ): Promise<void> {
   const json = overlap === undefined ? {} : { overlapSeconds: overlap };
+  if (key === undefined) return rotateOwn(context, tenant, { json, options });
   showMade(context, await context.api.json<Made>({ method: "POST", path: pathOf(tenant, key, "rotate"), json }));
+}
+
+/** With the key itself: no operator's token leaves for it. */
+async function rotateOwn(
+  context: CommandContext,
+  tenant: string,
+  { json, options }: { readonly json: object; readonly options: KeyOptions },
+): Promise<void> {
+  const token = await keyFor(context.terminal, options);
+  if (token === undefined) throw usageError("key rotate: name the key by its id, or give the key: --key-file FILE");
+  const { base } = context.api;
+  const api = createAdminClient({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
+  showMade(context, await api.json<Made>({ method: "POST", path: pathOf(tenant, "own", "rotate"), json }));
+}
+
+/** Who gives the key itself is told, and the key is not said again. Everything else the server judges. */
+function parseKeyId(text: string): string {
+  const [, id] = /^tn[a-z]_([0-9A-Za-z]{10})_/.exec(text) ?? [];
+  if (id === undefined) return text;
+  throw usageError(`this is a key, where its id belongs: ${id}. It now stands in your shell's history`);
 }
 
 async function revokeKey(

@@ -20,6 +20,12 @@ export function parseMoment(text: string): string {
   return moment.toISOString();
 }
 
+/** As ISO 8601 in UTC; a duration counts back from now. */
+export function parsePast(text: string): string {
+  const isDuration = /^\d+[smhdw]$/.test(text);
+  return isDuration ? new Date(Date.now() - parseSeconds(text) * 1000).toISOString() : parseMoment(text);
+}
+
 export function parseCount(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("a whole number from 1 up.");
   return Number(text);

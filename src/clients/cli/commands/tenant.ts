@@ -2,16 +2,19 @@
 
 import type { Command } from "commander";
 import { Option } from "commander";
-import type { SuspensionShape, TenantShape, TenantSummary, Infer } from "../../../admin/contract.ts";
+import type { MadeTenant, SuspensionShape, TenantShape, TenantSummary, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { readTenantFile } from "../admin/document-file.ts";
 import { nextStep, signInLines, unheededAuth } from "../admin/login-said.ts";
 import { parseCount } from "./option-values.ts";
 import { act, confirm, type CommandContext } from "../command-context.ts";
+import { warningLines } from "../terminal/changes.ts";
 import { facts, table, time } from "../terminal/table.ts";
+import { asTyped } from "../terminal/as-typed.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export type TenantAnswer = Infer<typeof TenantShape>;
+export type MadeAnswer = Infer<typeof MadeTenant>;
 type Summary = Infer<typeof TenantSummary>;
 type SuspensionAnswer = Infer<typeof SuspensionShape>;
 
@@ -87,10 +90,10 @@ async function createTenant(context: CommandContext, [id]: readonly [string], op
   const document = { ...from?.document, ...given({ title, mode, search }) };
   const birth = { ...from?.birth, ...given({ region, jurisdiction }) };
   const json = { id, document, ...birth };
-  const make = () => context.api.json<TenantAnswer>({ method: "POST", path: ["tenants"], json });
+  const make = () => context.api.json<MadeAnswer>({ method: "POST", path: ["tenants"], json });
   const made = await (from ? from.sent(make) : make());
   noteUnheeded(context, made.effective);
-  context.show(made, () => createdText(made));
+  context.show(made, () => [asTyped(createdText(made), context.terminal.env), ...warningLines(made)]);
 }
 
 function given(options: Readonly<Record<string, unknown>>): Record<string, unknown> {

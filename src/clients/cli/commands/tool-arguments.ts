@@ -3,6 +3,7 @@
 
 import { usageError } from "../exit.ts";
 import { isObject, type JsonObject } from "../../../protocol/jsonrpc.ts";
+import { meant } from "../../../protocol/nearest.ts";
 
 export interface ToolAbout {
   readonly name: string;
@@ -24,6 +25,21 @@ export function parseArguments(
     args[key] = operator === ":=" ? parseJson(text, key) : coerce(text, propertyOf(schema, key));
   }
   return args;
+}
+
+/** A sentence for each that the tool does not name. A schema may allow them, and then the server says nothing of them. */
+export function strayArguments(args: JsonObject, { name, inputSchema = {} }: ToolAbout): string[] {
+  const { properties, additionalProperties, patternProperties } = inputSchema;
+  if (
+    !isObject(properties) ||
+    patternProperties !== undefined ||
+    ![undefined, false].includes(additionalProperties as false)
+  )
+    return [];
+  const known = Object.keys(properties);
+  return Object.keys(args)
+    .filter((key) => !known.includes(key))
+    .map((key) => `${name} has no argument ${key}${meant(key, known)}`);
 }
 
 function parseJsonArgs(text: string): JsonObject {

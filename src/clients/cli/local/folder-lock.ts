@@ -41,7 +41,7 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
   } catch (error) {
     throw error instanceof CliError ? error : fileError(error, folder);
   } finally {
-    rmSync(draft, { force: true });
+    drop(draft);
   }
   return {
     share: (pid) => {
@@ -50,6 +50,15 @@ export function lockFolder(folder: string, { port, option }: LockOptions): Folde
     },
     release: () => rmSync(file, { force: true }),
   };
+}
+
+/** Where the folder is a file, even this fails, and must not hide why. */
+function drop(draft: string): void {
+  try {
+    rmSync(draft, { force: true });
+  } catch {
+    // What went wrong before it is said.
+  }
 }
 
 function inUse(folder: string, { port }: Lock, { pid }: Run, option: string): CliError {

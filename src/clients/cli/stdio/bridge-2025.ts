@@ -11,6 +11,7 @@ import { followStanding, type StandingEvent } from "../../../mcp-client/standing
 import { end2025, send2025, tell2025 } from "../../../mcp-client/streamable-2025.ts";
 import { dropReason, mcpReason } from "../terminal/mcp-problem.ts";
 import { beginAgain } from "./begin-again.ts";
+import { DEFAULT_DIALECT, dialect2025, type Dialect } from "../../../protocol/era.ts";
 import type { LocalCall } from "./calls.ts";
 import type { LocalNotification, LocalResponse } from "./local-message.ts";
 import { Remembered } from "./remembered.ts";
@@ -38,6 +39,11 @@ export class Bridge2025 {
 
   get isOpen(): boolean {
     return this.#life !== undefined;
+  }
+
+  /** Of the session, or what one has that says nothing. */
+  get dialect(): Dialect {
+    return dialect2025(this.#life?.session.revision ?? "") ?? DEFAULT_DIALECT;
   }
 
   async request(call: LocalCall): Promise<void> {

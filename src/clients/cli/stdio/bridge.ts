@@ -1,6 +1,8 @@
 // Owns the bridge between a local client and its endpoint: each line goes to the era it belongs to, in the order it
 // came. Refuses lines that are no messages, and more messages at once than it can hold; neither ends the bridge.
 
+import { ERRORS } from "../../../protocol/errors.ts";
+import { BatchAnswer } from "./batch-answer.ts";
 import { deferred } from "./deferred.ts";
 import { mcpReason } from "../terminal/mcp-problem.ts";
 import { Bridge2025 } from "./bridge-2025.ts";
@@ -9,9 +11,10 @@ import { OpenCalls, type LocalCall } from "./calls.ts";
 import type { Line } from "./lines.ts";
 import {
   errorText,
-  readLocalMessage,
+  readLocalLine,
   unreadable,
   type Garbage,
+  type LocalBatch,
   type LocalMessage,
   type LocalNotification,
   type LocalRequest,
@@ -29,21 +32,28 @@ export class Bridge {
   readonly #era2026: Bridge2026;
   /** `initialize` or `notifications/initialized` while it is on its way: everything after it must wait. */
   #gate: Promise<void> = Promise.resolve();
+  /** Batches that wait for the handshake, or are being taken: nobody counts their calls yet. */
+  #batches: Promise<unknown> = Promise.resolve();
   /** How many notifications and responses are on their way to the server. */
   #told = 0;
   #speaks2026 = false;
 
   constructor(wiring: Wiring) {
     this.#wiring = wiring;
-    this.#calls = new OpenCalls({ write: wiring.write, signal: wiring.signal });
+    this.#calls = new OpenCalls(wiring.signal);
     this.#era2025 = new Bridge2025(wiring);
     this.#era2026 = new Bridge2026(wiring);
   }
 
+  /** What is no part of a batch is a line of its own. */
+  readonly #alone = async (text?: string): Promise<void> => {
+    if (text !== undefined) await this.#wiring.write(text);
+  };
+
   /** Settles when the client has closed its end and open requests are answered, or have had a moment to be. */
   async run(lines: AsyncIterable<Line>): Promise<void> {
     for await (const line of lines)
-      await this.#take("text" in line ? readLocalMessage(line.text) : unreadable(line.broken));
+      await this.#take("text" in line ? readLocalLine(line.text) : unreadable(line.broken));
     await this.#lastAnswers();
     await this.#era2025.goodbye();
   }
@@ -53,15 +63,21 @@ export class Bridge {
     const timer = setTimeout(resolve, LAST_ANSWERS_MS);
     this.#wiring.signal.addEventListener("abort", () => resolve(), { once: true });
     if (this.#wiring.signal.aborted) resolve();
-    await Promise.race([Promise.all([this.#calls.drained(), this.#gate]), enough]);
+    const answered = this.#gate.then(() => this.#batches).then(() => this.#calls.drained());
+    await Promise.race([answered, enough]);
     clearTimeout(timer);
   }
 
   /** Settles when the next line may be read, which is long before the answer. */
-  async #take(sent: LocalMessage | Garbage): Promise<void> {
-    if (sent.kind === "garbage") return this.#refuse(sent);
+  async #take(sent: LocalMessage | LocalBatch | Garbage, batch?: BatchAnswer): Promise<void> {
+    if (sent.kind === "garbage") return this.#refuse(sent, batch?.expect());
+    // Which revision it is in, and so whether that has batches, is known after the handshake.
+    if (sent.kind === "batch") {
+      this.#batches = Promise.all([this.#batches, this.#inTurn(async () => this.#takeBatch(sent))]);
+      return;
+    }
     if (sent.revision !== undefined) this.#speaks2026 = true;
-    if (sent.kind === "request") return this.#takeRequest(sent);
+    if (sent.kind === "request") return this.#takeRequest(sent, batch?.expect());
     if (sent.method === "notifications/cancelled" && (await this.#cancel2026(sent))) return;
     if (this.#told >= MAX_TOLD) return this.#wiring.log(`${sent.method || "a response"} is dropped: too many wait`);
     this.#told += 1;
@@ -71,12 +87,23 @@ export class Bridge {
     if (sent.method === "notifications/initialized") this.#gate = work;
   }
 
-  async #takeRequest(sent: LocalRequest): Promise<void> {
-    const call = this.#calls.begin(sent);
+  /** Each of its messages goes to the server by itself, so that progress comes back meanwhile. */
+  async #takeBatch({ messages }: LocalBatch): Promise<void> {
+    const { batches, revision } = this.#era2025.dialect;
+    const isHello = messages.some((one) => one.kind === "request" && one.method === "initialize");
+    const why = isHello ? "initialize must not be part of a batch" : `revision ${revision} has no batches`;
+    if (!batches || isHello) return this.#refuse({ kind: "garbage", code: ERRORS.invalidRequest.code, why, id: null });
+    const batch = new BatchAnswer(this.#wiring.write);
+    for (const message of messages) await this.#take(message, batch);
+    await batch.seal();
+  }
+
+  async #takeRequest(sent: LocalRequest, over = this.#alone): Promise<void> {
+    const call = this.#calls.begin(sent, over);
     if (!call) {
       this.#wiring.log(`${sent.method} is refused: too many requests wait for an answer`);
       const why = "too many requests wait for an answer";
-      return this.#wiring.write(errorText(sent.id, why));
+      return over(errorText(sent.id, why));
     }
     const era = sent.revision === undefined ? this.#era2025 : this.#era2026;
     const work = this.#inTurn(async () => (call.isOpen ? era.request(call) : undefined));
@@ -112,9 +139,9 @@ export class Bridge {
     return true;
   }
 
-  async #refuse({ code, why, id }: Garbage): Promise<void> {
+  async #refuse({ code, why, id }: Garbage, over = this.#alone): Promise<void> {
     this.#wiring.log(why);
     // Era 2026 has no responses without an id, so there the log must do.
-    if (id !== null || !this.#speaks2026) await this.#wiring.write(errorText(id, why, code));
+    await over(id !== null || !this.#speaks2026 ? errorText(id, why, code) : undefined);
   }
 }

@@ -10,10 +10,7 @@ import { errorText, responseText, type LocalRequest } from "./local-message.ts";
 const MAX_CALLS = 1000;
 const MAX_CHARACTERS = 64 * 1024 * 1024;
 
-export interface OpenCallsOptions {
-  readonly write: (text: string) => Promise<void>;
-  readonly signal: AbortSignal;
-}
+type Over = (text?: string) => Promise<void>;
 
 export class LocalCall {
   readonly id: RequestId;
@@ -21,10 +18,13 @@ export class LocalCall {
   readonly #calls: OpenCalls;
   readonly #abort = new AbortController();
   readonly signal: AbortSignal;
+  /** Where its answer goes; told also of an end without one. */
+  readonly over: Over;
 
-  constructor(calls: OpenCalls, sent: LocalRequest, stop: AbortSignal) {
+  constructor(calls: OpenCalls, sent: LocalRequest, stop: AbortSignal, over: Over) {
     this.id = sent.id;
     this.sent = sent;
+    this.over = over;
     this.#calls = calls;
     this.signal = AbortSignal.any([this.#abort.signal, stop]);
   }
@@ -55,18 +55,18 @@ export class LocalCall {
 
 export class OpenCalls {
   readonly #open = new Set<LocalCall>();
-  readonly #options: OpenCallsOptions;
+  readonly #stop: AbortSignal;
   #characters = 0;
   #idle = deferred();
 
-  constructor(options: OpenCallsOptions) {
-    this.#options = options;
+  constructor(stop: AbortSignal) {
+    this.#stop = stop;
   }
 
   /** Undefined where too many are open already. */
-  begin(sent: LocalRequest): LocalCall | undefined {
+  begin(sent: LocalRequest, over: Over): LocalCall | undefined {
     if (this.#open.size >= MAX_CALLS || this.#characters + sent.text.length > MAX_CHARACTERS) return undefined;
-    const call = new LocalCall(this, sent, this.#options.signal);
+    const call = new LocalCall(this, sent, this.#stop, over);
     this.#open.add(call);
     this.#characters += sent.text.length;
     return call;
@@ -83,7 +83,7 @@ export class OpenCalls {
   async end(call: LocalCall, text?: string): Promise<void> {
     if (!this.#open.delete(call)) return;
     this.#characters -= call.sent.text.length;
-    if (text !== undefined) await this.#options.write(text);
+    await call.over(text);
     this.#idle.resolve();
     this.#idle = deferred();
   }

@@ -1,10 +1,12 @@
 // Owns what a line of a local client is: a request, a notification, a response, or none of them; and what the bridge
 // itself answers. Refuses to change a message: what goes on is the text that came.
 
+import { arrayElements } from "../../../mcp-client/json-text.ts";
+import type { ResponseMessage } from "../../../mcp-client/message.ts";
+import { MAX_BATCH } from "../../../protocol/classify.ts";
 import { ERRORS } from "../../../protocol/errors.ts";
 import { errorResponse, isObject, parseMessage, type JsonObject, type RequestId } from "../../../protocol/jsonrpc.ts";
 import { META } from "../../../protocol/meta.ts";
-import type { ResponseMessage } from "../../../mcp-client/message.ts";
 
 interface Written {
   readonly text: string;
@@ -38,13 +40,24 @@ export interface Garbage {
   readonly id: RequestId | null;
 }
 
-export function readLocalMessage(text: string): LocalMessage | Garbage {
+export interface LocalBatch {
+  readonly kind: "batch";
+  readonly messages: readonly (LocalMessage | Garbage)[];
+}
+
+export function readLocalLine(text: string): LocalMessage | LocalBatch | Garbage {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return unreadable("a line is not JSON");
   }
+  const texts = Array.isArray(value) && value.length > 0 ? arrayElements(text, MAX_BATCH) : undefined;
+  if (!texts) return readLocalMessage(text, value);
+  return { kind: "batch", messages: texts.map((one) => readLocalMessage(one, JSON.parse(one))) };
+}
+
+function readLocalMessage(text: string, value: unknown): LocalMessage | Garbage {
   const parsed = parseMessage(value);
   if (parsed.kind === "invalid") {
     const why = `a line is not one JSON-RPC message: ${parsed.why}`;

@@ -48,10 +48,26 @@ export function marked(kind: keyof typeof MARKS, text: string): ShownLine {
 
 export function appliedLines(name: string, applied: ApplyOutcome): ShownLine[] {
   const { changes, dryRun, revision } = applied;
-  if (changes.length === 0) return [`${name}: nothing to change (revision ${revision})`];
+  if (changes.length === 0) return [`${name}: nothing to change (revision ${revision})`, ...warningLines(applied)];
   const what = count(changes.length, "change");
   const head = dryRun ? `${name}: ${what}, not applied` : `${name}: ${what} applied (revision ${revision})`;
-  return [head, ...changeLines(changes), ...inForce(applied.effectiveAt), ...staleEnd(applied)];
+  return [
+    head,
+    ...changeLines(changes),
+    ...warningLines(applied),
+    ...inForce(applied.effectiveAt),
+    ...staleEnd(applied),
+  ];
+}
+
+const MOST_WARNINGS = 20;
+
+/** What was taken, and may not be what was meant. */
+export function warningLines({ warnings = [] }: Pick<ApplyOutcome, "warnings">): ShownLine[] {
+  const lines = warnings.slice(0, MOST_WARNINGS).map(({ field, rule }): ShownLine => {
+    return { color: "yellow", text: `  ! ${field}: ${rule}` };
+  });
+  return warnings.length > MOST_WARNINGS ? [...lines, `  ! and ${warnings.length - MOST_WARNINGS} more`] : lines;
 }
 
 /**

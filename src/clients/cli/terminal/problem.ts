@@ -6,8 +6,8 @@ import { CliError, EXIT, type ExitCode } from "../exit.ts";
 import { oneLine } from "./printable.ts";
 
 type ProblemDocument = Partial<Infer<typeof Problem>>;
-/** A member of what was sent, and what holds for it. */
-export type RefusedMember = NonNullable<ProblemDocument["errors"]>[number];
+/** A member of what was sent, and what holds for it. `at`: where it stands in a file. */
+export type RefusedMember = NonNullable<ProblemDocument["errors"]>[number] & { readonly at?: string };
 
 const EXITS: Readonly<Record<number, ExitCode>> = {
   401: EXIT.notAuthorised,
@@ -37,8 +37,11 @@ export class RulesBroken extends ServerRefused {
   readonly rules: readonly RefusedMember[];
 
   constructor(status: number, title: string, rules: readonly RefusedMember[]) {
-    const said = rules.map(({ field, rule }) => (field === "" ? rule : `${field}: ${rule}`)).join("; ");
-    super(status, oneLine(`${title}: ${said}`).slice(0, MAX_PROBLEM_CHARACTERS));
+    const said = rules.map(({ field, rule, at }) => {
+      const place = at === undefined ? field : `${field} (${at})`;
+      return field === "" ? rule : `${place}: ${rule}`;
+    });
+    super(status, oneLine(`${title}: ${said.join("; ")}`).slice(0, MAX_PROBLEM_CHARACTERS));
     this.title = title;
     this.rules = rules;
   }

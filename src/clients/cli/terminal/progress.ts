@@ -15,6 +15,9 @@ export interface ProgressLine {
 export interface Work {
   readonly verb: string;
   readonly files: number;
+  /** What they are called; "files" when absent. */
+  readonly what?: string;
+  /** Not shown of what has another name than files. */
   readonly bytes: number;
 }
 
@@ -52,5 +55,6 @@ function progressLine(work: Work, done: { files: number; bytes: number }, millis
   const speed = done.bytes / Math.max(0.001, milliseconds / 1000);
   const left = speed > 0 ? Math.ceil((work.bytes - done.bytes) / speed) : 0;
   const eta = milliseconds > 1000 && left > 0 ? `, ${left} s left` : "";
-  return `${work.verb} ${bar} ${done.files}/${work.files} files, ${bytes(done.bytes)} of ${bytes(work.bytes)}${eta}`;
+  const sizes = work.what !== undefined ? "" : `, ${bytes(done.bytes)} of ${bytes(work.bytes)}`;
+  return `${work.verb} ${bar} ${done.files}/${work.files} ${work.what ?? "files"}${sizes}${eta}`;
 }

@@ -1,0 +1,17 @@
+// Owns reading an answer of the admin API that is lines of JSON, as they come.
+
+import type { AdminClient, Ask } from "./admin-client.ts";
+
+/** Rejects where the answer ends before its last line does. */
+export async function* jsonLines<T>(api: AdminClient, ask: Ask): AsyncGenerator<T> {
+  const { body } = await api.answer(ask);
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of body ?? []) {
+    text += decoder.decode(bytes, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line) as T;
+  }
+  if (text !== "") yield JSON.parse(text) as T;
+}

@@ -1,0 +1,82 @@
+// Owns `tenantry base`: the documents that tenants extend. Refuses to roll one out: tenantry fleet does.
+
+import type { Command } from "commander";
+import type { Acknowledged, BaseSummary, Infer } from "../../../admin/contract.ts";
+import { collectPages } from "../admin/admin-client.ts";
+import { readDocument, toYaml, type Plain } from "../admin/document-file.ts";
+import { act, confirm, type CommandContext } from "../command-context.ts";
+import { table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+const pathOf = (...name: string[]) => ["bases", ...name];
+
+export function addBaseCommands(program: Command, terminal: Terminal): void {
+  const base = program.command("base").description("List, show, write and delete the documents that tenants extend.");
+
+  const list = base
+    .command("list")
+    .description("List base documents, and how many tenants extend each.")
+    .addHelpText("after", "\nExamples:\n  tenantry base list");
+  act(list, terminal, listBases);
+
+  const show = base
+    .command("show")
+    .description("Print a base document as YAML.")
+    .argument("<base>")
+    .addHelpText("after", "\nExamples:\n  tenantry base show standard > standard.yaml");
+  act(show, terminal, showBase);
+
+  const put = base
+    .command("put")
+    .description("Write a base document. It changes no tenant: each takes it when it is applied next.")
+    .argument("<base>", "the name that tenants give under extends")
+    .requiredOption("-f, --file <path>", "a YAML or JSON file, or - for stdin")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  tenantry base put standard -f standard.yaml\n\ntenantry fleet apply writes it and rolls it out to the tenants that extend it.",
+    );
+  act(put, terminal, putBase);
+
+  const remove = base
+    .command("delete")
+    .description("Delete a base document that no tenant extends.")
+    .argument("<base>")
+    .option("-y, --yes", "do not ask")
+    .addHelpText("after", "\nExamples:\n  tenantry base delete standard");
+  act(remove, terminal, deleteBase);
+}
+
+async function listBases(context: CommandContext): Promise<void> {
+  const bases = await collectPages(context.api.pages<Infer<typeof BaseSummary>>({ path: pathOf() }));
+  if (bases.length === 0) context.note("No base documents: tenantry base put NAME -f FILE makes one.");
+  context.show(bases, () => {
+    const rows = bases.map(({ name, revision, tenants, changed }) => [name, revision, tenants, time(changed)]);
+    return rows.length === 0 ? "" : table(["base", "revision", "tenants", "changed"], rows, context.terminal.stdout);
+  });
+}
+
+async function showBase(context: CommandContext, [name]: readonly [string]): Promise<void> {
+  const document = await context.api.json<Plain>({ path: pathOf(name) });
+  const text = await toYaml(document);
+  context.show(document, () => text.trimEnd());
+}
+
+async function putBase(context: CommandContext, [name]: readonly [string], { file }: { file: string }): Promise<void> {
+  const { value, sent } = await readDocument(file, context.terminal);
+  const ask = { method: "PUT", path: pathOf(name), json: value } as const;
+  const done = await sent(() => context.api.json<Infer<typeof Acknowledged>>(ask));
+  context.show(done, () =>
+    done.changed ? `${name}: written (revision ${done.revision})` : `${name}: nothing to change`,
+  );
+  if (done.changed) context.note(`Tenants take it when they are applied next: tenantry fleet apply ${name} -f ${file}`);
+}
+
+async function deleteBase(
+  context: CommandContext,
+  [name]: readonly [string],
+  { yes }: { yes?: boolean },
+): Promise<void> {
+  await confirm(context, `Delete the base document ${name}`, yes);
+  const done = await context.api.remove<unknown>({ path: pathOf(name) });
+  context.show(done ?? { deleted: name }, () => `${name} is deleted`);
+}

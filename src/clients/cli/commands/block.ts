@@ -1,0 +1,59 @@
+// Owns `tenantry block`: tools that are stopped in every tenant. What it does, `suspend --all-tenants` does as well.
+
+import type { Command } from "commander";
+import type { Block, BlockDone, Infer } from "../../../admin/contract.ts";
+import { collectPages } from "../admin/admin-client.ts";
+import { act, type CommandContext } from "../command-context.ts";
+import { CliError, EXIT } from "../exit.ts";
+import { table, time } from "../terminal/table.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+
+type Done = Infer<typeof BlockDone>;
+
+export function addBlockCommands(program: Command, terminal: Terminal): void {
+  const block = program
+    .command("block")
+    .description("Block a tool in every tenant, lift that, and list what is blocked.");
+
+  const list = block
+    .command("list")
+    .description("List the tools that are blocked in every tenant.")
+    .addHelpText("after", "\nExamples:\n  tenantry block list");
+  act(list, terminal, listBlocks);
+
+  const add = block
+    .command("add")
+    .description("Block a tool everywhere. When this returns, it is in force.")
+    .argument("<tool>", "its name, or ID__tool for one of every upstream with that id")
+    .requiredOption("-n, --note <text>", "what callers are told")
+    .addHelpText("after", '\nExamples:\n  tenantry block add note_delete --note "Security fix under way"');
+  act(add, terminal, addBlock);
+
+  const lift = block
+    .command("lift")
+    .description("Let a tool be called again where its tenant allows it.")
+    .argument("<tool>")
+    .addHelpText("after", "\nExamples:\n  tenantry block lift note_delete");
+  act(lift, terminal, liftBlock);
+}
+
+async function listBlocks(context: CommandContext): Promise<void> {
+  const blocks = await collectPages(context.api.pages<Infer<typeof Block>>({ path: ["tools", "blocked"] }));
+  if (blocks.length === 0) context.note("No tool is blocked in every tenant.");
+  context.show(blocks, () => {
+    const rows = blocks.map(({ name, since, note }) => [name, time(since), note]);
+    return rows.length === 0 ? "" : table(["tool", "since", "note"], rows, context.terminal.stdout);
+  });
+}
+
+async function addBlock(context: CommandContext, [tool]: readonly [string], { note }: { note: string }): Promise<void> {
+  const done = await context.api.json<Done>({ method: "POST", path: ["tools", tool, "block"], json: { note } });
+  for (const { rule } of done.warnings ?? []) context.note(`Warning: ${rule}`);
+  context.show(done, () => `${done.name}: blocked in every tenant`);
+}
+
+async function liftBlock(context: CommandContext, [tool]: readonly [string]): Promise<void> {
+  const done = await context.api.json<Done>({ method: "DELETE", path: ["tools", tool, "block"] });
+  if (!done.changed) throw new CliError(EXIT.notFound, `${tool}: was not blocked`);
+  context.show(done, () => `${done.name}: no longer blocked`);
+}

@@ -1,0 +1,211 @@
+// Owns what a new project is made of: a Worker with a tool of its own, a test of that, and what wrangler wants to know. Pure:
+// secrets, names and versions are given. Refuses everything that a first day does not need; docs/ has that.
+
+export interface ProjectAbout {
+  /** Of the Worker and of the package: lower-case letters, digits and hyphens. */
+  readonly name: string;
+  /** What npm installs as tenantry: a version, or a tarball by its path. */
+  readonly source: string;
+  /** By package, as this release of tenantry is tested with them. */
+  readonly versions: Readonly<Record<string, string>>;
+  readonly adminToken: string;
+  readonly secretsKey: string;
+}
+
+const DEPENDENCIES = ["zod"];
+const DEV_DEPENDENCIES = ["@cloudflare/workers-types", "typescript", "vitest", "wrangler"];
+export const PINNED: readonly string[] = [...DEPENDENCIES, ...DEV_DEPENDENCIES];
+
+/** What nobody but the owner may read. */
+export const SECRET_FILE = ".dev.vars";
+
+/** As it is written here: indented, so that nobody takes an import of the new project for one of ours. */
+function textOf(indented: string): string {
+  return indented.slice(1).replaceAll(/^ {2}/gm, "");
+}
+
+/** By path, with slashes. */
+export function projectFiles(about: ProjectAbout): ReadonlyMap<string, string> {
+  return new Map([
+    ["package.json", `${JSON.stringify(manifest(about), null, 2)}\n`],
+    ["tsconfig.json", `${JSON.stringify(TYPESCRIPT, null, 2)}\n`],
+    ["wrangler.toml", WRANGLER.replace("NAME", about.name)],
+    [SECRET_FILE, `ADMIN_TOKEN=${about.adminToken}\nSECRETS_KEY=${about.secretsKey}\n`],
+    [".gitignore", ["node_modules/", ".wrangler/", ".tenantry/", SECRET_FILE, ""].join("\n")],
+    ["src/tools.ts", TOOLS],
+    ["src/worker.ts", WORKER.replaceAll("NAME", about.name)],
+    ["test/tools.test.ts", TEST],
+    ["README.md", README.replaceAll("NAME", about.name)],
+  ]);
+}
+
+function manifest({ name, source, versions }: ProjectAbout): unknown {
+  const pinned = (names: readonly string[]) => Object.fromEntries(names.map((one) => [one, versions[one] ?? "*"]));
+  return {
+    name,
+    version: "0.1.0",
+    private: true,
+    type: "module",
+    scripts: {
+      start: "wrangler dev",
+      check: "tsc",
+      test: "vitest run",
+      tenantry: "tenantry",
+      deploy: "wrangler deploy",
+    },
+    engines: { node: ">=22.12" },
+    dependencies: { tenantry: source, ...pinned(DEPENDENCIES) },
+    devDependencies: pinned(DEV_DEPENDENCIES),
+    // wrangler's own binaries; npm warns of what is not named.
+    allowScripts: { esbuild: true, workerd: true },
+  };
+}
+
+const TYPESCRIPT = {
+  compilerOptions: {
+    target: "ES2024",
+    lib: ["ES2024"],
+    module: "nodenext",
+    types: ["@cloudflare/workers-types"],
+    strict: true,
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ["src", "test"],
+};
+
+const WRANGLER = textOf(`
+  name = "NAME"
+  main = "src/worker.ts"
+  compatibility_date = "2026-11-02"
+  compatibility_flags = ["global_fetch_strictly_public"]
+  # A third less to upload and to start; stacks still name files and lines of src.
+  minify = true
+  upload_source_maps = true
+
+  [dev]
+  port = 8362
+
+  # The Worker looks for these by their names.
+  [[kv_namespaces]]
+  binding = "BODIES"
+  id = "local" # before the first deploy: the id that \`npx wrangler kv namespace create BODIES\` prints
+
+  [durable_objects]
+  bindings = [
+    { name = "TENANTS", class_name = "TenantObject" },
+    { name = "CONTENT", class_name = "ContentObject" },
+    { name = "SESSIONS", class_name = "SessionObject" },
+    { name = "HUBS", class_name = "HubObject" },
+    { name = "DIRECTORY", class_name = "DirectoryObject" },
+    { name = "PLATFORM", class_name = "PlatformObject" },
+  ]
+
+  [[migrations]]
+  tag = "v1"
+  new_sqlite_classes = [
+    "TenantObject",
+    "ContentObject",
+    "SessionObject",
+    "HubObject",
+    "DirectoryObject",
+    "PlatformObject",
+  ]
+
+  [observability]
+  enabled = true
+`);
+
+const TOOLS = textOf(`
+  // A tool is one function. It knows no Worker, so test/tools.test.ts runs it in plain Node.
+  import { defineTool } from "tenantry";
+  import * as z from "zod";
+
+  export const countWords = defineTool({
+    name: "count_words",
+    title: "Count words",
+    description: "Counts the words and characters of a text.",
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    input: z.object({ text: z.string().max(100_000).describe("What is counted.") }),
+    output: z.object({ words: z.number(), characters: z.number() }),
+    handler: ({ text }) => ({ words: text.match(/\\S+/g)?.length ?? 0, characters: text.length }),
+  });
+`);
+
+const WORKER = textOf(`
+  // The Worker: its tools, and the tenants that it begins with. More are made while it runs: npx tenantry tenant create
+  import { admin, createWorker } from "tenantry";
+  import { countWords } from "./tools.ts";
+
+  const worker = createWorker({
+    name: "NAME",
+    version: "0.1.0",
+    tools: [countWords],
+    // Open to everybody who knows the URL, /mcp/demo.
+    tenants: { demo: { title: "NAME" } },
+    features: [admin()],
+  });
+
+  // wrangler.toml and the Worker find the classes by these names.
+  export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } =
+    worker.exports;
+
+  export default worker;
+`);
+
+const TEST = textOf(`
+  import { runTool } from "tenantry/testing";
+  import { expect, test } from "vitest";
+  import { countWords } from "../src/tools.ts";
+
+  // Clients are of either era, and the tool is written once.
+  test.each(["2025", "2026"] as const)("words are counted in era %s", async (era) => {
+    const ran = await runTool(countWords, { text: "one  two\\nthree" }, { era });
+    expect(ran.faults).toEqual([]);
+    expect(ran.structured).toEqual({ words: 3, characters: 14 });
+  });
+
+  test("what is no text is refused before the tool sees it", async () => {
+    expect(await runTool(countWords, { text: 7 })).toMatchObject({ isError: true, faults: [] });
+  });
+`);
+
+const README = textOf(`
+  # NAME
+
+  An MCP server for many tenants, on Cloudflare Workers, made with tenantry. Node 22 or newer.
+
+      npm install
+      npm test
+      npm run check
+      npm start
+
+  The test runs the tool in plain Node, \`check\` looks at the types, and \`npm start\` serves http://localhost:8362/mcp/demo. In another shell, while it runs:
+
+      export TENANTRY_URL=http://localhost:8362 TENANTRY_TOKEN=$(sed -n 's/^ADMIN_TOKEN=//p' .dev.vars)
+      npx tenantry call demo count_words text="one two"
+      npx tenantry connect demo --client claude-code
+      npx tenantry doctor demo
+
+  A tenant of its own, whose callers need a key:
+
+      npx tenantry tenant create acme --title "Acme Inc."
+      npx tenantry key create acme --name laptop
+      npx tenantry connect acme --client cursor
+
+  Tools are in \`src/tools.ts\`, tenants and features in \`src/worker.ts\`. \`.dev.vars\` holds an operator's token and the key that seals
+  tenants' secrets, for this machine alone; git does not see it.
+
+  To deploy:
+
+      npx wrangler kv namespace create BODIES
+      npx wrangler secret put ADMIN_TOKEN
+      npx wrangler secret put SECRETS_KEY
+      npm run deploy
+
+  The id that the first prints goes into \`wrangler.toml\`. \`ADMIN_TOKEN\` has 32 characters or more (\`openssl rand -hex 32\`), \`SECRETS_KEY\` is 32 bytes in
+  base64url: keep it, for without it tenants' secrets are lost.
+
+  More is in \`node_modules/tenantry/docs/\`: \`api.md\` for tools, \`clients.md\` for clients, \`operations.md\` for what comes after.
+`);
