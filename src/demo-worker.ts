@@ -2,7 +2,18 @@
 // Never deployed by wrangler.toml. No logic.
 
 import { demoPrompts, demoResources, demoTenant, demoTools } from "./demo/demo-tenant.ts";
-import { admin, createWorker, gateway, login } from "./tenantry.ts";
+import {
+  admin,
+  callAudit,
+  connectPage,
+  createWorker,
+  earlierContent,
+  gateway,
+  login,
+  telemetry,
+  usage,
+  webhooks,
+} from "./tenantry.ts";
 
 const worker = createWorker({
   tools: demoTools,
@@ -10,7 +21,17 @@ const worker = createWorker({
   resources: demoResources,
   tenants: { demo: demoTenant },
   defaultTenant: "demo",
-  features: [admin(), gateway(), login()],
+  features: [
+    admin(),
+    gateway(),
+    login(),
+    telemetry(),
+    usage(),
+    callAudit(),
+    webhooks(),
+    connectPage(),
+    earlierContent(),
+  ],
 });
 
 export const {
@@ -23,6 +44,7 @@ export const {
   TenantObject,
   UpstreamRefreshes,
   UpstreamObject,
+  WebhookDeliveries,
 } = worker.exports;
 
 export default worker;

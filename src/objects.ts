@@ -2,7 +2,7 @@
 // Refuses Workers with features that keep something, whose classes are in `worker.exports`.
 // oxlint-disable oxc/no-barrel-file
 
-import { earlierContent } from "./content/store/earlier-content.ts";
+import { handoverTables } from "./content/store/handover.ts";
 import { exportPlainObjects } from "./deployment/plain-objects.ts";
 import { createStoredRuns } from "./http/stored-runs-entrypoint.ts";
 import type { Env } from "./http/visit.ts";
@@ -14,7 +14,7 @@ export { SessionObject } from "./sessions/session-object.ts";
 export { HubObject } from "./streams/hub-object.ts";
 export { DirectoryLookups as DirectoryObject } from "./tenants/directory/lookups-object.ts";
 
-export const TenantObject = createTenantObject<Env>([earlierContent, limitTables]);
+export const TenantObject = createTenantObject<Env>([handoverTables, limitTables]);
 export const StoredRuns = createStoredRuns();
 
 exportPlainObjects();

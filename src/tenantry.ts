@@ -38,6 +38,8 @@ export type {
   SectionGround,
   SourceGround,
   TendGround,
+  Trail,
+  TrailVisit,
 } from "./deployment/deployment.ts";
 export type { CallAs, CalledTool, NamedCaller, TenantOutside } from "./http/outside.ts";
 export { TenantError, type TenantRule } from "./http/tenant-error.ts";
@@ -45,6 +47,17 @@ export { gateway } from "./http/gateway-feature.ts";
 export type { GatewayOptions } from "./gateway/gateway.ts";
 export type { ServiceBinding, Services } from "./gateway/guard/service-binding.ts";
 export { login } from "./http/login-feature.ts";
+export { earlierContent } from "./http/earlier-content-feature.ts";
+export { telemetry, type TelemetryOptions } from "./http/telemetry-feature.ts";
+export type { FaultPlace } from "./telemetry/fault-line.ts";
+export type { Counts } from "./telemetry/counters.ts";
+export type { Levels } from "./telemetry/levels.ts";
+export type { RequestEvent } from "./telemetry/request-event.ts";
+export { callAudit } from "./records/call-audit.ts";
+export { webhooks } from "./http/webhook-entrypoint.ts";
+export type { WebhooksOptions } from "./records/webhooks.ts";
+export { usage } from "./records/usage.ts";
+export { connectPage } from "./connect/connect-page.ts";
 export { links } from "./gateway/budget/links.ts";
 export { leasedSections } from "./deployment/leased-sections.ts";
 export {
@@ -161,6 +174,7 @@ export type {
 
 export type {
   AuthDocument,
+  CallAuditDocument,
   IdentityDocument,
   IssuerDocument,
   LimitName,
@@ -171,6 +185,7 @@ export type {
   UpstreamAuthDocument,
   UpstreamBounds,
   UpstreamDocument,
+  WebhookDocument,
   NamedPatterns,
   Patterns,
   ProfileDocument,

@@ -1,8 +1,32 @@
 // The entry that wrangler.toml names: all features, and no tenant until an operator makes one. No logic.
 
-import { admin, createWorker, gateway, login } from "./tenantry.ts";
+import {
+  admin,
+  callAudit,
+  connectPage,
+  createWorker,
+  earlierContent,
+  gateway,
+  login,
+  telemetry,
+  usage,
+  webhooks,
+} from "./tenantry.ts";
 
-const worker = createWorker({ tenants: {}, features: [admin(), gateway(), login()] });
+const worker = createWorker({
+  tenants: {},
+  features: [
+    admin(),
+    gateway(),
+    login(),
+    telemetry(),
+    usage(),
+    callAudit(),
+    webhooks(),
+    connectPage(),
+    earlierContent(),
+  ],
+});
 
 export const {
   ContentObject,
@@ -14,6 +38,7 @@ export const {
   TenantObject,
   UpstreamRefreshes,
   UpstreamObject,
+  WebhookDeliveries,
 } = worker.exports;
 
 export default worker;

@@ -29,6 +29,11 @@ export function credentialOf(authorization: string | null): Credential {
   return { kind: (keyIdOf(token) ?? keyIdOf(token, "access")) === undefined ? "stranger" : "key", token };
 }
 
+/** Nothing, or a credential that does not even look like one of ours. A key that was mistyped is not foreign. */
+export function isForeign(credential: Credential): boolean {
+  return credential.kind === "none" || (credential.kind === "stranger" && !/^tn[a-z]_/i.test(credential.token));
+}
+
 /** The text under which an isolate remembers what the authority said of a key; undefined for what is no key. */
 export function memoOf(credential: Credential): string | undefined {
   if (credential.kind === "key") return credential.token;

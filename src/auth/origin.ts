@@ -13,6 +13,7 @@ export interface OriginVars {
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
+/** Bound: as many as the Worker has variables. */
 const lists = new Map<string, ReadonlySet<string>>();
 
 function listOf(text: string): ReadonlySet<string> {

@@ -10,6 +10,11 @@ export interface SealingKey {
 /** The first key seals; every key can open what it sealed. */
 export type KeyRing = readonly SealingKey[];
 
+/** Tells one ring of a tenant from another. */
+export function idsOf(ring: KeyRing): string {
+  return ring.map(({ id }) => id).join();
+}
+
 const IV_BYTES = 12;
 const imported = new WeakMap<SealingKey, CryptoKey>();
 
@@ -21,7 +26,10 @@ async function cryptoKey(key: SealingKey): Promise<CryptoKey> {
   return made;
 }
 
-/** `purpose` is bound to the text, so that a session id can never be read as a request state. */
+/**
+ * `purpose` is bound to the text, so that a session id can never be read as a request state. Releases open what others sealed:
+ * a payload that an earlier one would misread gets another purpose, or says that it is another, as `requestState` does.
+ */
 export async function seal(ring: KeyRing, purpose: string, payload: string): Promise<string> {
   const [key] = ring;
   if (!key) throw new Error("a key ring has at least one key");

@@ -14,8 +14,24 @@ export { IdentityError } from "../login/identity/identity-error.ts";
 export { OutboundError } from "../outbound/outbound-error.ts";
 export { UserError } from "../protocol/user-error.ts";
 export { workerOutside as createWorker } from "./outside-worker.ts";
-export { adminOutside as admin, gatewayOutside as gateway, loginOutside as login };
+export {
+  adminOutside as admin,
+  callAuditOutside as callAudit,
+  connectPageOutside as connectPage,
+  earlierContentOutside as earlierContent,
+  gatewayOutside as gateway,
+  loginOutside as login,
+  telemetryOutside as telemetry,
+  usageOutside as usage,
+  webhooksOutside as webhooks,
+};
 
 const adminOutside = featureOutside("admin");
 const gatewayOutside = featureOutside("gateway");
 const loginOutside = featureOutside("login");
+const callAuditOutside = featureOutside("callAudit");
+const connectPageOutside = featureOutside("connectPage");
+const earlierContentOutside = featureOutside("earlierContent");
+const telemetryOutside = featureOutside("telemetry");
+const usageOutside = featureOutside("usage");
+const webhooksOutside = featureOutside("webhooks");
