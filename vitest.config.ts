@@ -1,12 +1,15 @@
 // Three runtimes: plain Node proves purity, workerd has the real bindings, e2e speaks to a running Worker. Every file runs
 // beside another: what must not be disturbed has a Worker to itself, or starts its own.
-// `--mode long` and `--mode soak` are tiers of their own: what `npm test` does little of, more of it, and all of it.
+// `--mode long` and `--mode soak` are tiers of their own: what the others do little of, more of it, and all of it.
 
 import { randomInt } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import type { Tier } from "./test/support/tier.ts";
+
+/** A failure says what it saw, as a report has its message alone. */
+const chaiConfig = { truncateThreshold: 1_500 };
 
 /** In these folders a file says by its imports what it needs: a Worker that runs, Workers of its own, or none. */
 const MIXED = globSync("test/{http,founding,regression}/**/*.test.ts");
@@ -20,7 +23,19 @@ function imports(file: string, what: RegExp): boolean {
   return what.test(readFileSync(file, "utf8"));
 }
 
-/** What starts programs a hundred times over: not before every commit. */
+/** What starts Workers of its own takes minutes. Of these, `npm test` has what a change breaks first; CI has them all. */
+const FIRST = globSync([
+  "test/conformance/{authorization,conformance}.test.ts",
+  "test/e2e/{official-clients,walk,start,package}.test.ts",
+  "test/e2e/{isolation,isolation-identity,revocation,operators,own-login,login-clients}.test.ts",
+]);
+
+/** Of what asks the Worker that runs already, what takes longest: CI has it. */
+const LATER = globSync(
+  "test/e2e/{stdio,gateway-upstreams,official-streams-cut,official-streams-local,unread-bodies}.test.ts",
+);
+
+/** What starts programs a hundred times over. */
 const SLOW_PROGRAMS = ["test/clients/cli/stdio/**/*.test.ts", "test/clients/cli/hostile-*.test.ts"];
 
 /** Dependencies that each workerd loads as one file: one by one, zod's modules take longer than most tests. */
@@ -48,14 +63,16 @@ function reporting(folder: string | undefined): { reporters?: ["default", ["json
   return { reporters: ["default", ["json", { outputFile: `${folder}/${process.pid}.json` }]] };
 }
 
-const DEADLINES = ["test/gateway/{slow-upstream,objects-away,guard/retry}.test.ts"];
+const DEADLINES = ["test/{gateway/{slow-upstream,objects-away,guard/retry},records/stored-calls}.test.ts"];
 
 /** What a file of these would leave behind, or asks of a fresh runtime, is another one's to notice: a workerd for each. */
 const ALONE = [
   "test/{gateway,login/server,login/sign-in}/**/*.test.ts",
+  "test/calls/run-handler.test.ts",
   "test/content/zod-mini.test.ts",
-  "test/deployment/plain-objects.test.ts",
-  "test/tenants/directory/{directory,placement,shards,unknown-names,lookups-alone}.test.ts",
+  "test/deployment/{plain-objects,telemetry}.test.ts",
+  "test/tenants/directory/{directory,placement,shards,unknown-names,secret-names,lookups-alone,other-jurisdiction}.test.ts",
+  "test/tenants/isolate/endpoint.test.ts",
 ];
 
 function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): TestProjectInlineConfiguration {
@@ -66,11 +83,31 @@ function inWorkerd(name: string, test: TestProjectInlineConfiguration["test"]): 
       name,
       provide,
       testTimeout: 30_000,
+      hookTimeout: 60_000,
       expect: { poll: { timeout: 15_000 } },
       deps: { optimizer: { ssr: { enabled: true, include: BUNDLED } } },
       ...test,
     },
   };
+}
+
+/** Of a folder that needs workerd otherwise. */
+const PURE = "test/connect/client-snippets.test.ts";
+
+/** Asks the Worker that runs for all of them. */
+function e2e(name: string, isMeant: (file: string) => boolean): TestProjectInlineConfiguration {
+  const include = [...MIXED, ...E2E].filter((file) => asksRunning(file) && isMeant(file));
+  return { test: { name, include, globalSetup: [FIXTURE], provide, ...PATIENCE } };
+}
+
+/** Each starts what it needs. */
+function own(name: string, isMeant: (file: string) => boolean): TestProjectInlineConfiguration {
+  const include = [
+    ...globSync("test/conformance/{authorization,conformance,gateway}.test.ts"),
+    ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
+    ...E2E.filter((file) => !asksRunning(file)),
+  ].filter(isMeant);
+  return { test: { name, include, globalSetup: [RUN_FOLDER], provide, ...PATIENCE } };
 }
 
 const USUAL: TestProjectInlineConfiguration[] = [
@@ -80,11 +117,13 @@ const USUAL: TestProjectInlineConfiguration[] = [
       include: [
         "test/{protocol,mcp-client,limits,support,demo,clients,bench,scripts,testing}/**/*.test.ts",
         "test/conformance/verdict.test.ts",
+        PURE,
         "test/*.test.ts",
         ...MIXED.filter((file) => !asksRunning(file) && !startsOwn(file)),
       ],
       exclude: SLOW_PROGRAMS,
       testTimeout: 60_000,
+      hookTimeout: 60_000,
       expect: { poll: { timeout: 15_000 } },
       // What is pure leaves nothing behind, and the programs that others start are processes of their own.
       isolate: false,
@@ -92,70 +131,63 @@ const USUAL: TestProjectInlineConfiguration[] = [
     },
   },
   inWorkerd("worker", { include: ALONE, exclude: DEADLINES }),
-  // Waits for leases and deadlines to end, again and again: of the tier of `npm test`.
-  inWorkerd("admin", { include: ["test/admin/**/*.test.ts", ...DEADLINES] }),
+  // No file names what it stores as another does: one workerd serves all.
+  inWorkerd("worker-shared", {
+    include: [
+      "test/{auth,calls,connect,content,deployment,outbound,records,sessions,streams,tenants,login/{clients,identity,pages,tables}}/**/*.test.ts",
+    ],
+    exclude: [...ALONE, ...DEADLINES, PURE],
+    setupFiles: ["test/support/worker/as-it-was.ts", "test/support/worker/someone-private.ts"],
+    isolate: false,
+  }),
+  e2e("e2e", (file) => !LATER.includes(file)),
+  own("own", (file) => FIRST.includes(file)),
+  // What `npm test` leaves for CI: `npm run test:rest`.
+  // Waits for leases to end, again and again.
+  inWorkerd("admin", { include: ["test/admin/**/*.test.ts"] }),
+  inWorkerd("deadlines", { include: DEADLINES }),
   {
     test: {
       name: "programs",
       include: SLOW_PROGRAMS,
       testTimeout: 60_000,
+      hookTimeout: 60_000,
       expect: { poll: { timeout: 15_000 } },
       isolate: false,
       provide,
     },
   },
-  // No file names what it stores as another does: one workerd serves all.
-  inWorkerd("worker-shared", {
-    include: [
-      "test/{auth,calls,content,deployment,outbound,sessions,streams,tenants,login/{clients,identity,pages,tables}}/**/*.test.ts",
-    ],
-    exclude: ALONE,
-    setupFiles: ["test/support/worker/as-it-was.ts"],
-    isolate: false,
-  }),
-  {
-    test: {
-      name: "e2e",
-      include: [...MIXED, ...E2E].filter(asksRunning),
-      globalSetup: [FIXTURE],
-      provide,
-      ...PATIENCE,
-    },
-  },
-  {
-    test: {
-      name: "own",
-      include: [
-        "test/conformance/{authorization,conformance,gateway}.test.ts",
-        ...MIXED.filter((file) => startsOwn(file) && !asksRunning(file)),
-        ...E2E.filter((file) => !asksRunning(file)),
-      ],
-      globalSetup: [RUN_FOLDER],
-      provide,
-      ...PATIENCE,
-    },
-  },
+  e2e("e2e-rest", (file) => LATER.includes(file)),
+  own("own-rest", (file) => !FIRST.includes(file)),
 ];
 
-/** What `npm test` does little of. */
-const more = (tier: Tier): TestProjectInlineConfiguration[] => [
-  {
-    test: {
-      name: tier,
-      include: [...[...MIXED, ...E2E].filter(isSized), ...(tier === "long" ? ["test/long/**/*.test.ts"] : [])],
-      globalSetup: [FIXTURE, RUN_FOLDER],
-      provide: { ...provide, tier },
-      testTimeout: 3_600_000,
-      hookTimeout: 120_000,
-    },
-  },
-];
+/** How soon clients hear again is what it is about: nothing runs beside it. */
+const MEASURED = "test/e2e/kills.test.ts";
+
+/** What the others do little of. */
+function more(tier: Tier): TestProjectInlineConfiguration[] {
+  const shared = {
+    globalSetup: [FIXTURE, RUN_FOLDER],
+    provide: { ...provide, tier },
+    testTimeout: 3_600_000,
+    hookTimeout: 120_000,
+  };
+  const sized = [...MIXED, ...E2E].filter(isSized);
+  const include = [...sized, ...(tier === "long" ? ["test/long/**/*.test.ts"] : [])];
+  return [
+    { test: { ...shared, name: tier, include, exclude: [MEASURED], sequence: { groupOrder: 0 } } },
+    { test: { ...shared, name: `${tier}-alone`, include: [MEASURED], sequence: { groupOrder: 1 } } },
+  ];
+}
 
 export default defineConfig(({ mode }) => ({
   test: {
     // For the smallest machine, which has two cores: most of what tests do is to wait.
     maxWorkers: 3,
     ...reporting(process.env["TEST_REPORTS"]),
-    projects: mode === "long" || mode === "soak" ? more(mode) : USUAL,
+    projects: (mode === "long" || mode === "soak" ? more(mode) : USUAL).map((project) => ({
+      ...project,
+      test: { chaiConfig, ...project.test },
+    })),
   },
 }));

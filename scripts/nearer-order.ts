@@ -11,9 +11,9 @@ interface Ordered<T> {
 }
 
 /** How often each text is moved. More bring little, and take as long each. */
-const ROUNDS = 3;
+const ROUNDS = 5;
 /** In how many stretches it is tried, and at how many places in each. */
-const TRIED = { stretches: 3, places: 10 };
+const TRIED = { stretches: 5, places: 12 };
 
 /** `ones` stand in an order in which they may. */
 export function nearerOrder<T extends Ordered<T>>(ones: readonly T[]): T[] {

@@ -1,8 +1,8 @@
 // Which short sequences of characters texts in a row have in common, and what a text shares with those around it: what gzip
 // would find again, which counts more if it is near. In flat arrays, for each sequence is asked for some thousand times.
 
-/** In characters. Short ones count what is a little alike; where long ones are alike, more is saved, and both count. */
-const LENGTHS = [4, 8];
+/** In characters. Short ones count what is a little alike; where long ones are alike, more is saved, and all count. */
+const LENGTHS = [4, 6, 9, 14];
 /** What more texts than these have is near in any order. */
 const COMMON = 200;
 /** In characters: places in so many count as one when all of them are compared. */
@@ -10,9 +10,9 @@ export const STRETCH = 512;
 /** What is shared counts within so many characters, since gzip looks no farther back, and more within fewer: it writes those in fewer bits. */
 const STEPS = [
   { within: 32_000, counts: 1 },
-  { within: 8192, counts: 0.06 },
-  { within: 2048, counts: 0.06 },
-  { within: 512, counts: 0.06 },
+  { within: 8192, counts: 0.12 },
+  { within: 2048, counts: 0.12 },
+  { within: 512, counts: 0.12 },
 ];
 
 /** By distance in characters. */

@@ -20,6 +20,7 @@ import {
 } from "../src/clients/cli/local/development.ts";
 import { dropEnvFile, keepEnvFile } from "../src/clients/cli/local/env-file.ts";
 import { lockFolder, type FolderLock } from "../src/clients/cli/local/folder-lock.ts";
+import { keptByNpm } from "./script-options.ts";
 import { dropDevelopmentToken, keepDevelopmentToken } from "../src/clients/cli/local/token-file.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -30,6 +31,19 @@ const SOURCE = { args: ["src/demo-worker.ts", "--bundle"], env: { TENANTRY_BUILD
 const NAMED = { args: [], env: { TENANTRY_ROOT: ROOT } };
 const READY_WITHIN_MS = 60_000;
 const LOOK_EVERY_MS = 250;
+
+const OURS = ["port", "persist-to", "config", "env", "env-file"];
+const HELP = `npm start -- [--port N] [--persist-to FOLDER] [what wrangler dev takes]
+
+Serves the demo on this machine; asks nothing of the network.
+
+  --port N              another port than ${DEFAULT_PORT}
+  --persist-to FOLDER   where it keeps what is stored, else ${STATE}
+  --config FILE         another wrangler.toml, without the demo
+  --env NAME            an environment of it
+  --env-file FILE       variables and secrets, in the place of those that are made
+
+npx wrangler dev --help lists the rest.`;
 
 const args = process.argv.slice(2);
 // Not strict: what wrangler knows and we do not is wrangler's to judge.
@@ -44,6 +58,14 @@ const { values: given } = parseArgs({
     "persist-to": { type: "string" },
   },
 });
+if (args.includes("--help") || args.includes("-h")) {
+  console.log(HELP);
+  process.exit(0);
+}
+const bare = Object.keys(given).find((name) => OURS.includes(name) && given[name] === true);
+if (bare !== undefined) fail(`--${bare}: its value is missing; npm start -- --help says what there is`);
+const kept = keptByNpm(OURS, args);
+if (kept !== undefined) fail(`npm kept ${kept} for itself; two dashes are missing: npm start -- ${kept}`);
 // npm keeps the flag of `npm start --port 9000` for itself, and hands on its value.
 if (/^\d+$/.test(args[0] ?? "")) fail(`${args[0]}: two dashes are missing: npm start -- --port ${args[0]}`);
 const port = textOf("port") ?? DEFAULT_PORT;
@@ -111,7 +133,7 @@ if (fault !== undefined) {
   );
 }
 console.log(
-  `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run tenantry -- help\n  Stop           Ctrl+C\n`,
+  `\n  MCP endpoint   ${url}\n  In a browser   the same address shows how to connect\n  Admin token    ${adminToken}\n  Command line   npm run -s tenantry -- help\n  Stop           Ctrl+C\n`,
 );
 
 async function untilStarted(): Promise<Started> {

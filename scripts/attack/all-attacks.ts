@@ -20,6 +20,7 @@ import { pretence } from "./upstreams/pretence.ts";
 import { wrappedForm } from "./upstreams/wrapped-form.ts";
 import { upstreamMemory } from "./upstreams/upstream-memory.ts";
 import { upstreamWayOut } from "./upstreams/upstream-way-out.ts";
+import { whatIsNoted } from "./what-is-noted.ts";
 import { wayOut } from "./way-out.ts";
 
 export const ATTACKS: readonly Attack[] = [
@@ -40,6 +41,7 @@ export const ATTACKS: readonly Attack[] = [
   loginClients,
   localStart,
   hostileServer,
+  whatIsNoted,
   growingState,
   timing,
   heavyWork,

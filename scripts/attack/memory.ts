@@ -1,8 +1,14 @@
 // What unfinished and unread connections hold of the isolate's memory, seen from outside: the resident size of workerd.
-// Only for a target of our own, on Linux.
+// Only for a target of our own, on Linux. Bodies are sent to a Worker without the development server in front of it, which reads
+// all of a body whatever the Worker does.
 
 import { readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { request, type ClientRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { residentOf as residentMiB, startedWorkers } from "../../test/support/process-memory.ts";
+import { readModules, startWorker, writeBundle } from "../../test/support/worker-bundle.ts";
 import { rowOf, type Attack, type Row } from "./report.ts";
 import { didIt, written, type Target } from "./target.ts";
 
@@ -18,22 +24,41 @@ export const memory: Attack = {
   isAlone: true,
   run: async (target) => {
     if (target.pid === undefined || process.platform !== "linux") return [];
-    // Before this address is refused: a tenant that the isolate has not met yet is refused with those that there are not.
-    const tenant = await tenantWithLargeNote(target);
-    const unknown = await stalledBodies(target, target.pid, "to unknown tenants");
-    // More than an address may guess in a minute: from then on it is refused without a look at what it asks for.
-    for (let guess = 0; guess < 130; guess += 1) await target.call(`guess-${guess}`, "tools/list");
-    const refused = await stalledBodies(target, target.pid, "from an address that guessed too often");
-    return [unknown, refused, await unreadStreams(target, tenant, target.pid)];
+    const rows = await unfinishedBodies();
+    return [...rows, await unreadStreams(target, await tenantWithLargeNote(target), target.pid)];
   },
 };
 
-async function stalledBodies(target: Target, pid: number, which: string): Promise<Row> {
-  const before = residentOf(pid);
+async function unfinishedBodies(): Promise<Row[]> {
+  const before = startedWorkers();
+  const folder = await mkdtemp(join(tmpdir(), "tenantry-attack-"));
+  await writeBundle("worker", "production", folder);
+  const worker = await startWorker(await readModules(folder, "worker.js"));
+  try {
+    const pid = startedWorkers().find((one) => !before.includes(one)) ?? 0;
+    const { headers, body } = written("tools/list", {});
+    const guess = async (name: string) => {
+      const answer = await fetch(`${worker.origin}/mcp/${name}`, { method: "POST", headers, body });
+      await answer.text();
+    };
+    await guess("nobody");
+    if (residentMiB(pid) === 0) throw new Error("nothing is known of its memory");
+    const unknown = await stalledBodies(worker.origin, pid, "to unknown tenants");
+    // More than an address may guess in a minute: from then on it is refused without a look at what it asks for.
+    for (let at = 0; at < 130; at += 1) await guess(`guess-${at}`);
+    return [unknown, await stalledBodies(worker.origin, pid, "from an address that guessed too often")];
+  } finally {
+    await worker.stop();
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function stalledBodies(origin: string, pid: number, which: string): Promise<Row> {
+  const before = residentMiB(pid);
   const ended = new Set<ClientRequest>();
   const open = Array.from({ length: STALLED }, (_none, at) => {
     const { headers } = written("tools/list", {});
-    const sent = request(`${target.origin}/mcp/nobody-${at}`, {
+    const sent = request(`${origin}/mcp/nobody-${at}`, {
       method: "POST",
       headers: { ...headers, "content-length": 4 * MEBIBYTE },
     });
@@ -48,11 +73,11 @@ async function stalledBodies(target: Target, pid: number, which: string): Promis
   let most = 0;
   for (let at = 0; at * 500 < DEADLINE_MS; at += 1) {
     await pause(500);
+    most = Math.max(most, residentMiB(pid) - before);
     if (ended.size === STALLED) break;
-    most = Math.max(most, residentOf(pid) - before);
   }
   leave(open);
-  const grown = Math.round(most / MEBIBYTE);
+  const grown = Math.round(most);
   const seen = `${ended.size} of ${STALLED} were ended within ${DEADLINE_MS / 1000} s; workerd grew by ${grown} MiB`;
   return rowOf(
     "5 memory before authentication",
@@ -71,6 +96,11 @@ async function tenantWithLargeNote(target: Target): Promise<string> {
 
 /** Streams of HTTP+SSE whose client reads nothing, and has large answers sent to each. */
 async function unreadStreams(target: Target, tenant: string, pid: number): Promise<Row> {
+  // As many at once by somebody who reads them: the process takes memory from the kernel then, and uses it again afterwards.
+  for (let round = 0; round < 3; round += 1) {
+    const reading = Array.from({ length: 40 }, () => target.call(tenant, "resources/read", { uri: "note://large" }));
+    await Promise.all(reading);
+  }
   await pause(1000);
   const before = residentOf(pid);
   const open: ClientRequest[] = [];

@@ -106,7 +106,8 @@ export class Target {
     const id = `attacked-${process.pid.toString(36)}-${this.#made}`;
     const limits = (document.extends === undefined && (await this.#wideLimits())) || undefined;
     const whole = { mode: "open", maxStalenessMs: 200, ...(limits && { limits }), ...document };
-    await this.must("POST", "/tenants", { id, document: whole });
+    // Names of what its upstreams list are there before these are.
+    await this.must("POST", "/tenants?unknownNames=1", { id, document: whole });
     return id;
   }
 

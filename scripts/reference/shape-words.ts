@@ -1,0 +1,50 @@
+// Owns how a shape of the contract is said in a cell of a table: what a value may be, with its bounds.
+
+import type { Shape } from "../../src/admin/shapes.ts";
+
+const FORMATS: Readonly<Record<NonNullable<Shape["format"]>, string>> = {
+  "date-time": "a time, RFC 3339",
+  origin: "an origin, such as `https://app.example.com`",
+  "secret-name": "the name of a secret",
+  "tenant-id": "the id of a tenant",
+  uri: "a URI",
+};
+
+export function shapeWords(shape: Shape): string {
+  const { type, enum: choices, const: only } = shape;
+  if (only !== undefined) return `\`${only}\``;
+  if (choices) return choices.map((one) => `\`${one}\``).join(", ");
+  if (type === "boolean") return "`true`, `false`";
+  if (type === "integer" || type === "number") return `${numeral(shape.minimum)} to ${numeral(shape.maximum)}`;
+  if (type === "array") return listWords(shape);
+  if (type === "object") return objectWords(shape);
+  if (type === "string") return textWords(shape);
+  return shape.oneOf ? shape.oneOf.map(membersOf).join(", ") : "any value";
+}
+
+function membersOf({ properties = {} }: Shape): string {
+  const named = Object.entries(properties).map(([name, { const: only }]) =>
+    only === undefined ? name : `${name}: ${only}`,
+  );
+  return `\`{ ${named.join(", ")} }\``;
+}
+
+function numeral(value: number | undefined): string {
+  return (value ?? 0).toLocaleString("en-US");
+}
+
+function textWords({ format, maxLength, "x-rule": rule }: Shape): string {
+  if (format) return FORMATS[format];
+  if (rule !== undefined) return rule.replaceAll("*", "\\*");
+  return maxLength === undefined ? "a text" : `a text, at most ${numeral(maxLength)} characters`;
+}
+
+function listWords({ items = {}, maxItems }: Shape): string {
+  const most = maxItems === undefined ? "" : ` of at most ${numeral(maxItems)}`;
+  return `a list${most}${items.properties ? "" : `, each ${shapeWords(items)}`}`;
+}
+
+function objectWords({ properties, maxProperties }: Shape): string {
+  if (properties) return "the members below";
+  return maxProperties === undefined ? "by name" : `by name, at most ${numeral(maxProperties)}`;
+}
