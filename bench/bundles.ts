@@ -18,6 +18,11 @@ export async function bundleSizes(scratch: string): Promise<BundleSize[]> {
       budgetBytes: BUNDLE_BUDGETS.toolsAlone,
     },
     {
+      name: "Worker bundle, with admin, gateway and login",
+      gzipBytes: await sizeOf("workers/three-features.ts"),
+      budgetBytes: BUNDLE_BUDGETS.threeFeatures,
+    },
+    {
       name: "Worker bundle, as deployed",
       gzipBytes: await sizeOf("../src/worker.ts"),
       budgetBytes: BUNDLE_BUDGETS.everything,

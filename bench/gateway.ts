@@ -30,12 +30,12 @@ export interface GatewayCase {
   measure: (gateway: Gateway, pace: Pace) => Promise<Comparison>;
 }
 
-/** `quick` leaves out what is known to be over its budget (docs/decisions/0037): it is in the whole bench, and red there. */
+/** `quick` leaves out what is known to be over its budget (docs/decisions/0130): it is in the whole bench, and red there. */
 export function gatewayCases(quick: boolean): GatewayCase[] {
   const list = { name: `gateway: a list of ${ALL_TOOLS} tools, next to code`, budget: 1.3, measure: measureList };
   const call = { name: "gateway: a call, next to forwarding bytes", budget: 1.5, measure: measureCall };
   if (!quick) return [call, list];
-  process.stdout.write(`left out of --quick, because it is over its budget: ${call.name} (docs/decisions/0037)\n\n`);
+  process.stdout.write(`left out of --quick, because it is over its budget: ${call.name} (docs/decisions/0130)\n\n`);
   return [list];
 }
 

@@ -156,7 +156,7 @@ function connect(side: Side): Connected {
  * CPU time of a process and its threads. The scheduler's own count has nanoseconds; where the kernel keeps none,
  * utime + stime have ticks of 10 ms, enough for slices of a second.
  */
-function cpuMicros(pid: number): number {
+export function cpuMicros(pid: number): number {
   return threadNanos(pid) / 1000 || processTicks(pid) * 10_000;
 }
 

@@ -2,6 +2,8 @@
 import { NOISE, verdictOf } from "./budgets.ts";
 import type { Verdict } from "./budgets.ts";
 import type { BundleSize } from "./bundles.ts";
+import { HEAP_BUDGET_MIB } from "./crowd-figures.ts";
+import type { Crowd, Traffic } from "./crowd-figures.ts";
 import type { FanOut } from "./fan-out.ts";
 import type { Comparison, Spread } from "./measure.ts";
 
@@ -31,6 +33,10 @@ export interface Report {
   against?: Row[];
   /** Wall time. */
   fanOut?: FanOut[];
+  /** Of many tenants, each counted or in milliseconds. */
+  crowd?: Pick<Crowd, "heapMiB" | "traffic" | "rates"> | undefined;
+  /** Of warm tenants, against one of them. */
+  flat?: Row[];
   bundles?: BundleSize[];
   failures: Failure[];
 }
@@ -39,8 +45,14 @@ function verdictOn({ ratio, budget }: Row): Verdict | "" {
   return budget === undefined ? "" : verdictOf(ratio.median, budget);
 }
 
+interface Spent {
+  ratios: Row[];
+  fanOut: FanOut[];
+  crowd?: Pick<Crowd, "heapMiB"> | undefined;
+}
+
 /** A line for each that is exceeded beyond noise. */
-export function brokenBudgets({ ratios, fanOut }: { ratios: Row[]; fanOut: FanOut[] }): string[] {
+export function brokenBudgets({ ratios, fanOut, crowd }: Spent): string[] {
   const fails = (budget: number): string => `budget ≤ ${budget}, fails above ${Number((budget * NOISE).toFixed(3))}`;
   return [
     ...ratios
@@ -49,6 +61,10 @@ export function brokenBudgets({ ratios, fanOut }: { ratios: Row[]; fanOut: FanOu
     ...fanOut
       .filter(({ millis, budgetMs }) => verdictOf(millis.median, budgetMs) === "OVER")
       .map(({ name, millis, budgetMs }) => `fan-out, ${name}: ${millis.median.toFixed(0)} ms, ${fails(budgetMs)}`),
+    // Memory has no noise: it is measured after a collection.
+    ...(crowd === undefined || crowd.heapMiB.many <= HEAP_BUDGET_MIB
+      ? []
+      : [`isolate of many tenants: ${crowd.heapMiB.many.toFixed(0)} MiB, budget ≤ ${HEAP_BUDGET_MIB}`]),
   ];
 }
 
@@ -81,6 +97,34 @@ export function fanOutTable(rows: FanOut[]): string {
   return aligned([head, ...cells]);
 }
 
+/** `timed`: whether the machine was kept busy, so that CPU time per request says something. */
+export function trafficTable(rows: Traffic[], timed: boolean): string {
+  const head = [
+    "traffic",
+    "requests",
+    "tenants",
+    "lease held",
+    "object calls",
+    "platform's",
+    "KV reads",
+    "p50 ms",
+    "p99 ms",
+  ];
+  const cells = rows.map((row) => [
+    row.name,
+    String(row.requests),
+    String(row.tenants),
+    `${(100 * row.hitRate).toFixed(1)} %`,
+    row.objectCalls.toFixed(3),
+    row.platformCalls.toFixed(3),
+    row.reads.toFixed(3),
+    row.p50Ms.toFixed(1),
+    row.p99Ms.toFixed(1),
+    timed ? row.cpuMicros.toFixed(0) : "",
+  ]);
+  return aligned([[...head, timed ? "CPU µs" : ""], ...cells]);
+}
+
 function kibibytes(bytes: number): string {
   return (bytes / 1024).toFixed(0);
 }
@@ -103,8 +147,8 @@ function aligned(lines: string[][]): string {
 
 /** What was not measured is left out. */
 export function document(report: Report): string {
-  const { rows, lists, gateway, scaling, against, fanOut, ...rest } = report;
-  const measured = { rows, lists, gateway, scaling, against };
+  const { rows, lists, gateway, scaling, against, flat, fanOut, ...rest } = report;
+  const measured = { rows, lists, gateway, scaling, against, flat };
   const tables = Object.entries(measured).map(([name, some]) => [name, some?.map(figures)]);
   const waits = fanOut?.map((row) => {
     return { ...row, millis: rounded(row.millis, 1), verdict: verdictOf(row.millis.median, row.budgetMs) };

@@ -9,6 +9,9 @@ import { AGAINST_ROUNDS, compareReleases } from "./against.ts";
 import { measureWithin, NOISE_STATED } from "./budgets.ts";
 import { bundleLines, bundleSizes } from "./bundles.ts";
 import type { BundleSize } from "./bundles.ts";
+import { CROWD, FLAT_BUDGET, FULL_CROWD, measureCrowd, measureFlat, QUICK_CROWD, WARM } from "./crowd.ts";
+import { HEAP_BUDGET_MIB } from "./crowd-figures.ts";
+import type { Crowd } from "./crowd-figures.ts";
 import { FAN_OUT_BUDGET_MS, FAN_OUT_CASES, measureFanOut, STREAMS } from "./fan-out.ts";
 import type { FanOut } from "./fan-out.ts";
 import { INSTALL_PEERS, readFlags, USAGE } from "./flags.ts";
@@ -18,9 +21,9 @@ import { CONNECTIONS, compare, warmUp } from "./measure.ts";
 import type { Comparison, Pace, Side } from "./measure.ts";
 import { machine } from "./machine.ts";
 import { PEERS } from "./peers/peers.ts";
-import { brokenBudgets, document, fanOutTable, table } from "./report.ts";
+import { brokenBudgets, document, fanOutTable, table, trafficTable } from "./report.ts";
 import type { Failure, Row } from "./report.ts";
-import { bindingsOf, bundle, ROOT, start } from "./runtime.ts";
+import { bindingsOf, bundle, ROOT, start, startApart } from "./runtime.ts";
 import type { Bindings, Bundle, Running } from "./runtime.ts";
 import { ADMIN_TOKEN, bareLoad, loadFor } from "./scenarios.ts";
 import { SCENARIOS } from "./scenario-table.ts";
@@ -33,6 +36,8 @@ const FULL: Pace = { rounds: 7, roundMs: 2400, warmupMs: 8000, settleMs: 500 };
 /** Its two sides share one process, heap and all: shorter rounds will do. */
 const FULL_SCALING: Pace = { ...FULL, rounds: 5, roundMs: 1200 };
 const FAN_OUT = `fan-out to ${STREAMS.toLocaleString("en")} streams`;
+/** Thousands of small databases are written, which a disk would make a measurement of itself. */
+const IN_MEMORY = "/dev/shm";
 const OUR_BINDINGS: Bindings = { ...bindingsOf(ROOT), vars: { ADMIN_TOKEN, OUTBOUND_LOCAL: "http://127.0.0.1" } };
 interface Subject {
   entry: string;
@@ -49,6 +54,8 @@ interface Run {
   gateway: Row[];
   scaling: Row[];
   fanOut: FanOut[];
+  crowd: Crowd | undefined;
+  flat: Row[];
   bundles: BundleSize[];
   failures: Failure[];
 }
@@ -78,11 +85,11 @@ async function main(scratch: string): Promise<number> {
   const scale = flags.quick ? QUICK_SCALE : FULL_SCALE;
   const cases = scalingCases(scale).filter(({ name }) => isWanted({ name: `scaling ${name}` }));
   const gateways = gatewayCases(flags.quick).filter(isWanted);
-  const others = [LIST, FAN_OUT].filter((name) => isWanted({ name }));
+  const others = [LIST, FAN_OUT, CROWD].filter((name) => isWanted({ name }));
   if ([...ours.scenarios, ...peers, ...cases, ...gateways, ...others].length === 0) return nothingCalled();
   const bare = await start(await bundle("workers/bare-hono.ts", scratch));
-  const measured = { rows: [], lists: [], gateway: [], scaling: [], fanOut: [], bundles: [], failures: [] };
-  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, ...measured };
+  const measured = { rows: [], lists: [], gateway: [], scaling: [], fanOut: [], flat: [], bundles: [], failures: [] };
+  const run: Run = { pace: flags.quick ? QUICK : FULL, scratch, bare, crowd: undefined, ...measured };
   try {
     print(heading(run.pace));
     await warmUp({ ...bare, load: bareLoad }, run.pace.warmupMs);
@@ -92,6 +99,7 @@ async function main(scratch: string): Promise<number> {
     if (others.includes(FAN_OUT)) await measureStreams(run);
     await measurePeers(run, peers);
     await measureTenants(run, cases, scale);
+    if (others.includes(CROWD)) await measureMany(run);
     return await report(run);
   } finally {
     await bare.stop();
@@ -114,7 +122,7 @@ async function mainAgainst(scratch: string): Promise<number> {
 }
 
 function nothingCalled(): number {
-  const names = [...SCENARIOS.map(({ name }) => name), LIST, "scaling", "gateway", FAN_OUT];
+  const names = [...SCENARIOS.map(({ name }) => name), LIST, "scaling", "gateway", FAN_OUT, CROWD];
   process.stderr.write(`nothing is called "${flags.only}"; there is: ${names.join(", ")}\n`);
   return 1;
 }
@@ -229,6 +237,32 @@ async function measureTenants(run: Run, cases: ScalingCase[], scale: Scale): Pro
   }
 }
 
+/** Of one isolate, whose objects are in another. */
+async function measureMany(run: Run): Promise<void> {
+  const storage = await mkdtemp(join(existsSync(IN_MEMORY) ? IN_MEMORY : run.scratch, "tenantry-bench-"));
+  const running = await startApart(await bundle("workers/many-tenants.ts", run.scratch), OUR_BINDINGS, storage);
+  try {
+    progress(CROWD);
+    run.crowd = await measureCrowd(running, flags.quick ? QUICK_CROWD : FULL_CROWD);
+    const { heapMiB, filledSeconds, traffic, rates } = run.crowd;
+    const held = `isolate: ${heapMiB.one.toFixed(1)} MiB with one, ${heapMiB.many.toFixed(1)} MiB with many (≤ ${HEAP_BUDGET_MIB})`;
+    print(`\n${CROWD}, filled in ${filledSeconds.toFixed(0)} s; ${held}\n\n${trafficTable(traffic, true)}`);
+    print(
+      `\nby calls a second of each tenant, ten times as fast with leases a tenth as long\n\n${trafficTable(rates, false)}`,
+    );
+    const flat = { name: `${WARM.toLocaleString("en")} warm tenants in turn`, budget: FLAT_BUDGET };
+    progress(flat.name);
+    run.flat.push(await rowOf(flat, () => measureFlat(running, run.pace)));
+    print(`\nwhere nothing is cold\n\n${table(run.flat, "one tenant")}`);
+  } catch (error) {
+    noteFailure(run, { name: CROWD }, error);
+  } finally {
+    progress("");
+    await running.stop();
+    await rm(storage, { recursive: true, force: true });
+  }
+}
+
 function noteFailure(run: Run, { name }: { name: string }, error: unknown): undefined {
   run.failures.push({ name, reason: error instanceof Error ? error.message : String(error) });
 }
@@ -272,14 +306,15 @@ function isWanted({ name }: { name: string }): boolean {
 }
 
 async function report(run: Run): Promise<number> {
-  const { rows, lists, gateway, scaling, fanOut, bundles, failures, pace } = run;
-  const broken = brokenBudgets({ ratios: [...rows, ...lists, ...gateway, ...scaling], fanOut });
+  const { rows, lists, gateway, scaling, fanOut, crowd, flat, bundles, failures, pace } = run;
+  const broken = brokenBudgets({ ratios: [...rows, ...lists, ...gateway, ...scaling, ...flat], fanOut, crowd });
   for (const { name, reason } of failures) print(`\nWRONG  ${name}: ${reason}`);
   for (const line of broken) print(`\nOVER   ${line}`);
   print(`\n${broken.length === 0 ? "every budget holds" : `${broken.length} budgets are exceeded`}; ${NOISE_STATED}`);
   if (flags.json !== undefined) {
     const about = { ...machine(), ...pace };
-    await writeFile(flags.json, document({ machine: about, rows, lists, gateway, scaling, fanOut, bundles, failures }));
+    const measured = { rows, lists, gateway, scaling, fanOut, crowd, flat, bundles };
+    await writeFile(flags.json, document({ machine: about, ...measured, failures }));
   }
   return failures.length + broken.length === 0 ? 0 : 1;
 }

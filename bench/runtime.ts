@@ -93,9 +93,10 @@ export async function bundle(entry: string, scratch: string, root = ROOT): Promi
   await writeFile(config, `${settings.join("\n")}\n`);
   const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
   const options = ["deploy", "--dry-run", "--config", config, "--outdir", outdir];
+  const { NODE_ENV: _ofVitest, ...env } = process.env;
   await promisify(execFile)(process.execPath, [wrangler, ...options], {
     cwd: directory,
-    env: { ...process.env, WRANGLER_SEND_METRICS: "false" },
+    env: { ...env, WRANGLER_SEND_METRICS: "false" },
   });
   return readBundle(outdir, `${name}.js`);
 }
@@ -113,27 +114,57 @@ async function readBundle(outdir: string, main: string): Promise<Bundle> {
 }
 
 export async function start(bundled: Bundle, bindings: Bindings = {}): Promise<Running> {
+  const { miniflare, ...running } = await launch({ workers: [workerOf("bench", bundled, bindings)] });
+  return { ...running, stop: () => miniflare.dispose() };
+}
+
+export interface Inspected extends Running {
+  inspector: URL;
+}
+
+/**
+ * The same with its objects in an isolate of their own, as production has them, and an inspector. `storage`: a folder for what
+ * they store.
+ */
+export async function startApart(bundled: Bundle, bindings: Bindings, storage: string): Promise<Inspected> {
+  const objects = workerOf("objects", bundled, bindings);
+  const workers = [workerOf("bench", bundled, bindings, objects.name), objects];
+  const { miniflare, ...running } = await launch({ workers, inspectorPort: 0, resourcePersistencePath: storage });
+  return { ...running, inspector: await miniflare.getInspectorURL(), stop: () => miniflare.dispose() };
+}
+
+/** `objectsIn`: the Worker that has the classes. */
+function workerOf(name: string, bundled: Bundle, bindings: Bindings, objectsIn?: string) {
   const { date, flags } = productionSettings(ROOT);
-  const before = new Set(workerdChildren());
   const classes = Object.entries(bindings.durableObjects ?? {});
-  const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      name: "bench",
-      modules: bundled.modules,
-      compatibilityDate: date,
-      compatibilityFlags: flags,
-      durableObjects: Object.fromEntries(classes.map(([name, className]) => [name, { className, useSQLite: true }])),
-      kvNamespaces: bindings.kvNamespaces ?? [],
-      bindings: bindings.vars ?? {},
-      unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
-    }),
-  );
+  const elsewhere = objectsIn === undefined ? {} : { scriptName: objectsIn };
+  return {
+    name,
+    modules: bundled.modules,
+    compatibilityDate: date,
+    compatibilityFlags: flags,
+    durableObjects: Object.fromEntries(
+      classes.map(([binding, className]) => [binding, { className, useSQLite: true, ...elsewhere }]),
+    ),
+    kvNamespaces: bindings.kvNamespaces ?? [],
+    bindings: bindings.vars ?? {},
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+  };
+}
+
+async function launch(options: {
+  workers: ReturnType<typeof workerOf>[];
+  inspectorPort?: number;
+  resourcePersistencePath?: string;
+}) {
+  const before = new Set(workerdChildren());
+  const miniflare = new Miniflare(convertV4MiniflareOptions(options));
   try {
     await miniflare.ready;
     const url = await miniflare.unsafeGetDirectURL("bench");
     const pid = workerdChildren().find((child) => !before.has(child));
     if (pid === undefined) throw new Error("no workerd process appeared");
-    return { url, pid, stop: () => miniflare.dispose() };
+    return { url, pid, miniflare };
   } catch (error) {
     await miniflare.dispose();
     throw error;

@@ -172,6 +172,14 @@ export async function makeTenant(send: Send, id: string, document: object): Prom
   await create(send, "/tenants", { id, document: { limits, scopes: { sums: { tools: ["add"] } }, ...document } });
 }
 
+/** The n-th call of an open tenant. */
+export function callTo(n: number, tenant: string): Exchange {
+  return {
+    ...request2026(n, "tools/call", add(n), { path: `/mcp/${tenant}` }),
+    fault: expecting(n, complete(isSum(n))),
+  };
+}
+
 /** Calls of that tool with a credential. */
 export function callAs(path: string, token: string | undefined): Load {
   const to = { path, authorization: `Bearer ${token}` };

@@ -18,6 +18,6 @@ const worker = createWorker({
   tools: [add],
 });
 
-export const { DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
+export const { ContentObject, DirectoryObject, HubObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
 
 export default worker;

@@ -1,0 +1,18 @@
+// A Worker with admin(), gateway() and login(), and nothing that counts, records or tells, for its size.
+import { admin, createWorker, gateway, login } from "../../src/tenantry.ts";
+
+const worker = createWorker({ tenants: {}, features: [admin(), gateway(), login()] });
+
+export const {
+  ContentObject,
+  DirectoryObject,
+  HubObject,
+  PlatformObject,
+  SessionObject,
+  StoredRuns,
+  TenantObject,
+  UpstreamRefreshes,
+  UpstreamObject,
+} = worker.exports;
+
+export default worker;
