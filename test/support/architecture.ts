@@ -21,8 +21,10 @@ const RANKS = [
   "streams",
   "sessions",
   "deployment",
+  "records",
   "gateway",
   "login",
+  "connect",
   "admin",
   "http",
   "tenantry.ts",
@@ -84,6 +86,8 @@ export const RULES = {
   "every file of src opens with what it owns": missingOpenings,
   "the size limits stand in .oxlintrc.json for all of src": loosenedLimits,
   "src switches no rule off": switchedOff,
+  "an error that src swallows says why nobody hears of it": swallowedErrors,
+  "what a module remembers has a bound, which stands above it": unboundedMemory,
   "src calls eras by their date": eraWords,
   "the version that is shown is the version of the package": wrongVersion,
   "no file names a path of somebody's machine": machinePaths,
@@ -185,9 +189,11 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
     what: /\b(?:TENANTS|CONTENT)\b(?!\b.*DurableObjectNamespace)/g,
     files: [
       "src/tenants/directory/placement.ts",
-      "src/content/store/takeover.ts",
+      "src/content/store/admission.ts",
       "src/content/store/content-door.ts",
       "src/deployment/check-deployment.ts",
+      // The text of somebody's wrangler.toml.
+      "src/clients/cli/init/project-files.ts",
     ],
   },
   {
@@ -195,8 +201,8 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
     files: [
       "src/tenants/authority/incarnation.ts",
       "src/tenants/directory/placement.ts",
-      "src/content/store/takeover.ts",
-      "src/admin/platform/platform-object.ts",
+      "src/content/store/admission.ts",
+      "src/admin/platform/platform-door.ts",
     ],
   },
   {
@@ -204,7 +210,7 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
     files: [
       "src/tenants/authority/incarnation.ts",
       "src/tenants/authority/tenant-object.ts",
-      "src/admin/platform/platform-object.ts",
+      "src/admin/platform/platform-door.ts",
       "src/admin/apply/tenant-access.ts",
       "src/http/visit.ts",
       "src/http/nobody.ts",
@@ -216,13 +222,13 @@ const WAYS_TO_KEEPERS: readonly { readonly what: RegExp; readonly files: readonl
       "src/tenants/directory/placement.ts",
       "src/tenants/directory/shards.ts",
       "src/tenants/authority/announcer.ts",
-      "src/content/store/takeover.ts",
+      "src/content/store/admission.ts",
       "src/sessions/doors.ts",
       "src/sessions/session-door.ts",
       "src/gateway/sessions/session-share.ts",
       // One of each class, under a name that no tenant can have.
       "src/http/readiness.ts",
-      "src/admin/platform/platform-object.ts",
+      "src/admin/platform/platform-door.ts",
     ],
   },
 ];
@@ -245,6 +251,47 @@ function rowsByPlace(tree: Tree): string[] {
   return sources(tree).flatMap(([file, text]) =>
     [...text.matchAll(byPlace)].map(([, table]) => `${file}: writes rows of ${table} by place`),
   );
+}
+
+const SWALLOWS = /catch \{\s*\}|\.catch\(\(\) => (?:\{\s*\}|undefined)\)/;
+
+/** By a comment in the four lines before. Programs at a terminal have somebody who sees what happens. */
+function swallowedErrors(tree: Tree): string[] {
+  return sources(tree)
+    .filter(([file]) => entryOf(file) !== "clients")
+    .flatMap(([file, text]) => {
+      const lines = text.split("\n");
+      const says = (at: number) =>
+        lines.slice(Math.max(0, at - 4), at + 1).some((line) => /^\s*\??\s*(?:\/\/|\*\/)/.test(line));
+      return lines.flatMap((line, at) =>
+        SWALLOWS.test(line) && !says(at) ? [`${file}:${at + 1}: ${line.trim()}`] : [],
+      );
+    });
+}
+
+/** Where a collection begins empty, or a class of ours may have some; what a table is filled with at once does not grow. */
+const REMEMBERS =
+  /^(?:export )?(?:const|let) (\w+)(?:: (?!Readonly)[^=]+)? = (?:new (?:Map|Set)(?:<[^(]*?>)?\(\)|new WeakMap<[^(]*?(?:Map|Set)<[^(]*?\(\)|\[\]|new (\w+)[<(])/gm;
+/** A `RecentMap` is given its bound, and what hangs on a key ends with it. */
+const BOUNDED = new Set(
+  "Map Set RecentMap WeakMap WeakSet RegExp TextEncoder TextDecoder AbortController Uint8Array Error".split(" "),
+);
+const NOT_OF_ISOLATES = /^src\/(?:clients|testing|demo)\//;
+
+function unboundedMemory(tree: Tree): string[] {
+  return sources(tree)
+    .filter(([file]) => !NOT_OF_ISOLATES.test(file))
+    .flatMap(([file, text]) =>
+      [...text.matchAll(REMEMBERS)]
+        .filter(([, , made]) => made === undefined || !BOUNDED.has(made))
+        .filter(({ index }) => !commentAbove(text, index).includes("Bound:"))
+        .map(([, name]) => `${file}: ${name} has no word on its bound ("Bound: ...")`),
+    );
+}
+
+function commentAbove(text: string, index: number): string {
+  const before = text.slice(0, index).trimEnd();
+  return before.endsWith("*/") ? before.slice(before.lastIndexOf("/**")) : "";
 }
 
 /** The command line shows the version of its own package, wherever it is built from. */

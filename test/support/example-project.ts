@@ -46,19 +46,25 @@ export class ExampleProject {
     return ExampleProject.#installed(folder);
   }
 
-  static async #installed(folder: string): Promise<ExampleProject> {
+  /** One that is there already, in a folder that ends with it, and names the package where that is. */
+  static async there(folder: string): Promise<ExampleProject> {
     const project = new ExampleProject(folder);
     await project.#install();
     return project;
   }
 
-  /** What `npm install` of the tarball does; the tools of this repository stand in for devDependencies. */
-  async #install(): Promise<void> {
+  static async #installed(folder: string): Promise<ExampleProject> {
     const { tarball } = await packedPackage();
-    const manifest = join(this.folder, "package.json");
+    const manifest = join(folder, "package.json");
     const parsed = JSON.parse(await readFile(manifest, "utf8")) as Manifest;
     parsed.dependencies["tenantry"] = `file:${tarball}`;
     await writeFile(manifest, JSON.stringify(parsed));
+    return ExampleProject.there(folder);
+  }
+
+  /** What `npm install` does; the tools of this repository stand in for devDependencies. */
+  async #install(): Promise<void> {
+    const parsed = JSON.parse(await readFile(join(this.folder, "package.json"), "utf8")) as Manifest;
     const quiet = ["--omit=dev", "--no-audit", "--no-fund", "--prefer-offline"];
     await promisify(execFile)("npm", ["install", ...quiet], { cwd: this.folder, env: environment() });
     const modules = join(this.folder, "node_modules");

@@ -286,7 +286,7 @@ export class FakeAdmin {
   async #block({ method, json }: Asked, tool: string): Promise<Answer> {
     if (method === "DELETE") this.blocks.delete(tool);
     else this.blocks.set(tool, (await json(contract.NewBlock)).note);
-    return { json: { name: tool, changed: true, tenants: this.tenants.size, effectiveAt: null } };
+    return { json: { name: tool, changed: true, effectiveAt: CREATED } };
   }
 
   async #fleet({ method, path, json }: Asked): Promise<Answer> {
@@ -294,6 +294,7 @@ export class FakeAdmin {
     if (kind === "runs") {
       const run = this.runs.get(id ?? "");
       if (!run) throw new Refused(404, "There is no such run");
+      if (method === "POST" && verb === "stop") Object.assign(run, { state: "stopped" });
       if (method === "POST" && verb === "resume") Object.assign(run, { state: "done", done: run.total, failed: [] });
       return { json: run };
     }

@@ -10,7 +10,9 @@ export function fakeExplained(query: URLSearchParams): Infer<typeof Explained> {
       "tenant: takes a key, and none is named",
       "source barred: the connection was lost since 2026-11-21, x",
     ];
-    return { visible: false, callable: false, listedAs: null, reasons };
+    const [decides = ""] = reasons;
+    const unknown = ["principal: no key is named, so what limits one is not known"];
+    return { visible: false, callable: false, listedAs: null, reasons, decidedBy: [decides], unknown };
   }
   const visible = profile === null;
   const reasons = [

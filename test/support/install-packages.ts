@@ -5,10 +5,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-/** What the folder's package-lock.json names, unless it is there already. */
-export async function installPackages(folder: string): Promise<void> {
+/** What the folder's package-lock.json names, unless it is there already. `more`: options of npm. */
+export async function installPackages(folder: string, more: readonly string[] = []): Promise<void> {
   if (await isInstalled(folder)) return;
-  await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder });
+  await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", ...more], { cwd: folder });
 }
 
 type Lock = Readonly<{ packages: Readonly<Record<string, { version?: string; optional?: boolean }>> }>;

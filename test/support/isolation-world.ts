@@ -192,10 +192,14 @@ export type Tokens = Readonly<Record<TenantName, Readonly<Record<PrincipalName, 
 /** Long enough that whatever a lease brings stays for a whole test. */
 const LONG = 300_000;
 
-/** Makes the tenants, what they store, and their keys; settles when the expired ones have expired. */
-export async function makeWorld(worker: WatchedWorker, maxStalenessMs = LONG): Promise<Tokens> {
+/** Makes the tenants, what they store, and their keys; settles when the expired ones have expired. `more`: of each document. */
+export async function makeWorld(
+  worker: Pick<WatchedWorker, "origin" | "admin">,
+  maxStalenessMs = LONG,
+  more: (tenant: TenantName) => Json = () => ({}),
+): Promise<Tokens> {
   for (const tenant of TENANTS) {
-    const document = { ...documents[tenant], maxStalenessMs };
+    const document = { ...documents[tenant], maxStalenessMs, ...more(tenant) };
     await worker.admin("POST", "/tenants", { id: tenant, document });
     for (const uri of storedUris(tenant)) await store(worker.origin, tenant, uri);
   }
@@ -221,7 +225,7 @@ export async function store(
   if (!ok) throw new Error(`${uri} was not stored: ${status}`);
 }
 
-async function keysOf(worker: WatchedWorker, tenant: TenantName): Promise<Tokens[TenantName]> {
+async function keysOf(worker: Pick<WatchedWorker, "admin">, tenant: TenantName): Promise<Tokens[TenantName]> {
   const make = async (about: Json, of: string = tenant) => {
     const { token, id } = await worker.admin("POST", `/tenants/${of}/keys`, { name: "key", ...about });
     return { token: String(token), id: String(id) };
@@ -239,7 +243,7 @@ async function keysOf(worker: WatchedWorker, tenant: TenantName): Promise<Tokens
     foreign: (await make({}, other)).token,
     expired: expired.token,
     revoked: revoked.token,
-    "made-up": "not-a-key",
+    "made-up": "tnt_not-a-key",
     ada: `user.${tenant}.ada`,
     bob: `user.${tenant}.bob.reader`,
     guest: `user.${other}.ada`,

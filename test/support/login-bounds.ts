@@ -40,6 +40,9 @@ const ROWS = "login/server/login-tables";
 const FULL = "login/server/bounds-of-rows";
 const PROVIDERS = "login/sign-in/bounds-of-providers";
 
+const STRAYS = "login/sign-in/scopes-that-are-none";
+const FEW_OF_MANY =
+  "few of many scopes that are none are compared with many that there are, and no more than can be read are named";
 /** What an object or an isolate keeps, and what is read of other servers: met in the tests of those. */
 export const KEPT: Readonly<Record<string, KeptBound>> = {
   "login/admit-token MOST_CHARACTERS": kept(
@@ -70,6 +73,8 @@ export const KEPT: Readonly<Record<string, KeptBound>> = {
   ),
   "login/issuers/read-issuer MOST_BYTES": kept(262_144, PROVIDERS, "metadata and keys of a server have 256 KiB each"),
   "login/issuers/read-issuer MOST_KEYS": kept(100, PROVIDERS, "the first hundred keys of a server are looked at"),
+  "login/login-rules MOST_COMPARED": kept(500, STRAYS, FEW_OF_MANY),
+  "login/login-rules MOST_SAID": kept(100, STRAYS, FEW_OF_MANY),
   "login/operators/operator-of-claims MOST_OF_LABEL": kept(
     100,
     "admin/operators/operator-of-claims",

@@ -104,6 +104,18 @@ function toolServer(): McpServer {
     const params = { message: "Sure?", requestedSchema };
     return said(await sendRequest({ method: "elicitation/create", params }, ElicitResultSchema));
   });
+  server.registerTool("choose", {}, async ({ sendRequest }) => {
+    const colour = { type: "string" as const, oneOf: [{ const: "r", title: "Red" }] };
+    const sizes = { type: "array" as const, items: { type: "string" as const, enum: ["s", "l"] } };
+    const requestedSchema = { type: "object" as const, properties: { colour, sizes } };
+    const params = { message: "Which?", requestedSchema };
+    return said(await sendRequest({ method: "elicitation/create", params }, ElicitResultSchema));
+  });
+  server.registerTool("hear", {}, async ({ sendRequest }) => {
+    const content = { type: "audio" as const, data: "AAAA", mimeType: "audio/wav" };
+    const params = { messages: [{ role: "user" as const, content }], maxTokens: 5 };
+    return said(await sendRequest({ method: "sampling/createMessage", params }, CreateMessageResultSchema));
+  });
   server.registerTool("sample", {}, async ({ sendRequest }) => {
     const messages = [{ role: "user" as const, content: { type: "text" as const, text: "2+2?" } }];
     const request = { method: "sampling/createMessage" as const, params: { messages, maxTokens: 5 } };

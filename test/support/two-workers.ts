@@ -23,7 +23,13 @@ export interface WatchedWorker {
   held(): Promise<number>;
   /** What KV has under this key. */
   value(key: string): Promise<string | null>;
+  /** The names of all that KV has under names that begin so. */
+  keys(prefix: string): Promise<readonly string[]>;
   reset(): Promise<void>;
+  /** From now on KV does to this Worker what its documentation says: see the fixture. */
+  bindKv(kv: "lenient" | "strict" | "far"): Promise<void>;
+  /** Keys that a strict KV refused to write. */
+  refusals(): Promise<readonly string[]>;
   /**
    * From now on no call of this Worker reaches this tenant's authority; without a tenant, anybody's; no object of a
    * binding that is named in its place, such as `SESSIONS`.
@@ -31,8 +37,10 @@ export interface WatchedWorker {
   cutOff(tenant?: string): Promise<void>;
   /** From now on each call of this Worker to an object or to KV takes up to so many milliseconds more. */
   delay(milliseconds: number, seed: number): Promise<void>;
-  /** The next call of this Worker to a method of tables, as `login.redeem`, is done, and its answer does not arrive. */
-  loseAnswer(method: string): Promise<void>;
+  /** The next calls of this Worker to a method of tables, as `login.redeem`, are done, and their answers do not arrive. */
+  loseAnswer(method: string, times?: number): Promise<void>;
+  /** Ends that, for all that nobody called. */
+  keepAnswers(): Promise<void>;
   /** Ends what `cutOff` began with the same name, or without one. */
   reconnect(tenant?: string): Promise<void>;
 }
@@ -54,6 +62,8 @@ export interface TwoWorkers {
   crash(): Promise<void>;
   /** As when nobody has used the sessions at upstreams for some minutes: their object has them ended. */
   idle(): Promise<void>;
+  /** As when so many milliseconds have gone by since any hostname was claimed, for those that were asked about since the start. */
+  age(milliseconds: number): Promise<void>;
   /** Kills the process of both, in the middle of whatever they do. */
   stop(): Promise<void>;
 }
@@ -63,16 +73,28 @@ const RATELIMITS = { RATE_LIMITS: { namespace_id: "1001", simple: { limit: 20, p
 
 /**
  * `storage`: a folder for what is stored, to start over it again; without one it goes with them. `isLimited`: with the
- * platform's limiter bound.
+ * platform's limiter bound. `entry`: another Worker of test/fixtures; it need not know what is asked of a watched one. `ofTwo`:
+ * what the second has in place of the first's, as in a rollout.
  */
 export async function startTwoWorkers(
   vars: Readonly<Record<string, string>> = {},
   storage?: string,
   isLimited = false,
+  {
+    entry = "watched-worker",
+    ofTwo = {},
+    flags = [],
+  }: {
+    readonly entry?: string;
+    readonly ofTwo?: Readonly<Record<string, string>>;
+    /** Compatibility flags that the fixture needs, and the product does not. */
+    readonly flags?: readonly string[];
+  } = {},
 ): Promise<TwoWorkers> {
-  const modules = await bundleWorker("watched-worker");
+  const modules = await bundleWorker(entry);
   const settings = {
     compatibilityDate: compatibilityDate(),
+    compatibilityFlags: [...flags],
     bindings: { ADMIN_TOKEN, ...vars },
     kvNamespaces: ["BODIES"],
     ...(isLimited ? { ratelimits: RATELIMITS } : {}),
@@ -86,6 +108,7 @@ export async function startTwoWorkers(
         name,
         modules,
         ...settings,
+        bindings: { ...settings.bindings, ...(name === "two" ? ofTwo : {}) },
         durableObjects: objectsOf(name),
         unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       })),
@@ -107,6 +130,9 @@ export async function startTwoWorkers(
       },
       idle: async () => {
         await fetch(`${one.origin}/__watch`, { method: "POST", body: '{"idle":true}' });
+      },
+      age: async (milliseconds) => {
+        await fetch(`${one.origin}/__watch`, { method: "POST", body: JSON.stringify({ age: milliseconds }) });
       },
       stop: () => miniflare.dispose(),
     };
@@ -153,12 +179,21 @@ function watchedWorker(origin: string): WatchedWorker {
     reset?: boolean;
     jitter?: number;
     seed?: number;
-    lose?: string;
+    lose?: Readonly<Record<string, number>> | null;
     read?: string;
+    list?: string;
+    kv?: string;
   }) => {
     const init = change === undefined ? {} : { method: "POST", body: JSON.stringify(change) };
     const response = await fetch(`${origin}/__watch`, init);
-    return (await response.json()) as { calls: string[]; lives: string[]; held: number; value?: string };
+    return (await response.json()) as {
+      calls: string[];
+      lives: string[];
+      refusals: string[];
+      held: number;
+      value?: string;
+      keys?: string[];
+    };
   };
   return {
     origin,
@@ -179,6 +214,11 @@ function watchedWorker(origin: string): WatchedWorker {
     lives: async () => (await control()).lives,
     held: async () => (await control()).held,
     value: async (key) => (await control({ read: key })).value ?? null,
+    keys: async (prefix) => (await control({ list: prefix })).keys ?? [],
+    bindKv: async (kv) => {
+      await control({ kv });
+    },
+    refusals: async () => (await control()).refusals,
     reset: async () => {
       await control({ reset: true });
     },
@@ -188,8 +228,11 @@ function watchedWorker(origin: string): WatchedWorker {
     cutOff: async (tenant = "*") => {
       await control({ cut: tenant });
     },
-    loseAnswer: async (method) => {
-      await control({ lose: method });
+    loseAnswer: async (method, times = 1) => {
+      await control({ lose: { [method]: times } });
+    },
+    keepAnswers: async () => {
+      await control({ lose: null });
     },
     reconnect: async (tenant = "*") => {
       await control({ reconnect: tenant });

@@ -117,11 +117,13 @@ function hold(schema: JsonObject, body: unknown): void {
 }
 
 let made = 0;
+/** Several files may share a workerd, and what is stored in it. */
+const FILE = crypto.randomUUID().slice(0, 8);
 
-/** A tenant that no other test of this file knows. */
+/** A tenant that no other test knows. */
 export async function newTenant(document: Readonly<Record<string, unknown>> = {}): Promise<string> {
   made += 1;
-  const id = `tenant-${made}`;
+  const id = `tenant-${made}-${FILE}`;
   const { status, text } = await ask("POST", "/tenants", { json: { id, document: { mode: "open", ...document } } });
   if (status !== 201) throw new Error(text);
   return id;
@@ -135,7 +137,7 @@ export async function operator(
   more: Readonly<Record<string, unknown>> = {},
 ): Promise<Infer<typeof CreatedOperator>> {
   named += 1;
-  const done = await ask("POST", "/operators", { json: { name: `op-${named}`, role, ...more } });
+  const done = await ask("POST", "/operators", { json: { name: `op-${named}-${FILE}`, role, ...more } });
   if (done.status !== 201) throw new Error(done.text);
   return done.body;
 }

@@ -1,16 +1,20 @@
-// Owns that a file leaves the clock and the timers as they were, where one workerd serves other files after it. Refuses to
-// put them back in silence: what a spy would restore later counts, too.
+// Owns that a file leaves the clock, the timers and `fetch` as they were, where one workerd serves other files after it. Refuses
+// to put clock and timers back in silence: what a spy would restore later counts, too. `fetch` is put back here alone, since what
+// a test's upstream is asked when its test has ended must not reach the network.
 
 import { afterAll, expect, vi } from "vitest";
 
 const clock = (): unknown[] => [setTimeout, clearTimeout, setInterval, clearInterval, Date, Reflect.get(Date, "now")];
 const before = clock();
+const ownFetch = fetch;
 
 afterAll(() => {
   vi.restoreAllMocks();
   const after = clock();
+  vi.unstubAllGlobals();
   expect(
     after.findIndex((one, at) => one !== before[at]),
     "a timer or the clock is not as it was",
   ).toBe(-1);
+  expect(fetch, "`fetch` is not as it was").toBe(ownFetch);
 });

@@ -71,16 +71,18 @@ export async function sessionAt(
 export function readerOf({ body }: Response) {
   const reader = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
+  /** Everything up to now, once this is in it so many times; or all, when the stream ends before. */
+  const times = async (wanted: string, least: number): Promise<string> => {
+    while (text.split(wanted).length <= least) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      text += value;
+    }
+    return text;
+  };
   return {
-    /** Everything up to now, once this is in it; or all, when the stream ends before. */
-    until: async (wanted: string): Promise<string> => {
-      while (!text.includes(wanted)) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        text += value;
-      }
-      return text;
-    },
+    times,
+    until: (wanted: string) => times(wanted, 1),
     cancel: () => reader.cancel(),
   };
 }

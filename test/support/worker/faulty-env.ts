@@ -22,13 +22,37 @@ function watched(target: object, calling: Calling): object {
   });
 }
 
+/** The platform loses the connection to an object: it says that the call may be made again. */
+export const RESET = { retryable: true };
+/** The same, and resets an object under a call, as a deployment does: it may say no more than that. */
+export const RESETS = [RESET, { durableObjectReset: true }] as const;
+
+/**
+ * Bindings at which each call to an object fails the first time that it is made, and is not done; `steps`: the names of all.
+ * `error`: what the platform says of it.
+ */
+export function failingOnce(error: object): { readonly env: Env; readonly steps: string[] } {
+  const failed = new Set<string>();
+  return calledBy((name, work) => {
+    if (name.startsWith("BODIES") || failed.has(name)) return work();
+    failed.add(name);
+    throw Object.assign(new Error("Durable Object reset because its code was updated."), error);
+  });
+}
+
 /** `steps`: the names of all calls, such as `CONTENT content.list` and `BODIES get`; `at`: those that fail. */
 export function faultyEnv(fault: ObjectFault, at: string): { readonly env: Env; readonly steps: string[] } {
+  return calledBy((name, work) => (name === at ? withFault(fault, async () => work()) : work()));
+}
+
+function calledBy(going: (name: string, work: () => unknown) => unknown): {
+  readonly env: Env;
+  readonly steps: string[];
+} {
   const steps: string[] = [];
-  const step = (name: string, work: () => unknown) => {
+  const step = async (name: string, work: () => unknown) => {
     steps.push(name);
-    const going = async () => work();
-    return name === at ? withFault(fault, going) : going();
+    return going(name, work);
   };
   const bound: Record<string, unknown> = { ...env };
   for (const name of OBJECTS) {

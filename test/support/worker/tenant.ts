@@ -7,6 +7,7 @@ import type { ContentObject, TenantObject } from "../../fixtures/worker.ts";
 import { contentStubOf } from "../../../src/content/store/content-door.ts";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { ChangeLog } from "../../../src/tenants/authority/changes.ts";
+import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import {
@@ -30,6 +31,12 @@ export interface FreshTenant {
 /** A tenant that no other test knows, in whichever file: several share a Worker. */
 export function freshTenant(): FreshTenant {
   return tenantOf(`t-${crypto.randomUUID()}`);
+}
+
+/** An address that no other test comes from: what is counted by address is counted for all of a workerd's files together. */
+export function freshAddress(): string {
+  const [a = 0, b = 0] = crypto.getRandomValues(new Uint16Array(2));
+  return `2001:db8:${(a | 0x1000).toString(16)}:${(b | 0x1000).toString(16)}::1`;
 }
 
 export function tenantOf(id: string): FreshTenant {
@@ -132,11 +139,19 @@ export interface Bench<Methods> {
   readonly clock: { now: number };
 }
 
-/** A domain's tables on a fresh tenant's database, with the test's clock; `bodies` and `env` stand where these are bound. */
+/**
+ * A domain's tables on a fresh tenant's database, with the test's clock; `bodies` and `env` stand where these are bound, and
+ * `isFull` says whether the database takes no more.
+ */
 export function onBench<Methods, R>(
   tables: Tables<Methods, TenantHost>,
   work: (bench: Bench<Methods>) => R | Promise<R>,
-  about: { readonly tenant?: FreshTenant; readonly bodies?: Pick<KVNamespace, "delete">; readonly env?: object } = {},
+  about: {
+    readonly tenant?: FreshTenant;
+    readonly bodies?: Pick<KVNamespace, "delete">;
+    readonly env?: object;
+    readonly isFull?: () => boolean;
+  } = {},
 ): Promise<R> {
   const tenant = about.tenant ?? freshTenant();
   return inside(tenant, ({ storage }) => {
@@ -144,9 +159,12 @@ export function onBench<Methods, R>(
     const wakes: number[] = [];
     const clock = { now: Date.UTC(2026, 10, 21, 12) };
     const counter = countRows();
-    const sql = recording(storage.sql, statements, counter.add);
+    const sql = recording(storage.sql, statements, (run, query) => {
+      if (about.isFull?.() && !/^(SELECT|DELETE)/.test(query)) throw new Error("database or disk is full: SQLITE_FULL");
+      return counter.add(run);
+    });
     const host: TableHost = {
-      sql,
+      ...countWrites(sql),
       env: { BODIES: about.bodies ?? env.BODIES, ...about.env },
       tenant: tenant.id,
       kept: () => tenant.id,
@@ -164,7 +182,7 @@ export function onBench<Methods, R>(
     migrate(storage.sql, [tables]);
     const open = tables.open(createTenantHost(host, policyTables.record));
     const { rowsFor, writtenFor } = counter;
-    return work({ open, methods: open.methods, sql: storage.sql, statements, wakes, clock, rowsFor, writtenFor });
+    return work({ open, methods: open.methods, sql, statements, wakes, clock, rowsFor, writtenFor });
   });
 }
 
@@ -192,13 +210,15 @@ function countRows(): RowCounter {
   };
 }
 
-function recording(sql: SqlStorage, statements: Set<string>, add: (cursor: () => Cursor) => Cursor): SqlStorage {
+type Running = (cursor: () => Cursor, query: string) => Cursor;
+
+function recording(sql: SqlStorage, statements: Set<string>, add: Running): SqlStorage {
   return new Proxy(sql, {
     get(target, member) {
       if (member !== "exec") return Reflect.get(target, member, target) as unknown;
       return (query: string, ...bindings: unknown[]) => {
         statements.add(query);
-        return add(() => target.exec(query, ...bindings));
+        return add(() => target.exec(query, ...bindings), query);
       };
     },
   });

@@ -1,0 +1,77 @@
+// Owns the platform's objects on a bad day: calls to one of them that fail or hang, and counts of calls. Refuses assertions.
+
+import { env } from "cloudflare:workers";
+import { runInDurableObject } from "cloudflare:test";
+import { onTestFinished } from "vitest";
+import type { Env } from "../../../src/tenantry.ts";
+
+type Run = (this: object, ...call: readonly [tables: string, method: string, ...unknown[]]) => unknown;
+
+/** What becomes of a call to a method of one of the platform's objects; `undefined`: what usually does. */
+export type Spoil = (method: string) => Promise<unknown> | undefined;
+
+/** Until the test ends, or until what it gives is called. */
+export function spoilObject(name: string, how: Spoil): Promise<() => void> {
+  return spoil(env.PLATFORM.getByName(name), how);
+}
+
+export async function spoil(object: DurableObjectStub, how: Spoil): Promise<() => void> {
+  let isOver = false;
+  onTestFinished(() => {
+    isOver = true;
+  });
+  await runInDurableObject(object, (instance: object) => {
+    // A method of an object's own is none that can be called from elsewhere.
+    const shared = Object.getPrototypeOf(instance) as { run: Run };
+    const { run } = shared;
+    shared.run = function (this: object, ...call) {
+      const spoiled = this === instance && !isOver ? how(`${call[0]}.${call[1]}`) : undefined;
+      return spoiled ?? run.apply(this, call);
+    };
+  });
+  return () => {
+    isOver = true;
+  };
+}
+
+/** Longer than anybody waits for it. */
+export const hanging = () =>
+  scheduler.wait(4000).then(() => {
+    throw new Error("nobody waits any more");
+  });
+
+/** Bindings that write down which objects are called: `PLATFORM policy-1 brakes.lease`. */
+export function countedEnv(more: Readonly<Record<string, unknown>> = {}): {
+  readonly at: Env;
+  readonly calls: string[];
+} {
+  const calls: string[] = [];
+  const names = ["TENANTS", "CONTENT", "DIRECTORY", "PLATFORM", "HUBS", "SESSIONS"] as const;
+  const through = (binding: string, stub: { readonly name?: string }) =>
+    new Proxy(stub, {
+      get: (target, member) => {
+        const found = Reflect.get(target, member) as unknown;
+        if (typeof found !== "function") return found;
+        return (...args: unknown[]) => {
+          const what = member === "run" ? `${String(args[0])}.${String(args[1])}` : String(member);
+          calls.push(`${binding} ${target.name ?? ""} ${what}`);
+          return (target as Record<string | symbol, (...all: unknown[]) => unknown>)[member]?.(...args);
+        };
+      },
+    });
+  const counted = names.map((binding) => {
+    const namespace = env[binding] as unknown as object;
+    const proxy = new Proxy(namespace, {
+      get: (target, member) => {
+        const found = Reflect.get(target, member) as (...args: unknown[]) => unknown;
+        if (typeof found !== "function") return found;
+        return (...args: unknown[]) => {
+          const got = found.apply(target, args);
+          return member === "get" || member === "getByName" ? through(binding, got as object) : got;
+        };
+      },
+    });
+    return [binding, proxy] as const;
+  });
+  return { at: { ...env, ...Object.fromEntries(counted), ...more } as Env, calls };
+}
