@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clientOf, ERAS, type Client } from "../support/mcp.ts";
+import { loggedFaults } from "../support/logged-faults.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
 let worker: OneWorker;
@@ -22,6 +23,15 @@ const ASKED = [
     (how: string) => ({ ref: { type: "ref/prompt", name: "fails" }, argument: { name: "how", value: how } }),
   ],
 ] as const;
+
+/** What the log says was called. */
+const NAMES: Readonly<Record<(typeof ASKED)[number][0], string>> = {
+  "a tool": "fails",
+  "a prompt": "fails",
+  "a resource": "fails://otherwise",
+  "a template": "failing://otherwise",
+  "a completion": "how",
+};
 
 const MASKED = /^Internal error: the server's log says why, under request (\S+)$/;
 
@@ -55,13 +65,20 @@ describe.each(ERAS)("in era $era", ({ revision }) => {
     const told = what === "a tool" ? first?.text : error?.message;
     const [, id = "none"] = MASKED.exec(told ?? "") ?? [];
     if (error) expect(error.data).toEqual({ requestId: id });
-    await expect.poll(() => worker.said()).toContain(`request ${id}:`);
-    const line = worker
-      .said()
-      .split("\n")
-      .find((one) => one.includes(id) && one.startsWith("other:"));
-    expect(line).toContain(`other: ${method}`);
-    expect(worker.said()).toMatch(new RegExp(`${id}:[^]{0,20}Error: D1_ERROR: no such table: tickets`));
+    const logged = () => loggedFaults(worker.said()).filter(({ requestId }) => requestId === id);
+    await expect.poll(logged).toHaveLength(1);
+    const { stack, ...line } = logged()[0] ?? {};
+    const name = NAMES[what];
+    const why = "Error: D1_ERROR: no such table: tickets";
+    expect(line).toEqual({
+      message: `other: ${method} ${name}, request ${id}: ${why}`,
+      tenant: "other",
+      profile: null,
+      method,
+      name,
+      requestId: id,
+    });
+    expect(stack).toMatch(new RegExp(`^${why}`));
   });
 
   it("no error has the structure of a tool's results, which clients hold against its schema", async () => {

@@ -39,7 +39,7 @@ test("a scope that was narrowed while a call waited holds for the rest of it", a
   const { token } = await admin.key(tenant, { scopes: ["payers"] });
   const url = `${origin}/mcp/${tenant}`;
   const client = await client2025(url, "2025-11-25", { elicitation: {} }, bearer(token));
-  const told = await answered(url, client, () => admin.apply(tenant, { mode: "key", scopes: scopes(["lab_read"]) }));
+  const told = await answered(url, client, () => admin.apply(tenant, { mode: "key", scopes: scopes(["lab_echo"]) }));
   expect(told).toMatchObject({ id: "pay", error: {} });
 });
 

@@ -1,0 +1,104 @@
+// Calls that fail once, as when the platform resets an object or KV has a bad moment: where a second try saves the request, nobody
+// hears of it. Each was an error, or an event that was lost, until calls to everything failed at random.
+
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { FollowedCall } from "../support/followed-call.ts";
+import type { Once } from "../support/chaos/strike.ts";
+import { client2025, client2026 } from "../support/mcp.ts";
+import { answeringV2, textOf } from "../support/official-ways.ts";
+import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
+
+const TENANT = "saved";
+const REPORTS = 5;
+
+let workers: TwoWorkers;
+beforeAll(async () => {
+  workers = await startTwoWorkers({}, undefined, false, { entry: "chaos-worker", flags: ["nodejs_als"] });
+  await workers.one.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
+}, 600_000);
+afterAll(() => workers.stop());
+
+/** Gives what of it did not happen yet. */
+async function strike(once: Once): Promise<unknown> {
+  const init = { method: "POST", body: JSON.stringify({ once }) };
+  return (await fetch(`${workers.one.origin}/__chaos`, init)).json();
+}
+
+const url = () => `${workers.one.origin}/mcp/${TENANT}`;
+
+const call = (name: string, args: object) => client2026(url()).request("tools/call", { name, arguments: args });
+
+test.each(["TENANTS authority.claim", "TENANTS authority.settle"])(
+  "what is to happen once does where %s fails once",
+  async (name) => {
+    await strike({ [name]: "failed once" });
+    const client = answeringV2("2026");
+    await client.connect(new StreamableHTTPClientTransport(new URL(url())));
+    onTestFinished(() => client.close());
+    const said = textOf(await client.callTool({ name: "lab_pay", arguments: { key: name.slice(-5) } }));
+    expect(JSON.parse(said)).toMatchObject({ receipt: expect.any(String) as string });
+    expect(await strike({})).toEqual([]);
+  },
+);
+
+describe("a text is stored where KV refuses it once", () => {
+  test("by a tool", async () => {
+    await strike({ "BODIES put": "KV failed" });
+    const { result } = await call("lab_write", { uri: "lab://saved/tool", text: "by a tool" });
+    expect(result).not.toHaveProperty("isError");
+    const read = await client2026(url()).request("resources/read", { uri: "lab://saved/tool" });
+    expect(read.result).toMatchObject({ contents: [{ text: "by a tool" }] });
+    expect(await strike({})).toEqual([]);
+  });
+
+  test("by an operator", async () => {
+    await strike({ "BODIES put": "KV failed" });
+    const path = `/admin/v1/tenants/${TENANT}/resources/content?uri=lab://saved/operator`;
+    const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "text/plain" };
+    const { status } = await fetch(`${workers.one.origin}${path}`, { method: "PUT", headers, body: "by an operator" });
+    expect(status).toBe(201);
+    expect(await strike({})).toEqual([]);
+  });
+});
+
+test("the first text of a tenant is stored where its authority fails once as it hands its content over", async () => {
+  await workers.one.admin("POST", "/tenants", { id: "handed", document: { mode: "open" } });
+  await strike({ "TENANTS earlier-content.handOver": "failed once" });
+  const client = client2026(`${workers.one.origin}/mcp/handed`);
+  const args = { uri: "lab://saved/first", text: "first" };
+  const { result } = await client.request("tools/call", { name: "lab_write", arguments: args });
+  expect(result).toMatchObject({ content: [{ type: "text" }] });
+  expect(result).not.toHaveProperty("isError");
+  expect(await strike({})).toEqual([]);
+});
+
+test.each([
+  "DIRECTORY lookup",
+  "TENANTS policy.read",
+  "TENANTS policy.revokeKey",
+  "TENANTS changes.told",
+  "TENANTS policy.staleMs",
+  "TENANTS policy.keys",
+])("a key is made and revoked where %s fails once", async (name) => {
+  await strike({ [name]: "failed once" });
+  const { token } = await workers.one.admin("POST", `/tenants/${TENANT}/keys`, { name: "short-lived" });
+  const done = await workers.one.admin("DELETE", `/tenants/${TENANT}/keys/${String(token).split("_")[1]}`);
+  expect(done).toMatchObject({ changed: true });
+  expect(await strike({})).toEqual([]);
+});
+
+test("no event of a POST is lost where its session is overloaded once", async () => {
+  const client = await client2025(url());
+  await strike({ "SESSIONS append": "overloaded" });
+  const params = {
+    name: "lab_report",
+    arguments: { reports: REPORTS, everyMs: 0 },
+    _meta: { progressToken: "token" },
+  };
+  const followed = await FollowedCall.begin(url(), client, { id: "followed", params });
+  await followed.finish(url);
+  const told = followed.events.map(({ message }) => (message["params"] as { progress?: number } | undefined)?.progress);
+  expect(told).toEqual([1, 2, 3, 4, 5, undefined]);
+  expect(await strike({})).toEqual([]);
+});

@@ -1,0 +1,31 @@
+// `npm start -- --help` showed the pages of `wrangler dev`, or that the state is in use; `--port` without a number started at the usual one.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+
+const START = join(import.meta.dirname, "../../scripts/start.ts");
+
+function started(...args: string[]) {
+  const cwd = mkdtempSync(join(tmpdir(), "tenantry-start-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [START, ...args], { cwd, encoding: "utf8" });
+  expect(readdirSync(cwd)).toEqual([]);
+  return { status, stdout, stderr };
+}
+
+test.each(["--help", "-h"])("%s says what it takes, and starts nothing", (flag) => {
+  const { status, stdout, stderr } = started(flag);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  expect(stdout).toContain("npm start -- [--port N]");
+});
+
+test.each(["--port", "--persist-to", "--config"])("%s without its value starts nothing", (flag) => {
+  const { status, stderr } = started(flag);
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: `${flag}: its value is missing; npm start -- --help says what there is\n`,
+  });
+});
