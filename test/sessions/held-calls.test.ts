@@ -35,6 +35,8 @@ let made = 0;
 async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "complete"; result: JsonObject }>) {
   const calls: Call[] = [];
   const taken: string[] = [];
+  /** How often somebody was asked when the client was asked to come back. */
+  const lost: number[] = [];
   const work: Promise<unknown>[] = [];
   const events = new EventStream({ keepaliveMs: 20_000, ages: false, holder: "", gone: () => {} });
   const long: ServedTool<CallHost> = {
@@ -84,8 +86,10 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
   );
   const entered = await enter(visit);
   if (isFailure(entered)) throw new Error(entered.message);
+  // Whoever asked for the lease may keep watch over all that waits, by timers that stand still here: that is no work of the calls.
+  work.length = 0;
   const holder = new Holder(
-    { entered, events, shown: () => {}, taken: (post) => taken.push(post), lost: () => {} },
+    { entered, events, shown: () => {}, taken: (post) => taken.push(post), lost: () => lost.push(visit.asked) },
     {
       dialect: DIALECTS["2024-11-05"],
       unofficial: false,
@@ -101,7 +105,7 @@ async function held(run: (call: Call) => Promise<never> | Promise<{ kind: "compl
     events.end();
     return new Response(events.body).text();
   };
-  return { holder, calls, taken, work, told };
+  return { holder, calls, taken, lost, visit, work, told };
 }
 
 const never = () => new Promise<never>(() => {});
@@ -139,4 +143,37 @@ it("a call that is only about to run when its client goes is cancelled as late a
   const signal = calls[0]?.sink.cancelled;
   vi.advanceTimersByTime(30_000);
   expect(signal?.aborted).toBe(true);
+});
+
+it("the client is asked to come back when its invocation asked others often enough, as soon as nothing runs", async () => {
+  const { promise, resolve } = Promise.withResolvers<{ kind: "complete"; result: JsonObject }>();
+  const { holder, lost, visit, work, told } = await held(() => promise);
+  const tell = (id: string) => {
+    holder.take({ posted: CALL, id });
+  };
+  visit.asked = 2000;
+  tell("one");
+  tell("two");
+  await vi.waitFor(() => {
+    expect(work).toHaveLength(2);
+  });
+  visit.asked = 5000;
+  tell("refused");
+  holder.rest();
+  expect(lost).toEqual([]);
+  resolve({ kind: "complete", result: { content: [] } });
+  await Promise.all(work);
+  expect(lost).toHaveLength(1);
+  const said = await told();
+  expect([said.match(/"result"/g)?.length, said.match(/too many calls at once/g)?.length]).toEqual([2, 1]);
+});
+
+it("a client that asks little stays", async () => {
+  const { holder, lost, visit, work } = await held(async () => ({ kind: "complete", result: { content: [] } }));
+  const before = visit.asked;
+  for (const id of ["one", "two", "three"]) holder.take({ posted: CALL, id });
+  await Promise.all(work);
+  expect(visit.asked - before).toBeLessThan(20);
+  expect(visit.asked - before).toBeGreaterThanOrEqual(3);
+  expect(lost).toEqual([]);
 });

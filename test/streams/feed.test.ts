@@ -1,138 +1,14 @@
 // A notification stream on a real hub and a real authority: what its view may hear, each once, nothing lost, and nothing
 // before whoever listens was admitted again.
 
-import { evictDurableObject } from "cloudflare:test";
-import { env } from "cloudflare:workers";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
-import { Feed, type Digests, type FeedState, type Filter, type StreamSight } from "../../src/streams/feed.ts";
 import { openSocket } from "../../src/streams/held-socket.ts";
-import type { Listener } from "../../src/streams/wire.ts";
-import { remoteChanges } from "../../src/tenants/authority/change-tables.ts";
-import type { ChangeEvent } from "../../src/tenants/authority/changes.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { changeEvent as event, LISTENER } from "../support/worker/hubs.ts";
-import { freshTenant, type FreshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
-
-const DIGESTS: Digests = { tools: "t1", prompts: "p1", resources: "r1" };
-const sightOf = (digests: Partial<Digests> = {}, hidden: readonly string[] = []): StreamSight => ({
-  digests: { ...DIGESTS, ...digests },
-  sees: (uri) => !hidden.includes(uri),
-});
-const filterOf = (...uris: readonly string[]): Filter => ({
-  tools: true,
-  prompts: true,
-  resources: true,
-  uris: new Map(uris.map((uri) => [uri, uri.toUpperCase()])),
-});
-const NEVER = { definitions: 0, content: 0 };
-const LIST = (section: keyof Digests) => `${section}/list_changed`;
-
-/** A stream with everything about it that a test may change while it is open. */
-function streaming(about: { filter?: Filter; listener?: Partial<Listener>; deaf?: boolean } = {}) {
-  const tenant = freshTenant();
-  const definitions = remoteChanges(tenant.stub);
-  const changes = remoteChanges(tenant.content);
-  // A deaf hub hears nothing from the authority: only what the test tells it.
-  const hub = env.HUBS.getByName(about.deaf ? `${tenant.id}-deaf` : tenant.id);
-  const told: string[] = [];
-  const looks: number[] = [];
-  const states: FeedState[] = [];
-  let wake = () => {};
-  const tell = (what: string) => {
-    told.push(what);
-    wake();
-  };
-  const world = {
-    sight: sightOf() as StreamSight | null,
-    filter: about.filter ?? filterOf("note:a", "note:b"),
-    /** What a look at the view waits for. */
-    gate: Promise.resolve(),
-    /** Called when somebody looks. */
-    looked: () => {},
-    away: false,
-    /** Called when the authority could not be reached. */
-    failed: () => {},
-  };
-  const heard: number[] = [];
-  const listens: (number | null)[] = [];
-  const reach = <T>(work: () => Promise<T>) => {
-    if (!world.away) return work();
-    world.failed();
-    return Promise.reject(new Error("away"));
-  };
-  const feed = new Feed({
-    connect: async () => {
-      const opened = await openSocket(hub, { listener: JSON.stringify({ ...LISTENER, ...about.listener }) });
-      if ("socket" in opened) {
-        opened.socket.addEventListener("message", ({ data }) => {
-          heard.push((JSON.parse(data as string) as ChangeEvent).version);
-          wake();
-        });
-      }
-      return opened;
-    },
-    listen: (since) => {
-      listens.push(since?.content ?? null);
-      return reach(async () => ({
-        definitions: await definitions.listen(since?.definitions ?? null),
-        content: await changes.listen(since?.content ?? null),
-      }));
-    },
-    look: (revision) =>
-      reach(async () => {
-        looks.push(revision);
-        world.looked();
-        await world.gate;
-        return world.sight;
-      }),
-    filter: async () => world.filter,
-    tell: (method, { uri }, state) => {
-      states.push(state);
-      tell(`${method.replace("notifications/", "")}${typeof uri === "string" ? ` ${uri}` : ""}`);
-    },
-    ended: (why) => {
-      tell(why);
-    },
-  });
-  const until = async (isSo: () => boolean) => {
-    while (!isSo()) {
-      await new Promise<void>((resolve) => {
-        wake = resolve;
-      });
-    }
-  };
-  const next = async () => {
-    await until(() => told.length > 0);
-    return told.shift();
-  };
-  /** The hub's event about this version is there, whatever the stream makes of it. */
-  const hears = (version: number) => until(() => heard.includes(version));
-  /** Holds up the next look, until what this resolves to is called. */
-  const holdLook = () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const looking = new Promise<void>((begun) => {
-      world.gate = promise;
-      world.looked = begun;
-    });
-    return { looking, release: resolve };
-  };
-  const update = (...names: string[]) =>
-    changes.announce(
-      [],
-      names.map((name) => `note:${name}`),
-    );
-  /** The last thing that a stream hears in a test: whatever came before it was told or never will be. */
-  const END = "resources/updated NOTE:B";
-  const untilEnd = async () => {
-    await update("b");
-    const seen: unknown[] = [];
-    do seen.push(await next());
-    while (seen.at(-1) !== END);
-    return seen.slice(0, -1);
-  };
-  return { tenant, changes, hub, feed, world, looks, listens, states, next, holdLook, hears, update, untilEnd, told };
-}
+import { DIGESTS, filterOf, LIST, NEVER, sightOf, streaming } from "../support/worker/streaming.ts";
+import { type FreshTenant, MADE_BEFORE } from "../support/worker/tenant.ts";
 
 /** A tool is forbidden, which is in force a minute later. */
 async function suspendLater({ stub }: FreshTenant): Promise<void> {
@@ -162,6 +38,15 @@ describe("a stream", () => {
     expect(await untilEnd()).toEqual([]);
   });
 
+  it("looks again where a hub of a later release tells what nobody here knows", async () => {
+    const { feed, hub, looks, world } = streaming();
+    await feed.start(undefined);
+    const looked = new Promise<void>((resolve) => (world.looked = resolve));
+    await hub.publish({ ...event({}), log: "weather" as "content" }).then(() => looked);
+    expect(looks.at(-1)).toBe(Infinity);
+    feed.close();
+  });
+
   it("hears of the lists that it asked for", async () => {
     const { feed, hub, changes, untilEnd } = streaming({ filter: { ...filterOf("note:b"), prompts: false } });
     await feed.start(undefined);
@@ -175,9 +60,9 @@ describe("a stream", () => {
       filter: filterOf("note:a", "note:b", "note:c"),
     });
     await feed.start(undefined);
-    const { looking, release } = holdLook();
+    const { begun, release } = holdLook();
     await update("a");
-    await looking;
+    await begun;
     for (const name of ["c", "a", "c", "a"]) await update(name);
     await hears(5);
     release();
@@ -187,9 +72,9 @@ describe("a stream", () => {
 
   it("hears what changed between its beginning to listen and its first look", async () => {
     const { feed, update, next, holdLook, changes } = streaming();
-    const { looking, release } = holdLook();
+    const { begun, release } = holdLook();
     const starting = feed.start(undefined);
-    await looking;
+    await begun;
     await changes.listen(null);
     await update("a");
     await changes.flush();
@@ -302,7 +187,53 @@ describe("what a stream missed", () => {
     await update("a");
     await changes.flush();
     expect(await next()).toBe("resources/updated NOTE:A");
-    expect(looks).toContain(Number.POSITIVE_INFINITY);
+    expect(looks).toEqual([0, 0, 0]);
+  });
+
+  it.each([
+    ["a hub that knows how far it was told", true],
+    ["a hub that was reset before anybody told it anything", false],
+  ])("while it was told what it had missed before, of %s, is asked about once more", async (_hub, isKnown) => {
+    const { feed, hub, changes, update, next, hears, holdAnswer, untilEnd } = streaming({
+      filter: filterOf("note:a", "note:b", "note:c"),
+    });
+    await feed.start(undefined);
+    if (isKnown) {
+      await update("b");
+      expect(await next()).toBe("resources/updated NOTE:B");
+    }
+    const missWith = async (name: string) => {
+      if (!isKnown) await runInDurableObject(hub, (_instance, { storage }) => storage.deleteAll());
+      await evictDurableObject(hub, { webSockets: "close" });
+      await update(name);
+      await changes.flush();
+    };
+    const { begun, release } = holdAnswer();
+    await missWith("a");
+    await begun;
+    // Its socket is lost again, and there again, before it has that answer.
+    await missWith("c");
+    await expect.poll(() => runInDurableObject(hub, (_instance, ctx) => ctx.getWebSockets().length)).toBe(1);
+    const version = isKnown ? 3 : 2;
+    await hub.publish(event({ version, after: version }));
+    await hears(version);
+    release();
+    expect([await next(), await next()]).toEqual(["resources/updated NOTE:A", "resources/updated NOTE:C"]);
+    expect(await untilEnd()).toEqual([]);
+  });
+
+  it("while its socket was lost, which is nothing, is asked about by nobody", async () => {
+    const { feed, hub, update, next, looks, listens } = streaming();
+    await feed.start(undefined);
+    await update("b");
+    expect(await next()).toBe("resources/updated NOTE:B");
+    const asked = [looks.length, listens.length];
+    await evictDurableObject(hub, { webSockets: "close" });
+    const sockets = () => runInDurableObject(hub, (_instance, ctx) => ctx.getWebSockets().length);
+    await expect.poll(sockets).toBe(1);
+    await update("a");
+    expect(await next()).toBe("resources/updated NOTE:A");
+    expect([looks.length - 1, listens.length]).toEqual(asked);
   });
 
   it("while the authority was away is told when that is back", async () => {
@@ -384,7 +315,7 @@ describe("the end of a stream", () => {
     const { feed, hub, next } = streaming({ listener: { session: "s" } });
     await feed.start(undefined);
     const newer = await openSocket(hub, { listener: JSON.stringify({ ...LISTENER, session: "s" }) });
-    expect([await next(), Object.keys(newer)]).toEqual(["replaced", ["socket"]]);
+    expect([await next(), Object.keys(newer)]).toEqual(["replaced", ["socket", "hello"]]);
   });
 
   it("is the end of its session", async () => {

@@ -18,7 +18,7 @@ interface Sent {
   readonly declared?: number;
 }
 
-function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }: Sent) {
+function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }: Sent, signal?: AbortSignal) {
   const sent = { bytes: 0, cancelled: false };
   const source = {
     type: "bytes",
@@ -37,7 +37,8 @@ function send({ size, piece = 16 * 1024, everyMs = 0, stalls = false, declared }
   } as const;
   const body = new ReadableStream(source as unknown as UnderlyingSource<Uint8Array>, { highWaterMark: 0 });
   const headers = declared === undefined ? {} : { "content-length": String(declared) };
-  return { request: new Request("https://mcp.example.com/", { method: "POST", body, headers }), sent };
+  const init = { method: "POST", body, headers, ...(signal ? { signal } : {}) };
+  return { request: new Request("https://mcp.example.com/", init), sent };
 }
 
 /** An invocation that lasts as long as what it keeps. */
@@ -99,6 +100,22 @@ describe("a body", () => {
     body.drop();
     await scheduler.wait(50);
     expect(sent.cancelled).toBe(true);
+    expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
+  });
+});
+
+describe("a body whose client leaves, as the signal of its request says", () => {
+  it("is not whole: what came of it is not all that was to come, and nothing would be stored in its place", async () => {
+    const leaving = new AbortController();
+    const held = new HeldBytes();
+    const { request } = send({ size: 1000, stalls: true }, leaving.signal);
+    const body = new RequestBody(request, PATIENT, held.open());
+    const read = body.read(MIB);
+    await vi.waitFor(() => {
+      expect(held.total).toBe(1000);
+    });
+    leaving.abort();
+    expect(await read.catch(() => "left")).not.toBe("whole");
     expect([held.total, body.bytes.byteLength]).toEqual([0, 0]);
   });
 });

@@ -4,9 +4,10 @@
 import { expect, it } from "vitest";
 import { createWorker, defineTool } from "../../src/tenantry.ts";
 import { sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
+import { freshAddress } from "../support/worker/tenant.ts";
 
 const MOST = 3;
-const ADDRESS = { "cf-connecting-ip": "203.0.113.7" };
+const ADDRESS = { "cf-connecting-ip": freshAddress() };
 const worker = createWorker({ tenants: {}, tools: [defineTool({ name: "go", handler: () => "went" })] });
 const message = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "go", arguments: {} } };
 

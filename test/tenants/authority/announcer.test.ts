@@ -163,6 +163,19 @@ describe("a sending that failed", () => {
     });
   });
 
+  it("is tried again where a hub never answers", async () => {
+    await announcing(async ({ methods, log, ways, tenant, ring }) => {
+      const listener = await listenAt(tenant.id);
+      methods.listen(null);
+      ways.hold();
+      log.updated("note:a", false);
+      await methods.flush();
+      ways.hold()();
+      expect(await ring()).toBeUndefined();
+      expect(await listener.next()).toEqual(event({ version: 1, updated: ["note:a"] }));
+    });
+  });
+
   it("to one of several hubs is repeated to all, and every one of them hears everything", async () => {
     const shards = 3;
     await announcing(

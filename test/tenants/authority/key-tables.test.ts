@@ -47,7 +47,8 @@ describe("a key", () => {
   it("is in force at once, and tells leases that there is something new", async () => {
     await made(({ methods, clock }) => {
       grantOf(methods, "hash of k1");
-      expect(methods.addKey(keyOf(), ANN)).toEqual({ state: "written", revision: 2, effectiveAt: clock.now });
+      const now = { leftMs: 0, effectiveAt: clock.now };
+      expect(methods.addKey(keyOf(), ANN)).toEqual({ state: "written", revision: 2, ...now });
     });
   });
 
@@ -114,7 +115,7 @@ describe("rotation", () => {
         { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 10_000, most: null },
         ANN,
       );
-      expect(done).toEqual({ state: "written", revision: 3, effectiveAt: retires });
+      expect(done).toEqual({ state: "written", revision: 3, leftMs: retires - clock.now, effectiveAt: retires });
       expect(grantOf(methods, "hash of k2")).toEqual({ id: "k2", ...kind, expires: null });
       expect(grantOf(methods, "hash of k1")).toEqual({ id: "k1", ...kind, expires: retires });
       clock.now = retires;
@@ -134,15 +135,27 @@ describe("rotation", () => {
   });
 
   it("without overlap ends the old key as a revocation does", async () => {
-    await made(({ methods, clock }) => {
+    await made(({ methods }) => {
       methods.addKey(keyOf(), ANN);
       grantOf(methods, "hash of k1");
       const done = methods.rotateKey(
         { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null },
         ANN,
       );
-      expect(done).toMatchObject({ effectiveAt: clock.now + STALENESS_MS + SLACK_MS });
+      expect(done).toMatchObject({ leftMs: STALENESS_MS + SLACK_MS });
       expect(grantOf(methods, "hash of k1")).toBeNull();
+    });
+  });
+
+  it("with itself is refused of a key that was suspended since whoever has it was let in", async () => {
+    await made(({ methods, clock }) => {
+      methods.addKey(keyOf(), ANN);
+      clock.now += 10;
+      methods.suspend({ kind: "principal", name: "key k1", note: "leaked" }, ANN);
+      const rotation = { old: "k1", key: { id: "k2", hash: "hash of k2" }, overlapMs: 0, most: null };
+      expect(methods.rotateKey({ ...rotation, leastAgeMs: 5 }, { name: "key k1" })).toEqual({ state: "suspended" });
+      expect(methods.keys()).toMatchObject([{ id: "k1", retires: null }]);
+      expect(methods.rotateKey(rotation, ANN)).toMatchObject({ state: "written" });
     });
   });
 
@@ -162,11 +175,11 @@ describe("revocation", () => {
     await made(({ methods, clock }) => {
       methods.addKey(keyOf(), ANN);
       methods.addKey(keyOf({ id: "k2", hash: "hash of k2" }), ANN);
-      expect(methods.revokeKey("k2", ANN)).toMatchObject({ state: "written", effectiveAt: clock.now });
+      expect(methods.revokeKey("k2", ANN)).toMatchObject({ state: "written", leftMs: 0 });
       grantOf(methods, "hash of k1");
       clock.now += 300;
       const done = methods.revokeKey("k1", ANN);
-      expect(done).toMatchObject({ state: "written", effectiveAt: clock.now - 300 + STALENESS_MS + SLACK_MS });
+      expect(done).toMatchObject({ state: "written", leftMs: STALENESS_MS + SLACK_MS - 300 });
       expect(grantOf(methods, "hash of k1")).toBeNull();
       expect(methods.revokeKey("k1", ANN)).toEqual({ state: "absent" });
     });

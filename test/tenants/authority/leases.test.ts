@@ -52,8 +52,9 @@ it("a withdrawal is told to streams when the last lease has ended, and looked at
   const listener = await listenAt(tenant.id);
   await remoteChanges(tenant.stub).listen(null);
   await leaseOf(tenant, { maxStalenessMs: 200 });
+  const before = Date.now();
   const written = await policy.suspend({ kind: "tool", name: "add", note: "n" }, ANN);
-  const effectiveAt = written.state === "written" ? written.effectiveAt : 0;
+  const effectiveAt = written.state === "written" ? before + written.leftMs : 0;
   expect(await listener.next()).toMatchObject({ check: 2, policy: false });
   expect(await listener.next()).toMatchObject({ check: null, policy: true });
   expect(Date.now()).toBeGreaterThanOrEqual(effectiveAt);

@@ -3,6 +3,9 @@
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
+import { callAuditTables } from "../../../src/records/call-audit-tables.ts";
+import { usageTables } from "../../../src/records/usage-tables.ts";
+import { webhookTables } from "../../../src/records/webhook-tables.ts";
 import { changeMigrations } from "../../../src/tenants/authority/change-tables.ts";
 import { endedTables } from "../../../src/tenants/authority/ended-tables.ts";
 import { authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
@@ -15,6 +18,7 @@ import { reviewTables } from "../../../src/gateway/review/review-tables.ts";
 import { issuerTables } from "../../../src/login/issuers/issuer-tables.ts";
 import { signingKeyTables } from "../../../src/login/identity/signing-key-tables.ts";
 import { loginTables } from "../../../src/login/server/login-tables.ts";
+import { faultTables } from "../../../src/tenants/authority/fault-tables.ts";
 import { limitTables } from "../../../src/limits/limit-tables.ts";
 import { sessionRegister } from "../../../src/tenants/authority/session-register.ts";
 import { standingTables } from "../../../src/tenants/authority/standing-tables.ts";
@@ -97,9 +101,11 @@ describe("migrate", () => {
     const versions = () => rowsOf(tenant, "SELECT name, version FROM schema_versions ORDER BY name");
     const expected = [
       { name: "authority", version: authorityTables.migrations.length },
+      { name: "call-audit", version: callAuditTables.migrations.length },
       { name: "changes", version: changeMigrations.length },
       { name: "earlier-content", version: operatedEarlierContent.migrations.length },
       { name: "ended", version: endedTables.migrations.length },
+      { name: "faults", version: faultTables.migrations.length },
       { name: "gateway", version: gatewayTables.migrations.length },
       { name: "gateway-review", version: reviewTables.migrations.length },
       { name: "issuers", version: issuerTables.migrations.length },
@@ -112,6 +118,8 @@ describe("migrate", () => {
       { name: "sections", version: sectionTables.migrations.length },
       { name: "sessions", version: sessionRegister.migrations.length },
       { name: "standing", version: standingTables.migrations.length },
+      { name: "usage", version: usageTables.migrations.length },
+      { name: "webhooks", version: webhookTables.migrations.length },
     ];
     expect(await versions()).toEqual(expected);
     await remote(tenant.stub, authorityTables).markSeeded();

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { createChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { openTables, type TableHost, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { createTenantHost, type TenantHost } from "../../../src/tenants/authority/tenant-host.ts";
 import { sectionRows } from "../../../src/tenants/authority/section-rows.ts";
 import { sectionTables } from "../../../src/tenants/authority/section-tables.ts";
@@ -37,7 +38,7 @@ function opened<R>(work: (tables: ReturnType<typeof openTables>, told: unknown[]
     const told: unknown[] = [];
     const changes = createChanges("definitions");
     const base: TableHost = {
-      sql: storage.sql,
+      ...countWrites(storage.sql),
       env: {},
       tenant: "tenant",
       kept: () => "tenant",

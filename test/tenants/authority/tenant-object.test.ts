@@ -24,12 +24,11 @@ function alarmOf(tenant: FreshTenant): Promise<number | null> {
   return inside(tenant, ({ storage }) => storage.getAlarm());
 }
 
-/** Too big for the authority to keep a copy of, so that only its deletion asks for an alarm. */
 const BIG = new Uint8Array(300_000);
 
 it("sets no alarm while nothing has to be done later", async () => {
   const tenant = contentSideOf(freshTenant());
-  await storeOf(tenant).write({ uri: "note:a", name: "a", blob: BIG });
+  expect(await storeOf(tenant).get("note:none")).toBeUndefined();
   expect(await alarmOf(tenant)).toBeNull();
 });
 
@@ -38,11 +37,10 @@ it("wakes for the earliest of what it was asked for", async () => {
   const store = storeOf(tenant);
   await store.write({ uri: "note:a", name: "a", blob: BIG });
   await store.delete("note:a");
-  const forGarbage = await alarmOf(tenant);
-  await store.write({ uri: "note:b", name: "b", text: "small" });
-  const [copy] = await rowsOf(tenant, "SELECT until FROM copies");
+  const [copy] = await rowsOf(tenant, "SELECT min(until) AS until FROM copy_parts");
+  const [garbage] = await rowsOf(tenant, "SELECT collect_at FROM garbage");
   expect(await alarmOf(tenant)).toBe(copy?.until);
-  expect(await alarmOf(tenant)).toBeLessThan(forGarbage ?? 0);
+  expect(await alarmOf(tenant)).toBeLessThan(Number(garbage?.collect_at));
 });
 
 it("does not put an alarm off after an eviction", async () => {
@@ -115,4 +113,40 @@ it("rings every domain though one fails, and that one again later", async () => 
   });
   expect(logged).toHaveBeenCalledOnce();
   logged.mockRestore();
+});
+
+it("has what rings ring again for all where the instance ends before the last of them is done", async () => {
+  const tomorrow = Date.now() + 86_400_000;
+  const answered = Promise.withResolvers<undefined>();
+  const rung: string[] = [];
+  const domain = (name: string, alarm: () => Promise<number | undefined>): Tables => ({
+    name,
+    migrations: [],
+    open: () => ({
+      methods: {},
+      alarm: () => {
+        rung.push(name);
+        return alarm();
+      },
+    }),
+  });
+  await inside(contentSideOf(freshTenant()), async (state) => {
+    const domains = [
+      domain("waiting", () => answered.promise),
+      domain("later", async () => tomorrow),
+      domain("last", async () => undefined),
+    ];
+    const object = new (createTenantObject<unknown>(domains))(state, env);
+    // As the platform does before it rings: the instance knows of no alarm yet.
+    await state.blockConcurrencyWhile(async () => {});
+    const ringing = Date.now() + 60_000;
+    await state.storage.setAlarm(ringing);
+    const done = object.alarm?.();
+    await scheduler.wait(20);
+    // One that waits keeps no other waiting, and nothing has taken the place of the alarm that is ringing.
+    expect([rung, await state.storage.getAlarm()]).toEqual([["waiting", "later", "last"], ringing]);
+    answered.resolve(undefined);
+    await done;
+    expect(await state.storage.getAlarm()).toBe(tomorrow);
+  });
 });

@@ -60,6 +60,42 @@ describe("the directory", () => {
     expect(await directoryOf(env, "late.example").hostname("late.example")).toBeNull();
   });
 
+  it("gives a hostname back by no revision that a write may replace which wants it", async () => {
+    const one = await directoryOf(env, "resting").add("resting", ANYWHERE);
+    const shard = directoryOf(env, "resting.example");
+    const owner = () => shard.hostname("resting.example");
+    expect(await shard.claimHostname("resting.example", one, 3)).toBe("claimed");
+    expect(await shard.claimHostname("resting.example", one, 3)).toBe("kept");
+    await shard.releaseHostname("resting.example", one, 3);
+    // One of the two is withdrawn.
+    await shard.releaseHostname("resting.example", one, 3, 3);
+    expect(await owner()).toBe("resting");
+    expect(await shard.claimOn("resting.example")).toMatchObject({ tenant: "resting", created: one.created, basis: 3 });
+    await shard.releaseHostname("resting.example", one, 3, 3);
+    expect(await owner()).toBeNull();
+    // What rests on a revision that is replaced rests on nothing.
+    await shard.claimHostname("resting.example", one, 4);
+    await shard.releaseHostname("resting.example", one, 5);
+    expect(await owner()).toBeNull();
+    // What a later write wants, an earlier one does not withdraw.
+    await shard.claimHostname("resting.example", one, 5);
+    await shard.claimHostname("resting.example", one, 6);
+    await shard.releaseHostname("resting.example", one, 6, 5);
+    expect(await owner()).toBe("resting");
+    await directoryOf(env, one.id).remove(one);
+  });
+
+  it("shows a tenant by no revision that a write may replace which wants it private", async () => {
+    const one = await directoryOf(env, "hiding").add("hiding", ANYWHERE);
+    const isPrivate = async () => (await directoryOf(env, one.id).lookup(one.id)).entry?.isPrivate;
+    await directoryOf(env, one.id).mark(one, { isPrivate: true, revision: 4 });
+    await directoryOf(env, one.id).mark(one, { isPrivate: false, revision: 4 });
+    expect(await isPrivate()).toBe(true);
+    await directoryOf(env, one.id).mark(one, { isPrivate: false, revision: 5 });
+    expect(await isPrivate()).toBe(false);
+    await directoryOf(env, one.id).remove(one);
+  });
+
   it("knows whether anything is private, for as long as it is", async () => {
     const one = await directoryOf(env, "private").add("private", ANYWHERE);
     expect((await directoryOf(env, "nobody").lookup("nobody")).anyPrivate).toBe(false);

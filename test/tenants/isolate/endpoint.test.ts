@@ -4,7 +4,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { untilInForce } from "../../../src/admin/apply/in-force.ts";
+import { fromNow, untilInForce } from "../../../src/admin/apply/in-force.ts";
 import { createWorker, type Env, type TenantDefinition } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { directoryOf } from "../../../src/tenants/directory/directory.ts";
@@ -138,7 +138,7 @@ it("a name that does not exist looks protected though this isolate served it bef
   expect((await ask(id, LIST)).response.status).toBe(200);
   const policy = remote(anyTenant(id), policyTables);
   const created = (await policy.incarnation(false)) ?? "";
-  const over = await policy.close(created);
+  const over = fromNow(await policy.closed(created));
   await directoryOf(env, id).remove({ id, created });
   await untilInForce(over);
   const gone = await ask(id, LIST);

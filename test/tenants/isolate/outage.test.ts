@@ -5,14 +5,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
-import {
-  endOutage,
-  isOverloaded,
-  isStale,
-  keepCopy,
-  repeatedSnapshot,
-  staleSnapshot,
-} from "../../../src/tenants/isolate/outage.ts";
+import { isOverloaded } from "../../../src/tenants/isolate/asked-again.ts";
+import { endOutage, isStale, keepCopy, repeatedSnapshot, staleSnapshot } from "../../../src/tenants/isolate/outage.ts";
 import { newIncarnation } from "../../../src/tenants/authority/incarnation.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { askSnapshot, dropSnapshot, type Snapshot } from "../../../src/tenants/isolate/snapshot.ts";

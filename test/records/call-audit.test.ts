@@ -1,0 +1,268 @@
+// `callAudit()`: what a tenant chose is recorded of each call, once, in a chain in which a change shows.
+
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { callAudit, createWorker, defineTool, gateway } from "../../src/tenantry.ts";
+import { callAuditTables, FIRST_HASH, MOST_CALL_BYTES, MOST_CALLS } from "../../src/records/call-audit-tables.ts";
+import { redacted, recordedArguments, sha256Of } from "../../src/records/redacted.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
+import { adminEnv, adminOptions, appOf, newTenant, ORIGIN, ROOT } from "../support/worker/admin.ts";
+import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { onBench, tenantOf, type FreshTenant } from "../support/worker/tenant.ts";
+import { workerAt } from "../support/worker/upstreams.ts";
+
+const entry = (name: string) => JSON.stringify({ name });
+const DAY_MS = 86_400_000;
+
+describe("what is recorded of arguments", () => {
+  it("leaves out what is named, by name or path, and what is named like a credential", () => {
+    const args = {
+      password: "p",
+      ssn: "1",
+      card: { number: "2", kind: "x" },
+      list: [{ ssn: "3", price: 4, other: 5 }],
+    };
+    expect(redacted(args, ["ssn", "card.number", "list.*.price"])).toEqual({
+      password: "[redacted]",
+      ssn: "[redacted]",
+      card: { number: "[redacted]", kind: "x" },
+      list: [{ ssn: "[redacted]", price: "[redacted]", other: 5 }],
+    });
+  });
+
+  it("is the same digest for the same arguments in another order, and nothing in clear", async () => {
+    const how = { calls: "digest" } as const;
+    const one = await recordedArguments({ a: 1, b: { c: "clear", d: 2 } }, how);
+    expect(one).toEqual(await recordedArguments({ b: { d: 2, c: "clear" }, a: 1 }, how));
+    expect(Object.keys(one)).toEqual(["sha256", "bytes"]);
+    expect(await recordedArguments({ a: 2 }, how)).not.toEqual(one);
+  });
+
+  it("is the digest alone of what is long", async () => {
+    const long = await recordedArguments({ text: "x".repeat(10_000) }, { calls: "redacted" });
+    expect(long.redacted).toBeUndefined();
+  });
+});
+
+describe("the authority", () => {
+  it("chains what it takes, and takes each batch once", async () => {
+    await onBench(callAuditTables, async ({ methods }) => {
+      const number = { maker: "one", sequence: 1 };
+      const both = await Promise.all([
+        methods.append(number, [entry("a"), entry("b")], 30),
+        methods.append(number, [entry("a"), entry("b")], 30),
+      ]);
+      expect(both).toEqual([true, false]);
+      const { anchor, head, calls } = methods.page(0);
+      expect([anchor.hash, calls.length, head.sequence]).toEqual([FIRST_HASH, 2, 2]);
+      let hash = FIRST_HASH;
+      for (const one of calls) expect((hash = await sha256Of(`${hash}\n${one.text}`))).toBe(one.hash);
+      expect(head.hash).toBe(hash);
+    });
+  });
+
+  it("lets the old go, and keeps what the rest hangs on", async () => {
+    await onBench(callAuditTables, async ({ methods, open, clock }) => {
+      await methods.append({ maker: "one", sequence: 1 }, [entry("old"), entry("older")], 2);
+      clock.now += DAY_MS;
+      await methods.append({ maker: "one", sequence: 2 }, [entry("new")], 2);
+      const last = methods.page(0).calls[1];
+      clock.now += 1.5 * DAY_MS;
+      expect(await open.alarm?.(clock.now)).toBe(clock.now + DAY_MS / 2);
+      const { anchor, calls } = methods.page(0);
+      expect(anchor).toEqual({ sequence: 2, hash: last?.hash });
+      expect(calls.map(({ text }) => JSON.parse(text) as unknown)).toEqual([{ sequence: 3, name: "new" }]);
+    });
+  });
+
+  it("keeps no more than so many", async () => {
+    await onBench(callAuditTables, async ({ methods, sql }) => {
+      await methods.append({ maker: "one", sequence: 1 }, [entry("a"), entry("b")], 30);
+      sql.exec("UPDATE recorded_kept SET head = ?", MOST_CALLS);
+      await methods.append({ maker: "one", sequence: 2 }, [entry("c")], 30);
+      expect(methods.page(0).calls.map(({ sequence }) => sequence)).toEqual([2, MOST_CALLS + 1]);
+    });
+  });
+});
+
+describe("whoever wants what they did to be forgotten", () => {
+  it("leaves no bytes that are counted for ever, whatever the letters of an argument", async () => {
+    await onBench(callAuditTables, async ({ methods, sql, clock, open }) => {
+      await methods.append(
+        { maker: "one", sequence: 1 },
+        Array.from({ length: 20 }, () => entry("\u{1f600}ä")),
+        1,
+      );
+      clock.now += 1.5 * DAY_MS;
+      await open.alarm?.(clock.now);
+      expect(sql.exec<{ bytes: number }>("SELECT bytes FROM recorded_kept").one().bytes).toBe(0);
+    });
+  });
+
+  it("takes with one call no more than it brings of what is there", async () => {
+    await onBench(callAuditTables, async ({ methods, sql }) => {
+      const all = Array.from({ length: 1500 }, (_, at) => entry(`call-${at}`));
+      await methods.append({ maker: "one", sequence: 1 }, all, 30);
+      sql.exec("UPDATE recorded_kept SET bytes = bytes + ?", MOST_CALL_BYTES);
+      await methods.append({ maker: "one", sequence: 2 }, [entry("b")], 30);
+      expect(methods.page(0).anchor.sequence).toBe(2);
+    });
+  });
+
+  it("makes nothing be hashed anew by what is sent again", async () => {
+    await onBench(callAuditTables, async ({ methods, statements }) => {
+      const number = { maker: "one", sequence: 1 };
+      await methods.append(number, [entry("a")], 30);
+      statements.clear();
+      expect(await methods.append(number, [entry("a")], 30)).toBe(false);
+      expect(statements.size).toBe(1);
+    });
+  });
+});
+
+const tools = [
+  defineTool({ name: "pay", handler: () => "paid" }),
+  defineTool({
+    name: "fail",
+    handler: () => {
+      throw new Error("it broke");
+    },
+  }),
+];
+const upstream = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "go", handler: () => "gone" })] });
+const worker = createWorker({ tenants: {}, tools, features: [gateway(), callAudit()], hooks: { onError: () => {} } });
+const message = (name: string, args: object, more: object = {}) => ({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: { name, arguments: args, ...more },
+});
+const _meta = {
+  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+  "io.modelcontextprotocol/clientCapabilities": {},
+};
+
+async function call(era: "2025" | "2026", { id }: FreshTenant, name: string, args: object): Promise<string> {
+  const is2026 = era === "2026";
+  const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": name };
+  const sent = { message: message(name, args, is2026 ? { _meta } : {}), headers: is2026 ? headers : {} };
+  return (await sendTo(worker, id, sent)).text();
+}
+
+interface Recorded {
+  readonly name: string;
+  readonly error: string | null;
+  readonly times?: number;
+  readonly arguments: { readonly redacted?: object };
+}
+const recorded = async (tenant: FreshTenant) =>
+  (await remote(tenant.stub, callAuditTables).page(0)).calls.map(({ text }) => JSON.parse(text) as Recorded);
+const serving = (audit?: TenantDocument["audit"], limits?: TenantDocument["limits"]) =>
+  servedTenant({ mode: "open", ...(audit && { audit }), ...(limits && { limits }) });
+
+describe.each(["2025", "2026"] as const)("a call of era %s", (era) => {
+  it("is recorded with who, what, its outcome and its request, and no argument in clear", async () => {
+    const tenant = await serving({ calls: "digest" });
+    await call(era, tenant, "pay", { to: "clear-text" });
+    await call(era, tenant, "fail", {});
+    await call(era, tenant, "nobody", {});
+    await expect.poll(async () => (await recorded(tenant)).length).toBe(3);
+    const entries = await recorded(tenant);
+    expect(entries).toMatchObject([
+      { sequence: 1, principal: "anonymous", profile: null, method: "tools/call", name: "pay", outcome: "complete" },
+      { sequence: 2, name: "fail", outcome: "error" },
+      { sequence: 3, name: null, outcome: "error", error: "invalidParams" },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain("clear-text");
+  });
+
+  it("is recorded before it is answered where the tenant says so", async () => {
+    const tenant = await serving({ calls: "redacted", redact: ["iban"], wait: true });
+    await call(era, tenant, "pay", { iban: "DE1", note: "rent" });
+    expect((await recorded(tenant)).map((one) => one.arguments.redacted)).toEqual([
+      { iban: "[redacted]", note: "rent" },
+    ]);
+  });
+});
+
+it("what is over a limit is one entry for many, and makes nobody else's calls go", async () => {
+  const tenant = await serving({ calls: "digest", days: 7 }, { addressMessages: 10 });
+  const calls = Array.from({ length: 40 }, (_, at) => call("2025", tenant, "pay", { at }));
+  await Promise.all(calls);
+  const counts = async () => {
+    const entries = (await recorded(tenant)).filter(({ error }) => error === "limited");
+    return { times: entries.reduce((sum, { times = 1 }) => sum + times, 0), entries: entries.length };
+  };
+  await expect.poll(async () => (await counts()).times).toBe(30);
+  expect((await counts()).entries).toBeLessThan(10);
+});
+
+it("nothing is recorded of a tenant that chose nothing, or off", async () => {
+  const [none, off, on] = [
+    await serving(),
+    await serving({ calls: "off" }),
+    await serving({ calls: "digest", wait: true }),
+  ];
+  for (const tenant of [none, off, on]) await call("2026", tenant, "pay", {});
+  expect([(await recorded(none)).length, (await recorded(off)).length, (await recorded(on)).length]).toEqual([0, 0, 1]);
+});
+
+it("tools of upstreams are recorded as they are listed, on /mcp and on /gateway", async () => {
+  const upstreams = { up: { url: workerAt(upstream), era: "2025" } } as const;
+  const tenant = await servedTenant({ mode: "open", audit: { calls: "redacted", wait: true }, upstreams });
+  const at = async (path: string, body: object) => {
+    const headers = { accept: "application/json", "content-type": "application/json" };
+    const request = new Request(`https://mcp.example.com/${path}/${tenant.id}`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+    });
+    return (await worker.fetch(request, env, createExecutionContext())).text();
+  };
+  const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+  await expect.poll(() => at("mcp", list), { timeout: 10_000 }).toContain("up__go");
+  await at("mcp", message("up__go", { a: 1 }));
+  await at("gateway", { server_id: "up", ...message("go", { b: 2 }) });
+  expect(await recorded(tenant)).toMatchObject([
+    { name: "up__go", upstream: "up", arguments: { redacted: { a: 1 } } },
+    { name: "up__go", upstream: "up", arguments: { redacted: { b: 2 } } },
+  ]);
+});
+
+describe("the admin API", () => {
+  const app = appOf({ ...adminOptions, features: [gateway(), callAudit()] });
+  const decoder = new TextDecoder();
+  const get = async (path: string, to = app) => {
+    const request = new Request(`${ORIGIN}/admin/v1${path}`, { headers: { authorization: `Bearer ${ROOT}` } });
+    const response = await to.fetch(request, adminEnv);
+    return { status: response.status, text: decoder.decode(await response.arrayBuffer()) };
+  };
+
+  it("gives all of them out as lines, pages of the object one after the other, and nothing of another tenant", async () => {
+    const [id, other] = [await newTenant(), await newTenant()];
+    const entries = Array.from({ length: 450 }, (_, at) => entry(`call-${at}`));
+    await remote(tenantOf(id).stub, callAuditTables).append({ maker: "t", sequence: 1 }, entries, 30);
+    await remote(tenantOf(other).stub, callAuditTables).append({ maker: "t", sequence: 1 }, [entry("secret")], 30);
+    const lines = (await get(`/tenants/${id}/calls`)).text.trim().split("\n");
+    const kinds = lines.map((one) => (JSON.parse(one) as { kind: string }).kind);
+    expect([kinds[0], kinds.at(-1), kinds.filter((kind) => kind === "call").length]).toEqual(["anchor", "head", 450]);
+    expect(lines.join("")).not.toContain("secret");
+    const last = (await get(`/tenants/${id}/calls?last=2`)).text.trim().split("\n");
+    expect(last.map((one) => (JSON.parse(one) as { sequence: number }).sequence)).toEqual([449, 450, 450]);
+    expect((await get(`/tenants/${await newTenant()}/calls`)).text).toContain('"kind":"head"');
+  });
+
+  it("refuses a document that says audit where nothing records, and says where there is nothing", async () => {
+    const id = await newTenant();
+    expect(await get(`/tenants/${id}/calls`, appOf())).toMatchObject({ status: 409 });
+    const request = new Request(`${ORIGIN}/admin/v1/tenants/${id}/document`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${ROOT}`, "content-type": "application/json" },
+      body: JSON.stringify({ audit: { calls: "digest" } }),
+    });
+    const refused = await appOf().fetch(request, adminEnv);
+    expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining("callAudit()")]);
+  });
+});

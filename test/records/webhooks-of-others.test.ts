@@ -1,0 +1,68 @@
+// What a tenant's callers or administrators do with webhooks hides nothing from those who operate it: not by how much there is to
+// tell, not by receivers that answer nothing.
+
+import { describe, expect, it } from "vitest";
+import { tellHooks, type HookGround } from "../../src/records/webhooks.ts";
+import { MOST_WAITING, webhookTables } from "../../src/records/webhook-tables.ts";
+import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
+import { onBench } from "../support/worker/tenant.ts";
+import { upstreamAt } from "../support/worker/upstreams.ts";
+
+const down: TenantNews = { type: "upstream.down", key: "up 1", data: { upstream: "up" } };
+const reached = (at: number): TenantNews => ({
+  type: "quota.reached",
+  key: `caller-${at} 2026-11-23`,
+  data: { who: "" },
+});
+
+describe("of too many messages", () => {
+  it("those go of which there are most, and others wait on", async () => {
+    await onBench(webhookTables, ({ methods, clock, sql }) => {
+      methods.tell(down);
+      for (let at = 0; at < MOST_WAITING + 50; at += 1) {
+        clock.now += 1;
+        methods.tell(reached(at));
+      }
+      expect(methods.queue()).toEqual({ waiting: MOST_WAITING, dropped: 51 });
+      expect(sql.exec("SELECT count(*) AS n FROM webhook_news WHERE type = 'upstream.down'").one()).toEqual({ n: 1 });
+    });
+  });
+
+  it("what is said on and on is told once, however many others there are", async () => {
+    await onBench(webhookTables, ({ methods, clock, sql }) => {
+      methods.tell(down);
+      for (let at = 0; at < 1_100; at += 1) {
+        clock.now += 1;
+        methods.tell(reached(at));
+      }
+      sql.exec("DELETE FROM webhook_news");
+      methods.tell(down);
+      expect(methods.queue().waiting).toBe(0);
+      expect(sql.exec("SELECT count(*) AS n FROM webhook_told").one()).toEqual({ n: 1_000 });
+    });
+  });
+});
+
+it("the platform's webhook is told before those of the tenant, which may each take ten seconds", async () => {
+  const told: string[] = [];
+  const receiver = (name: string) =>
+    upstreamAt(async (request) => {
+      await request.text();
+      told.push(`${name} begins`);
+      await scheduler.wait(20);
+      told.push(`${name} ends`);
+      return new Response(null, { status: 204 });
+    });
+  const own = Object.fromEntries(["a", "b"].map((name) => [name, { url: receiver("own"), secret: "{{secret:HOOK}}" }]));
+  const ground: HookGround = { tenant: "acme", document: { webhooks: own }, env: {}, secret: async () => "a secret" };
+  const message = { id: "msg_1", type: "upstream.down", at: 0, data: {}, done: [] };
+  const outcomes = await tellHooks(message, ground, {
+    platform: () => ({ ops: { url: receiver("platform"), secret: "in clear" } }),
+  });
+  expect(outcomes.map(({ name, why }) => [name, why])).toEqual([
+    ["platform ops", null],
+    ["a", null],
+    ["b", null],
+  ]);
+  expect(told.slice(0, 2)).toEqual(["platform begins", "platform ends"]);
+});

@@ -1,0 +1,337 @@
+// `webhooks()`: what happens to a tenant is told once, signed, until it is taken or given up.
+
+import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it } from "vitest";
+import { createWorker, defineTool, gateway, webhooks } from "../../src/tenantry.ts";
+import { limitTables } from "../../src/limits/limit-tables.ts";
+import { tellHooks, webhooksFeature, type HookGround } from "../../src/records/webhooks.ts";
+import { MOST_WAITING, PAUSES_MS, webhookTables } from "../../src/records/webhook-tables.ts";
+import { gatewayTables } from "../../src/gateway/gateway-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import type { TenantHost } from "../../src/tenants/authority/tenant-host.ts";
+import type { TenantNews } from "../../src/tenants/authority/tenant-news.ts";
+import { adminEnv, adminOptions, appOf, ORIGIN, ROOT } from "../support/worker/admin.ts";
+import { sendTo, servedTenant } from "../support/worker/deployed.ts";
+import { onBench, rowsOf, type FreshTenant } from "../support/worker/tenant.ts";
+import { upstreamAt } from "../support/worker/upstreams.ts";
+
+interface Heard {
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const down = (key: string): TenantNews => ({ type: "upstream.down", key, data: { upstream: "up", why: "gone" } });
+
+/** A receiver that answers with these statuses, one after the other, then with the last of them. */
+function receiver(...statuses: number[]) {
+  const heard: Heard[] = [];
+  const url = upstreamAt(async (request) => {
+    heard.push({ headers: request.headers, text: await request.text() });
+    const status = statuses[Math.min(heard.length, statuses.length) - 1] ?? 204;
+    return new Response(null, { status, headers: status === 302 ? { location: "https://other.example.com/" } : {} });
+  });
+  return { heard, url };
+}
+
+const place = globalThis as { platformHooks?: object | undefined };
+afterEach(() => {
+  place.platformHooks = undefined;
+});
+
+const groundOf = (hooks: NonNullable<HookGround["document"]["webhooks"]>): HookGround => ({
+  tenant: "acme",
+  document: { webhooks: hooks },
+  env: {},
+  secret: async (name) => (name === "HOOK" ? SECRET : undefined),
+});
+const SECRET = `whsec_${btoa("a secret of the tests")}`;
+const message = { id: "msg_1", type: "upstream.down", at: 0, data: { tenant: "acme" }, done: [] };
+const hook = (url: string, more: object = {}) => ({ url, secret: "{{secret:HOOK}}", ...more });
+
+describe("a message", () => {
+  it("is signed as Standard Webhooks says, with its id and time", async () => {
+    const { heard, url } = receiver(204);
+    expect(await tellHooks(message, groundOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
+    const [{ headers, text } = { headers: new Headers(), text: "" }] = heard;
+    const [id, time] = ["webhook-id", "webhook-timestamp"].map((name) => headers.get(name));
+    const [, signature = ""] = /^v1,(.+)$/.exec(headers.get("webhook-signature") ?? "") ?? [];
+    const bytesOf = (one: string) => Uint8Array.from(one, (character) => character.codePointAt(0) ?? 0);
+    const hash = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", bytesOf("a secret of the tests"), hash, false, ["verify"]);
+    expect(id).toBe("msg_1");
+    expect(await crypto.subtle.verify("HMAC", key, bytesOf(atob(signature)), bytesOf(`${id}.${time}.${text}`))).toBe(
+      true,
+    );
+    expect(Math.abs(Number(time) - Date.now() / 1000)).toBeLessThan(60);
+    expect(JSON.parse(text)).toEqual({
+      type: "upstream.down",
+      timestamp: "1970-01-01T00:00:00.000Z",
+      data: { tenant: "acme" },
+    });
+  });
+
+  it("goes to those who want it and do not have it, and says why one has it not", async () => {
+    const { heard, url } = receiver(204);
+    const ground = groundOf({
+      all: hook(url),
+      has: hook(url),
+      off: hook(url, { enabled: false }),
+      other: hook(url, { events: ["quota.reached"] }),
+      bare: { url, secret: "{{secret:NONE}}" },
+    });
+    expect(await tellHooks({ ...message, done: ["has"] }, ground, {})).toEqual([
+      { name: "all", why: null },
+      { name: "bare", why: "the tenant has no secret NONE" },
+    ]);
+    expect(heard.length).toBe(1);
+  });
+
+  it("is signed with a secret of its own tenant alone, not of one whose id begins like its own", async () => {
+    const { heard, url } = receiver(204);
+    const bound = { ACME__X__KEY: "of acme--x", ACME__KEY: "of acme" };
+    const told = async (tenant: string, secret: string) => {
+      const ground = { ...groundOf({ ops: hook(url, { secret }) }), tenant, env: bound };
+      const broken = webhooksFeature({}).checkDocument?.(ground.document, undefined);
+      return [(await tellHooks(message, ground, {}))[0]?.why, broken?.length];
+    };
+    expect(await told("acme--x", "{{secret:KEY}}")).toEqual([null, 0]);
+    expect(await told("acme", "{{secret:key}}")).toEqual([null, 0]);
+    expect(await told("acme", "{{secret:X__KEY}}")).toEqual([expect.stringContaining("its secret is not"), 1]);
+    expect(heard.length).toBe(2);
+  });
+
+  it("follows no redirect, and goes nowhere inside", async () => {
+    const { heard, url } = receiver(302);
+    const inside = ["https://127.0.0.1/", "https://10.0.0.1/x", "http://example.com/", "https://metadata.internal/"];
+    const ground = groundOf(Object.fromEntries([url, ...inside].map((one, at) => [`h${at}`, hook(one)])));
+    const outcomes = await tellHooks(message, ground, {});
+    expect(outcomes[0]?.why).toBe("it answered 302");
+    expect(outcomes.slice(1).map(({ why }) => why)).toEqual(inside.map(() => expect.stringContaining("refused")));
+    expect(heard.length).toBe(1);
+  });
+});
+
+describe("the authority", () => {
+  const waiting = (tenant: FreshTenant) => rowsOf(tenant, "SELECT * FROM webhook_news");
+  const tables = (tenant: FreshTenant) => remote(tenant.stub, webhookTables);
+  const ring = async (tenant: FreshTenant) => {
+    await rowsOf(tenant, "UPDATE webhook_news SET due = 0");
+    await runDurableObjectAlarm(tenant.object);
+  };
+
+  it("tells each thing once, again when it happens again, and a week after it was last said", async () => {
+    await onBench(webhookTables, ({ methods, clock, wakes }) => {
+      for (let at = 0; at < 3; at += 1) methods.tell(down("one"));
+      methods.tell(down("two"));
+      expect([methods.queue().waiting, wakes.length]).toEqual([2, 2]);
+      clock.now += 3 * 86_400_000;
+      methods.tell(down("one"));
+      clock.now += 5 * 86_400_000;
+      methods.tell(down("one"));
+      expect(methods.queue().waiting).toBe(2);
+      clock.now += 8 * 86_400_000;
+      methods.tell(down("one"));
+      expect(methods.queue().waiting).toBe(3);
+    });
+  });
+
+  it("keeps no more than so many, and says how many it dropped", async () => {
+    await onBench(webhookTables, ({ methods, clock }) => {
+      for (let at = 0; at < MOST_WAITING + 5; at += 1) {
+        clock.now += 1;
+        methods.tell(down(`key-${at}`));
+      }
+      expect(methods.queue()).toEqual({ waiting: MOST_WAITING, dropped: 5 });
+    });
+  });
+
+  it("sends by its alarm, under one id until it is taken, and then no more", async () => {
+    const { heard, url } = receiver(503, 204);
+    place.platformHooks = { ops: { url, secret: "in clear" } };
+    const tenant = await servedTenant();
+    await tables(tenant).tell(down("one"));
+    await expect.poll(() => heard.length).toBe(1);
+    await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"]).toBe(1);
+    await ring(tenant);
+    await expect.poll(async () => (await waiting(tenant)).length).toBe(0);
+    expect(heard.length).toBe(2);
+    expect(new Set(heard.map(({ headers }) => headers.get("webhook-id"))).size).toBe(1);
+    expect(JSON.parse(heard[0]?.text ?? "")).toMatchObject({
+      type: "upstream.down",
+      data: { tenant: tenant.id, upstream: "up" },
+    });
+  });
+
+  it("sends again only to who does not have it", async () => {
+    const [good, bad] = [receiver(204), receiver(500, 204)];
+    place.platformHooks = { good: { url: good.url, secret: "x" }, bad: { url: bad.url, secret: "y" } };
+    const tenant = await servedTenant();
+    await tables(tenant).tell(down("one"));
+    await expect.poll(async () => (await waiting(tenant))[0]?.["done"]).toBe('["platform good"]');
+    await ring(tenant);
+    await expect.poll(async () => (await waiting(tenant)).length).toBe(0);
+    expect([good.heard.length, bad.heard.length]).toEqual([1, 2]);
+  });
+
+  it("keeps no other alarm of the object waiting for who answers slowly", async () => {
+    const answer = Promise.withResolvers<Response>();
+    let heard = 0;
+    const url = upstreamAt(() => {
+      heard += 1;
+      return answer.promise;
+    });
+    place.platformHooks = { slow: { url, secret: "in clear" } };
+    const tenant = await servedTenant();
+    await tables(tenant).tell(down("one"));
+    await expect.poll(() => heard).toBe(1);
+    await scheduler.wait(1_100);
+    // The alarm is over, and the next one is set, while the other side has not answered.
+    const next = () => runInDurableObject(tenant.object, (_object, { storage }) => storage.getAlarm());
+    expect(await next()).toBeGreaterThan(Date.now());
+    expect(await waiting(tenant)).toMatchObject([{ attempts: 0 }]);
+    answer.resolve(new Response(null, { status: 204 }));
+    await expect.poll(() => waiting(tenant)).toEqual([]);
+    expect(heard).toBe(1);
+  });
+
+  it("is woken for what waits, though its alarm rang in a deployment without webhooks", async () => {
+    await onBench(webhookTables, ({ methods, sql, clock, wakes }) => {
+      methods.tell(down("one"));
+      wakes.length = 0;
+      sql.exec("UPDATE webhook_news SET due = ?", clock.now + 5);
+      webhookTables.open({ sql, wakeAt: (time: number) => wakes.push(time) } as unknown as TenantHost);
+      expect(wakes).toEqual([clock.now + 5]);
+    });
+  });
+
+  it("gives up after the last attempt, and says so in the tenant's audit log", async () => {
+    const { heard, url } = receiver(500);
+    place.platformHooks = { ops: { url, secret: "in clear" } };
+    const tenant = await servedTenant();
+    await tables(tenant).tell(down("one"));
+    await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"]).toBe(1);
+    for (let attempt = 1; attempt <= PAUSES_MS.length; attempt += 1) {
+      await ring(tenant);
+      await expect.poll(async () => (await waiting(tenant))[0]?.["attempts"] ?? "none").not.toBe(attempt);
+    }
+    expect([heard.length, await tables(tenant).queue()]).toEqual([PAUSES_MS.length + 1, { waiting: 0, dropped: 1 }]);
+    const [entry] = await rowsOf(tenant, "SELECT target, after FROM audit WHERE action = 'webhook.drop'");
+    expect(entry).toMatchObject({ target: "webhook platform ops", after: expect.stringContaining("it answered 500") });
+  });
+});
+
+describe("what is told", () => {
+  const news = async (tenant: FreshTenant) =>
+    (await rowsOf(tenant, "SELECT type, data FROM webhook_news ORDER BY at")).map(({ type, data }) => [
+      type,
+      JSON.parse(String(data)) as unknown,
+    ]);
+
+  /** Nobody takes them, so they stay where they can be looked at. */
+  const watched = () => {
+    place.platformHooks = { ops: { url: receiver(500).url, secret: "x" } };
+    return servedTenant();
+  };
+
+  it("a limit of the day at 80 %, once", async () => {
+    const tenant = await watched();
+    const limits = remote(tenant.stub, limitTables);
+    for (let at = 0; at < 10; at += 1) await limits.share([{ who: "", most: 10, count: 1 }]);
+    expect(await news(tenant)).toEqual([["quota.reached", expect.objectContaining({ who: "", most: 10 })]]);
+  });
+
+  it("an upstream that is down, then works again, then has definitions that are left out", async () => {
+    const tenant = await watched();
+    const tables = remote(tenant.stub, gatewayTables);
+    const settled = { id: "up", config: "c", afterMs: 0, chance: 0 };
+    await tables.due({ revision: 1, upstreams: [{ id: "up", config: "c" }] });
+    for (const why of ["it is gone", "it is gone", null, null]) await tables.settle({ ...settled, why, lacks: null });
+    for (const lacks of ["2 definitions wait", "2 definitions wait", "3 definitions wait"])
+      await tables.settle({ ...settled, why: null, lacks });
+    expect((await news(tenant)).map(([type]) => type)).toEqual([
+      "upstream.down",
+      "upstream.up",
+      "definitions.held",
+      "definitions.held",
+    ]);
+  });
+
+  it("an upstream that is left alone because calls to it fail", async () => {
+    let isUp = true;
+    const served = createWorker({ tenants: { acme: {} }, tools: [defineTool({ name: "go", handler: () => "gone" })] });
+    const url = upstreamAt((request) => {
+      if (!isUp) throw Object.assign(new TypeError("fetch failed"), { code: "ECONNREFUSED" });
+      return served.fetch(request, env, createExecutionContext());
+    });
+    const worker = createWorker({ tenants: {}, features: [gateway(), webhooks()] });
+    place.platformHooks = { ops: { url: receiver(500).url, secret: "x" } };
+    const tenant = await servedTenant({ mode: "open", upstreams: { up: { url, era: "2025" } } });
+    const send = async (method: string, params: object) =>
+      (await sendTo(worker, tenant.id, { message: { jsonrpc: "2.0", id: 1, method, params } })).text();
+    await expect.poll(() => send("tools/list", {}), { timeout: 10_000 }).toContain("up__go");
+    isUp = false;
+    for (let call = 0; call < 6; call += 1) await send("tools/call", { name: "up__go", arguments: {} });
+    await expect
+      .poll(async () => (await news(tenant)).map(([type]) => type), { timeout: 10_000 })
+      .toContain("upstream.circuit");
+  }, 30_000);
+});
+
+describe("the admin API", () => {
+  const bindings = { ...adminEnv, SECRETS_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8" };
+  const app = appOf({ ...adminOptions, features: [gateway(), webhooks()] });
+  const ask = async (method: string, path: string, json?: object, to = app) => {
+    const request = new Request(`${ORIGIN}/admin/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${ROOT}`, ...(json && { "content-type": "application/json" }) },
+      ...(json && { body: JSON.stringify(json) }),
+    });
+    const response = await to.fetch(request, bindings);
+    return { status: response.status, text: await response.text() };
+  };
+  const made = async (document: object) => {
+    const id = `hooked-${crypto.randomUUID().slice(0, 8)}`;
+    const { status, text } = await ask("POST", "/tenants", { id, document });
+    return { id, status, text };
+  };
+
+  it("tests one with the tenant's own secret, and lists them without it", async () => {
+    const { heard, url } = receiver(204, 500);
+    const { id } = await made({ webhooks: { ops: hook(url, { events: ["upstream.down"] }) } });
+    expect((await ask("POST", `/tenants/${id}/webhooks/ops/test`)).text).toContain("no secret HOOK");
+    await ask("PUT", `/tenants/${id}/secrets/HOOK`, { value: SECRET });
+    const tested = JSON.parse((await ask("POST", `/tenants/${id}/webhooks/ops/test`)).text) as object;
+    expect(tested).toMatchObject({ delivered: true, status: 204, why: null });
+    expect(JSON.parse((await ask("POST", `/tenants/${id}/webhooks/ops/test`)).text)).toMatchObject({
+      delivered: false,
+      status: 500,
+    });
+    expect(heard[0]?.headers.get("webhook-signature")).toMatch(/^v1,/);
+    const listed = await ask("GET", `/tenants/${id}/webhooks`);
+    expect(JSON.parse(listed.text)).toEqual({
+      items: [{ name: "ops", url, events: ["upstream.down"], enabled: true }],
+      waiting: 0,
+      dropped: 0,
+    });
+    expect((await ask("POST", `/tenants/${id}/webhooks/none/test`)).status).toBe(404);
+  });
+
+  it.each([
+    [{ url: "https://10.0.0.1/", secret: "{{secret:HOOK}}" }, "webhooks.ops.url"],
+    [{ url: "no url", secret: "{{secret:HOOK}}" }, "webhooks.ops.url"],
+    [{ url: "https://hooks.example.org/", secret: "in clear" }, "webhooks.ops.secret"],
+    [{ url: "https://hooks.example.org/", secret: "{{secret:HOOK}}", events: ["everything"] }, "webhooks.ops.events"],
+  ])("refuses %j in a document", async (ops, field) => {
+    const { status, text } = await made({ webhooks: { ops } });
+    expect([status, text]).toEqual([422, expect.stringContaining(field)]);
+  });
+
+  it("says where nobody is told", async () => {
+    const { id } = await made({});
+    const without = appOf();
+    expect((await ask("GET", `/tenants/${id}/webhooks`, undefined, without)).status).toBe(409);
+    const written = await ask("PUT", `/tenants/${id}/document`, { webhooks: {} }, without);
+    expect(written.text).toContain("webhooks()");
+  });
+});

@@ -1,0 +1,181 @@
+// What a lease writes: nothing that its answer waits for, once there was a first one. Rows cost, an answer waits until they are
+// kept, and an object that is full takes none.
+
+import { describe, expect, it, vi } from "vitest";
+import { KEY_LIFETIME_MS, authorityTables } from "../../../src/tenants/authority/authority-tables.ts";
+import { idsOf } from "../../../src/auth/seal.ts";
+import type { LeaseAsk, LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
+import { policyTables, type PolicyMethods } from "../../../src/tenants/authority/policy-tables.ts";
+import { migrate } from "../../../src/tenants/authority/tables.ts";
+import { freshTenant, inside, onBench, type Bench } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const HOUR = 3_600_000;
+const KEYED: LeaseAsk = { version: null, maxStalenessMs: 1000, inCode: false, keyHash: "hash of k1" };
+const KEY = { id: "k1", hash: "hash of k1", name: "ci", scopes: null, profile: null, expires: null };
+
+type OnBench = Bench<PolicyMethods>;
+
+/** A tenant with a key, to which one lease was given. */
+async function leased(work: (bench: OnBench) => unknown, isFull?: () => boolean): Promise<void> {
+  const tenant = freshTenant();
+  await inside(tenant, ({ storage }) => {
+    migrate(storage.sql, [authorityTables]);
+  });
+  await onBench(
+    policyTables,
+    async (bench) => {
+      bench.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+      bench.methods.addKey(KEY, ANN);
+      bench.methods.lease({ ...KEYED, keyHash: null });
+      await work(bench);
+    },
+    { tenant, ...(isFull && { isFull }) },
+  );
+}
+
+const storedUse = ({ sql }: OnBench) =>
+  sql.exec<{ at: string | null }>("SELECT last_used AS at FROM api_keys").one().at;
+
+const used = (at: string) => ({ lastUsed: at });
+
+describe("a lease for a key", () => {
+  it("writes no row that its answer waits for", async () => {
+    await leased(async (bench) => {
+      const { methods, writtenFor, clock } = bench;
+      const lease = () => methods.lease(KEYED);
+      expect(writtenFor(lease)).toBe(0);
+      await expect.poll(() => storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
+      clock.now += 2 * HOUR;
+      expect(writtenFor(lease)).toBe(0);
+    });
+  });
+
+  it("has its use written down once in an hour of the clock", async () => {
+    await leased(async (bench) => {
+      const { methods, clock } = bench;
+      methods.lease(KEYED);
+      await expect.poll(() => storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
+      clock.now += HOUR - 1;
+      methods.lease(KEYED);
+      await scheduler.wait(20);
+      expect(storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
+      clock.now += 1;
+      methods.lease(KEYED);
+      await expect.poll(() => storedUse(bench)).toBe("2026-11-21T13:00:00.000Z");
+    });
+  });
+
+  it("is among those that were used, as soon as it was given", async () => {
+    await leased(({ methods }) => {
+      expect(methods.keys()).toMatchObject([{ lastUsed: null }]);
+      methods.lease(KEYED);
+      expect(methods.keys()).toMatchObject([used("2026-11-21T12:00:00.000Z")]);
+    });
+  });
+
+  it("is not written down again by an object that was away for a while within the hour", async () => {
+    const tenant = freshTenant();
+    await inside(tenant, ({ storage }) => {
+      migrate(storage.sql, [authorityTables]);
+    });
+    const first = async (bench: OnBench) => {
+      bench.methods.create({ own: {}, effective: {}, actor: ANN, action: "create" });
+      bench.methods.addKey(KEY, ANN);
+      bench.methods.lease(KEYED);
+      await expect.poll(() => storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
+    };
+    await onBench(policyTables, first, { tenant });
+    const again = async (bench: OnBench) => {
+      bench.clock.now += 1000;
+      bench.methods.lease(KEYED);
+      await scheduler.wait(20);
+      expect(storedUse(bench)).toBe("2026-11-21T12:00:00.000Z");
+    };
+    await onBench(policyTables, again, { tenant });
+  });
+});
+
+it("a hundred leases of two lengths in turn write no more rows than one", async () => {
+  await leased(async ({ methods, writtenFor, clock, sql }) => {
+    methods.lease({ ...KEYED, maxStalenessMs: 5000 });
+    const turns = () => {
+      for (let turn = 0; turn < 100; turn += 1) {
+        clock.now += 100;
+        methods.lease({ ...KEYED, maxStalenessMs: turn % 2 === 0 ? 5000 : 1000 });
+      }
+    };
+    expect(writtenFor(turns)).toBe(0);
+    await scheduler.wait(20);
+    expect(sql.exec("SELECT longest FROM leases").toArray()).toEqual([{ longest: 5000 }]);
+  });
+});
+
+describe("a lease of who has everything", () => {
+  /** As an isolate asks that was just told all there is. */
+  const knowing = ({ methods }: OnBench): LeaseAsk => {
+    const ask = { ...KEYED, keyHash: null, endedAfter: null };
+    const told = methods.lease(ask) as LeaseGranted;
+    const version = { number: told.version, created: told.created };
+    return { ...ask, version, ring: idsOf(told.ring), endedAfter: told.ended?.cursor ?? null };
+  };
+
+  it("reads no row the second time, also where a tenant has no content of its own", async () => {
+    await leased((bench) => {
+      const ask = knowing(bench);
+      expect(bench.methods.lease(ask)).toEqual({ state: "unchanged" });
+      expect(bench.rowsFor(() => expect(bench.methods.lease(ask)).toEqual({ state: "unchanged" }))).toBe(0);
+    });
+  });
+
+  it.each<[string, (bench: OnBench) => unknown]>([
+    ["a suspension", ({ methods }) => methods.suspend({ kind: "tenant", name: "", note: "n" }, ANN)],
+    ["a key that is revoked", ({ methods }) => methods.revokeKey("k1", ANN)],
+    ["a document", ({ methods }) => methods.changedFor()],
+  ])("hears of %s at the next ask", async (_what, change) => {
+    await leased((bench) => {
+      const ask = knowing(bench);
+      bench.methods.lease(ask);
+      change(bench);
+      expect(bench.methods.lease(ask)).toMatchObject({ state: "granted", policy: expect.anything() as unknown });
+    });
+  });
+
+  it("hears that the tenant was deleted", async () => {
+    await leased((bench) => {
+      const ask = knowing(bench);
+      bench.methods.lease(ask);
+      bench.methods.close(ask.version?.created ?? "");
+      expect(bench.methods.lease(ask)).toEqual({ state: "absent" });
+    });
+  });
+
+  it("hears of a new sealing key within a minute of its making", async () => {
+    await leased((bench) => {
+      const ask = knowing(bench);
+      bench.methods.lease(ask);
+      bench.clock.now += KEY_LIFETIME_MS + 60_000;
+      expect(bench.methods.lease(ask)).toMatchObject({ state: "granted" });
+    });
+  });
+});
+
+it("an object that is full gives leases, to keys as well, and revokes", async () => {
+  const said = vi.spyOn(console, "error").mockImplementation(() => {});
+  let isFull = false;
+  await leased(
+    async ({ methods, clock }) => {
+      isFull = true;
+      clock.now += KEY_LIFETIME_MS + HOUR;
+      expect(methods.lease(KEYED)).toMatchObject({ state: "granted", key: { id: "k1" } });
+      expect(methods.keys()).toMatchObject([used(new Date(clock.now).toISOString())]);
+      await expect.poll(() => said.mock.calls.map(([what]) => what as string)).toContain("last_used:");
+      expect(methods.lease(KEYED)).toMatchObject({ state: "granted", key: { id: "k1" } });
+      isFull = false;
+      expect(methods.revokeKey("k1", ANN)).toMatchObject({ state: "written" });
+      expect(methods.lease(KEYED)).toMatchObject({ state: "granted", key: null });
+    },
+    () => isFull,
+  );
+  said.mockRestore();
+});

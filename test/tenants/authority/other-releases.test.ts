@@ -1,0 +1,124 @@
+// A Worker and the objects that it calls may be of two releases, and so may what clients hold: what the other one says is
+// understood, or refused so that whoever asks again is served. None of it is taken for something else.
+
+import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { openProgress } from "../../../src/calls/request-state.ts";
+import { seal } from "../../../src/auth/seal.ts";
+import { stateOf } from "../../../src/http/event-ids.ts";
+import { openSession } from "../../../src/sessions/session-id.ts";
+import { OLDEST_WIRE, WHOEVER, WIRE, type Keeper } from "../../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { migrate, remote, type Tables } from "../../../src/tenants/authority/tables.ts";
+import { mayPass } from "../../../src/tenants/isolate/outage.ts";
+import { callOf } from "../../support/worker/calls.ts";
+import { freshTenant, inside, MADE_BEFORE } from "../../support/worker/tenant.ts";
+
+const ASK = { version: null, maxStalenessMs: 5000, inCode: false, keyHash: null };
+const BIRTH = { created: MADE_BEFORE, own: {}, effective: {}, actor: { name: "ann" }, action: "create" };
+const ring = [{ id: "one", secret: crypto.getRandomValues(new Uint8Array(32)) }];
+
+async function refusalOf(work: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await work();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe("an object that a Worker of another release calls", () => {
+  const run = async (method: string, wire?: number) => {
+    const tenant = freshTenant();
+    await remote(tenant.stub, policyTables).create(BIRTH);
+    const keeper = tenant.object as unknown as Keeper;
+    return refusalOf(() => keeper.run("policy", method, [ASK], WHOEVER, wire));
+  };
+
+  it("answers one that counts as it does, and one that did not count yet", async () => {
+    expect(await run("lease", WIRE)).toHaveProperty("value");
+    expect(await run("lease")).toHaveProperty("value");
+  });
+
+  it.each([WIRE + 1, OLDEST_WIRE - 1])("refuses for a while one that counts %s", async (wire) => {
+    expect(mayPass(await run("lease", wire))).toBe(true);
+  });
+
+  it("refuses for a while a method that its code does not have", async () => {
+    expect(mayPass(await run("leaseBySeason", WIRE))).toBe(true);
+    const hub = env.HUBS.getByName("releases") as unknown as { sing(): Promise<void> };
+    expect(mayPass(await refusalOf(() => hub.sing()))).toBe(true);
+  });
+
+  it("does not take a mistake of the code for that", async () => {
+    const tenant = freshTenant();
+    const keeper = tenant.object as unknown as Keeper;
+    expect(mayPass(await refusalOf(() => keeper.run("policy", "create", [], WHOEVER, WIRE)))).toBe(false);
+  });
+});
+
+describe("tables that a later release made", () => {
+  const STEPS = ["CREATE TABLE steps (name TEXT)", "ALTER TABLE steps ADD COLUMN said TEXT"];
+  const domain = (about: Partial<Tables>) => ({ name: "steps", migrations: STEPS, ...about });
+  const earlier = domain({ migrations: STEPS.slice(0, 1) });
+
+  it("are used by code that can leave alone what they have more, and it is said", async () => {
+    const warned = vi.spyOn(console, "warn").mockImplementation(() => {});
+    await inside(freshTenant(), ({ storage: { sql } }) => {
+      migrate(sql, [domain({})]);
+      migrate(sql, [earlier]);
+      sql.exec("INSERT INTO steps (name) VALUES ('one')");
+    });
+    expect(warned).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("steps: migration 2"));
+    warned.mockRestore();
+  });
+
+  it("are not touched by code that they need to know more, until it does", async () => {
+    await inside(freshTenant(), ({ storage: { sql } }) => {
+      migrate(sql, [domain({ needs: 2 })]);
+      expect(() => {
+        migrate(sql, [earlier]);
+      }).toThrow("of another release");
+      migrate(sql, [domain({ needs: 2 })]);
+    });
+  });
+
+  it("refuse calls for a while, and the alarm that waits for the later release stays", async () => {
+    const tenant = freshTenant();
+    await remote(tenant.stub, policyTables).create(BIRTH);
+    await inside(tenant, async ({ storage }) => {
+      storage.sql.exec("UPDATE schema_versions SET version = 1000 WHERE name = 'policy'");
+      storage.sql.exec("INSERT INTO schema_versions (name, version) VALUES ('policy needs', 1000)");
+      await storage.setAlarm(Date.now() + 3_600_000);
+    });
+    await evictDurableObject(tenant.object);
+    expect(mayPass(await refusalOf(() => remote(tenant.stub, policyTables).lease(ASK)))).toBe(true);
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    expect(await runDurableObjectAlarm(tenant.object)).toBe(true);
+    expect(logged).toHaveBeenCalledExactlyOnceWith(expect.stringContaining("alarm tables"), expect.any(Error));
+    logged.mockRestore();
+    expect(await inside(tenant, ({ storage }) => storage.getAlarm())).toBeGreaterThan(Date.now());
+  });
+});
+
+describe("what a client holds of a later release", () => {
+  it("a session in another form is none, so the client begins another", async () => {
+    const owner = { tenant: "acme", profile: null, principal: "anonymous", ring };
+    const id = await seal(ring, "session acme", JSON.stringify([1000, { all: "different" }]));
+    expect(await openSession(owner, id)).toBeUndefined();
+  });
+
+  it("a call in another form is to be sent again", async () => {
+    const state = await seal(ring, "requestState", JSON.stringify({ format: 2, progress: {} }));
+    const call = callOf({ params: { name: "add", arguments: {}, requestState: state } });
+    expect(await openProgress({ tenant: "acme", profile: null, principal: "anonymous", ring }, call)).toMatchObject({
+      error: "invalidParams",
+      message: expect.stringContaining("of another release; send the request again"),
+    });
+  });
+
+  it("a stream goes on as one that may have missed everything", async () => {
+    const id = await seal(ring, "event", "1.2.t.p.r.more");
+    expect(await stateOf(ring, `n.${id}`)).toMatchObject({ versions: { definitions: -1, content: -1 } });
+  });
+});

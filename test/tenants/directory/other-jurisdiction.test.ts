@@ -1,0 +1,187 @@
+// A tenant that is deleted and made again in another jurisdiction, while an isolate holds where the one before it was, or KV
+// says so. This platform has no jurisdictions: here each is other objects, told apart by their names, behind the same calls.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createWorker, type Env } from "../../../src/tenantry.ts";
+import { keptUnder } from "../../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { directoryOf } from "../../../src/tenants/directory/directory.ts";
+import type { DirectoryEntry } from "../../../src/tenants/directory/lookups-object.ts";
+import { placementKey, stubOf } from "../../../src/tenants/directory/placement.ts";
+import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { createKey } from "../../../src/auth/api-key.ts";
+import { adminEnv, ORIGIN } from "../../support/worker/admin.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 12);
+const ANN = { name: "ann" };
+const worker = createWorker({ hooks: { onError: () => {} } });
+
+/** Which objects were asked, in order, as `TENANTS eu/acme`. */
+let calls: string[] = [];
+
+function placed(binding: string, objects: DurableObjectNamespace, prefix = ""): DurableObjectNamespace {
+  return new Proxy(objects, {
+    get: (target, member) => {
+      if (member === "jurisdiction") return (where: string) => placed(binding, objects, `${where}/`);
+      if (member !== "getByName") return Reflect.get(target, member, target) as unknown;
+      return (...[name, near]: Parameters<DurableObjectNamespace["getByName"]>) => {
+        calls.push(`${binding} ${prefix}${String(name)}`);
+        return objects.getByName(`${prefix}${String(name)}`, near);
+      };
+    },
+  });
+}
+
+const whole = { ...adminEnv, SESSIONS: env.SESSIONS };
+const world = {
+  ...whole,
+  TENANTS: placed("TENANTS", env.TENANTS),
+  CONTENT: placed("CONTENT", env.CONTENT),
+  DIRECTORY: placed("DIRECTORY", env.DIRECTORY),
+} as unknown as Env;
+
+interface Asked {
+  readonly status: number;
+  readonly text: string;
+  readonly calls: readonly string[];
+}
+
+/** What the isolate does for one request; `DIRECTORY names-3` as `DIRECTORY`. */
+async function ask(tenant: string, method = "ping", key?: string): Promise<Asked> {
+  calls = [];
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  const headers = { "content-type": "application/json", ...authorization };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method });
+  const ctx = createExecutionContext();
+  const answered = await worker.fetch(
+    new Request(`${ORIGIN}/mcp/${tenant}`, { method: "POST", headers, body }),
+    world,
+    ctx,
+  );
+  await waitOnExecutionContext(ctx);
+  return {
+    status: answered.status,
+    text: await answered.text(),
+    calls: calls.map((call) => call.replace(/^DIRECTORY .*/, "DIRECTORY")),
+  };
+}
+
+const policyAt = ({ id, created, jurisdiction, region }: DirectoryEntry) =>
+  remote(stubOf(world, { id, placement: { jurisdiction, region, created }, incarnation: "*" }), policyTables);
+
+/** As the admin API of another isolate does, of which this one hears nothing. */
+async function make(id: string, jurisdiction: string | null, mode: "open" | "key" = "open"): Promise<DirectoryEntry> {
+  const entry = await directoryOf(world, id).add(id, { jurisdiction, region: null });
+  const document = { mode, title: `in ${jurisdiction}` };
+  const birth = { created: entry.created, own: document, effective: document, actor: ANN, action: "create" };
+  expect(await policyAt(entry).create(birth)).toMatchObject({ state: "written" });
+  return entry;
+}
+
+async function end(entry: DirectoryEntry): Promise<void> {
+  await policyAt(entry).close(entry.created);
+  await directoryOf(world, entry.id).remove(entry);
+}
+
+const later = (milliseconds: number) => vi.setSystemTime(Date.now() + milliseconds);
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const at = (jurisdiction: string | null, id: string) =>
+  `TENANTS ${jurisdiction === null ? "" : `${jurisdiction}/`}${id}`;
+
+describe.each([
+  [null, "eu"],
+  ["eu", null],
+  ["eu", "fedramp"],
+] as const)("a tenant of %s that is made again in %s", (before, after) => {
+  const nameOf = (what: string) => `moved-${what}-${before}-${after}`;
+
+  it("is found by an isolate that held the one before it, when that lease has ended, and remembered there", async () => {
+    const id = nameOf("held");
+    const old = await make(id, before);
+    expect(await ask(id)).toMatchObject({ status: 200 });
+    expect(lastSnapshot(id)?.placement.jurisdiction).toBe(before);
+    await end(old);
+    const made = await make(id, after);
+    later(6000);
+    expect(await ask(id)).toMatchObject({ status: 200, calls: [at(before, id), "DIRECTORY", at(after, id)] });
+    expect(lastSnapshot(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
+    expect(await ask(id)).toMatchObject({ status: 200, calls: [] });
+    later(6000);
+    expect(await ask(id)).toMatchObject({ status: 200, calls: [at(after, id)] });
+  });
+
+  it("is found where KV still says where the one before it was", async () => {
+    const id = nameOf("read");
+    const old = await make(id, before);
+    await end(old);
+    const made = await make(id, after);
+    const { created, region } = old;
+    const BODIES = new Proxy(env.BODIES, {
+      get: (kv, member) =>
+        member === "get"
+          ? async (key: string) => (key === placementKey(id) ? { created, region, jurisdiction: before } : null)
+          : (Reflect.get(kv, member) as () => unknown).bind(kv),
+    });
+    dropSnapshot(id);
+    const ctx = createExecutionContext();
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+    const headers = { "content-type": "application/json" };
+    const request = new Request(`${ORIGIN}/mcp/${id}`, { method: "POST", headers, body });
+    expect((await worker.fetch(request, { ...world, BODIES }, ctx)).status).toBe(200);
+    await waitOnExecutionContext(ctx);
+    expect(lastSnapshot(id)).toMatchObject({ created: made.created, placement: { jurisdiction: after } });
+  });
+
+  it("has its content where it is, and none of the one before it", async () => {
+    const id = nameOf("stored");
+    const old = await make(id, before);
+    expect((await ask(id, "resources/list")).calls.at(-1)).toContain(keptUnder(id, old.created));
+    await end(old);
+    const made = await make(id, after);
+    later(6000);
+    const listed = await ask(id, "resources/list");
+    expect(listed).toMatchObject({ status: 200 });
+    const content = listed.calls.filter((call) => call.startsWith("CONTENT"));
+    expect(content).toEqual([at(after, keptUnder(id, made.created)).replace("TENANTS", "CONTENT")]);
+  });
+
+  it("takes no key of the one before it, and its own", async () => {
+    const id = nameOf("keyed");
+    const keys = [await createKey(), await createKey()];
+    const [first, second] = keys;
+    if (!first || !second) throw new Error("there are two");
+    const add = (entry: DirectoryEntry, { id: keyId, hash }: typeof first) =>
+      policyAt(entry).addKey({ id: keyId, name: "k", hash, scopes: null, profile: null, expires: null }, ANN, 10);
+    const old = await make(id, before, "key");
+    await add(old, first);
+    expect(await ask(id, "ping", first.token)).toMatchObject({ status: 200 });
+    await end(old);
+    await add(await make(id, after, "key"), second);
+    later(6000);
+    expect(await ask(id, "ping", first.token)).toMatchObject({ status: 401 });
+    expect(await ask(id, "ping", second.token)).toMatchObject({ status: 200 });
+  });
+
+  it("is nobody's while there is none, and is found again then", async () => {
+    const id = nameOf("between");
+    const old = await make(id, before);
+    expect(await ask(id)).toMatchObject({ status: 200 });
+    await end(old);
+    later(6000);
+    expect(await ask(id)).toMatchObject({ status: 404 });
+    expect(lastSnapshot(id)).toBeUndefined();
+    await make(id, after);
+    later(6000);
+    expect(await ask(id)).toMatchObject({ status: 200 });
+  });
+});

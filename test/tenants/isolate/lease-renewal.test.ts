@@ -1,0 +1,310 @@
+// How often an isolate asks a tenant's authority for leases: before one ends, at its end, and for keys that it does not know.
+// Counted at the binding; what the authority answers is real.
+
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { createKey } from "../../../src/auth/api-key.ts";
+import type { Principal } from "../../../src/auth/principal.ts";
+import { failure, type Failure } from "../../../src/protocol/errors.ts";
+import { createWorker, defineTool, type Env } from "../../../src/tenantry.ts";
+import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
+import { dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+import { sendTo, servedTenant } from "../../support/worker/deployed.ts";
+import { freshAddress } from "../../support/worker/tenant.ts";
+
+const ANN = { name: "ann" };
+const LEASE_MS = 1500;
+const REQUESTS = 50;
+const LIST = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+type Keeper = Record<string, (...args: unknown[]) => Promise<unknown>>;
+
+interface Place {
+  leases: number;
+  /** Before the lease of this number is asked for, from 1 on. */
+  before: (lease: number) => unknown;
+}
+
+/** Bindings at which leases are counted and can be held up. */
+function counting(): { readonly at: Env; readonly place: Place } {
+  const place: Place = { leases: 0, before: () => undefined };
+  const getByName = (...name: Parameters<typeof env.TENANTS.getByName>) => {
+    const object = env.TENANTS.getByName(...name) as unknown as Keeper;
+    return {
+      run: async (...call: unknown[]) => {
+        if (call[1] === "lease") {
+          place.leases += 1;
+          await place.before(place.leases);
+        }
+        return object["run"]?.(...call);
+      },
+    };
+  };
+  const TENANTS = new Proxy(env.TENANTS, {
+    get: (objects, member) => (member === "getByName" ? getByName : (Reflect.get(objects, member) as unknown)),
+  });
+  return { at: { ...env, TENANTS } as Env, place };
+}
+
+async function world(document: TenantDocument = {}) {
+  const tenant = await servedTenant({ mode: "open", maxStalenessMs: LEASE_MS, ...document });
+  const { at, place } = counting();
+  const faults: string[] = [];
+  const address = freshAddress();
+  const tools = [defineTool({ name: "see", handler: () => "seen" })];
+  const mcp = createWorker({ tools, hooks: { onError: (error) => faults.push(String(error)) } });
+  const send = async (token?: string) => {
+    const headers = { "cf-connecting-ip": address, ...(token && { authorization: `Bearer ${token}` }) };
+    const answered = await sendTo(mcp, tenant.id, { message: LIST, headers, at });
+    await answered.body?.cancel();
+    return answered.status;
+  };
+  /** What so many at once are told, and how many leases that took. */
+  const crowd = async (tokens: readonly (string | undefined)[] = Array.from({ length: REQUESTS }, () => undefined)) => {
+    const before = place.leases;
+    const told = await Promise.all(tokens.map(send));
+    return { leases: place.leases - before, told: [...new Set(told)] };
+  };
+  const leftMs = () => (lastSnapshot(tenant.id)?.validUntil ?? 0) - Date.now();
+  const until = (ms: number) => expect.poll(leftMs, { interval: 5 }).toBeLessThanOrEqual(ms);
+  const addKey = async () => {
+    const { id, token, hash } = await createKey();
+    await remote(tenant.stub, policyTables).addKey(
+      { id, hash, name: "k", scopes: null, profile: null, expires: null },
+      ANN,
+    );
+    return token;
+  };
+  return { tenant, place, faults, mcp, at, send, crowd, until, leftMs, addKey, ending: () => until(LEASE_MS * 0.25) };
+}
+
+describe("a lease that is about to end", () => {
+  it("is renewed by a request that does not wait for it", async () => {
+    const { place, send, ending, until, leftMs } = await world();
+    expect(await send()).toBe(200);
+    const gate = Promise.withResolvers<void>();
+    place.before = () => gate.promise;
+    await ending();
+    expect(await send()).toBe(200);
+    expect(place.leases).toBe(2);
+    expect(leftMs()).toBeGreaterThan(0);
+    gate.resolve();
+    await expect.poll(leftMs, { interval: 5 }).toBeGreaterThan(LEASE_MS / 2);
+    await until(LEASE_MS * 0.4);
+    expect(await send()).toBe(200);
+    expect(place.leases).toBe(2);
+  });
+
+  it("is renewed once, however many come, and however long that takes", async () => {
+    const long = 12_000;
+    const { place, crowd, send, until } = await world({ maxStalenessMs: long });
+    await send();
+    const gate = Promise.withResolvers<void>();
+    place.before = () => gate.promise;
+    await until(long * 0.29);
+    const few = Array.from({ length: 5 }, () => undefined);
+    expect(await crowd(few)).toEqual({ leases: 1, told: [200] });
+    expect(await crowd(few)).toEqual({ leases: 0, told: [200] });
+    gate.resolve();
+  });
+
+  it("is left alone by who comes sooner, and by nobody", async () => {
+    const { place, send, until } = await world();
+    await send();
+    await until(LEASE_MS * 0.5);
+    expect(await send()).toBe(200);
+    await until(0);
+    expect(place.leases).toBe(1);
+  });
+
+  it("serves on where it could not be renewed: that is logged, and not tried again before its end", async () => {
+    const { place, faults, send, ending, until } = await world();
+    await send();
+    place.before = () => {
+      throw new Error("away");
+    };
+    await ending();
+    expect([await send(), await send()]).toEqual([200, 200]);
+    expect(place.leases).toBe(2);
+    expect(faults).toEqual(["Error: away"]);
+    place.before = () => undefined;
+    await until(0);
+    expect(await send()).toBe(200);
+    expect(place.leases).toBe(3);
+  });
+
+  it("is not renewed for whoever is refused", async () => {
+    const { place, send, ending } = await world({ mode: "key" });
+    expect(await send()).toBe(401);
+    await ending();
+    expect(await send()).toBe(401);
+    expect(place.leases).toBe(1);
+  });
+
+  it("brings what was withdrawn, and nobody is served by it after the answer", async () => {
+    const { place, send, ending, addKey, tenant, until } = await world({ mode: "key" });
+    const token = await addKey();
+    expect(await send(token)).toBe(200);
+    const policy = remote(tenant.stub, policyTables);
+    const [key] = await policy.keys();
+    await policy.revokeKey(key?.id ?? "", ANN);
+    await ending();
+    expect(await send(token)).toBe(200);
+    await expect.poll(() => lastSnapshot(tenant.id)?.version, { interval: 5 }).toBe(3);
+    expect(await send(token)).toBe(401);
+    expect(place.leases).toBe(2);
+    await until(0);
+  });
+});
+
+describe("where many find a lease ended", () => {
+  it.each([0, 100, 600])("three ask at most, where the authority takes %s ms", async (ms) => {
+    const { place, send, crowd, until } = await world();
+    await send();
+    await until(0);
+    place.before = () => scheduler.wait(ms);
+    const { leases, told } = await crowd();
+    expect(told).toEqual([200]);
+    expect(leases).toBeLessThanOrEqual(3);
+  });
+
+  it("nobody waits for one that is never answered", async () => {
+    const { place, send, at, mcp, tenant, until } = await world();
+    await send();
+    await until(0);
+    place.before = (lease) => (lease === 2 ? new Promise(() => {}) : undefined);
+    void sendTo(mcp, tenant.id, { message: LIST, at });
+    await expect.poll(() => place.leases, { interval: 5 }).toBe(2);
+    expect(await send()).toBe(200);
+    expect(place.leases).toBe(3);
+  });
+
+  it("three ask at most where the authority fails, and all are told to come again", async () => {
+    const { place, send, crowd, until } = await world();
+    await send();
+    await until(0);
+    place.before = async () => {
+      await scheduler.wait(20);
+      throw new Error("away");
+    };
+    const { leases, told } = await crowd();
+    expect(told).toEqual([503]);
+    expect(leases).toBeLessThanOrEqual(3);
+  });
+
+  it("three ask at most where the tenant is gone, and all hear it", async () => {
+    const { place, send, crowd, until, tenant } = await world();
+    await send();
+    await until(0);
+    await remote(tenant.stub, policyTables).close(lastSnapshot(tenant.id)?.created ?? "");
+    place.before = () => scheduler.wait(60);
+    const { leases, told } = await crowd();
+    expect(told.filter((status) => status !== 404 && status !== 401)).toEqual([]);
+    expect(leases).toBeLessThanOrEqual(3);
+  });
+
+  it("three ask at most, who bring keys that it knew", async () => {
+    const { send, crowd, until, addKey } = await world({ mode: "key" });
+    const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
+    for (const token of tokens) expect(await send(token)).toBe(200);
+    await until(0);
+    const { leases, told } = await crowd(Array.from({ length: 10 }, () => tokens).flat());
+    expect(told).toEqual([200]);
+    expect(leases).toBeLessThanOrEqual(3);
+  });
+
+  it("each key is asked about where the policy changed meanwhile, and none is refused", async () => {
+    const { send, crowd, until, addKey } = await world({ mode: "key" });
+    const tokens = [await addKey(), await addKey(), await addKey(), await addKey(), await addKey()];
+    for (const token of tokens) expect(await send(token)).toBe(200);
+    await addKey();
+    await until(0);
+    const { leases, told } = await crowd(Array.from({ length: 10 }, () => tokens).flat());
+    expect(told).toEqual([200]);
+    expect(leases).toBeLessThanOrEqual(3 * tokens.length);
+  });
+});
+
+describe("an isolate that does not know", () => {
+  it("the tenant asks three times at most for fifty requests", async () => {
+    const { place, crowd } = await world();
+    place.before = () => scheduler.wait(60);
+    const { leases, told } = await crowd();
+    expect(told).toEqual([200]);
+    expect(leases).toBeLessThanOrEqual(3);
+  });
+
+  it("a key asks three times at most for fifty requests with it", async () => {
+    const { place, crowd, send, addKey } = await world({ mode: "key" });
+    const [known, added] = [await addKey(), await addKey()];
+    expect(await send(known)).toBe(200);
+    place.before = () => scheduler.wait(60);
+    const { leases, told } = await crowd(Array.from({ length: REQUESTS }, () => added));
+    expect(told).toEqual([200]);
+    expect(leases).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("while the authority is away, and a copy is served", () => {
+  it("a key is told to come again, not that it is worth nothing", async () => {
+    const { place, send, until, addKey, tenant } = await world({ outage: "stale" });
+    const token = await addKey();
+    expect(await send(token)).toBe(200);
+    place.before = () => {
+      throw new Error("away");
+    };
+    await until(0);
+    expect([await send(), await send(token)]).toEqual([200, 503]);
+    dropSnapshot(tenant.id);
+    expect([await send(token), await send()]).toEqual([503, 200]);
+  });
+
+  it("a session is told to come again by an isolate that has no key to open it", async () => {
+    const { place, mcp, at, tenant } = await world({ outage: "stale" });
+    const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const ctx = createExecutionContext();
+    const message = { jsonrpc: "2.0", id: 0, method: "initialize", params };
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const url = `https://mcp.example.com/mcp/${tenant.id}`;
+    const begun = await mcp.fetch(
+      new Request(url, { method: "POST", headers, body: JSON.stringify(message) }),
+      at,
+      ctx,
+    );
+    await begun.body?.cancel();
+    await waitOnExecutionContext(ctx);
+    const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
+    place.before = () => {
+      throw new Error("away");
+    };
+    dropSnapshot(tenant.id);
+    const answered = await sendTo(mcp, tenant.id, { message: LIST, headers: session, at });
+    await answered.body?.cancel();
+    expect([answered.status, answered.headers.get("retry-after")]).toEqual([503, "5"]);
+  });
+});
+
+it("nobody is refused by a lease that ended while it was asked who calls", async () => {
+  const { id } = await servedTenant({ mode: "open", maxStalenessMs: 100, auth: { issuers: [] } });
+  let asked = 0;
+  const who = async ({ found }: { readonly found: Principal | Failure }) => {
+    asked += 1;
+    if (asked > 1) return found;
+    await expect.poll(() => (lastSnapshot(id)?.validUntil ?? 0) < Date.now(), { interval: 10 }).toBe(true);
+    return failure("unauthorized");
+  };
+  const mcp = createWorker({ features: [{ name: "slow", who }] });
+  expect((await sendTo(mcp, id, { message: LIST })).status).toBe(200);
+  expect(asked).toBe(2);
+});
+
+it("everybody is let in whose authority takes longer than its leases last", { timeout: 60_000 }, async () => {
+  const { place, crowd } = await world({ maxStalenessMs: 100 });
+  place.before = () => scheduler.wait(600);
+  const { told, leases } = await crowd(Array.from({ length: 100 }, () => undefined));
+  expect(told).toEqual([200]);
+  expect(leases).toBeLessThan(20);
+});

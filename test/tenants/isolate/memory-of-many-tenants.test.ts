@@ -1,0 +1,113 @@
+// What an isolate holds of its tenants was weighed when their documents came: the keys and ended sessions that it learned of
+// afterwards were not, and copies for outages were counted and not weighed. Now each lease weighs what is held.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { LeaseGranted } from "../../../src/tenants/authority/policy-records.ts";
+import type { TenantStub } from "../../../src/tenants/authority/incarnation.ts";
+import { ANYWHERE } from "../../../src/tenants/directory/placement.ts";
+import { keepCopy, repeatedSnapshot, staleSnapshot } from "../../../src/tenants/isolate/outage.ts";
+import { askSnapshot, dropSnapshot, lastSnapshot } from "../../../src/tenants/isolate/snapshot.ts";
+
+const NOW = Date.UTC(2026, 10, 23, 12);
+const CREATED = "2026-11-23T12:00:00.000123Z";
+const MIB = 1024 * 1024;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What an authority says of a tenant with this document. */
+function authority(about: Partial<LeaseGranted> = {}): TenantStub {
+  const granted: LeaseGranted = {
+    state: "granted",
+    version: 1,
+    created: CREATED,
+    ring: [],
+    seeded: true,
+    policy: { document: { mode: "open" }, suspensions: [], retired: [] },
+    sections: [],
+    key: null,
+    ended: null,
+    ...about,
+  };
+  return { run: async () => granted };
+}
+
+async function lease(id: string, about: Partial<LeaseGranted> = {}, memo?: string): Promise<void> {
+  const key = memo === undefined ? null : { memo, hash: memo };
+  await askSnapshot(id, authority(about), { placement: ANYWHERE, maxStalenessMs: 5000, inCode: false, key });
+}
+
+const heldOf = (names: readonly string[]) => names.filter((name) => lastSnapshot(name) !== undefined).length;
+
+test("tenants of whom many sessions ended make room for others", async () => {
+  const names = Array.from({ length: 100 }, (_, at) => `ending-${at}`);
+  for (const name of names) {
+    await lease(name);
+    const nonces = Array.from({ length: 5000 }, (_, at) => `${at}`.padStart(22, "0"));
+    await lease(name, { policy: null, ended: { cursor: 5000, since: 0, nonces } });
+  }
+  // Half a MiB each, of 32.
+  expect(heldOf(names)).toBeLessThan(64);
+  expect(heldOf(names)).toBeGreaterThan(32);
+  for (const name of names) dropSnapshot(name);
+});
+
+test("tenants with many keys make room for others", async () => {
+  const names = Array.from({ length: 100 }, (_, at) => `keys-${at}`);
+  for (const name of names) {
+    await lease(name);
+    for (let at = 0; at < 1000; at += 1) await lease(name, { policy: null }, `key ${at}`);
+  }
+  expect(heldOf(names)).toBeLessThan(70);
+  expect(heldOf(names)).toBeGreaterThan(32);
+  for (const name of names) dropSnapshot(name);
+});
+
+test("whoever goes gives back what it weighed, so that as many fit as before", async () => {
+  const names = Array.from({ length: 1500 }, (_, at) => `plain-${at}`);
+  for (const name of names) {
+    await lease(name);
+    await lease(name, { policy: null }, "key");
+    lastSnapshot(name)?.ended.end("one more");
+  }
+  expect(heldOf(names)).toBe(1500);
+  for (const name of names) dropSnapshot(name);
+  for (const name of names) await lease(name);
+  expect(heldOf(names)).toBe(1500);
+  for (const name of names) dropSnapshot(name);
+});
+
+const STALE = { mode: "open", outage: "stale", title: "T" } as const;
+
+test("large copies that serve in an outage are at most some MiB, and the last is among them", async () => {
+  const document = { ...STALE, instructions: "x".repeat(MIB / 2) };
+  const copy = { created: CREATED, version: 1, document, until: NOW + 60_000 };
+  const bodies = { get: async () => structuredClone(copy) } as unknown as KVNamespace;
+  const names = Array.from({ length: 40 }, (_, at) => `copied-${at}`);
+  for (const name of names) await staleSnapshot(name, { ...ANYWHERE, created: CREATED }, bodies);
+  const repeated = names.filter((name) => repeatedSnapshot(name) !== undefined);
+  expect(repeated.length).toBeLessThanOrEqual(8);
+  expect(repeated).toContain("copied-39");
+});
+
+test("what was done with copies is remembered of ten thousand tenants, and of one more it is written again", async () => {
+  let writes = 0;
+  const bodies = { put: async () => void (writes += 1) } as unknown as KVNamespace;
+  const keep = async (id: string) => {
+    await lease(id, { policy: { document: STALE, suspensions: [], retired: [] } });
+    const snapshot = lastSnapshot(id);
+    if (snapshot) await keepCopy(snapshot, bodies);
+  };
+  await keep("kept-first");
+  await keep("kept-first");
+  expect(writes).toBe(1);
+  for (let at = 0; at < 10_000; at += 1) await keep(`kept-${at}`);
+  await keep("kept-9999");
+  expect(writes).toBe(10_001);
+  await keep("kept-first");
+  expect(writes).toBe(10_002);
+});
