@@ -1,8 +1,11 @@
 // Keys, suspensions and blocked tools: what is given and taken away, each in force when it is acknowledged; and why.
 
+import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { hashToken, keyIdOf } from "../../src/auth/api-key.ts";
 import type { ApiKey, CreatedKey, Explained, SuspensionShape, Infer } from "../../src/admin/contract.ts";
+import { brakeTables } from "../../src/admin/platform/brake-tables.ts";
+import { platformAt } from "../../src/admin/platform/platform-door.ts";
 import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules, type Answered } from "../support/worker/admin.ts";
@@ -117,7 +120,10 @@ describe("API keys", () => {
   });
 
   it("have ids that look like ids", async () => {
-    expect(rules(await ask("DELETE", `/tenants/${id}/keys/nope`))).toEqual([422, ["key", "ten of 0-9, A-Z and a-z"]]);
+    expect(rules(await ask("DELETE", `/tenants/${id}/keys/nope`))).toEqual([
+      422,
+      ["key", expect.stringContaining("ten of 0-9, A-Z and a-z")],
+    ]);
   });
 });
 
@@ -181,33 +187,34 @@ describe("suspensions", () => {
 
 describe("a blocked tool", () => {
   it("is suspended in every tenant, in code or not, now and later, until it is let go", async () => {
-    await lease(id);
+    const shown = async (tenant: string) => itemsOf(await ask("GET", `/tenants/${tenant}/suspensions`));
     const own = await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tool", name: "wipe", note: "ours" } });
     expect(own.status).toBe(200);
     const blocked = await timed(ask("POST", "/tools/wipe/block", { json: { note: "unsafe" } }));
     expect(blocked).toMatchObject({ status: 200, early: false });
     const later = await newTenant();
     for (const tenant of [id, later, "demo"]) {
-      const { suspensions = [] } = (await policyOf(tenant).read(false)) ?? {};
-      expect(suspensions).toContainEqual(expect.objectContaining({ kind: "tool", name: "wipe", note: "unsafe" }));
+      expect(await shown(tenant)).toContainEqual(
+        expect.objectContaining({ kind: "tool", name: "wipe", note: "unsafe" }),
+      );
+      const explained = await ask("GET", `/tenants/${tenant}/explain?kind=tools&name=wipe`);
+      expect(explained.text).toContain("unsafe");
     }
     expect(itemsOf(await ask("GET", "/tools/blocked"))).toMatchObject([{ name: "wipe", note: "unsafe" }]);
     // What the platform blocked, a tenant's operators do not lift.
     await ask("DELETE", `/tenants/${id}/suspensions/tool/wipe`);
-    expect((await policyOf(id).read(false))?.suspensions).toMatchObject([{ note: "unsafe" }]);
+    expect(await shown(id)).toMatchObject([{ note: "unsafe" }]);
     expect((await ask("DELETE", "/tools/wipe/block")).body).toMatchObject({ changed: true });
-    expect((await policyOf(later).read(false))?.suspensions).toEqual([]);
+    expect(await shown(later)).toEqual([]);
     expect((await ask("DELETE", "/tools/wipe/block")).body).toMatchObject({ changed: false });
   });
 
   it("is waited for also by one who asks again", async () => {
-    await lease(id);
+    const replica = remote(platformAt(env, "policy-0"), brakeTables);
     const block = () => timed(ask("POST", "/tools/greet/block", { json: { note: "n" } }));
+    await replica.lease({ version: null, forMs: 1500 });
     const both = await Promise.all([block(), block()]);
-    expect(both.map(({ took, early }) => [took >= 300, early])).toEqual([
-      [true, false],
-      [true, false],
-    ]);
+    for (const { took, early } of both) expect([took >= 1000, early]).toEqual([true, false]);
     await ask("DELETE", "/tools/greet/block");
   });
 

@@ -1,5 +1,5 @@
 // A tenant that the author's function declares was noted while an operator lifted a block: it kept the block for ever, because it
-// was told of it after everybody had been told that it was lifted. So did a tenant that was blocked and lifted at the same time.
+// was told of it after everybody had been told that it was lifted. Tenants are not told any more, so none can be told too late.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -14,31 +14,30 @@ const mcp = createWorker({
   features: [admin()],
 });
 
-/** Bindings whose calls to tenants' objects pass through this first. */
-function bindingsWith(before: (method: string, args: readonly unknown[]) => Promise<void>): Env {
-  const through = (stub: DurableObjectStub) =>
-    new Proxy(stub, {
+/** Bindings with which this runs before a tenant is noted in the directory. */
+function bindingsWith(before: () => Promise<void>): Env {
+  const through = (stub: object) =>
+    new Proxy(stub as Record<string | symbol, (...args: unknown[]) => unknown>, {
       get: (target, member) => {
-        const found = Reflect.get(target, member) as unknown;
-        if (member !== "run") return typeof found === "function" ? found.bind(target) : found;
-        return async (tables: string, method: string, args: readonly unknown[], meant: string) => {
-          await before(method, args);
-          return (target as unknown as { run(...call: unknown[]): Promise<unknown> }).run(tables, method, args, meant);
+        if (typeof target[member] !== "function") return target[member];
+        return async (...args: unknown[]) => {
+          if (member === "declare") await before();
+          return target[member]?.(...args);
         };
       },
     });
-  const TENANTS = new Proxy(env.TENANTS, {
+  const DIRECTORY = new Proxy(env.DIRECTORY, {
     get: (target, member) => {
       const found = Reflect.get(target, member) as (...args: unknown[]) => unknown;
       if (member === "getByName" || member === "get")
-        return (...args: unknown[]) => through(found.apply(target, args) as DurableObjectStub);
+        return (...args: unknown[]) => through(found.apply(target, args) as object);
       return typeof found === "function" ? found.bind(target) : found;
     },
   });
-  return Object.assign({ ...env, TENANTS }, { ADMIN_TOKEN: ROOT });
+  return Object.assign({ ...env, DIRECTORY }, { ADMIN_TOKEN: ROOT, BRAKE_LEASE_MS: "50" });
 }
 
-const plain = { ...env, ADMIN_TOKEN: ROOT } as Env;
+const plain = { ...env, ADMIN_TOKEN: ROOT, BRAKE_LEASE_MS: "50" } as unknown as Env;
 
 async function ask(method: string, path: string, json?: unknown, at = plain): Promise<number> {
   const headers = { authorization: `Bearer ${ROOT}`, "content-type": "application/json" };
@@ -56,11 +55,11 @@ const toolsOf = async (id: string, at = plain) => {
   return result.tools.map(({ name }) => name);
 };
 
-/** Runs once, before the first call of `blockTool`. */
-function beforeBlocking(work: () => Promise<unknown>): Env {
+/** Runs once. */
+function beforeNoting(work: () => Promise<unknown>): Env {
   let isDone = false;
-  return bindingsWith(async (method) => {
-    if (method !== "blockTool" || isDone) return;
+  return bindingsWith(async () => {
+    if (isDone) return;
     isDone = true;
     await work();
   });
@@ -68,21 +67,14 @@ function beforeBlocking(work: () => Promise<unknown>): Env {
 
 it("a block that is lifted while a tenant is noted is lifted there, too", async () => {
   expect(await ask("POST", "/tools/wipe/block", { note: "Not here" })).toBe(200);
-  const slow = beforeBlocking(async () => expect(await ask("DELETE", "/tools/wipe/block")).toBe(200));
+  const slow = beforeNoting(async () => expect(await ask("DELETE", "/tools/wipe/block")).toBe(200));
   await toolsOf("noted-1", slow);
   expect(await toolsOf("noted-1")).toEqual(["see", "wipe"]);
 });
 
-it("a block that is lifted while others are told of it is lifted everywhere", async () => {
-  await toolsOf("noted-2");
-  const slow = beforeBlocking(async () => expect(await ask("DELETE", "/tools/wipe/block")).toBe(200));
-  expect(await ask("POST", "/tools/wipe/block", { note: "Not here" }, slow)).toBe(200);
-  await expect.poll(() => toolsOf("noted-2")).toEqual(["see", "wipe"]);
-});
-
 it("a block that comes while a tenant is noted stays", async () => {
   expect(await ask("POST", "/tools/wipe/block", { note: "First" })).toBe(200);
-  const slow = beforeBlocking(async () => {
+  const slow = beforeNoting(async () => {
     expect(await ask("DELETE", "/tools/wipe/block")).toBe(200);
     expect(await ask("POST", "/tools/wipe/block", { note: "Second" })).toBe(200);
   });

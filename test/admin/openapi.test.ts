@@ -84,7 +84,7 @@ it("says what may be sent, with its rules", () => {
   expect(put?.requestBody?.content).toEqual({
     "application/json": { schema: { $ref: "#/components/schemas/TenantDocument" } },
   });
-  expect(put?.parameters.map(({ name }) => name)).toEqual(["id", "dryRun", "wait", "If-Match"]);
+  expect(put?.parameters.map(({ name }) => name)).toEqual(["id", "dryRun", "wait", "unknownNames", "If-Match"]);
   expect(description.components.schemas["TenantDocument"]).toMatchObject({
     additionalProperties: false,
     properties: { maxStalenessMs: { type: "integer", minimum: 50, maximum: 300_000 } },

@@ -47,7 +47,7 @@ describe("a function that takes longer than a lease", () => {
     const { tenant, seen, send } = slowly({ mode: "key" }, async (ask) => {
       if (ask !== time) return;
       const revoked = await remote(tenant.stub, policyTables).revokeKey(id, ANN);
-      const inForce = "effectiveAt" in revoked ? revoked.effectiveAt : Infinity;
+      const inForce = "leftMs" in revoked ? Date.now() + revoked.leftMs : Infinity;
       await expect.poll(() => Date.now(), { interval: 10 }).toBeGreaterThan(inForce);
       ranBefore = seen.ran;
     });

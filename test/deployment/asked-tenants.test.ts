@@ -10,7 +10,7 @@ import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../src/tenants/authority/tables.ts";
 import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
 import { authorityAway, readerOf, sendTo, servedTenant, sessionAt } from "../support/worker/deployed.ts";
-import { freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
+import { freshAddress, freshTenant, type FreshTenant } from "../support/worker/tenant.ts";
 
 const LEASE_MS = 400;
 const ANN = { name: "ann" };
@@ -210,9 +210,10 @@ describe("a name that the function does not know", () => {
   it("is asked for no more for an address that asked for too many", async () => {
     const { mcp, asks } = world();
     const statuses = new Set<number>();
+    const address = freshAddress();
     for (let at = 0; at < 130; at += 1) {
       const message = { jsonrpc: "2.0", id: 1, method: "ping" };
-      const headers = { "cf-connecting-ip": "203.0.113.77" };
+      const headers = { "cf-connecting-ip": address };
       const { status, body } = await sendTo(mcp, freshTenant().id, { message, headers });
       await body?.cancel();
       statuses.add(status);

@@ -313,6 +313,8 @@ describe("what a tenant does not allow", () => {
     ["principalDailyToolCalls", "who"],
   ] as const)("meets %s as a request does", async (limit, tool) => {
     const { id } = await servedTenant({ mode: "open", limits: { [limit]: 1, exact: true } });
+    // Under a lease neither waits for the other's.
+    await mcp.tenant(env, id).resources.list();
     const calls = await Promise.allSettled([1, 2].map(() => mcp.tenant(env, id).callTool(tool, {}, { as: NIGHTLY })));
     const said = calls.flatMap((one) => (one.status === "rejected" ? [(one.reason as TenantError).data] : []));
     expect(said).toContainEqual(expect.objectContaining({ limit }));
@@ -350,7 +352,7 @@ describe("what a tenant does not allow", () => {
     const at = mcp.tenant(env, tenant.id);
     await at.callTool("add", { a: 1, b: 2 }, { as: NIGHTLY });
     const done = await remote(tenant.stub, policyTables).suspend({ ...suspension, note: "Not now" }, ANN);
-    const { effectiveAt } = done as { effectiveAt: number };
+    const effectiveAt = Date.now() + (done as { leftMs: number }).leftMs;
     await expect.poll(() => Date.now(), { interval: 10 }).toBeGreaterThan(effectiveAt);
     const why = await refused(at.callTool("add", { a: 1, b: 2 }, { as: NIGHTLY }));
     expect(why.message).toContain("Not now");

@@ -6,6 +6,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { createKey } from "../../src/auth/api-key.ts";
 import { createWorker, gateway, type TenantryWorker } from "../../src/tenantry.ts";
+import { freshAddress } from "../support/worker/tenant.ts";
 
 const MOST = 10;
 const ORIGIN = "https://refused.example.com";
@@ -51,15 +52,12 @@ async function attempt(worker: Pick<TenantryWorker<object>, "fetch">, tried: Tri
   return { status, text: await response.text(), retryAfter: headers.get("retry-after") };
 }
 
-let addresses = 0;
-const newAddress = () => `203.0.113.${(addresses += 1)}`;
-
 const { token: FAKE } = await createKey();
 const TRIED = [
   ["a name of no tenant", { tenant: "nobody" }],
   ["a tenant that takes keys, without one", { tenant: "private" }],
   ["a tenant, with a key that is none", { tenant: "private", token: FAKE }],
-  ["an open tenant, with a key that is none", { tenant: "shared", token: "nothing" }],
+  ["an open tenant, with a key that is none", { tenant: "shared", token: "tnt_nothing" }],
   ["a name of no tenant, with a key that is none", { tenant: "nobody", token: FAKE }],
 ] as const;
 
@@ -67,7 +65,7 @@ describe.each(["mcp", "gateway"] as const)("at /%s", (endpoint) => {
   describe.each(["POST", "GET", "DELETE", "PUT"])("by %s", (method) => {
     it.each(TRIED)("%s is refused as it is, and after too many times with 429", async (_what, tried) => {
       const worker = workerOf("open");
-      const address = newAddress();
+      const address = freshAddress();
       const statuses: number[] = [];
       for (let times = 0; times < MOST + 2; times += 1)
         statuses.push((await attempt(worker, { ...tried, address, method, endpoint })).status);
@@ -79,7 +77,7 @@ describe.each(["mcp", "gateway"] as const)("at /%s", (endpoint) => {
 
 it("what is answered then is the same for a tenant that exists and for one that does not, and nothing is asked", async () => {
   const worker = workerOf("key");
-  const address = newAddress();
+  const address = freshAddress();
   for (let times = 0; times < MOST; times += 1) await attempt(worker, { address, tenant: "nobody" });
   lookups = 0;
   const answers = await Promise.all(
@@ -96,15 +94,15 @@ it("what is answered then is the same for a tenant that exists and for one that 
 
 it("an open tenant serves others behind a refused address, and other addresses are refused as before", async () => {
   const worker = workerOf("open");
-  const address = newAddress();
+  const address = freshAddress();
   for (let times = 0; times < 2 * MOST; times += 1) await attempt(worker, { address, tenant: "nobody" });
   expect((await attempt(worker, { address, tenant: "shared" })).status).toBe(200);
-  expect((await attempt(worker, { address: newAddress(), tenant: "nobody" })).status).toBe(401);
+  expect((await attempt(worker, { address: freshAddress(), tenant: "nobody" })).status).toBe(401);
 });
 
 it("a refused address wakes no directory and no authority", async () => {
   const worker = workerOf("open");
-  const address = newAddress();
+  const address = freshAddress();
   for (let times = 0; times < MOST; times += 1) await attempt(worker, { address, tenant: `nobody-${times}` });
   lookups = 0;
   for (let times = 0; times < 20; times += 1) {

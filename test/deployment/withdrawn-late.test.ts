@@ -96,7 +96,7 @@ describe("a key that is revoked while its call waits", () => {
     const going = sendTo(worker, tenant.id, { message, headers: { authorization } });
     await at.reached;
     const revoked = await remote(tenant.stub, policyTables).revokeKey(id, ANN);
-    await untilInForce("effectiveAt" in revoked ? revoked.effectiveAt : 0);
+    await untilInForce("leftMs" in revoked ? Date.now() + revoked.leftMs : 0);
     at.open();
     expect(await (await going).json()).toMatchObject({ id: 1, error: {} });
     expect(ran).toEqual([]);
@@ -113,7 +113,7 @@ describe("a key that is revoked while its call waits", () => {
     });
     await at.reached;
     const revoked = await remote(tenant.stub, policyTables).revokeKey(id, ANN);
-    await untilInForce("effectiveAt" in revoked ? revoked.effectiveAt : 0);
+    await untilInForce("leftMs" in revoked ? Date.now() + revoked.leftMs : 0);
     at.open();
     expect(await (await going).json()).toMatchObject({ id: 1, error: {} });
     expect(ran).toEqual([]);
@@ -134,7 +134,7 @@ it("a tool that is denied while its call waits for a hook does not run, and one 
     const after = { ...before, profiles: { p: { tools: { deny: denied } } } };
     const write = { own: after, effective: after, retired: [], ifRevision: null, actor: ANN, action: "apply" };
     const done = await remote(tenant.stub, policyTables).write(write);
-    await untilInForce("effectiveAt" in done ? done.effectiveAt : 0);
+    await untilInForce("leftMs" in done ? Date.now() + done.leftMs : 0);
     at.open();
     await (await going).text();
     expect(ran).toEqual(expected);

@@ -44,7 +44,8 @@ it("are read one after the other, each once, and leave room for calls", { timeou
     const urlOf = (id: string) => ({ url: `${origin}/mcp?${tenant}-${id}`, era: "2026" as const });
     return { mode: "open", maxStalenessMs: 1000, upstreams: Object.fromEntries(ids.map((id) => [id, urlOf(id)])) };
   };
-  const first = await servedTenant({ ...documentOf(-1), mode: "open" });
+  // Its lease outlasts what is read meanwhile: it is the others that are to be read.
+  const first = await servedTenant({ ...documentOf(-1), mode: "open", maxStalenessMs: 10_000 });
   await expect.poll(async () => counted(await ask(first.id, "tools/list")), { timeout: 120_000 }).toBe(OF_EACH);
   most = 0;
   const tenants = await Promise.all(
@@ -59,7 +60,7 @@ it("are read one after the other, each once, and leave room for calls", { timeou
   const calls = await Promise.all(
     Array.from({ length: 10 }, () => ask(first.id, "tools/call", { name: "up0__add", arguments: {} })),
   );
-  expect(calls.every((text) => text.includes('"added"'))).toBe(true);
+  expect(calls.filter((text) => !text.includes(`"added"`))).toEqual([]);
   await read;
   // The ten calls are beside them.
   expect(most).toBeLessThanOrEqual(AT_ONCE + 10);

@@ -70,21 +70,33 @@ async function scene(what: "call" | "read", name: string) {
   const call = { method: "tools/call", params: { name, arguments: {} } };
   const { text } = await ask(working, call);
   const uri = /tenantry:\/\/results\/[0-9a-f-]+/.exec(text)?.[0];
-  // A new version of the policy, so that the secret is asked for again.
-  await setSecret();
-  await scheduler.wait(400);
   const asked = what === "call" ? call : { method: "resources/read", params: { uri } };
-  return async (at: Env) => ask(at, asked);
+  return async (at: Env) => {
+    // A new version of the policy, so that the secret is asked for again.
+    await setSecret();
+    await scheduler.wait(400);
+    return Promise.race([ask(at, asked), scheduler.wait(20_000).then(() => ({ status: 0, text: "nothing in 20 s" }))]);
+  };
+}
+
+/** What goes on beside may have asked before for what is to fail here: then the request did not need it, and is made again. */
+async function whenMissed(ask: Awaited<ReturnType<typeof scene>>, step: string, fault: ObjectFault) {
+  for (;;) {
+    const asked: string[] = [];
+    const answered = await ask(faulty(asked, step, fault));
+    if (asked.includes(step)) return answered;
+  }
 }
 
 /** What nobody waits for says nothing to the caller. */
 const BESIDE = new Set(["gateway.due"]);
 const PATIENT = { timeout: 90_000 };
 
+/** What is wanted is longer than any id, which may have three letters in a row by chance. */
 const CASES = [
-  ["call", "up__long", "aaa"],
-  ["call", "long", "aaa"],
-  ["read", "up__long", "ccc"],
+  ["call", "up__long", "a".repeat(600)],
+  ["call", "long", "a".repeat(600)],
+  ["read", "up__long", "c".repeat(600)],
 ] as const;
 
 it.each(CASES)("a %s of %s is answered in time, and for what it is", PATIENT, async (what, name, wanted) => {
@@ -96,12 +108,7 @@ it.each(CASES)("a %s of %s is answered in time, and for what it is", PATIENT, as
   const cases = [...new Set(steps)].flatMap((step) => OBJECT_FAULTS.map((fault) => ({ step, fault })));
   const told = await Promise.all(
     cases.map(async ({ step, fault }) => {
-      const ask = await scene(what, name);
-      const answering = ask(faulty([], step, fault));
-      const { status, text } = await Promise.race([
-        answering,
-        scheduler.wait(20_000).then(() => ({ status: 0, text: "nothing in 20 s" })),
-      ]);
+      const { status, text } = await whenMissed(await scene(what, name), step, fault);
       const kind = text.includes(wanted)
         ? "the answer"
         : /Service unavailable|Temporarily unavailable|^nothing/.exec(text)?.[0];

@@ -1,4 +1,4 @@
-// What reading an upstream costs in requests: as docs/gateway.md says it, for plans that allow few of them.
+// What reading an upstream costs in requests: as docs/gateway-calls.md says it, for plans that allow few of them.
 
 import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";

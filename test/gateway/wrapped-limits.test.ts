@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { createWorker, defineTool, gateway } from "../../src/tenantry.ts";
 import type { TenantDocument } from "../../src/tenants/document/tenant-document.ts";
 import { servedTenant } from "../support/worker/deployed.ts";
+import { freshAddress } from "../support/worker/tenant.ts";
 import { workerAt } from "../support/worker/upstreams.ts";
 
 type Json = Record<string, unknown>;
@@ -16,13 +17,15 @@ const go = defineTool({ name: "go", handler: () => "gone" });
 const upstream = createWorker({ tenants: { acme: {} }, tools: [go] });
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 
+const ADDRESS = freshAddress();
+
 async function send(endpoint: Endpoint, path: string, body: string | undefined, method = "POST") {
   const request = new Request(`https://mcp.example.com/${endpoint}/${path}`, {
     method,
     headers: {
       accept: method === "POST" ? "application/json" : "text/event-stream",
       "content-type": "application/json",
-      "cf-connecting-ip": "203.0.113.77",
+      "cf-connecting-ip": ADDRESS,
     },
     ...(body === undefined ? {} : { body }),
   });

@@ -176,6 +176,12 @@ describe("a server of era 2025", () => {
       says: { error: { code: -32601, message: "Method not found" } },
     },
     {
+      what: "what its client cannot be asked, with the reason",
+      answer: async () => "the client's revision 2024-11-05 knows no audio",
+      asks: "sampling/createMessage",
+      says: { error: { code: -32602, message: "the client's revision 2024-11-05 knows no audio" } },
+    },
+    {
       what: "what fails here, without a reason",
       answer: async () => Promise.reject(new Error("secret")),
       asks: "roots/list",

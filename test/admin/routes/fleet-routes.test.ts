@@ -6,7 +6,7 @@ import { baseTables } from "../../../src/admin/platform/base-tables.ts";
 import type { FleetRun, Infer } from "../../../src/admin/contract.ts";
 import { fleetTables } from "../../../src/admin/platform/fleet-tables.ts";
 import { inLanes } from "../../../src/admin/apply/lanes.ts";
-import { platformOf } from "../../../src/admin/platform/platform-object.ts";
+import { platformOf } from "../../../src/admin/platform/platform-door.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
 import { ask, newTenant, rules } from "../../support/worker/admin.ts";
@@ -83,8 +83,8 @@ describe("a fleet run", () => {
 
   it.each<[string, unknown, string, string]>([
     ["no base", { document: {} }, "base", "is required"],
-    ["a document that is none", { base: "b", document: { title: 1 } }, "document.title", "expected string"],
-    ["a base that extends", { base: "b", document: { extends: ["x"] } }, "document.extends", "is not known here"],
+    ["a document that is none", { base: "b", document: { title: 1 } }, "title", "expected string"],
+    ["a base that extends", { base: "b", document: { extends: ["x"] } }, "extends", "is not known here"],
     ["a wave of nobody", { base: "b", document: {}, wave: 0 }, "wave", "at least 1"],
   ])("with %s is refused, and changes nothing", async (_what, json, field, rule) => {
     const refused = await ask("POST", "/fleet/apply", { json });

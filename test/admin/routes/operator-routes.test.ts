@@ -19,16 +19,22 @@ const sample = (path: string, tenant: string) =>
 
 const REFUSED = new Set([401, 403]);
 
+/** Hashes of keys and sealed secrets. */
+const isBackup = (path: string) => path.endsWith("/kept");
+
 describe("roles", () => {
   const mayWrite = (role: RoleName, path: string): boolean => {
+    // With the key itself, which no operator has.
+    if (path.endsWith("/keys/own/rotate")) return false;
     if (role === "owner") return true;
     if (path.startsWith("/operators")) return false;
     if (role === "operator") return true;
     const own = path.startsWith("/tenants/{id}/") && path !== "/tenants/{id}/suspensions/{kind}";
-    return role === "tenant-admin" && own;
+    return role === "tenant-admin" && own && !isBackup(path);
   };
   const mayRead = (role: RoleName, path: string): boolean => {
     if (path.startsWith("/operators")) return role === "owner" || role === "auditor";
+    if (isBackup(path)) return role === "owner" || role === "operator";
     return role !== "tenant-admin" || path.startsWith("/tenants");
   };
 

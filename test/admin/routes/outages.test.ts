@@ -38,7 +38,6 @@ function lagOf({ effectiveAt, staleUntil }: Acknowledgement): number | undefined
 
 const brakes: [string, (id: string) => Promise<{ readonly body: Acknowledgement }>][] = [
   ["a suspension", (id) => ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tenant", ...NOTE } })],
-  ["a block", () => ask("POST", "/tools/wipe/block", { json: NOTE })],
   ["a revoked key", async (id) => ask("DELETE", `/tenants/${id}/keys/${await keyOf(id)}`)],
   ["a document that takes keys", (id) => ask("PUT", `/tenants/${id}/document`, { json: { mode: "key" } })],
 ];
@@ -46,19 +45,15 @@ const brakes: [string, (id: string) => Promise<{ readonly body: Acknowledgement 
 it.each(brakes)(
   "%s says until when a tenant of a longer outage may be served, and leaves no copy",
   async (_what, brake) => {
-    await ask("DELETE", "/tools/wipe/block");
     const id = await copied(LONG);
     expect(lagOf((await brake(id)).body)).toBe(3600);
     expect(await copyOf(id)).toBeNull();
   },
 );
 
-it.each(brakes)("%s says nothing of a tenant with the usual outage, and leaves no copy", async (what, brake) => {
-  await ask("DELETE", "/tools/wipe/block");
+it.each(brakes)("%s says nothing of a tenant with the usual outage, and leaves no copy", async (_what, brake) => {
   const id = await copied({ ...LONG, outageSeconds: undefined });
-  const lag = lagOf((await brake(id)).body);
-  // A block speaks for all tenants, and those of other tests are there.
-  if (what !== "a block") expect(lag).toBeUndefined();
+  expect(lagOf((await brake(id)).body)).toBeUndefined();
   expect(await copyOf(id)).toBeNull();
 });
 
@@ -112,7 +107,7 @@ it("how long an outage may be is for operators to say, within a day", async () =
   for (const outageSeconds of [9, 86_401, 10.5]) {
     expect((await ask("PUT", `/tenants/${id}/document`, { json: { ...LONG, outageSeconds } })).status).toBe(422);
   }
-  expect(await remote(anyTenant(id), policyTables).staleUntil()).toBeGreaterThan(Date.now());
+  expect(await remote(anyTenant(id), policyTables).staleMs()).toBeGreaterThan(0);
 });
 
 it("a base that binds how long an outage may be holds for the tenants under it", async () => {

@@ -87,7 +87,7 @@ describe("making a tenant", () => {
     const json = { id: "broken", document: { maxStalenessMs: 1 }, colour: "red" };
     expect(rules(await ask("POST", "/tenants", { json }))).toEqual([
       422,
-      ["document.maxStalenessMs", "at least 50"],
+      ["maxStalenessMs", "at least 50"],
       ["colour", "is not known here"],
     ]);
     expect((await directoryOf(env, "broken").lookup("broken")).entry).toBeNull();

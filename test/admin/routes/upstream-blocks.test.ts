@@ -4,7 +4,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { listedName } from "../../../src/gateway/listed-name.ts";
-import { createWorker, gateway } from "../../../src/tenantry.ts";
+import { admin, createWorker, gateway } from "../../../src/tenantry.ts";
 import { adminEnv, adminOptions, appOf, ask, newTenant, ORIGIN, ROOT, rules } from "../../support/worker/admin.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
@@ -14,7 +14,7 @@ interface Message {
 }
 
 const LONG = `delete_${"x".repeat(90)}`;
-const worker = createWorker({ tenants: {}, features: [gateway()] });
+const worker = createWorker({ tenants: {}, features: [admin(), gateway()] });
 
 function tracker(called: string[]): string {
   return upstreamAt(async (request) => {
@@ -43,7 +43,9 @@ async function said(place: string, method: string, params: object, more = {}): P
   };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params, ...more });
   const request = new Request(`${ORIGIN}/${place}`, { method: "POST", headers, body });
-  return (await worker.fetch(request, env, createExecutionContext())).text();
+  return (
+    await worker.fetch(request, { ...env, BRAKE_LEASE_MS: "300" } as typeof env, createExecutionContext())
+  ).text();
 }
 
 const callOf = (tenant: string, name: string) => said(`mcp/${tenant}`, "tools/call", { name, arguments: {} });

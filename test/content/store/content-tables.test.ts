@@ -255,7 +255,10 @@ it("reads no table whole, except to count all tags", async () => {
     methods.uris("note:", 10);
     // `found` is what a search looked at, which has a bound of its own.
     const scans = () =>
-      [...statements].flatMap((statement) => scansOf(sql, statement)).filter((step) => step !== "SCAN found");
+      [...statements]
+        .filter((statement) => !statement.startsWith("EXPLAIN"))
+        .flatMap((statement) => scansOf(sql, statement))
+        .filter((step) => step !== "SCAN found");
     expect(scans()).toEqual([]);
     methods.tags("note:");
     expect(scans()).toEqual(["SCAN resource_tags"]);

@@ -1,6 +1,7 @@
 // Bodies in KV that no row names any more: deleted by alarm after the grace, and never one that is in use,
 // whatever is written while the deletion runs.
 
+import { countWrites } from "../../../src/tenants/authority/count-writes.ts";
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -309,7 +310,7 @@ describe("with KV and the object as they are", () => {
 
 function hostOf({ sql, clock }: ContentBench, bodies: Pick<KVNamespace, "delete">) {
   return {
-    sql,
+    ...countWrites(sql),
     env: { BODIES: bodies },
     tenant: "bench",
     kept: () => "bench",

@@ -45,14 +45,15 @@ describe("a write", () => {
   it("puts the body first and the index row last", async () => {
     const { store, log } = open();
     await store.write({ uri: "note:a", name: "a", text: "text" });
-    expect(log).toEqual(["kv.put", "index.put"]);
+    expect(log).toEqual(["index.holds", "kv.put", "index.put"]);
   });
 
   it("leaves no row that has no body when KV fails", async () => {
     const { tenant, content } = open();
     const down = { put: () => Promise.reject(new Error("KV is down")) } as unknown as KVNamespace;
     const store = openStore({ kept: tenant.id, content, bodies: down });
-    await expect(store.write({ uri: "note:a", name: "a", text: "text" })).rejects.toThrow("KV is down");
+    const write = store.write({ uri: "note:a", name: "a", text: "text" });
+    await expect(write).rejects.toMatchObject({ key: "busy", retryAfter: 5, cause: { message: "KV is down" } });
     expect(await content.get("note:a")).toBeUndefined();
   });
 
@@ -61,6 +62,7 @@ describe("a write", () => {
     const resents: unknown[] = [];
     let left = 2;
     const collecting: RemoteContent = Object.assign(Object.create(content) as RemoteContent, {
+      holds: async () => ({ state: "upload", collected: resents.length === 0 ? null : left }),
       put: async (resource: Parameters<RemoteContent["put"]>[0]) => {
         resents.push(resource.resent);
         left -= 1;

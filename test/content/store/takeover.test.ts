@@ -2,19 +2,23 @@
 
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { takeOverBy } from "../../../src/content/store/admission.ts";
+import { Takeover } from "../../../src/content/store/takeover.ts";
 import { operatedContent } from "../../../src/content/store/operated-content.ts";
 import { digestOf, openStore } from "../../../src/content/store/open-store.ts";
 import { bodyKey } from "../../../src/content/store/resource-row.ts";
 import { remoteChanges } from "../../../src/tenants/authority/change-tables.ts";
 import { policyTables } from "../../../src/tenants/authority/policy-tables.ts";
 import { remote } from "../../../src/tenants/authority/tables.ts";
+import { mayPass } from "../../../src/tenants/isolate/outage.ts";
 import { putOf } from "../../support/worker/resources.ts";
 import { operatedEarlierContent } from "../../../src/content/store/operated-earlier-content.ts";
 import {
   contentSideOf,
   contentStub,
   MADE_BEFORE,
+  failureOf,
   freshTenant,
   inside,
   onBench,
@@ -52,7 +56,6 @@ async function earlier(count: number): Promise<FreshTenant> {
       sql.exec("UPDATE garbage SET collect_at = ?", Date.now() + 3_600_000);
       for (const table of ["texts_due", "texts_unplaced", "resource_words", "edits"]) sql.exec(`DROP TABLE ${table}`);
       for (const table of ["resources", "resource_tags"]) sql.exec(`DELETE FROM ${table} WHERE uri = x'FF'`);
-      sql.exec("CREATE VIRTUAL TABLE resource_text USING fts5(title, tags, body, content='', contentless_delete=1)");
       sql.exec("UPDATE schema_versions SET version = 8 WHERE name = 'content'");
       const change = "INSERT INTO changes (kind, name, version) VALUES (?, ?, ?)";
       for (let at = 0; at < count; at += 1) sql.exec(change, "updated", uriOf(at), at + 1);
@@ -126,7 +129,8 @@ async function failing({ object }: FreshTenant, number: number, when: "before" |
     const shared = Object.getPrototypeOf(instance) as { run: Run };
     const { run } = shared;
     shared.run = async function (this: object, ...call) {
-      if (this !== instance || call[0] !== "earlier-content") return run.apply(this, call);
+      if (this !== instance || !["earlier-content", "earlier-pages"].includes(String(call[0])))
+        return run.apply(this, call);
       calls += 1;
       const fails = calls === number;
       if (fails && when === "before") throw new Error("Network connection lost.");
@@ -209,6 +213,39 @@ describe("content of an earlier release", () => {
     await contentOf(tenant).usage();
     await evictDurableObject(tenant.contentObject);
     await expect.poll(() => leftOf(tenant), { timeout: 10_000 }).toHaveLength(1);
+  });
+
+  it.each([
+    ["", async () => {}],
+    [
+      ", though some of it was moved before",
+      async (tenant: FreshTenant) => {
+        await failing(tenant, 3, "before");
+        await expect(contentOf(tenant).usage()).rejects.toMatchObject({ key: "busy" });
+        await evictDurableObject(tenant.contentObject);
+      },
+    ],
+  ] as const)("is refused by a Worker without earlierContent(), and all there with it%s", async (_title, touch) => {
+    const tenant = await earlier(COUNT);
+    await touch(tenant);
+    const before = await leftOf(tenant);
+    takeOverBy(undefined);
+    onTestFinished(() => takeOverBy((admission) => new Takeover(admission)));
+    const log = vi.spyOn(console, "error").mockReturnValue();
+    onTestFinished(() => log.mockRestore());
+    const content = { ...contentSideOf(tenant), meant: MADE_BEFORE };
+    for (const put of [putOf("note:new"), putOf(uriOf(1))]) {
+      const failure = await failureOf(content, "content", "put", [put]);
+      expect(mayPass(failure)).toBe(true);
+      expect(String(failure)).toContain("needs the feature earlierContent()");
+    }
+    expect(log.mock.calls.flat().join(" ")).toContain("needs the feature earlierContent()");
+    expect(log).toHaveBeenCalledOnce();
+    expect(await leftOf(tenant)).toEqual(before);
+    takeOverBy((admission) => new Takeover(admission));
+    await evictDurableObject(tenant.contentObject);
+    expect(await seen(tenant)).toMatchObject({ rows: { length: COUNT }, found: { length: COUNT } });
+    await untilMoved(tenant);
   });
 
   it("ends with its tenant, moved or not", async () => {

@@ -16,7 +16,8 @@ type Json = Record<string, unknown>;
 const MOST = 20;
 const BYTES = 1500;
 
-const long = defineTool({ name: "long", handler: () => [{ type: "text", text: "a".repeat(4 * BYTES) }] });
+const LONG = "a".repeat(4 * BYTES);
+const long = defineTool({ name: "long", handler: () => [{ type: "text", text: LONG }] });
 const upstream = createWorker({ tenants: { acme: {} }, tools: [long] });
 const worker = createWorker({ tenants: {}, features: [gateway()] });
 const META = {
@@ -72,8 +73,9 @@ it("results that are too long are kept as many as one may have, by whatever way 
   expect(new Set(links).size).toBe(MOST + 4);
   const read = async (uri: string) =>
     ask(path, token, { endpoint: "mcp", era: "2025", method: "resources/read", params: { uri } });
+  // A refusal names the link, whose id may have some of the letter.
   const isKept: boolean[] = [];
-  for (const link of links) isKept.push((await read(link)).includes("aaa"));
+  for (const link of links) isKept.push((await read(link)).includes(LONG));
   expect(isKept).toEqual(links.map((_link, at) => at >= 4));
   const [kept] = await rowsOf(tenant, "SELECT count(*) AS kept FROM results");
   expect(kept).toEqual({ kept: MOST });

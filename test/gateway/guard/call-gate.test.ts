@@ -13,7 +13,8 @@ const AWAY: Fault = { kind: "unreachable", code: "ECONNREFUSED", sent: "no" };
 
 function callers(timeoutMs = 1000) {
   const tenant = crypto.randomUUID();
-  return (caller: string) => new CallGate({ tenant, id: "up", config: "c1", timeoutMs, caller, ofClient: {} });
+  return (caller: string) =>
+    new CallGate({ tenant, id: "up", config: "c1", timeoutMs, caller: () => caller, ofClient: {} });
 }
 
 function failing(gate: CallGate, fault: Fault, at = 0) {
@@ -154,7 +155,7 @@ describe("circuits of clients that are known by headers of their own", () => {
         id: "up",
         config: "c1",
         timeoutMs: 1000,
-        caller: "ann",
+        caller: () => "ann",
         ofClient: { "x-who": "x".repeat(length) + end },
       });
     for (const length of [10, 4000]) {

@@ -9,6 +9,7 @@ import { createWorker, gateway } from "../../../src/tenantry.ts";
 import type { TenantDocument } from "../../../src/tenants/document/tenant-document.ts";
 import { SEED } from "../../support/seed.ts";
 import { servedTenant } from "../../support/worker/deployed.ts";
+import { freshAddress } from "../../support/worker/tenant.ts";
 import { upstreamAt } from "../../support/worker/upstreams.ts";
 
 type Json = Record<string, unknown>;
@@ -80,10 +81,6 @@ function countingUpstream(): string {
 
 const far = () => heard.filter((method) => FAR.has(method)).length;
 
-let addresses = 0;
-/** Whoever counts by address begins at nothing. */
-const newAddress = () => `203.0.113.${(addresses = (addresses % 200) + 1)}`;
-
 interface Sender {
   readonly tenant: string;
   readonly address: string;
@@ -135,10 +132,10 @@ async function serving(limits: TenantDocument["limits"], more: Json = {}): Promi
   const document = { mode: "open", maxStalenessMs: 50, upstreams: { up }, limits } as TenantDocument;
   const { id: tenant } = await servedTenant(document);
   const list = async () =>
-    (await send({ tenant, address: newAddress() }, { endpoint: "mcp", era: "2025" }, "tools/list")).text;
+    (await send({ tenant, address: freshAddress() }, { endpoint: "mcp", era: "2025" }, "tools/list")).text;
   await expect.poll(list, { timeout: 10_000 }).toContain("up__go");
   heard = [];
-  return { tenant, address: newAddress() };
+  return { tenant, address: freshAddress() };
 }
 
 /** In the shape of the era of whoever asked. */

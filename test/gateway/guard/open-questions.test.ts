@@ -5,6 +5,7 @@ import { Deadline } from "../../../src/gateway/call-deadline.ts";
 import { answerThrough } from "../../../src/gateway/forward-question.ts";
 import { AnswerRoom } from "../../../src/gateway/guard/answer-room.ts";
 import { Redaction } from "../../../src/gateway/guard/redaction.ts";
+import { LATEST_2025 } from "../../../src/protocol/era.ts";
 import type { ClientResponse, QuestionPort } from "../../../src/protocol/call.ts";
 import { NO_SINK } from "../../../src/http/call-sink.ts";
 import { HELD } from "../../../src/tenants/isolate/held-bytes.ts";
@@ -29,7 +30,7 @@ function asking() {
     },
     withdraw: () => {},
   };
-  const answer = answerThrough(port, { deadline, redaction: Redaction.of([]), room });
+  const answer = answerThrough(port, { call: { dialect: LATEST_2025 }, deadline, redaction: Redaction.of([]), room });
   const { signal } = new AbortController();
   const ask = (length: number) =>
     answer({ method: "elicitation/create", params: { message: "x".repeat(length) }, signal });

@@ -1,0 +1,30 @@
+// Documents of many profiles and many patterns, where upstreams list thousands of tools: each tool was looked for in each profile,
+// and 8 KB took half a minute. Before the mend each of these took longer than a test may.
+
+import { expect, test } from "vitest";
+import { brokenRules } from "../../../src/admin/apply/document-rules.ts";
+import { judgeNames } from "../../../src/admin/apply/named-things.ts";
+import { retiredNames } from "../../../src/tenants/document/retirement.ts";
+
+const many = (count: number, end: string) => Array.from({ length: count }, (_none, at) => `${end}${at}`);
+const catalog = { tools: many(4000, "u__tool"), prompts: [], search: [] };
+const profiles = Object.fromEntries(many(500, "p").map((name) => [name, {}]));
+const tools = Object.fromEntries(many(500, "*zz").map((name) => [name, { enabled: true }]));
+
+test("a document of many profiles and many patterns is judged without looking for each tool in each profile", () => {
+  const renamed = { tools: { rename: { u__tool1: { name: "one" }, u__tool2: { name: "u__tool3" } } } };
+  const before = { tools, profiles: { ...profiles, p0: {} } };
+  const after = { tools, profiles: { ...profiles, p0: renamed } };
+  expect(brokenRules(after, catalog).map(({ field }) => field)).toEqual(["profiles.p0.tools.rename.u__tool2.name"]);
+  const names = retiredNames(before, after, catalog, 0).map(({ name, successor }) => [name, successor]);
+  expect(names).toEqual([["u__tool1", "one"]]);
+});
+
+test("of many patterns a thousand are held against the names, and what they match is not warned of", () => {
+  const deny = many(200, "*tool399");
+  const own = { profiles: Object.fromEntries(many(500, "p").map((name) => [name, { tools: { deny } }])) };
+  const things = { tools: new Set(catalog.tools), prompts: undefined, mayHave: () => false };
+  const { refused, warnings } = judgeNames(own, {}, things);
+  expect(refused).toEqual([]);
+  expect(warnings).toHaveLength(100);
+});

@@ -1,0 +1,100 @@
+// Whoever is answered that something was withdrawn may take it that streams ended, too: while a hub of the tenant is away, the
+// answer is 503, and the same again is answered as before when it is back.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { expect, it, onTestFinished } from "vitest";
+import { remoteChanges } from "../../src/tenants/authority/change-tables.ts";
+import { hubName } from "../../src/tenants/authority/changes.ts";
+import { keptUnder } from "../../src/tenants/authority/incarnation.ts";
+import { policyTables } from "../../src/tenants/authority/policy-tables.ts";
+import { remote } from "../../src/tenants/authority/tables.ts";
+import { newTenant, send } from "../support/worker/admin.ts";
+import { listenAt } from "../support/worker/hubs.ts";
+import { tenantOf } from "../support/worker/tenant.ts";
+
+const away = new Set<unknown>();
+type Publish = (this: object, ...event: unknown[]) => Promise<number>;
+
+/** A tenant with somebody who listens, and how its hub goes away and comes back. */
+async function listenedTenant(document: Readonly<Record<string, unknown>>) {
+  const id = await newTenant(document);
+  const { stub } = tenantOf(id);
+  const created = await remote(stub, policyTables).incarnation(false);
+  const kept = keptUnder(id, String(created));
+  const stream = await listenAt(kept);
+  await remoteChanges(stub).listen(null);
+  const hub = env.HUBS.getByName(hubName(kept, 0));
+  const instance = await runInDurableObject(hub, (one: object) => {
+    // A method of an object's own is none that can be called from elsewhere.
+    const shared = Object.getPrototypeOf(one) as { publish: Publish };
+    const { publish } = shared;
+    shared.publish = function (...event) {
+      if (away.has(this)) throw new Error("Network connection lost.");
+      return publish.apply(this, event);
+    };
+    return [one];
+  });
+  onTestFinished(() => away.clear());
+  return {
+    id,
+    stream,
+    leave: () => away.add(instance[0]),
+    back: () => away.delete(instance[0]),
+  };
+}
+
+const DETAIL = "streams that are open may not have ended yet";
+const document = { mode: "key", maxStalenessMs: 100, profiles: { p: {} }, tools: { add: { enabled: true } } };
+
+it.each([
+  [
+    "a key is revoked",
+    "DELETE",
+    async (id: string) => {
+      const made = await send("POST", `/tenants/${id}/keys`, { json: { name: "key" } });
+      return { path: `/tenants/${id}/keys/${((await made.json()) as { id: string }).id}` };
+    },
+  ],
+  [
+    "a tenant is suspended",
+    "POST",
+    async (id: string) => ({
+      path: `/tenants/${id}/suspensions`,
+      json: { kind: "tenant", note: "Unpaid" },
+    }),
+  ],
+  [
+    "a document takes a tool away",
+    "PUT",
+    async (id: string) => ({
+      path: `/tenants/${id}/document`,
+      json: { ...document, tools: { add: { enabled: false } } },
+    }),
+  ],
+] as const)(
+  "%s: 503 while a hub is away, and done when it is back",
+  async (...[, method, asking]) => {
+    const { id, leave, back } = await listenedTenant(document);
+    const { path, ...more } = { json: undefined, ...(await asking(id)) };
+    const ask = () => send(method, path, { ...(more.json === undefined ? {} : more), headers: { "if-match": "*" } });
+    leave();
+    const refused = await ask();
+    expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining(DETAIL)]);
+    // Nothing changes any more, and still nobody knows.
+    const again = await ask();
+    expect([again.status, await again.text()]).toEqual([503, expect.stringContaining(DETAIL)]);
+    back();
+    const done = await ask();
+    expect([done.status, await done.text()]).toEqual([200, expect.stringContaining('"effectiveAt"')]);
+  },
+  60_000,
+);
+
+it("a document that takes nothing away is answered though a hub is away", async () => {
+  const { id, leave } = await listenedTenant(document);
+  leave();
+  const json = { ...document, profiles: { p: {}, q: {} } };
+  const { status } = await send("PUT", `/tenants/${id}/document`, { json, headers: { "if-match": "*" } });
+  expect(status).toBe(200);
+}, 60_000);

@@ -1,0 +1,21 @@
+// What is offered in place of a name that is none, and how little is compared for it.
+
+import { expect, test } from "vitest";
+import { nearName } from "../../src/admin/near-name.ts";
+
+test("it is the nearest of the names that are no longer than names of tools are", () => {
+  expect(nearName("note_raed", ["add", "note_read"])).toBe("note_read");
+  expect(nearName("x".repeat(65), ["x".repeat(64)])).toBeUndefined();
+  expect(nearName("x".repeat(64), ["x".repeat(65)])).toBeUndefined();
+});
+
+test("of ten thousand names two thousand are compared", () => {
+  let compared = 0;
+  const counted = (name: string) =>
+    ({ length: name.length, toLowerCase: () => ((compared += 1), name) }) as unknown as string;
+  nearName(
+    "a".repeat(60),
+    Array.from({ length: 10_000 }, () => counted("b".repeat(60))),
+  );
+  expect(compared).toBe(2000);
+});

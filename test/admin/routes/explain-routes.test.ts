@@ -1,0 +1,86 @@
+// Which of its reasons `explain` says decide, for the caller that it was asked for, and what it says nobody can know.
+
+import { describe, expect, it } from "vitest";
+import type { Explained, Infer } from "../../../src/admin/contract.ts";
+import { ask, newTenant } from "../../support/worker/admin.ts";
+
+async function explained(id: string, name: string, query: Readonly<Record<string, string>> = {}, kind = "tools") {
+  const asked = await ask("GET", `/tenants/${id}/explain?${new URLSearchParams({ kind, name, ...query }).toString()}`);
+  return asked.body as Infer<typeof Explained>;
+}
+
+async function keyOf(id: string, json: object): Promise<string> {
+  const { body } = await ask("POST", `/tenants/${id}/keys`, { json: { name: "one", ...json } });
+  return (body as { id: string }).id;
+}
+
+const PROFILES = { p: { tools: { allow: ["add", "wipe"], deny: ["wipe"] } } };
+
+describe("what decides", () => {
+  it.each([
+    ["wipe", "profile: denied by wipe"],
+    ["greet", "profile: no allow pattern matches"],
+    ["ad", "tools: nothing is listed or callable as ad: did you mean add?"],
+  ])("that %s is not seen in a profile: %s", async (name, why) => {
+    const id = await newTenant({ mode: "open", profiles: PROFILES });
+    const { visible, decidedBy, unknown, reasons } = await explained(id, name, { profile: "p" });
+    expect({ visible, decidedBy, unknown }).toEqual({ visible: false, decidedBy: [why], unknown: [] });
+    expect(reasons).toContain(why);
+  });
+
+  it("is what the tenant says where it switched the tool off, and nothing where it is seen and callable", async () => {
+    const id = await newTenant({ mode: "open", tools: { "w*": { enabled: false } } });
+    expect(await explained(id, "wipe")).toMatchObject({ decidedBy: ["tenant: tools.w* says enabled: false"] });
+    expect(await explained(id, "add")).toMatchObject({ visible: true, callable: true, decidedBy: [] });
+  });
+
+  it("is the suspension of a tool that is seen and not callable", async () => {
+    const id = await newTenant({ mode: "open" });
+    await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tool", name: "add", note: "Under repair" } });
+    const { callable, decidedBy } = await explained(id, "add");
+    expect({ callable, decidedBy }).toEqual({ callable: false, decidedBy: [expect.stringContaining("Under repair")] });
+  });
+
+  it("is of the key that it was asked for: its scopes, its profile", async () => {
+    const id = await newTenant({ mode: "key", scopes: { s: { tools: ["add"] } }, profiles: PROFILES });
+    const key = await keyOf(id, { scopes: ["s"] });
+    expect(await explained(id, "wipe", { key })).toMatchObject({ decidedBy: ["principal: no scope matches"] });
+    expect(await explained(id, "add", { key })).toMatchObject({ visible: true, decidedBy: [], unknown: [] });
+    const bound = await keyOf(id, { profile: "p" });
+    const why = "key: is for the profile p only";
+    expect(await explained(id, "add", { key: bound })).toMatchObject({ visible: false, decidedBy: [why] });
+  });
+
+  it("is what is stored, of a resource", async () => {
+    const id = await newTenant({ mode: "open", profiles: { p: { resources: { allow: ["doc://*"] } } } });
+    const none = await explained(id, "note://none", {}, "resources");
+    expect(none).toMatchObject({ decidedBy: ["resources: nothing is stored as note://none"] });
+    const uri = encodeURIComponent("note://one");
+    await ask("PUT", `/tenants/${id}/resources/content?uri=${uri}`, {
+      body: "one",
+      headers: { "content-type": "text/plain" },
+    });
+    const hidden = await explained(id, "note://one", { profile: "p" }, "resources");
+    expect(hidden).toMatchObject({ visible: false, decidedBy: ["profile: no allow pattern matches"] });
+  });
+});
+
+describe("what is not known", () => {
+  it("is what limits a caller who is not named, of whom nothing else is said", async () => {
+    const id = await newTenant({ mode: "key" });
+    const { visible, decidedBy, unknown, reasons } = await explained(id, "add");
+    expect({ visible, decidedBy, unknown }).toEqual({
+      visible: false,
+      decidedBy: ["tenant: takes a key, and none is named"],
+      unknown: ["principal: no key is named, so what limits one is not known"],
+    });
+    expect(reasons.filter((reason) => reason.startsWith("principal: "))).toEqual([]);
+  });
+
+  it("is what an upstream has that was never read", async () => {
+    const id = await newTenant({ mode: "open", upstreams: { up: { url: "https://up.example.com/mcp" } } });
+    const { decidedBy, unknown } = await explained(id, "up__x");
+    expect(decidedBy).toEqual(["tools: nothing is listed or callable as up__x"]);
+    expect(unknown).toEqual([expect.stringMatching(/^source up: not read: /)]);
+  });
+});

@@ -1,0 +1,116 @@
+// Objects whose clock is half a minute ahead of that of the machine that answers, or behind it: what takes something away is
+// acknowledged when the last lease has ended, not when another machine's clock says so.
+
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createWorker } from "../../src/tenantry.ts";
+import { dropSnapshot, lastSnapshot } from "../../src/tenants/isolate/snapshot.ts";
+import { ask, newTenant } from "../support/worker/admin.ts";
+import { sendTo } from "../support/worker/deployed.ts";
+
+const LEASE_MS = 800;
+const mcp = createWorker({ tenants: async () => ({ maxStalenessMs: LEASE_MS }), hooks: { onError: () => {} } });
+
+type Run = (this: object, ...call: unknown[]) => unknown;
+
+/** What the object does at once in a call, all that its tables do, sees this clock. */
+async function skewed(object: DurableObjectStub, ms: number): Promise<void> {
+  await runInDurableObject(object as never, (instance: object) => {
+    // A method of an object's own is none that can be called from elsewhere.
+    const shared = Object.getPrototypeOf(instance) as { run: Run };
+    const { run } = shared;
+    onTestFinished(() => {
+      shared.run = run;
+    });
+    shared.run = function (this: object, ...call) {
+      if (this !== instance) return run.apply(this, call);
+      const now = Date.now;
+      Date.now = () => now() + ms;
+      try {
+        return run.apply(this, call);
+      } finally {
+        Date.now = now;
+      }
+    };
+  });
+}
+
+/** A tenant to which this isolate has a lease, given by an object with another clock. */
+async function leased(ms: number, document: object = {}): Promise<string> {
+  const id = await newTenant({ mode: "open", maxStalenessMs: LEASE_MS, ...document });
+  await skewed(env.TENANTS.getByName(id), ms);
+  expect((await list(id)).status).toBe(200);
+  return id;
+}
+
+async function list(id: string): Promise<Response> {
+  const answered = await sendTo(mcp, id, { message: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
+  await answered.body?.cancel();
+  return answered;
+}
+
+const keyOf = async (id: string) =>
+  ((await ask("POST", `/tenants/${id}/keys`, { json: { name: "k" } })).body as { id: string }).id;
+
+const TAKEN: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
+  "a suspension": (id) => ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tenant", note: "n" } }),
+  "a document that was waited for": (id) => ask("PUT", `/tenants/${id}/document?wait=1`, { json: { title: "new" } }),
+  "a tenant that is deleted": (id) => ask("DELETE", `/tenants/${id}`),
+};
+
+describe.each([30_000, -30_000])("where the tenant's object is %i ms ahead", (ms) => {
+  it.each(Object.entries(TAKEN))("%s is acknowledged when the last lease has ended, and soon", async (_what, take) => {
+    const id = await leased(ms);
+    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const began = Date.now();
+    await take(id);
+    expect(Date.now()).toBeGreaterThanOrEqual(until);
+    expect(Date.now() - began).toBeLessThan(20_000);
+    dropSnapshot(id);
+  });
+
+  it("a key that is revoked is", async () => {
+    const id = await newTenant({ mode: "key", maxStalenessMs: LEASE_MS });
+    await skewed(env.TENANTS.getByName(id), ms);
+    const key = await keyOf(id);
+    await list(id);
+    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const began = Date.now();
+    const { body } = await ask("DELETE", `/tenants/${id}/keys/${key}`);
+    expect(Date.now()).toBeGreaterThanOrEqual(until);
+    expect(Date.now() - began).toBeLessThan(20_000);
+    const said = Date.parse((body as { effectiveAt: string }).effectiveAt);
+    expect(Math.abs(said - Date.now())).toBeLessThan(10_000);
+  });
+
+  it("a fleet run is, though the platform's clock is another one, too", async () => {
+    const base = `base-${crypto.randomUUID().slice(0, 8)}`;
+    await ask("PUT", `/bases/${base}`, { json: { title: "old" } });
+    const id = await leased(ms, { extends: [base] });
+    await skewed(env.PLATFORM.getByName("platform"), -ms);
+    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const began = Date.now();
+    await ask("POST", "/fleet/apply", { json: { base, document: { title: "new" } } });
+    expect(Date.now()).toBeGreaterThanOrEqual(until);
+    expect(Date.now() - began).toBeLessThan(20_000);
+  });
+
+  it("how long a copy may be served in an outage is told by the clock of who answers", async () => {
+    const id = await leased(ms, { outage: "stale", outageSeconds: 3600 });
+    const { body } = await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tenant", note: "n" } });
+    const lasts = Date.parse((body as { staleUntil: string }).staleUntil) - Date.now();
+    expect(Math.abs(lasts - 3_600_000)).toBeLessThan(10_000);
+  });
+
+  it("an author hears that what changed is in force", async () => {
+    const id = `t-${crypto.randomUUID()}`;
+    await skewed(env.TENANTS.getByName(id), ms);
+    expect((await list(id)).status).toBe(200);
+    const until = lastSnapshot(id)?.validUntil ?? Infinity;
+    const began = Date.now();
+    await mcp.tenant(env, id).changed();
+    expect(Date.now()).toBeGreaterThanOrEqual(until);
+    expect(Date.now() - began).toBeLessThan(20_000);
+  });
+});

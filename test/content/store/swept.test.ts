@@ -1,0 +1,32 @@
+// What comes to KV after a tenant was deleted, from an upload that was cut off before it could clear up, is deleted too.
+
+import { runDurableObjectAlarm } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { afterEach, expect, it, vi } from "vitest";
+import { operatedContent } from "../../../src/content/store/operated-content.ts";
+import { CLOSED_FOR_MS } from "../../../src/tenants/authority/closure.ts";
+import { remote } from "../../../src/tenants/authority/tables.ts";
+import { contentSideOf, freshTenant, inside } from "../../support/worker/tenant.ts";
+import { putOf } from "../../support/worker/resources.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it("a body that was uploaded after its tenant's end goes with what is remembered of the tenant", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const tenant = contentSideOf(freshTenant());
+  const content = remote(tenant.content, operatedContent);
+  await content.put(putOf("note:a"));
+  await content.close("2026-11-21T10:00:00.123456Z");
+  await content.purge(100);
+  await content.erase();
+  const late = `body/${tenant.id}/late`;
+  await env.BODIES.put(late, "late");
+  vi.setSystemTime(Date.now() + CLOSED_FOR_MS + 60_001);
+  await runDurableObjectAlarm(tenant.object);
+  expect(await env.BODIES.get(late)).toBeNull();
+  await inside(tenant, ({ storage }) => {
+    expect([...storage.kv.list()]).toEqual([]);
+  });
+});

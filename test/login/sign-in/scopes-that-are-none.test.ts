@@ -1,0 +1,25 @@
+// A document that names many scopes which are none, among many that are: each was compared with all of them, to say what was
+// meant. Whoever mends a document asks again.
+
+import { expect, test } from "vitest";
+import { brokenAuth } from "../../../src/login/login-rules.ts";
+
+function rulesFor(known: number, strays: number): string[] {
+  const names = (count: number, end: string) => Array.from({ length: count }, (_none, at) => `scope-${at}${end}`);
+  const scopes = Object.fromEntries(names(known, "a").map((name) => [name, {}]));
+  const claimed = { claim: "groups", values: { staff: names(strays, "b") } };
+  const issuers = [{ issuer: "https://login.example.com", scopes: claimed }];
+  return brokenAuth({ mode: "oauth", scopes, auth: { issuers } }, "").map(({ rule }) => rule);
+}
+
+const hinted = (rules: readonly string[]) => rules.filter((rule) => rule.includes("did you mean")).length;
+
+test("few of many scopes that are none are compared with many that there are, and no more than can be read are named", () => {
+  const rules = rulesFor(500, 10_000);
+  expect(rules).toHaveLength(100);
+  expect(hinted(rules)).toBe(1);
+});
+
+test("where there are few, each is told what was meant", () => {
+  expect(hinted(rulesFor(10, 20))).toBe(20);
+});
