@@ -7,6 +7,7 @@ import { viewOf } from "../../src/content/serve/view.ts";
 import { offerOf } from "../../src/content/serve/sources.ts";
 import { managedTenant } from "../../src/tenants/document/tenant-definition.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import { LATEST_2025 } from "../../src/protocol/era.ts";
 import type { Call, SessionPort } from "../../src/protocol/call.ts";
 import { DIALECTS } from "../../src/protocol/era.ts";
 import type { LogLevel } from "../../src/protocol/meta.ts";
@@ -19,7 +20,7 @@ function contextOf(about: { call?: Partial<Call>; host?: Partial<CallHost>; name
   const ctx = new CallContext(
     callOf({ sink, ...about.call }),
     host,
-    new StreamInterview({}, undefined, undefined),
+    new StreamInterview({ dialect: LATEST_2025, capabilities: {} }, undefined),
     about.name ?? "tool",
   );
   return { ctx, sink };

@@ -5,6 +5,7 @@ import type { ClaimBook } from "../../src/calls/claims.ts";
 import { MissingCapability, ReplayInterview, type Progress } from "../../src/calls/interview.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
 import type { Question } from "../../src/calls/answers.ts";
+import { LATEST_2025 } from "../../src/protocol/era.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
@@ -189,7 +190,7 @@ describe("a client that cannot be asked", () => {
   });
 
   it("is told so in era 2025 where the request can carry no question", async () => {
-    const silent = new StreamInterview(EVERYTHING, undefined, undefined);
+    const silent = new StreamInterview({ dialect: LATEST_2025, capabilities: EVERYTHING }, undefined);
     expect(silent.can("elicitation")).toBe(false);
     await expect(silent.ask({ who: askName })).rejects.toThrow("can take no question to its client");
     expect(await silent.memo("m", () => ({ at: new Date(0) }))).toEqual({ at: "1970-01-01T00:00:00.000Z" });

@@ -1,6 +1,7 @@
 // The ends of a handler: exactly one each, with no timer left behind and nothing unhandled.
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { LATEST_2025 } from "../../src/protocol/era.ts";
 import { ReplayInterview } from "../../src/calls/interview.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
 import { runHandler, type HandlerEnd } from "../../src/calls/run-handler.ts";
@@ -37,7 +38,7 @@ function run<T>(
 ): Promise<HandlerEnd<T>> {
   return runHandler(work, {
     timeoutMs: LONG,
-    interview: new StreamInterview({}, undefined, undefined),
+    interview: new StreamInterview({ dialect: LATEST_2025, capabilities: {} }, undefined),
     sink: new RecordingSink(),
     ...about,
   });

@@ -116,12 +116,20 @@ describe("what breaks a keyword is said once, by its rule", () => {
     if (wrong !== undefined) expect(said(schema, wrong)).toEqual(messages);
   });
 
-  it("through a $recursiveRef, which leads out to whoever says that it may", () => {
+  it("through a $recursiveRef and a $dynamicRef, where they can lead to one schema alone", () => {
     const tree = { $recursiveAnchor: true, properties: { next: { $recursiveRef: "#" } }, additionalProperties: false };
     const schema = { $schema: DIALECTS["2019-09"], ...tree };
     expect(said(schema, { next: { next: {} } })).toEqual([]);
     expect(said(schema, { next: { other: 1 } })).toEqual(["next.other: not allowed, received number"]);
-    expect(said({ ...schema, properties: { next: { $recursiveRef: "#/x" } } }, { next: 1 })).toEqual([]);
+    const astray = { ...schema, properties: { next: { $recursiveRef: "#/x" } } };
+    expect(() => said(astray, {})).toThrow("properties.next: $recursiveRef #/x leads nowhere");
+    const two = { ...schema, $defs: { other: { $id: "other", $recursiveAnchor: true } } };
+    expect(() => said(two, {})).toThrow("properties.next: $recursiveRef # could lead to more than one schema");
+    const list = { $dynamicAnchor: "list", properties: { next: { $dynamicRef: "#list" } }, required: ["next"] };
+    expect(said(list, { next: { next: 1 } })).toEqual([]);
+    expect(said(list, { next: {} })).toEqual(["next.next: required, received nothing"]);
+    const lists = { ...list, $defs: { other: { $id: "other", $dynamicAnchor: "list" } } };
+    expect(() => said(lists, {})).toThrow("properties.next: $dynamicRef #list could lead to more than one schema");
   });
 });
 

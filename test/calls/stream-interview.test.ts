@@ -6,6 +6,7 @@ import type { Question } from "../../src/calls/answers.ts";
 import type { ClaimBook } from "../../src/calls/claims.ts";
 import { MissingCapability } from "../../src/calls/interview.ts";
 import { StreamInterview } from "../../src/calls/stream-interview.ts";
+import { LATEST_2025 } from "../../src/protocol/era.ts";
 import type { ClientResponse, PutQuestion, QuestionPort } from "../../src/protocol/call.ts";
 import type { JsonObject } from "../../src/protocol/jsonrpc.ts";
 import { authorityTables } from "../../src/tenants/authority/authority-tables.ts";
@@ -72,8 +73,12 @@ const bookOf = ({ stub }: FreshTenant): ClaimBook => {
   };
 };
 
-const interviewOf = (port: QuestionPort, book?: ClaimBook, capabilities: JsonObject = EVERYTHING) =>
-  new StreamInterview(capabilities, port, book);
+const interviewOf = (
+  port: QuestionPort,
+  book?: ClaimBook,
+  capabilities: JsonObject = EVERYTHING,
+  dialect = LATEST_2025,
+) => new StreamInterview({ dialect, capabilities, questions: port }, book);
 
 /** What a run of the handler came to, or that it waits for an answer which finds another run. */
 function outcome<T>(interview: StreamInterview, running: Promise<T>): Promise<T | "suspended"> {

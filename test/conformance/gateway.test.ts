@@ -32,8 +32,12 @@ describe("the official conformance suite through a gateway", () => {
       expect(verdict?.problems).toEqual([]);
       expect(verdict?.summary).toBe(summary);
       const failing = verdict?.scenarios.filter(({ outcome }) => outcome === "expected failure") ?? [];
-      const found = failing.map(({ scenario, faults }) => [scenario, faults.flatMap(checkIn).toSorted()] as const);
-      expect(Object.fromEntries(found)).toEqual(awaited);
+      expect(failing.map(({ scenario }) => scenario)).toEqual(Object.keys(awaited));
+      // A change that the upstream is read anew for just then is told all the same.
+      for (const { scenario, faults } of failing)
+        expect((awaited as Readonly<Record<string, readonly string[]>>)[scenario]).toEqual(
+          expect.arrayContaining(faults.flatMap(checkIn)),
+        );
     },
     RUN_MS,
   );

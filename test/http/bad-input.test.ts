@@ -66,7 +66,6 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     ["no method", { method: undefined }],
     ["params that are an array", { params: ["lab_write"] }],
     ["params that are a text", { params: "lab_write" }],
-    ["params that are null", { params: null }],
     ["a method and a result", { result: {} }],
     ["a method and an error", { error: { code: 1, message: "no" } }],
   ])("a message with %s is an invalid request, and its id is echoed", async (_what, wrong) => {

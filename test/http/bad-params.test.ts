@@ -22,7 +22,7 @@ describe.each(ERAS)("params in era $era", ({ era, revision }) => {
     ["tools/call without a name", "tools/call", {}],
     ["tools/call with a name that is a number", "tools/call", { name: 5 }],
     ["tools/call with arguments that are an array", "tools/call", { name: "lab_write", arguments: ["lab://bad/x"] }],
-    ["tools/call with arguments that are null", "tools/call", { name: "lab_write", arguments: null }],
+    ["tools/call with arguments that are a number", "tools/call", { name: "lab_write", arguments: 0 }],
     ["an unknown tool", "tools/call", { name: "lab_unknown", arguments: {} }],
     ["the tool of another tenant", "tools/call", { name: "test_simple_text", arguments: {} }],
     ["a tool named like a member of every object", "tools/call", { name: "constructor", arguments: {} }],
@@ -50,11 +50,11 @@ describe.each(ERAS)("params in era $era", ({ era, revision }) => {
   });
 
   const CURSORS: readonly unknown[] = [
-    "",
+    // Counts as left out in era 2025: clients-in-the-wild.test.ts.
+    ...(era === "2025" ? [] : ["", null]),
     "garbage",
     "0",
     5,
-    null,
     {},
     ["x"],
     "%",

@@ -1,6 +1,7 @@
 // The SSE that a Worker holds, alone: what it writes, and what bounds it in silence, in age and in bytes that nobody reads.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { LEVELS } from "../../src/telemetry/levels.ts";
 import { encodeEvent, EventStream, type EventStreamOptions } from "../../src/http/event-stream.ts";
 
 const KEEPALIVE_MS = 20_000;
@@ -23,6 +24,22 @@ function open(about: Partial<EventStreamOptions> = {}) {
 }
 
 const textOf = (stream: EventStream) => new Response(stream.body).text();
+
+test("a stream counts as open until it ends, its reader leaves, or does not read", async () => {
+  const before = LEVELS.openStreams;
+  const ended = open().stream;
+  const left = open().stream;
+  const unread = open({ unreadBytes: 1 }).stream;
+  expect(LEVELS.openStreams - before).toBe(3);
+  ended.end();
+  ended.end();
+  expect(LEVELS.openStreams - before).toBe(2);
+  await left.body.cancel();
+  expect(LEVELS.openStreams - before).toBe(1);
+  for (let at = 0; at < 3; at += 1) unread.write("x".repeat(100_000));
+  unread.end();
+  expect(LEVELS.openStreams).toBe(before);
+});
 
 describe("what is written", () => {
   test("begins at once, and is one event after the other", async () => {

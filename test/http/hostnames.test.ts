@@ -131,13 +131,13 @@ describe("on a tenant's hostname", () => {
     for (const host of hosts()) {
       const { status, text } = await get(host, path, { accept: "text/html" });
       expect(status).toBe(200);
-      const [, address] = /<pre class="url">https?:\/\/[^/]+(\/[^<]*)<\/pre>/.exec(text) ?? [];
+      const [, address] = /<code class="text">https?:\/\/[^/]+(\/[^<]*)<\/code>/.exec(text) ?? [];
       expect(address).toBe(shown);
     }
   });
 
   test("the page on the Worker's own shows the tenant's path", async () => {
     const { text } = await get(TENANT_HOST, `/mcp/${tenant}/small`, { accept: "text/html" });
-    expect(text).toContain(`/mcp/${tenant}/small</pre>`);
+    expect(text).toContain(`/mcp/${tenant}/small</code>`);
   });
 });

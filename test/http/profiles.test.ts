@@ -251,7 +251,7 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
 
   describe("a suspension", () => {
     test("of a tool, a profile, the anonymous or the whole tenant is answered with its note", async () => {
-      const id = await admin.tenant({ ...DOCUMENT, prompts: {} });
+      const id = await admin.tenant(DOCUMENT);
       const whole = await open(undefined, id);
       const writer = await open("writer", id);
       const answers = async () =>

@@ -216,13 +216,16 @@ describe("log messages", () => {
     expect(order).toEqual([progress, log, progress, log, "result"]);
   });
 
-  test("of a batch have no stream to go to, and the batch is answered", async () => {
+  test("of a batch have a stream to go to where the client takes one, and the batch is answered", async () => {
     const params = { name: "lab_steps", arguments: { steps: 2 }, _meta: { progressToken: 1 } };
-    const accept = { accept: "application/json, text/event-stream" };
-    const { headers, text } = await post(lab, [{ jsonrpc: "2.0", id: 1, method: "tools/call", params }], {
-      headers: accept,
-    });
-    expect(headers.get("content-type")).toBe("application/json");
-    expect(JSON.parse(text)).toMatchObject([{ id: 1, result: { content: [{ text: "2 steps" }] } }]);
+    for (const accept of ["application/json", "application/json, text/event-stream"]) {
+      const { headers, messages } = await post(lab, [{ jsonrpc: "2.0", id: 1, method: "tools/call", params }], {
+        headers: { accept },
+      });
+      const isStream = accept.includes("event-stream");
+      expect(headers.get("content-type")).toBe(isStream ? "text/event-stream" : "application/json");
+      const progress = isStream ? [1, 2].map((step) => ({ params: { progress: step } })) : [];
+      expect(messages).toMatchObject([...progress, { id: 1, result: { content: [{ text: "2 steps" }] } }]);
+    }
   });
 });

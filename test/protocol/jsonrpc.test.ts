@@ -33,6 +33,22 @@ describe("parsing", () => {
     expect(parseMessage(message)).toEqual({ kind: "notification", method: "notifications/initialized", params: {} });
   });
 
+  test("params of null count as left out", () => {
+    const message = { jsonrpc: "2.0", id: 1, method: "m", params: null };
+    expect(parseMessage(message)).toEqual({ kind: "request", id: 1, method: "m", params: undefined });
+  });
+
+  test("an id of null counts as left out of a notification, and of nothing else", () => {
+    const method = "notifications/initialized";
+    for (const params of [undefined, null, {}]) {
+      const message = { jsonrpc: "2.0", id: null, method, params };
+      expect(parseMessage(message)).toEqual({ kind: "notification", method, params: params ?? undefined });
+    }
+    for (const other of ["initialize", "ping", "notifications", "my/notifications/x", undefined, 5])
+      expect(parseMessage({ jsonrpc: "2.0", id: null, method: other })).toMatchObject({ kind: "invalid", id: null });
+    expect(parseMessage({ jsonrpc: "2.0", id: false, method })).toMatchObject({ kind: "invalid" });
+  });
+
   test("a message with a result or an error is a response", () => {
     expect(parseMessage({ jsonrpc: "2.0", id: "q", result: { ok: true } })).toEqual({
       kind: "response",
@@ -69,7 +85,6 @@ describe("parsing", () => {
     [{ jsonrpc: "2.0", id: 1, method: null }, 1],
     [{ jsonrpc: "2.0", id: 1, method: "m", params: [] }, 1],
     [{ jsonrpc: "2.0", id: 1, method: "m", params: "p" }, 1],
-    [{ jsonrpc: "2.0", id: 1, method: "m", params: null }, 1],
     [{ jsonrpc: "2.0", id: 1, method: "m", result: {} }, 1],
     [{ jsonrpc: "2.0", id: 1, method: "m", error: {} }, 1],
     [{ jsonrpc: "2.0", id: 1, result: {}, error: {} }, 1],

@@ -43,6 +43,7 @@ describe("capabilities", () => {
 
   test("a required sub-capability is nested in its capability", () => {
     expect(requiredCapabilities("sampling")).toEqual({ sampling: {} });
+    expect(requiredCapabilities("elicitation.form")).toEqual({ elicitation: { form: {} } });
     expect(requiredCapabilities("elicitation.url")).toEqual({ elicitation: { url: {} } });
   });
 });

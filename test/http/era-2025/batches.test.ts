@@ -31,6 +31,23 @@ async function sessionOf(revision: string): Promise<string> {
 
 const many = (count: number) => Array.from({ length: count }, (_none, at) => call(at));
 
+test("a batch whose answers are more than a stream holds at once is answered whole, after its progress", async () => {
+  const uri = `lab://${crypto.randomUUID()}`;
+  const large = { name: "lab_write", arguments: { uri, text: "x".repeat(1_000_000) } };
+  expect((await client2026(lab).request("tools/call", large)).error).toBeUndefined();
+  const steps = { name: "lab_steps", arguments: { steps: 1, everyMs: 300 }, _meta: { progressToken: "p" } };
+  const reads = Array.from({ length: 7 }, (_none, at) => call(at, "resources/read", { uri }));
+  const { headers, text } = await sendBatch([...reads, call("steps", "tools/call", steps)]);
+  expect(headers["content-type"]).toBe("text/event-stream");
+  const told = text
+    .split("\n")
+    .flatMap((line) => (line.startsWith("data: ") ? [JSON.parse(line.slice(6)) as Json] : []));
+  expect(told[0]).toMatchObject({ method: "notifications/progress" });
+  expect(told.slice(1).map(({ id, result }) => [id, result !== undefined])).toEqual(
+    [...reads.map(({ id }) => id), "steps"].map((id) => [id, true]),
+  );
+});
+
 /** How a batch may say its revision: a session, a header, or neither, which means 2025-03-26. */
 describe.each(["session", "header", "neither"])("a batch of 2025-03-26, told by %s", (by) => {
   const telling = async (): Promise<Record<string, string>> => {

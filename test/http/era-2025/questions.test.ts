@@ -257,7 +257,7 @@ const KINDS = [
     method: "elicitation/create",
     answer: YES,
     text: '{"yes":true}',
-    missing: { elicitation: {} },
+    missing: { elicitation: { form: {} } },
   },
   {
     kind: "url",

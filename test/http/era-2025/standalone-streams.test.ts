@@ -184,6 +184,26 @@ describe("a stream that is resumed", () => {
     expect(await second.before(ONE)).toEqual([]);
   });
 
+  test("has an id of its own for every event, also where several lists are told at once", async () => {
+    const tenant = await admin.tenant(DOCUMENT);
+    for (const uri of [ONE, END]) await put(tenant, uri);
+    const client = await client2025(urlOf(tenant));
+    await subscribe(client, ONE);
+    const ids = new Set<string>();
+    const stream = await open(tenant, client, "n.999999999.x.y.z");
+    for (const list of LISTS) {
+      expect(methodsOf([await stream.next()])).toEqual([list]);
+      ids.add(stream.last());
+    }
+    await stream.before(ONE);
+    ids.add(stream.last());
+    await stream.events.close();
+    const again = await open(tenant, client, stream.last());
+    await put(tenant, ONE);
+    await again.before(ONE);
+    expect(ids.add(again.last()).size).toBe(5);
+  });
+
   test.each([
     "x",
     "n.",

@@ -52,10 +52,18 @@ describe.each(REVISIONS)("in %s", (revision) => {
       expectOfficial(revision, message, { direction: "server", method });
     });
 
+    test("begins anew at a cursor of null or nothing in era 2025, and refuses it in 2026", async () => {
+      for (const cursor of [null, ""]) {
+        const { error, result } = await ask({ cursor });
+        if (revision === "2026-07-28") expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
+        else expect(result).toEqual((await ask({})).result);
+      }
+    });
+
     test("refuses the cursors of the other lists, and what is no cursor", async () => {
       const others = ["tools", "prompts", "resourceTemplates", "resources"].filter((list) => list !== member);
       const foreign = others.map((list) => encodeCursor(list, String(DEFINITIONS_PER_PAGE)));
-      for (const cursor of [...foreign, "", "250", "nonsense", 5, null, {}]) {
+      for (const cursor of [...foreign, "250", "nonsense", 5, {}]) {
         const { error, status } = await ask({ cursor });
         expect(error).toMatchObject({ code: -32602, data: { path: "cursor" } });
         expect(status).toBe(200);

@@ -40,12 +40,19 @@ describe.each(REVISIONS)("a call in %s", (revision) => {
     expect(backend.asked).toEqual([["callTool", "t", {}]]);
   });
 
+  test("with arguments of null has none in era 2025, and is refused in 2026", async () => {
+    const { backend, error } = await call(revision, complete({ content: [] }), { name: "t", arguments: null });
+    const isRefused = revision === "2026-07-28";
+    expect(error?.code).toBe(isRefused ? -32602 : undefined);
+    expect(backend.asked).toEqual(isRefused ? [] : [["callTool", "t", {}]]);
+  });
+
   test.each<[JsonObject, string]>([
     [{}, "name"],
     [{ name: 5 }, "name"],
     [{ name: "t", arguments: [] }, "arguments"],
     [{ name: "t", arguments: "a" }, "arguments"],
-    [{ name: "t", arguments: null }, "arguments"],
+    [{ name: "t", arguments: 5 }, "arguments"],
   ])("with the params %j is refused before the tool is asked", async (params, path) => {
     const { backend, error, status } = await call(revision, complete({ content: [] }), params);
     expect(error).toMatchObject({ code: -32602, data: { path } });
