@@ -42,3 +42,23 @@ test("a Worker that reads forms by Hono has its reader, and no mounting", async 
 test("a Worker that mounts by Hono has its mounting", async () => {
   expect(await written("await new Hono().mount('/', fetch).fetch(c.req.raw)")).toContain("Invalid mounted path");
 });
+
+test("an author's app of Hono has what our own two apps do not call", async () => {
+  await written("{ sent: await c.req.json(), kept: (c.set('kept', 7), c.get('kept')) }");
+  const { default: app } = (await import(join(folder, "worker.js"))) as {
+    default: { fetch(request: Request): Promise<Response> };
+  };
+  const answered = await app.fetch(new Request("http://app.test/", { method: "POST", body: '{"a":1}' }));
+  expect(await answered.json()).toEqual({ sent: { a: 1 }, kept: 7 });
+  expect(await (await app.fetch(new Request("http://app.test/nowhere"))).text()).toBe("404 Not Found");
+});
+
+test.each(["http/app.ts", "admin/create-admin.ts"])("src/%s calls nothing of Hono that is left out", async (file) => {
+  const code = await readFile(new URL(`../../src/${file}`, import.meta.url), "utf8");
+  expect(
+    code.match(/\bc\.(?:get|set|json|text|header|newResponse|notFound)\b|\bc\.req\.(?:json|text|url)\b/g),
+  ).toBeNull();
+  // Hono's own answers to what it does not find, and to errors, are left out too.
+  expect(code).toMatch(/\bapp\.onError\(/);
+  expect(code).toMatch(/\bapp\.(?:notFound\(|all\("\*")/);
+});

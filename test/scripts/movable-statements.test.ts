@@ -176,3 +176,11 @@ test("texts that are alike stand next to each other, after those that must come 
   const waits: Ordered = { text: "waits", after: new Set([first]) };
   expect(alikeOrder([waits, first])).toEqual([first, waits]);
 });
+
+test("what is read of a namespace, whose members a call defines as getters, stays behind what they read", async () => {
+  const code =
+    "var space={};say(Object.defineProperties(space,{Kept:{get:()=>made}}));var made=class{};var derived=class extends space.Kept{};";
+  const statements = await statementsOf(code);
+  const at = (begin: string) => statements.find(({ text }) => text.startsWith(begin)) as Statement;
+  expect([...at("derived").after]).toContain(at("made"));
+});

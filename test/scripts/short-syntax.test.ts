@@ -1,11 +1,12 @@
 // Shorter syntax for the same program, and that a program in which it would not be the same is left as it is.
 import { parse, print } from "@swc/core";
 import { expect, test } from "vitest";
-import { declaredTogether, shortenCalls } from "../../scripts/short-syntax.ts";
+import { declaredTogether, shortenCalls, shortenTries } from "../../scripts/short-syntax.ts";
 
 async function shortened(code: string): Promise<string> {
   const module = await parse(code, { syntax: "ecmascript", target: "es2024" });
   shortenCalls(module);
+  shortenTries(module);
   module.body = declaredTogether(module.body);
   return (await print(module, { minify: true })).code;
 }
@@ -32,6 +33,11 @@ test.each([
   "x=function f(a){return a?f(a-1):0}(1);",
   "x=new function(a){return a}(1);",
   "x=y(function(a){return a});",
+  "function f(){try{return a}catch{return}}",
+  "function f(){try{return!a}catch{return}}",
+  "function f(){try{return}catch{return}}",
+  "function f(){try{a();return 1}catch{return}}",
+  "function f(){try{return 1}finally{a()}}",
 ])("%s stays as it is", async (code) => {
   expect(await shortened(code)).toBe(code);
 });
@@ -40,4 +46,11 @@ test("variables that are declared one after the other are declared together, eac
   expect(await shortened("var a=1;var b=a;let c=2;let d;const e=3;f();const g=4;")).toBe(
     "var a=1,b=a;let c=2,d;const e=3;f();const g=4;",
   );
+});
+
+test.each([
+  ['function f(){try{return"a"}catch{return}}', 'function f(){{return"a"}}'],
+  ["function f(){try{return!0}catch(a){return!1}}", "function f(){{return!0}}"],
+])("%s: what cannot fail needs no try", async (long, short) => {
+  expect(await shortened(long)).toBe(short);
 });

@@ -106,9 +106,13 @@ test.each(COMMANDS)("%s shows a refusal without what steers a terminal", async (
     for (const ran of ended) expectHarmless(ran);
     if (admin.requests.length > asked) shows.push(ended.some(({ stderr }) => stderr.includes(MARKER)));
   }
-  // Otherwise this would hold where nothing is shown at all. Completion fails in silence, and watch and stdio say it in MCP's words.
-  if (shows.length > 0 && !["__complete", "watch", "stdio", "call"].includes(command)) expect(shows[0]).toBe(true);
+  // Otherwise this would hold where nothing is shown at all. Completion fails in silence.
+  const isSilent = command === "__complete" || SPEAK_MCP.includes(command);
+  if (shows.length > 0 && !isSilent) expect(shows[0]).toBe(true);
 });
+
+/** They say a refusal in MCP's words, or by its status alone. */
+const SPEAK_MCP = ["watch", "stdio", "call", "ping", "doctor", "connect"];
 
 const REFUSALS: FakeAdmin["intercept"][] = [
   () => ({

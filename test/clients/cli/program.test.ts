@@ -134,7 +134,7 @@ test("a key of a tenant that is not there is not revoked, whatever breaks", asyn
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  expect((await cli.run(["key", "revoke", "acmee", "k", "--yes", "--url", url])).exit).not.toBe(0);
+  expect((await cli.run(["key", "revoke", "acmee", "Yk3v0Qp8sD", "--yes", "--url", url])).exit).not.toBe(0);
   expect(attempts).toBe(2);
 });
 
@@ -206,6 +206,23 @@ test.each([
   expect(stderr).toContain(says);
   expect(stderr.split("\n")).toHaveLength(2);
   expect(admin.requests.filter((request) => !request.includes("/mcp/"))).toEqual([]);
+});
+
+test("with --json an error is JSON on stderr, with what the server said of each member", async () => {
+  const { admin, cli } = await commandLine();
+  const errors = [{ field: "mode", rule: "one of open, key" }];
+  admin.intercept = () => ({ status: 422, json: { title: "The input breaks a rule", status: 422, errors } });
+  const refused = await cli.run(["tenant", "create", "acme", "--json"]);
+  expect([refused.exit, refused.stdout, JSON.parse(refused.stderr)]).toEqual([
+    1,
+    "",
+    { error: { exit: 1, message: "The input breaks a rule: mode: one of open, key", status: 422, errors } },
+  ]);
+  const { exit, stderr } = await cli.run(["tenant", "lst", "--json"]);
+  expect([exit, JSON.parse(stderr)]).toEqual([
+    2,
+    { error: { exit: 2, message: expect.stringContaining("unknown command 'lst'") } },
+  ]);
 });
 
 test("Ctrl+C ends a waiting request with 130 and without a word about the network", async () => {

@@ -115,7 +115,13 @@ test("what a prompt in a file breaks is said with its place, and what lacks a me
 });
 
 test.each([
-  { yaml: "id: acme\n  title: x", says: "tenant.yaml:1:5: Nested mappings" },
+  { yaml: "id: acme\n  title: x", says: "tenant.yaml:1:5: a name inside a value" },
+  {
+    yaml: "id: acme\ntitle: Acme: the firm",
+    says: "tenant.yaml:2:8: a name inside a value: a text with a colon needs quotes",
+  },
+  { yaml: "id: acme\ntools:\n\t- x", says: "tenant.yaml:3:1: a tab, where YAML wants blanks" },
+  { yaml: "id: acme\ntitle Acme\nmode: key", says: "a colon is missing" },
   { yaml: "id: acme\nid: globex", says: "tenant.yaml:2:1: Map keys must be unique" },
   { yaml: "id: acme\n---\nid: globex", says: "one document a file" },
   { yaml: "- id: acme", says: "must be a mapping (name: value), not a list" },
@@ -124,7 +130,7 @@ test.each([
   { yaml: "id: acme\ntitle: {{secret:X}}", says: "tenant.yaml:2:9: {{ begins a mapping in YAML" },
   { yaml: "title: Nobody", says: "names no tenant: add id: NAME, or --tenant NAME" },
   { yaml: "id: 7", says: "id: must be a text" },
-  { yaml: "id: acme\ntitle: *nowhere", says: "tenant.yaml" },
+  { yaml: "id: acme\ntitle: *nowhere", says: "tenant.yaml: Unresolved alias" },
 ])("the file $yaml is refused before anything is sent", async ({ yaml, says }) => {
   const { admin, cli, folder } = await commandLine();
   await writeFile(join(folder, "tenant.yaml"), yaml);
@@ -134,4 +140,22 @@ test.each([
   expect(stderr.split("\n")).toHaveLength(2);
   expect(admin.requests).toEqual([]);
   expect(await readFile(join(folder, "tenant.yaml"), "utf8")).toBe(yaml);
+});
+
+test("what was taken, and may not be what was meant, is said under the changes", async () => {
+  const { admin, cli, folder } = await commandLine();
+  await writeFile(join(folder, "acme.yaml"), "id: acme\ntitle: Acme\n");
+  const warnings = Array.from({ length: 21 }, (_none, at) => ({ field: `tools.x${at}`, rule: "pending" }));
+  admin.rewrite = (json) => ({ ...(json as object), warnings });
+  for (const says of ["created at", "nothing to change"]) {
+    const { stdout } = await cli.run(["apply", "-f", "acme.yaml", "--unknown-names"]);
+    expect(stdout).toContain(says);
+    expect(stdout).toContain("  ! tools.x0: pending\n");
+    expect(stdout).toContain("  ! and 1 more\n");
+  }
+  const asked = admin.requests.filter((request) => request.includes("unknownNames=1"));
+  expect(asked).toEqual([
+    "POST /admin/v1/tenants?unknownNames=1",
+    "PUT /admin/v1/tenants/acme/document?unknownNames=1",
+  ]);
 });

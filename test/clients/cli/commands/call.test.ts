@@ -156,6 +156,15 @@ test("a tool that is not there is not found, with a guess at what was meant", as
   expect((await call(["demo", "zzz"])).stderr).toContain("(tenantry call demo lists them)");
 });
 
+test("an argument that the tool does not have is named, with the one that was meant", async () => {
+  const { call, sent } = await toolEndpoint(() => said("saved"));
+  const { stdout, stderr } = await call(["demo", "note_write", "titel=Hello"]);
+  // The server has the last word.
+  expect(stdout).toBe("saved\n");
+  expect((sent.at(-1) as Sent).params["arguments"]).toEqual({ titel: "Hello" });
+  expect(stderr).toBe('tenantry: note_write has no argument titel; did you mean "title"?\n');
+});
+
 test("a tool that is listed no more but still callable is called", async () => {
   const { call } = await toolEndpoint(() => said("old name, new tool"));
   expect((await call(["demo", "old_write", "title=a"])).stdout).toBe("old name, new tool\n");

@@ -16,7 +16,7 @@ test("commands, subcommands, options, choices and tenants are offered where they
   const { admin, cli } = await commandLine();
   admin.addTenant("acme");
   admin.addTenant("globex");
-  expect(await offered(cli, "re")).toEqual(["resource", "resume"]);
+  expect(await offered(cli, "re")).toEqual(["restore", "resource", "resume"]);
   expect(await offered(cli, "")).not.toContain("__complete");
   expect(await offered(cli, "key", "")).toEqual(["create", "list", "rotate", "revoke"]);
   expect(await offered(cli, "key", "create", "")).toEqual(["acme", "globex"]);

@@ -67,7 +67,7 @@ describe("a command line in a page", () => {
   const root = join(import.meta.dirname, "../../../..");
   // In a sentence, or as a line of a block: what follows there, after two blanks or a `#`, says what it does.
   const shown =
-    /`tenantry ([a-z][^`]*)`|^ *(?:\w+=\S+ |.*\| )?(?:npm run tenantry -- |tenantry (?=\w+ \w+ acme\b|\w+ acme\b))([^#\n]*)/gm;
+    /`tenantry ([a-z][^`]*)`|^ *(?:\w+=\S+ |.*\| )?(?:npm run (?:-s )?tenantry -- |tenantry (?=\w+ \w+ acme\b|\w+ acme\b))([^#\n]*)/gm;
   const lines = globSync(["README.md", "docs/*.md"], { cwd: root }).flatMap((page) =>
     [...readFileSync(join(root, page), "utf8").matchAll(shown)].map(([, said, line]) => ({
       page,
@@ -85,7 +85,7 @@ describe("a command line in a page", () => {
   });
 });
 
-test.each(["status", "resume"])("help fleet %s names a run as runs are named", async (verb) => {
+test.each(["status", "stop", "resume"])("help fleet %s names a run as runs are named", async (verb) => {
   const { cli } = await commandLine();
   const [, examples = ""] = (await cli.run(["help", "fleet", verb])).stdout.split("\nExamples:\n");
   const [, run] = new RegExp(`tenantry fleet ${verb} (\\S+)`).exec(examples) ?? [];
@@ -146,11 +146,11 @@ test("a group without a subcommand shows its help on stderr and is a usage error
   expect(stderr).toContain("rotate");
 });
 
-test("the configuration that help and README show for a local client is JSON that starts this program", async () => {
+test("the configuration that help and docs/stdio.md show for a local client is JSON that starts this program", async () => {
   const { cli } = await commandLine();
   const { stdout } = await cli.run(["help", "local-clients"]);
-  const readme = await readFile(join(import.meta.dirname, "../../../../README.md"), "utf8");
-  const blocks = [...readme.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => json);
+  const page = await readFile(join(import.meta.dirname, "../../../../docs/stdio.md"), "utf8");
+  const blocks = [...page.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => json);
   const shown = [stdout.split("\n\n")[1] ?? "", ...blocks.filter((json) => json.includes('"stdio"'))];
   expect(shown).toHaveLength(2);
   for (const text of shown) {

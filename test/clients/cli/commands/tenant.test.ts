@@ -118,9 +118,9 @@ test("a key's token is alone on stdout, so that a script can keep it", async () 
   expect(keys.get("key1")?.retires).toBe("2026-11-21T12:00:00.000Z");
   expect((await cli.run(["key", "list", "acme"])).stdout).toBe(
     [
-      "KEY    NAME  SCOPES       PROFILE  CREATED               LAST USED  ENDS",
-      "key1   ci    read, write  public   2026-11-21T10:00:00Z  never      2026-11-21T12:00:00Z",
-      "key1b  ci    read, write  public   2026-11-21T10:00:00Z  never      2027-01-31T00:00:00Z\n",
+      "KEY    NAME  SCOPES       PROFILE  CREATED               LAST USED, TO THE HOUR  ENDS",
+      "key1   ci    read, write  public   2026-11-21T10:00:00Z  never                   2026-11-21T12:00:00Z",
+      "key1b  ci    read, write  public   2026-11-21T10:00:00Z  never                   2027-01-31T00:00:00Z\n",
     ].join("\n"),
   );
   expect((await cli.run(["key", "revoke", "acme", "key1", "-y"])).stdout).toBe("key1 is revoked everywhere\n");
@@ -237,10 +237,33 @@ test("explain says beside an upstream what helps, and what is asked where no key
   expect(stdout).toContain(
     "- source barred: the connection was lost since 2026-11-21, x\n  what helps: nobody listens there",
   );
+  expect(stdout).toContain("because   tenant: takes a key, and none is named\n");
+  expect(stdout).toContain("\n> tenant: takes a key, and none is named\n");
+  expect(stdout).toMatch(/\n\? principal: no key is named, so what limits one is not known\n\n> decides\n$/);
   expect(stderr).toBe(
     "Said of somebody without a key; --key ID says it of one, as tenantry key list acme shows them.\n",
   );
   expect((await cli.run([...ask, "--key", "k"])).stderr).toBe("");
+});
+
+test("the audit log shows times as times, of a tenant and of the whole server", async () => {
+  const { admin, cli } = await commandLine();
+  const entry = {
+    sequence: 1,
+    at: "2026-11-25T10:00:00.123Z",
+    actor: "root",
+    action: "key.rotate",
+    target: "key Yk3v0Qp8sD",
+    before: { retires: null },
+    after: { id: "Zk3v0Qp8sD", retires: Date.parse("2026-12-01T00:00:00.500Z") },
+  };
+  admin.addTenant("acme").audit.push(entry);
+  admin.intercept = ({ url }) =>
+    url.startsWith("/admin/v1/audit") ? { json: { items: [{ ...entry, target: "operator ci" }] } } : undefined;
+  const { stdout } = await cli.run(["audit", "acme"]);
+  expect(stdout).toContain('retires: null → "2026-12-01T00:00:00Z"');
+  expect((await cli.run(["audit"])).stdout).toContain("operator ci");
+  expect(JSON.parse((await cli.run(["audit", "acme", "--json"])).stdout)).toEqual([entry]);
 });
 
 test("a base is rolled out to the tenants that extend it", async () => {
@@ -255,17 +278,19 @@ test("a base is rolled out to the tenants that extend it", async () => {
 test("a run that is longer than one request goes on by itself", async () => {
   const { admin, cli } = await commandLine();
   let done = 0;
+  const methods: string[] = [];
   admin.intercept = ({ method }) => {
+    methods.push(method);
     done += 4;
     const about = { id: "r", base: "b", dryRun: false, continueOnError: false, created: "", effectiveAt: null };
-    const state = done < 10 ? "stopped" : "done";
-    return method === "POST"
-      ? { json: { ...about, state, total: 10, done: Math.min(done, 10), failed: [] } }
-      : undefined;
+    const state = done < 10 ? "running" : "done";
+    return { json: { ...about, state, total: 10, done: Math.min(done, 10), failed: [] } };
   };
   const { exit, stdout, stderr } = await cli.run(["fleet", "apply", "b", "-f", "-"], { stdin: "title: x" });
   expect({ exit, stdout }).toEqual({ exit: 0, stdout: "Run r of b: done, 10 of 10 tenants\n" });
   expect(stderr).toBe("Run r: 4 of 10\nRun r: 8 of 10\n");
+  // The server goes on by itself.
+  expect(methods).toEqual(["POST", "GET", "GET"]);
 });
 
 test("a run that stopped names who failed and why, and goes on with resume", async () => {

@@ -30,6 +30,14 @@ test("one has it until it is released, and nothing is left then", () => {
   lockFolder(folder, OPTIONS).release();
 });
 
+test("a file in the place of the folder, or above it, is refused in words, and left as it is", () => {
+  const file = join(folder, "file");
+  writeFileSync(file, "mine");
+  expect(() => lockFolder(file, OPTIONS)).toThrow(`${file}: a file is there already`);
+  expect(() => lockFolder(join(file, "state"), OPTIONS)).toThrow(`${join(file, "state")}: is not a folder`);
+  expect(readFileSync(file, "utf8")).toBe("mine");
+});
+
 test("a folder that is not there is made", () => {
   lockFolder(join(folder, "a/b"), OPTIONS);
   expect(readdirSync(join(folder, "a/b"))).toEqual(["server.pid"]);

@@ -85,6 +85,64 @@ test.each([
   expect(endpoint.names).toEqual(["ping"]);
 });
 
+async function connectedIn(revision: string, rest: (exchange: Exchange) => void = (one) => one.result({})) {
+  const hello = sessionScript("s-1", rest);
+  const result = { protocolVersion: revision, capabilities: {}, serverInfo: { name: "n", version: "1" } };
+  const script = (one: Exchange) =>
+    one.name === "initialize" ? one.result(result, { "mcp-session-id": "s-1" }) : hello(one);
+  const endpoint = await ScriptedEndpoint.start(script);
+  const client = new LocalClient(["stdio", endpoint.url]);
+  client.send(INITIALIZE, INITIALIZED);
+  await client.next();
+  return { endpoint, client };
+}
+
+test("a batch of 2025-03-26 is answered with one line, its progress before it, and its messages one by one", async () => {
+  const { endpoint, client } = await connectedIn("2025-03-26", (one) => {
+    if (one.name === "ping") one.result({});
+    else if (one.name === "tools/call") one.stream().event(progress("half")).event(done(1)).end();
+    else one.refuse(one.verb === "GET" ? 405 : 202);
+  });
+  const big =
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{"n":12345678901234567890}}}';
+  client.send(`[${big}, {"jsonrpc":"2.0","method":"notifications/x"}, 5, {"jsonrpc":"2.0","id":2,"method":"ping"}]`);
+  expect(await client.next()).toEqual(progress("half"));
+  const answers = (await client.next()) as unknown as Json[];
+  const ids = answers.map(({ id }) => JSON.stringify(id)).toSorted((one, other) => one.localeCompare(other));
+  expect(ids).toEqual(["1", "2", "null"]);
+  expect(answers.find(({ id }) => id === null)).toMatchObject({ error: { code: -32600 } });
+  expect(endpoint.exchanges.find(({ name }) => name === "tools/call")?.body).toBe(big);
+  expect(endpoint.names).toContain("notifications/x");
+  expect(await client.end()).toEqual({ exit: 0, rest: [] });
+});
+
+test("a batch of notifications is not answered, and one whose only request is cancelled neither", async () => {
+  const { endpoint, client } = await connectedIn("2025-03-26", (one) => {
+    if (one.verb === "GET") one.refuse(405);
+    else if (one.name === "ping") one.result({});
+    else if (one.name !== "tools/call") one.refuse(202);
+  });
+  client.send('[{"jsonrpc":"2.0","method":"notifications/x"}]', `[${JSON.stringify({ jsonrpc: "2.0", ...call(1) })}]`);
+  await endpoint.next("tools/call");
+  client.send({ method: "notifications/cancelled", params: { requestId: 1 } }, { id: 2, method: "ping" });
+  expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 2, result: {} });
+  expect(await client.end()).toEqual({ exit: 0, rest: [] });
+});
+
+test.each([
+  ["of a revision without batches", "2025-11-25", [{ jsonrpc: "2.0", id: 1, method: "ping" }], "2025-11-25 has no"],
+  ["with an initialize", "2025-03-26", [{ jsonrpc: "2.0", ...INITIALIZE }], "initialize must not be part"],
+  ["of more messages than one may have", "2025-03-26", Array.from({ length: 51 }, () => 1), "not one JSON-RPC"],
+])("a batch %s is refused, and nothing of it is sent", async (_what, revision, batch, says) => {
+  const { endpoint, client } = await connectedIn(revision);
+  const sent = endpoint.names.length;
+  client.send(JSON.stringify(batch));
+  const error = { code: -32600, message: expect.stringContaining(says) as string };
+  expect(await client.next()).toEqual({ jsonrpc: "2.0", id: null, error });
+  expect(endpoint.names.slice(sent)).not.toContain("ping");
+  await client.end();
+});
+
 test("to a 2026 client garbage is not answered but logged", async () => {
   const endpoint = await ScriptedEndpoint.start((one) => one.result({}));
   const client = new LocalClient(["stdio", endpoint.url]);

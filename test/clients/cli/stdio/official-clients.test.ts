@@ -17,7 +17,7 @@ import { ScriptedEndpoint, sessionScript } from "../../../support/scripted-endpo
 import { SdkServer } from "../../../support/sdk-server.ts";
 import { isRunning, MAIN, startV1, startV2 } from "../../../support/stdio-clients.ts";
 
-const TOOLS = ["announce", "elicit", "poll", "progress", "roots", "sample"];
+const TOOLS = ["announce", "choose", "elicit", "hear", "poll", "progress", "roots", "sample"];
 const said = (value: unknown) => ({ content: [{ type: "text", text: JSON.stringify(value) }] });
 
 function answeringV1(): ClientV1 {

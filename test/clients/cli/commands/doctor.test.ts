@@ -1,0 +1,366 @@
+// `tenantry doctor` and `tenantry connect` before servers that have one thing wrong each: which step fails, that what mends it is
+// said, and how the command ends. What a server of ours is told is in test/e2e/connect.test.ts.
+
+import { expect, test } from "vitest";
+import { RECIPES } from "../../../../src/protocol/connect/recipes.ts";
+import { commandLine, type Ended } from "../../../support/command-line.ts";
+import { type Exchange, ScriptedEndpoint, sessionScript, type Json } from "../../../support/scripted-endpoint.ts";
+
+interface Finding {
+  readonly step: string;
+  readonly state: string;
+  readonly said: string;
+  readonly mend?: string;
+}
+
+const PROTECTED = "/.well-known/oauth-protected-resource/mcp/acme";
+const SERVER = "/.well-known/oauth-authorization-server";
+const TOOL = {
+  name: "one",
+  description: "The one.",
+  annotations: { readOnlyHint: true },
+  inputSchema: { type: "object" },
+};
+
+/** A server of era 2025 that is well, but for what `change` answers. */
+function healthy(change: (exchange: Exchange) => boolean = () => false) {
+  const begin = sessionScript("session", (exchange) => {
+    if (exchange.name === "ping") exchange.result({});
+    else if (exchange.name === "tools/list") exchange.result({ tools: [TOOL] });
+    else if (exchange.name === "server/discover") exchange.error(-32601, "Method not found");
+    else if (exchange.name === "GET" && exchange.path.startsWith("/mcp")) exchange.stream();
+    else exchange.refuse(404);
+  });
+  return (exchange: Exchange) => {
+    if (!change(exchange)) begin(exchange);
+  };
+}
+
+async function doctor(
+  change: (exchange: Exchange, origin: string) => boolean,
+  ...args: string[]
+): Promise<{ ended: Ended; findings: Finding[]; endpoint: ScriptedEndpoint }> {
+  const endpoint = await ScriptedEndpoint.start();
+  endpoint.script = healthy((exchange) => change(exchange, new URL(endpoint.url).origin));
+  const { cli } = await commandLine();
+  const ended = await cli.run(["doctor", endpoint.url, ...args, "--json"]);
+  return { ended, findings: JSON.parse(ended.stdout) as Finding[], endpoint };
+}
+
+function failedOf(findings: readonly Finding[]): string[] {
+  const failed = findings.filter(({ state }) => state === "failed");
+  for (const { step, mend } of failed) expect(mend, step).toMatch(/\w/);
+  return failed.map(({ step }) => step);
+}
+
+const isStranger = ({ headers, verb, path }: Exchange) =>
+  verb === "POST" && path.startsWith("/mcp") && headers.authorization === undefined;
+
+/** Refuses whoever has no token, and says where to log in; `metadata` by path. */
+function withLogin(metadata: (origin: string) => Readonly<Record<string, Json>>) {
+  return (exchange: Exchange, origin: string): boolean => {
+    const json = metadata(origin)[exchange.path];
+    if (json !== undefined) exchange.json(json);
+    else if (isStranger(exchange)) {
+      const challenge = `Bearer resource_metadata="${origin}${PROTECTED}"`;
+      exchange.json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no" } }, 401, {
+        "www-authenticate": challenge,
+      });
+    } else return false;
+    return true;
+  };
+}
+
+const AUTHORIZES = {
+  authorization_endpoint: "https://login.example/authorize",
+  token_endpoint: "https://login.example/token",
+  code_challenge_methods_supported: ["S256"],
+};
+
+test("a server of era 2025 alone is no failure, and its session is ended", async () => {
+  const { ended, findings, endpoint } = await doctor(() => false);
+  expect(failedOf(findings)).toEqual([]);
+  expect(ended.exit).toBe(0);
+  expect(findings).toContainEqual({ step: "server/discover", state: "skipped", said: expect.any(String) as string });
+  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
+  expect(endpoint.names).toContain("DELETE");
+});
+
+test.each<[string, (exchange: Exchange) => boolean, string, number]>([
+  ["no endpoint at the URL", (exchange) => exchange.verb === "POST" && (exchange.refuse(404), true), "who gets in", 1],
+  [
+    "an answer that is none of MCP",
+    (exchange) => exchange.verb === "POST" && (exchange.refuse(500), true),
+    "who gets in",
+    1,
+  ],
+  [
+    "a way to another URL",
+    (exchange) => exchange.verb === "POST" && (exchange.json({}, 307, { location: "http://localhost:9/" }), true),
+    "who gets in",
+    1,
+  ],
+  ["a refusal of everybody", (exchange) => exchange.verb === "POST" && (exchange.refuse(403), true), "who gets in", 1],
+  [
+    "a refusal that does not say what is wanted",
+    (exchange) => isStranger(exchange) && (exchange.refuse(401), true),
+    "who gets in",
+    1,
+  ],
+  [
+    "no handshake of era 2025",
+    (exchange) => exchange.name === "initialize" && (exchange.error(-32603, "broken"), true),
+    "initialize",
+    1,
+  ],
+  [
+    "a stream that is refused",
+    (exchange) => exchange.name === "GET" && exchange.path === "/mcp/acme" && (exchange.refuse(502), true),
+    "stream",
+    1,
+  ],
+  [
+    "a list that fails",
+    (exchange) => exchange.name === "tools/list" && (exchange.error(-32603, "broken"), true),
+    "tools/list",
+    1,
+  ],
+])("%s is found, with what mends it", async (_what, change, step, exit) => {
+  const { ended, findings } = await doctor(change);
+  expect([failedOf(findings), ended.exit]).toEqual([[step], exit]);
+});
+
+test("a server without a stream is told of as what it is: no failure", async () => {
+  const { ended, findings } = await doctor((exchange) => {
+    if (exchange.name !== "GET" || exchange.path !== "/mcp/acme") return false;
+    exchange.refuse(405);
+    return true;
+  });
+  expect(findings.find(({ step }) => step === "stream")?.state).toBe("note");
+  expect(ended.exit).toBe(0);
+});
+
+test("a login whose metadata are right is said to be there, at which server", async () => {
+  const { ended, findings } = await doctor(
+    withLogin((origin) => ({
+      [PROTECTED]: { resource: `${origin}/mcp/acme`, authorization_servers: [origin] },
+      [SERVER]: AUTHORIZES,
+    })),
+  );
+  expect([failedOf(findings), ended.exit]).toEqual([[], 0]);
+  expect(findings.find(({ step }) => step === "login: the server")?.said).toMatch(/oauth-authorization-server$/);
+});
+
+test.each<[string, string, (origin: string) => Readonly<Record<string, Json>>]>([
+  ["without metadata", "login: the resource", () => ({})],
+  [
+    "of another resource",
+    "login: the resource",
+    () => ({
+      [PROTECTED]: { resource: "https://other.example/mcp/acme", authorization_servers: ["https://x.example"] },
+    }),
+  ],
+  [
+    "that names no server",
+    "login: the resource",
+    (origin) => ({ [PROTECTED]: { resource: origin, authorization_servers: [] } }),
+  ],
+  [
+    "whose server has no metadata",
+    "login: the server",
+    (origin) => ({ [PROTECTED]: { resource: origin, authorization_servers: [`${origin}/nothing`] } }),
+  ],
+  [
+    "whose server has no place for tokens",
+    "login: the server",
+    (origin) => ({
+      [PROTECTED]: { resource: origin, authorization_servers: [origin] },
+      [SERVER]: { ...AUTHORIZES, token_endpoint: 7 },
+    }),
+  ],
+  [
+    "whose server does not say that it knows PKCE",
+    "login: the server",
+    (origin) => ({
+      [PROTECTED]: { resource: origin, authorization_servers: [origin] },
+      [SERVER]: { ...AUTHORIZES, code_challenge_methods_supported: ["plain"] },
+    }),
+  ],
+])("a login %s is found, with what mends it", async (_what, step, metadata) => {
+  const { ended, findings } = await doctor(withLogin(metadata));
+  expect([failedOf(findings), ended.exit]).toEqual([[step], 1]);
+});
+
+test("a refused key is said in the server's words", async () => {
+  const challenge = 'Bearer error="invalid_token", error_description="The key was revoked"';
+  const { ended, findings } = await doctor(
+    (exchange) => {
+      if (exchange.verb !== "POST") return false;
+      exchange.refuse(401, { "www-authenticate": challenge });
+      return true;
+    },
+    "--key",
+    "tnt_x",
+  );
+  expect([failedOf(findings), ended.exit]).toEqual([["key"], 4]);
+  expect(findings.find(({ step }) => step === "key")?.said).toContain("The key was revoked");
+});
+
+test("a port at which nothing listens is where the way ends", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  await endpoint.stop();
+  const { cli } = await commandLine();
+  const { exit, stdout } = await cli.run(["doctor", endpoint.url]);
+  expect(exit).toBe(6);
+  expect(stdout).toContain("FAIL  tcp: nothing takes connections");
+  expect(stdout).not.toContain("who gets in");
+});
+
+test("a name that has no address is where the way ends", async () => {
+  const { cli } = await commandLine();
+  const { exit, stdout } = await cli.run(["doctor", "https://no-such-host.invalid/mcp/acme", "--json"]);
+  expect(exit).toBe(6);
+  expect(failedOf(JSON.parse(stdout) as Finding[])).toEqual(["dns"]);
+});
+
+test("https before a server that speaks http is said as what it is, and no certificate is blamed", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  const { cli } = await commandLine();
+  const { exit, stdout } = await cli.run(["doctor", endpoint.url.replace("http:", "https:"), "--json"]);
+  expect(exit).toBe(6);
+  expect(failedOf(JSON.parse(stdout) as Finding[])).toEqual(["tls"]);
+  expect(stdout).toContain("http:// in place of https://");
+  expect(stdout).not.toContain("certificate");
+});
+
+test("a key where everybody gets in is left out, not made anew", async () => {
+  const refused = ({ headers, verb }: Exchange) => verb === "POST" && headers.authorization !== undefined;
+  const { findings } = await doctor((exchange) => refused(exchange) && (exchange.refuse(401), true), "--key", "tnt_x");
+  expect(failedOf(findings)).toEqual(["key"]);
+  expect(findings.find(({ step }) => step === "key")?.mend).toContain("Leave it out");
+});
+
+test("a profile that is not there is said to be misspelt, not that old clients cannot connect", async () => {
+  const { findings } = await doctor((exchange) => exchange.name === "initialize" && (exchange.refuse(404), true));
+  expect(findings.find(({ step }) => step === "initialize")?.mend).toContain("profile's name");
+});
+
+test("what a server says cannot steer the terminal", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  endpoint.script = healthy((exchange) => {
+    if (exchange.name !== "tools/list") return false;
+    exchange.result({ tools: [{ ...TOOL, name: "a\u001b[2J\nb" }] });
+    return true;
+  });
+  const { cli } = await commandLine();
+  const { stdout } = await cli.run(["doctor", endpoint.url]);
+  expect(stdout).not.toContain("\u001b");
+  expect(stdout).toContain("a\u241b[2J b");
+});
+
+test("connect says of an endpoint with a login that one logs in, and of one that is away how to go on", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  endpoint.script = healthy((exchange) => withLogin(() => ({}))(exchange, "http://x.example"));
+  const { cli } = await commandLine();
+  const { stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "gemini"]);
+  expect(stdout).not.toContain("Authorization");
+  expect(stderr).toContain("/mcp auth acme");
+  await endpoint.stop();
+  const away = await cli.run(["connect", endpoint.url, "--client", "gemini"]);
+  expect([away.exit, away.stdout]).toEqual([6, ""]);
+  expect(away.stderr).toContain("--auth says");
+  expect((await cli.run(["connect", endpoint.url, "--client", "gemini", "--auth", "open"])).exit).toBe(0);
+});
+
+test("connect prints nothing for a website, and says so", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  endpoint.script = healthy((exchange) => (exchange.refuse(501, { "content-type": "text/html" }), true));
+  const { cli } = await commandLine();
+  const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "curl"]);
+  expect([exit, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("answered 501 (text/html), not MCP");
+});
+
+test("connect speaks of a place for the key only where there is one", async () => {
+  const { cli } = await commandLine();
+  for (const client of RECIPES.map((one) => one.client)) {
+    const { stdout, stderr } = await cli.run(["connect", "acme", "--client", client, "--auth", "key"]);
+    expect([client, stderr.includes("YOUR_KEY")]).toEqual([client, stdout.includes("YOUR_KEY")]);
+    expect(stderr).toContain("tenantry key create acme --name NAME makes");
+  }
+});
+
+test("an endpoint without its scheme is taken as --url takes a server", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  endpoint.script = healthy();
+  const { cli } = await commandLine();
+  const bare = endpoint.url.replace(/^http:\/\/[^:/]+/, "localhost");
+  const { stdout } = await cli.run(["connect", bare, "--client", "curl"]);
+  expect(stdout).toContain(`http://${bare}`);
+  const away = await cli.run(["connect", "mcp.example.com/mcp/acme", "--client", "curl", "--auth", "open"]);
+  expect(away.stdout).toContain("https://mcp.example.com/mcp/acme");
+  for (const wrong of ["acme/readers/x", "acme/", "/mcp/acme", "a b"]) {
+    expect((await cli.run(["connect", wrong, "--client", "curl", "--auth", "open"])).exit).toBe(2);
+  }
+});
+
+test("connect refuses a client that it does not know, and a name that no client takes", async () => {
+  const { cli } = await commandLine();
+  const unknown = await cli.run(["connect", "acme", "--client", "emacs"]);
+  expect(unknown.exit).toBe(2);
+  expect(unknown.stderr).toContain("claude-code");
+  const named = await cli.run(["connect", "acme", "--client", "cursor", "--auth", "open", "--name", "a b"]);
+  expect([named.exit, named.stdout]).toEqual([2, ""]);
+});
+
+test("connect calls another server's endpoint by its host", async () => {
+  const { cli } = await commandLine();
+  const args = ["connect", "https://tools.example.com/v1", "--client", "cursor", "--auth", "open"];
+  expect(JSON.parse((await cli.run(args)).stdout)).toEqual({
+    mcpServers: { "tools-example-com": { url: "https://tools.example.com/v1" } },
+  });
+});
+
+test("connect leaves no variable of a client's or a shell's in what it prints", async () => {
+  const { cli } = await commandLine();
+  const url = "https://tools.example.com/mcp/acme/${env:HOME}?to=$HOME&and=${env:HOME}#${input:x}";
+  for (const client of ["cursor", "vscode", "gemini", "claude-code", "goose"]) {
+    const { exit, stdout, stderr } = await cli.run(["connect", url, "--client", client, "--auth", "open"]);
+    expect([exit, stdout.includes("https://tools.example.com/mcp/acme/%24"), client]).toEqual([0, true, client]);
+    expect(decodeURIComponent(stderr).includes("HOME") ? "" : stdout + stderr).not.toMatch(/\$\{|\$HOME/);
+  }
+  for (const key of ["${env:HOME}", "tnt_$HOME", 'a"b', "a'b", "a`id`", "a;b"]) {
+    const refused = await cli.run(["connect", url, "--client", "cursor", "--auth", "key", "--key", key]);
+    expect([refused.exit, refused.stdout, key]).toEqual([2, "", key]);
+  }
+  const token = ["connect", url, "--client", "cursor", "--auth", "key", "--key", "eyJ.a-b_c~d+e/f=="];
+  expect((await cli.run(token)).stdout).toContain("Bearer eyJ.a-b_c~d+e/f==");
+});
+
+const ELSEWHERE = { location: "http://localhost:9/mcp/acme" };
+
+test("connect prints nothing, and no key, for an endpoint that sends its clients elsewhere", async () => {
+  const endpoint = await ScriptedEndpoint.start();
+  endpoint.script = (exchange) => exchange.json({}, 307, ELSEWHERE);
+  const { cli } = await commandLine();
+  const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor", "--key", "tnt_key"]);
+  expect([exit, stdout]).toEqual([1, ""]);
+  expect(stderr).toContain("elsewhere (307)");
+});
+
+test("a question of a page that is sent elsewhere is asked nowhere else, and the rest is examined", async () => {
+  const { findings } = await doctor(
+    (exchange) => exchange.verb === "OPTIONS" && (exchange.json({}, 307, ELSEWHERE), true),
+  );
+  expect(failedOf(findings)).toEqual([]);
+  expect(findings.find(({ step }) => step === "pages")).toMatchObject({ state: "note" });
+  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "1 tool" });
+});
+
+test("more tools on a page than a call takes arguments are counted", async () => {
+  const many = Array.from({ length: 200_000 }, () => TOOL);
+  const { findings } = await doctor(
+    (exchange) => exchange.name === "tools/list" && (exchange.result({ tools: many }), true),
+  );
+  expect(findings).toContainEqual({ step: "tools/list", state: "ok", said: "200000 tools" });
+});

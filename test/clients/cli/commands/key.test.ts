@@ -1,0 +1,44 @@
+// A key's holder makes it anew with the key alone; and a key that stands where its id belongs is not sent, and not said again.
+
+import { expect, test } from "vitest";
+import { commandLine } from "../../../support/command-line.ts";
+
+const KEY = "tnt_Yk3v0Qp8sD_UBdf4MBHsMu3Olx56pu3EbAvZlNYGYbR2mzvIh";
+
+test("a key is rotated with itself, and no operator's token goes there", async () => {
+  const { admin, cli } = await commandLine();
+  const sent: unknown[] = [];
+  admin.intercept = ({ method, url, header }) => {
+    sent.push([method, url, header("authorization")]);
+    return { status: 201, json: { id: "Zk3v0Qp8sD", token: "tnt_shown_once" } };
+  };
+  const { exit, stdout } = await cli.run(["key", "rotate", "acme", "--overlap", "7d"], { env: { TENANTRY_KEY: KEY } });
+  expect({ exit, stdout }).toEqual({ exit: 0, stdout: "tnt_shown_once\n" });
+  expect(sent).toEqual([["POST", "/admin/v1/tenants/acme/keys/own/rotate", `Bearer ${KEY}`]]);
+});
+
+test("a profile behind the tenant is said to be an option, and nothing is sent", async () => {
+  const { admin, cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["key", "create", "acme/readers", "--name", "ci"]);
+  expect({ exit, requests: admin.requests }).toEqual({ exit: 2, requests: [] });
+  expect(stderr).toContain("tenantry key create acme --profile readers");
+});
+
+test("without an id and a key there is nothing to rotate", async () => {
+  const { admin, cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["key", "rotate", "acme"]);
+  expect({ exit, stderr, requests: admin.requests }).toEqual({
+    exit: 2,
+    stderr: "tenantry: key rotate: name the key by its id, or give the key: --key-file FILE\n",
+    requests: [],
+  });
+});
+
+test.each(["rotate", "revoke"])("key %s says that it was given a key, with the id that was meant", async (command) => {
+  const { admin, cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["key", command, "acme", KEY]);
+  expect({ exit, requests: admin.requests }).toEqual({ exit: 2, requests: [] });
+  expect(stderr).toBe(
+    "tenantry: this is a key, where its id belongs: Yk3v0Qp8sD. It now stands in your shell's history\n",
+  );
+});

@@ -1,0 +1,70 @@
+// `tenantry logs` and `tenantry counters`: the error behind an id that a client was told, and what an isolate counted.
+
+import { expect, test } from "vitest";
+import { commandLine } from "../../../support/command-line.ts";
+
+const FAULT = {
+  sequence: 7,
+  at: "2026-11-23T10:00:00.000Z",
+  requestId: "8f3a2c71",
+  tenant: "acme",
+  method: "tools/call",
+  name: "quote",
+  message: "Error: no such table",
+  stack: "Error: no such table\n    at quote (worker.js:1:20)\u001b[2J",
+};
+
+async function answering(items: readonly object[]) {
+  const { admin, cli } = await commandLine();
+  const asked: string[] = [];
+  admin.intercept = ({ url }) => {
+    asked.push(url);
+    return { json: { items } };
+  };
+  return { cli, asked };
+}
+
+test("an id that a client was told leads to the error, with its stack, and nothing of it steers the terminal", async () => {
+  const { cli, asked } = await answering([FAULT]);
+  const { exit, stdout } = await cli.run(["logs", "8f3a2c71"]);
+  expect(exit).toBe(0);
+  expect(asked.join()).toMatch(/\/admin\/v1\/faults\?.*requestId=8f3a2c71/);
+  for (const part of ["acme", "tools/call quote", "no such table", "at quote (worker.js:1:20)"])
+    expect(stdout).toContain(part);
+  expect(stdout).not.toContain("\u001b");
+});
+
+test("of a tenant the last errors are listed", async () => {
+  const { cli, asked } = await answering([FAULT]);
+  const { stdout } = await cli.run(["logs", "--tenant", "acme"]);
+  expect(asked.join()).toContain("/admin/v1/tenants/acme/faults");
+  expect(stdout).toMatch(/acme +tools\/call quote +Error: no such table +8f3a2c71/);
+});
+
+test("an id that nothing is kept under is said to be none", async () => {
+  const { cli } = await answering([]);
+  const { exit, stderr } = await cli.run(["logs", "nothing"]);
+  expect(exit).toBe(3);
+  expect(stderr).toContain("no error is kept under nothing");
+});
+
+test("of errors that are kept with their tenant it is said how they are shown, and of none that there is none", async () => {
+  const { cli } = await answering([{ ...FAULT, message: "", stack: "" }]);
+  expect((await cli.run(["logs"])).stderr).toContain("tenantry logs REQUEST, or --tenant, shows it");
+  const { cli: empty } = await answering([]);
+  expect((await empty.run(["logs"])).stderr).toContain("No errors are kept");
+});
+
+test("counters are shown by name", async () => {
+  const { admin, cli } = await commandLine();
+  const counted = { counts: { requests: 12 }, refusals: { limited: 3 } };
+  // As a server of an earlier release answers.
+  admin.intercept = () => ({ json: counted });
+  expect((await cli.run(["counters"])).stdout).not.toContain("now:");
+  admin.intercept = () => ({ json: { ...counted, levels: { openStreams: 4, backlog: 5 } } });
+  const { stdout } = await cli.run(["counters"]);
+  expect(stdout).toMatch(/^now: openStreams +4/m);
+  expect(stdout).toMatch(/^now: backlog +5/m);
+  expect(stdout).toMatch(/^requests +12/m);
+  expect(stdout).toMatch(/^refused: limited +3/m);
+});
