@@ -29,7 +29,7 @@ test.each(TITLES)("%s", (title) => {
 const GOOD: Record<string, string> = {
   "README.md": "# readme",
   "AGENTS.md":
-    "`protocol` < `mcp-client` < `telemetry` < `outbound` < `auth` < `tenants` < `limits` < `calls` < `content` < `streams` < `sessions` < `deployment` < `gateway` < `login` < " +
+    "`protocol` < `mcp-client` < `telemetry` < `outbound` < `auth` < `tenants` < `limits` < `calls` < `content` < `streams` < `sessions` < `deployment` < `records` < `gateway` < `login` < `connect` < " +
     "`admin` <\n`http` < `tenantry.ts` < `objects.ts` < `zod-mini.ts` < `testing` < `demo` < `demo-worker.ts` < `worker.ts` < `clients`",
   "package.json": '{ "version": "1.2.3" }',
   ".oxlintrc.json": repository.get(".oxlintrc.json") ?? "",
@@ -282,6 +282,38 @@ const BREAKS: Record<RuleTitle, Break[]> = {
       what: "a part of src that is not linted",
       tree: { ".oxlintrc.json": lint({}, [], ["src/http"]) },
       says: ["src/http is ignored"],
+    },
+  ],
+  "an error that src swallows says why nobody hears of it": [
+    {
+      what: "an empty catch, and one of a promise, without a word",
+      tree: {
+        "src/http/app.ts": code("", "", "try {", "  x();", "} catch {}"),
+        "src/http/mcp.ts": code("", "", "", "", "void y().catch(() => undefined);"),
+      },
+      says: ["src/http/app.ts:6: } catch {}", "src/http/mcp.ts:6: void y().catch(() => undefined);"],
+    },
+  ],
+  "what a module remembers has a bound, which stands above it": [
+    {
+      what: "a map, maps on a key, a list and an object of a class of ours, without a word",
+      tree: {
+        "src/http/app.ts": code(
+          "const seen = new Map<string, { readonly at: number; readonly of: string }>();",
+          "/** By caller. */",
+          "export const byCaller = new WeakMap<object, Map<string, number>>();",
+          "let list: string[] = [];",
+          "const meters = new Meters();",
+          "/** Bound: MOST, then all are forgotten. */",
+          "const known = new Set<string>();",
+          "const made = new WeakMap<object, string>();",
+          "const recent = new RecentMap<string>(100);",
+          'const TABLE: ReadonlyMap<string, string> = new Map(Object.entries({ a: "b" }));',
+        ),
+      },
+      says: ["seen", "byCaller", "list", "meters"].map(
+        (name) => `src/http/app.ts: ${name} has no word on its bound ("Bound: ...")`,
+      ),
     },
   ],
   "src switches no rule off": [

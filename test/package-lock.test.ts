@@ -15,27 +15,32 @@ interface Locked {
 const ROOT = join(import.meta.dirname, "..");
 type Packages = Readonly<Record<string, Locked>>;
 
-describe.each([".", "bench/peers", "bench/authors", "test/foreign", "test/browser"])(
-  "package-lock.json of %s",
-  (folder) => {
-    const { packages } = read(join(folder, "package-lock.json")) as { packages: Packages };
+describe.each([
+  ".",
+  "bench/peers",
+  "bench/authors",
+  "test/foreign",
+  "test/browser",
+  "test/client-builds/sdk-v1",
+  "test/client-builds/others",
+])("package-lock.json of %s", (folder) => {
+  const { packages } = read(join(folder, "package-lock.json")) as { packages: Packages };
 
-    test("asks for what package.json asks for", () => {
-      const { dependencies, devDependencies } = read(join(folder, "package.json")) as Locked;
-      expect(packages[""]).toMatchObject(JSON.parse(JSON.stringify({ dependencies, devDependencies })) as Locked);
-    });
+  test("asks for what package.json asks for", () => {
+    const { dependencies, devDependencies } = read(join(folder, "package.json")) as Locked;
+    expect(packages[""]).toMatchObject(JSON.parse(JSON.stringify({ dependencies, devDependencies })) as Locked);
+  });
 
-    test("has every package that one in it depends on, for every platform", () => {
-      const missing = Object.entries(packages).flatMap(
-        ([path, { dependencies, optionalDependencies, devDependencies }]) =>
-          Object.keys({ ...dependencies, ...optionalDependencies, ...(path === "" ? devDependencies : {}) })
-            .filter((name) => !isReachable(packages, path, name))
-            .map((name) => `${path || "package.json"} needs ${name}`),
-      );
-      expect(missing).toEqual([]);
-    });
-  },
-);
+  test("has every package that one in it depends on, for every platform", () => {
+    const missing = Object.entries(packages).flatMap(
+      ([path, { dependencies, optionalDependencies, devDependencies }]) =>
+        Object.keys({ ...dependencies, ...optionalDependencies, ...(path === "" ? devDependencies : {}) })
+          .filter((name) => !isReachable(packages, path, name))
+          .map((name) => `${path || "package.json"} needs ${name}`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
 
 /** Whether Node's way up from a package's folder leads past the other package. */
 function isReachable(packages: Packages, path: string, name: string): boolean {

@@ -12,7 +12,7 @@ const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const program = createProgram({ stdout: {}, stderr: {} } as Terminal);
 
 /** In a line of its own or between backticks; what follows a `|`, `#` or `\` is no part of it. */
-const COMMAND = /(?:^ *(?:[A-Z_]+=\S+ )?|`|\| |\$\()(?:npm run )?tenantry (?:-- )?([^`|#\\)\n]*)/gm;
+const COMMAND = /(?:^ *(?:[A-Z_]+=\S+ )?|`|\| |\$\()(?:npm run (?:-s )?)?tenantry (?:-- )?([^`|#\\)\n]*)/gm;
 
 function commandsIn(page: string): string[] {
   const found = [...page.matchAll(COMMAND)].map(([, words = ""]) => words.trim());
@@ -22,10 +22,11 @@ function commandsIn(page: string): string[] {
 
 const isCommand = (word: string) => program.commands.some((one) => one.name() === word);
 
-/** What of it nobody could type; undefined: nothing. */
+/** What of it nobody could type, or what it lacks; undefined: nothing. */
 function unknownIn(line: string): string | undefined {
   let command: Command = program;
-  for (const word of line.match(/"[^"]*"|\S+/g) ?? []) {
+  const words: string[] = line.match(/"[^"]*"|'[^']*'|\S+/g) ?? [];
+  for (const word of words) {
     const known = [command, ...parentsOf(command)].flatMap((one) => [...one.options]);
     if (word.startsWith("--")) {
       if (!known.some(({ long }) => long === word.split("=")[0])) return word;
@@ -35,7 +36,34 @@ function unknownIn(line: string): string | undefined {
       command = next;
     }
   }
-  return undefined;
+  return lackingIn(command, words);
+}
+
+/** Of a command that is shown with what it is about; its bare name is a mention. */
+function lackingIn(command: Command, words: readonly string[]): string | undefined {
+  const end = words.findIndex((word) => /^[<>&;[]/.test(word));
+  const said = end === -1 ? words : words.slice(0, end);
+  const flags = said.map((word) => word.split("=")[0]);
+  const takesNext = (flag: string | undefined) =>
+    flag?.startsWith("-") === true && optionOf(command, flag)?.isBoolean() === false && !said.includes(`${flag}=`);
+  const given = said
+    .filter((word, at) => !/^-./.test(word) && !takesNext(said[at - 1]))
+    .slice(parentsOf(command).length);
+  if (command.commands.length > 0 || given.length === 0) return undefined;
+  const { registeredArguments: wanted } = command;
+  const least = wanted.filter(({ required }) => required).length;
+  const most = wanted.some(({ variadic }) => variadic) ? Infinity : wanted.length;
+  if (given.length < least || given.length > most) return `${given.length} arguments`;
+  const left = command.options.find(
+    ({ mandatory, long, short }) => mandatory && !flags.some((one) => one === long || one === short),
+  );
+  return left === undefined ? undefined : `no ${left.long}`;
+}
+
+function optionOf(command: Command, flag: string) {
+  return [command, ...parentsOf(command)]
+    .flatMap((one) => [...one.options])
+    .find(({ long, short }) => flag === long || flag === short);
 }
 
 function parentsOf({ parent }: Command): Command[] {
@@ -51,10 +79,35 @@ describe("a command that a page shows", () => {
     expect(shown.length).toBeGreaterThan(50);
     expect(unknownIn("upstream adds acme")).toBe("adds");
     expect(unknownIn("upstream add acme x --heade y")).toBe("--heade");
+    expect(unknownIn("key create acme ci")).toBe("2 arguments");
+    expect(unknownIn("key create acme")).toBe("no --name");
+    expect(unknownIn("key create acme -n ci > key.txt")).toBeUndefined();
   });
 
   it.each(shown)("in $page is there, with its options: $line", ({ line }) => {
     expect(unknownIn(line)).toBeUndefined();
+  });
+});
+
+describe("a command that a message names", () => {
+  const named = globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) =>
+    [
+      ...read(file)
+        .replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, "")
+        .matchAll(/\btenantry ((?:[a-z][a-z-]+ )*[a-z][a-z-]+)/g),
+    ].flatMap(([, words = ""]) => {
+      const [first = "", second = ""] = words.split(" ");
+      return isCommand(first) && second !== "" ? [{ file, first, second }] : [];
+    }),
+  );
+  const isGroup = (name: string) => (program.commands.find((one) => one.name() === name)?.commands.length ?? 0) > 0;
+  const groups = named.filter(({ first }) => isGroup(first));
+
+  it("is one that the group has", () => {
+    expect(groups.length).toBeGreaterThan(30);
+    const has = (first: string, second: string) =>
+      program.commands.find((one) => one.name() === first)?.commands.some((one) => one.name() === second);
+    expect(groups.filter(({ first, second }) => !has(first, second))).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 
 /** Programs of their own, with packages that are installed only where they run. */
-const ELSEWHERE = ["foreign", "browser"];
+const ELSEWHERE = ["foreign", "browser", "client-builds"];
 
 it("every folder of tests is type-checked", () => {
   const included = ["tsconfig.json", "tsconfig.worker.json"].flatMap((name) => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientOf, ERAS, post } from "../support/mcp.ts";
 import { write } from "../support/raw-http.ts";
+import { loggedFaults } from "../support/logged-faults.ts";
 import { bundleWorker, startWorker, type OneWorker } from "../support/worker-bundle.ts";
 
 let worker: OneWorker;
@@ -45,13 +46,12 @@ describe.each(ERAS)("in era $era", ({ era, revision }) => {
     expect([reply.status, reply.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(reply.text).not.toContain(why);
     expect(Date.now() - began).toBeLessThan(20_000);
+    // Nobody knows yet whether there is such a tenant, so the place has none; the error names it.
     const logged = () =>
-      worker
-        .said()
-        .split("\n")
-        .filter((line) => line.includes(`tenants("${id}")`))
-        .join();
-    await expect.poll(logged).toContain(why);
+      loggedFaults(worker.said()).find(({ message }) => message.includes(`: Error: tenants("${id}"): `));
+    await expect.poll(() => logged()?.message).toContain(why);
+    const { error } = JSON.parse(reply.text) as { error: { data: object } };
+    expect(logged()).toMatchObject({ ...error.data, method: "POST", requestId: expect.any(String) });
   });
 
   test("one that knows no such tenant is answered as a closed tenant is", async () => {

@@ -63,7 +63,8 @@ describe.each(REVISIONS)("in %s", (revision) => {
       }
     }
     for (const list of ["tools", "prompts", "resources", "resources/templates"]) {
-      for (const cursor of CURSORS) {
+      // An empty one is none in era 2025.
+      for (const cursor of CURSORS.filter((one) => one !== "" || revision === "2026-07-28")) {
         const { error } = await client.request(`${list}/list`, { cursor });
         expect([list, cursor, error?.code]).toEqual([list, cursor, -32602]);
       }

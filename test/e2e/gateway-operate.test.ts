@@ -1,5 +1,5 @@
 // Operating upstreams over real HTTP: from `tenantry upstream add` to a tool that a client calls, and the commands of
-// docs/gateway.md as its reader types them.
+// docs/gateway-operate.md as its reader types them.
 
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { namesIn, startGatewayWorker } from "../support/gateway-tenant.ts";
 import { clientOf } from "../support/mcp.ts";
 import { startPlainUpstream, type PlainTool } from "../support/plain-upstream.ts";
 
-const PAGE = join(import.meta.dirname, "../../docs/gateway.md");
+const PAGE = join(import.meta.dirname, "../../docs/gateway-operate.md");
 /** From `add` to a tool that is there. */
 const VISIBLE_WITHIN_MS = 10_000;
 
@@ -72,11 +72,11 @@ test("an upstream that goes away is shown as last good, with why, and its tools 
 const wordsOf = (line: string) =>
   [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
 
-test("docs/gateway.md: its commands, in their order", async () => {
+test("docs/gateway-operate.md: its commands, in their order", async () => {
   const { cli, folder } = await commandsIn();
   const upstream = await upstreamOf({ search: found });
   await writeFile(join(folder, "token.txt"), "hush\n");
-  const [, block = ""] = /^## Operating upstreams\n\n```sh\n(.*?)^```$/ms.exec(await readFile(PAGE, "utf8")) ?? [];
+  const [, block = ""] = /^## The commands\n\n```sh\n(.*?)^```$/ms.exec(await readFile(PAGE, "utf8")) ?? [];
   const said = new Map<string, string>();
   for (const line of block.trim().split("\n")) {
     const [program, ...args] = wordsOf(line.replace("https://mcp.example.com/mcp", upstream.url));

@@ -153,7 +153,7 @@ const CASES: Readonly<Record<AskedBound, (most: number) => Promise<void>>> = {
       const names = Array.from({ length: scopes }, (_none, at) => `s${at}`);
       const values = Object.fromEntries(names.map((name) => [name, [name]]));
       const issuers = [{ issuer: "https://login.example.com", scopes: { claim: "scope", values } }];
-      const own = Object.fromEntries(names.map((name) => [name, { tools: [name] }]));
+      const own = Object.fromEntries(names.map((name) => [name, { tools: [`${name}*`] }]));
       const tenant = await admin.tenant({ mode: "oauth", scopes: own, auth: { issuers } });
       const { headers } = await listAs(`${origin}/mcp/${tenant}`, "2026-07-28");
       return /scope="([^"]*)"/.exec(String(headers["www-authenticate"]))?.[1]?.split(" ").length;

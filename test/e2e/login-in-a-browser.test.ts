@@ -53,16 +53,16 @@ test("the page of what was allowed says of a wrong tenant what to do, and progra
 
 test("the endpoint says in a browser that it is for a client", async () => {
   const { url } = await keyLogin();
-  const messageIn = async (accept: string) => {
+  const told = async (accept: string) => {
     const response = await fetch(url, { headers: { accept } });
     expect(response.status).toBe(401);
     expect(response.headers.get("www-authenticate")).toContain("resource_metadata=");
-    return ((await response.json()) as { error: { message: string } }).error.message;
+    return response.text();
   };
-  expect(await messageIn("text/html,*/*;q=0.8")).toBe(
-    "Authorization required: add this URL to an MCP client, which opens the page to sign in",
+  expect(await told("text/html,*/*;q=0.8")).toContain(
+    "Add the address to a client: it opens a page on which you sign in.",
   );
-  expect(await messageIn("text/event-stream")).toBe("Authorization required");
+  expect(JSON.parse(await told("text/event-stream"))).toMatchObject({ error: { message: "Authorization required" } });
 });
 
 test("whoever comes back to a page after the decision is told that it is over, and perhaps done", async () => {

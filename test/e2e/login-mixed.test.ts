@@ -268,7 +268,7 @@ test("a document that leaves open what everybody sees, or names scopes that are 
   const issuer = { issuer: "https://login.example.com" };
   const ruleOf = async (auth: Json, document: Json = {}) =>
     admin
-      .tenant({ mode: "mixed", auth: { issuers: [issuer], ...auth }, scopes: SCOPES, ...document })
+      .tenant({ mode: "mixed", auth: { issuers: [issuer], ...auth }, scopes: SCOPES, prompts: PROMPTS, ...document })
       .then(String, String);
   expect(await ruleOf({})).toContain("is needed in the mode mixed");
   expect(await ruleOf({ anonymous: { scopes: ["publik"] } })).toContain('did you mean \\"public\\"?');

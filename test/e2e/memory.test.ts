@@ -90,13 +90,15 @@ async function pinged(): Promise<number> {
   return statusIn(text);
 }
 
+const middleOf = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+
 test("slow senders and deaf readers cost no more than a few honest large calls, and keep nobody from a small one", async () => {
   for (let round = 0; round < 4; round += 1) await honest();
   const before = residentOf(pid);
   let warm = 0;
   const lines: string[] = [];
   const statuses = new Set<number>();
-  let peak = 0;
+  const peaks: number[] = [];
   for (let round = 1; round <= WARMING + ROUNDS; round += 1) {
     const until = Date.now() + ROUND_MS;
     const bodies = Array.from({ length: EACH }, (_none, at) => stalled(at).listen());
@@ -113,10 +115,11 @@ test("slow senders and deaf readers cost no more than a few honest large calls, 
     lines.push(`round ${round}: highest ${highest} MiB, ${ended} of ${EACH} bodies ended, then ${residentOf(pid)} MiB`);
     expect(ended).toBe(EACH);
     if (round <= WARMING) warm = Math.max(warm, highest);
-    peak = Math.max(peak, highest);
+    else peaks.push(highest);
   }
   process.stdout.write(`memory of workerd: ${before} MiB after honest calls\n${lines.join("\n")}\n`);
-  expect(peak).toBeLessThan(warm + MORE_MIB);
-  expect(warm).toBeLessThan(MOST_MIB);
+  // What is kept is in every round after it; one round more or less is when the platform collects.
+  expect(middleOf(peaks)).toBeLessThan(warm + MORE_MIB);
+  expect(Math.max(warm, ...peaks)).toBeLessThan(MOST_MIB);
   expect([...statuses]).toEqual([200]);
 });

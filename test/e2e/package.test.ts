@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { unexportedTypes } from "../support/declared-types.ts";
 import { packedPackage } from "../support/packed-package.ts";
+import { blocksIn } from "../support/page-blocks.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const CONSUMER = `
@@ -72,7 +73,7 @@ const OPAQUE = new Set(
   (
     "CallerGround Deployment Feature FeatureRoutes IdentityGround LeasedSections LoadedSections SectionGround SourceGround " +
     "TendGround CallHost Source Listing Shelf ShelfPage Principal ServedPrompt ServedResource ServedTemplate ServedTool admin " +
-    "leasedSections BaseObjects StreamEnv SessionObject DirectoryObject Context"
+    "Trail TrailVisit DeliveriesClass leasedSections BaseObjects StreamEnv SessionObject DirectoryObject Context"
   ).split(" "),
 );
 
@@ -109,6 +110,37 @@ test("a page that a message or the README names is in the tarball", () => {
   expect([...new Set(named)].filter((page) => !files.includes(page))).toEqual([]);
 });
 
+describe("its README", () => {
+  const readme = () => readFileSync(join(unpacked, "README.md"), "utf8");
+
+  test("is for who installs it, and not for who has a checkout", () => {
+    expect(readme()).toMatch(/^npx tenantry init shop/m);
+    expect(readme()).toMatch(/^npm install tenantry zod$/m);
+    expect(readme()).not.toMatch(/npm ci|npm run|npm start --/);
+  });
+
+  test("shows a Worker with a tool in 15 lines, which compiles as it stands", () => {
+    const shown = blocksIn("README.md", readme()).filter(({ language }) => language === "ts");
+    expect(shown).toHaveLength(1);
+    const [{ text } = { text: "" }] = shown;
+    expect(text.match(/.+/g)?.length).toBeLessThanOrEqual(15);
+    expect(typecheck(text, "nodenext")).toEqual({ status: 0, output: "" });
+    expect(typecheck(text.replace("weightKg }", "weight }"), "nodenext").output).toContain("weight");
+  });
+});
+
+test("a page of it links to what is in it", () => {
+  const links = files
+    .filter((path) => path.endsWith(".md"))
+    .flatMap((path) =>
+      [...readFileSync(join(unpacked, path), "utf8").matchAll(/\]\((?![a-z]+:)([^)#\s]+)/g)].map(
+        ([, to = ""]) => `${path}: ${join(dirname(path), to)}`,
+      ),
+    );
+  expect(links.filter((link) => link.startsWith("README.md: docs/")).length).toBeGreaterThan(15);
+  expect(links.filter((link) => !files.includes(link.split(": ")[1] ?? ""))).toEqual([]);
+});
+
 test("what dist imports is in dist or a dependency", () => {
   const manifest = manifestOf(unpacked);
   expect(Object.keys(manifest.dependencies).toSorted()).toEqual(["hono", "jose"]);
@@ -118,7 +150,9 @@ test("what dist imports is in dist or a dependency", () => {
   const reached = reachedFrom("dist/tenantry.js");
   const wanted = files
     .filter((path) => path.endsWith(".js"))
-    .flatMap((path) => importsIn(path).map((specifier) => ({ path, specifier })));
+    .flatMap((path) => importsIn(path).map((specifier) => ({ path, specifier })))
+    // A program that the connect page shows to people imports for them.
+    .filter(({ path, specifier }) => specifier.startsWith(".") || path !== "dist/connect/client-snippets.js");
   expect(wanted.length).toBeGreaterThan(50);
   const missing = wanted.filter(({ path, specifier }) =>
     specifier.startsWith(".")

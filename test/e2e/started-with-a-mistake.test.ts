@@ -31,12 +31,12 @@ beforeEach(() => write("z.date()"));
 afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
 
 /** The Worker's only file. The tool is defined on its line 4. */
-async function write(when: string): Promise<void> {
+async function write(when: string, demo = "{}"): Promise<void> {
   const source = `import { admin, createWorker, defineTool } from ${JSON.stringify(join(ROOT, "src/tenantry.ts"))};
 import * as z from "zod";
 const input = z.object({ when: ${when} });
 const wrong = defineTool({ name: "wrong", input, handler: () => "" });
-const worker = createWorker({ tools: [wrong], tenants: { demo: {} }, features: [admin()] });
+const worker = createWorker({ tools: [wrong], tenants: { demo: ${demo} }, features: [admin()] });
 export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
 export default worker;
 `;
@@ -67,6 +67,17 @@ test("npm start says the mistake once, above the banner, and serves when it is c
     30_000,
   );
   expect(stacks(), application.output()).toHaveLength(1);
+});
+
+test("npm start says which names of a tenant in code match nothing, and serves", async () => {
+  await write("z.iso.date()", '{ scopes: { read: { tools: ["wrnog"] } } }');
+  const config = ["--config", join(project, "wrangler.toml")];
+  const application = await startApplication(join(project, "names"), undefined, config);
+  onTestFinished(() => application.stop());
+  const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
+  expect(messages).toMatchObject([{ result: { tools: [{ name: "wrong" }] } }]);
+  const says = 'tenant "demo": scopes.read.tools: there is no tool "wrnog"; did you mean "wrong"?';
+  await vi.waitFor(() => expect(application.output().split(says), application.output()).toHaveLength(2), 30_000);
 });
 
 test("stdio --local answers its client with the mistake, and says it on stderr", async () => {

@@ -105,7 +105,7 @@ test("a resumable call whose session cannot be reached is refused under its own 
     { jsonrpc: "2.0", id: "mine", method: "tools/call", params },
     { headers: client.headers },
   );
-  expect(refused).toMatchObject({ status: 200, id: "mine", error: { code: -32603 } });
+  expect(refused).toMatchObject({ status: 503, id: "mine", error: { code: -32603 } });
 });
 
 const faults = [

@@ -1,5 +1,5 @@
 // Everything that servers of others offer, through a gateway: both official clients and mcp-remote are answered what the same
-// client is answered by the server itself. The table of docs/gateway.md is what was found here.
+// client is answered by the server itself. The table of docs/gateway-tried.md is what was found here.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -123,7 +123,7 @@ async function throughGateways(url: string, gateways: number): Promise<() => Pro
 const packageOf = (name: string) =>
   JSON.parse(readFileSync(join(FOREIGN, "node_modules", name, "package.json"), "utf8")) as { version: string };
 const cellsOf = (line: string) => line.split("|").map((cell) => cell.trim());
-const TABLE = readFileSync(join(import.meta.dirname, "../../docs/gateway.md"), "utf8")
+const TABLE = readFileSync(join(import.meta.dirname, "../../docs/gateway-tried.md"), "utf8")
   .split("\n")
   .map(cellsOf);
 
@@ -158,7 +158,7 @@ describe.each(ROWS.map((row) => ({ gateways: 1, ...row })))("$server behind $gat
     expect(heard).toEqual(await progressOf(await connect(there), progress));
   });
 
-  test("logs, and completes, as docs/gateway.md says", async () => {
+  test("logs, and completes, as docs/gateway-tried.md says", async () => {
     const here = await come();
     const direct = await connectV1(there);
     const through = await connectV1(here);

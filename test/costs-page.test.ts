@@ -1,0 +1,28 @@
+// docs/costs.md says what was counted, and a month costs no more than it may.
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { BilledTable } from "../scripts/costs/billed.ts";
+import { reckonMonth } from "../scripts/costs/month.ts";
+import { costsPage } from "../scripts/costs/page.ts";
+
+const MOST_USD = 150;
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+const table = JSON.parse(read("scripts/costs/billed.json")) as BilledTable;
+
+/** The formatter lays out tables. */
+const laidOut = (text: string) => text.replace(/ +\|/g, " |").replace(/-{3,}/g, "---");
+
+test("the page of costs is made of what was counted: npm run costs", () => {
+  expect(laidOut(read("docs/costs.md"))).toBe(laidOut(costsPage(table)));
+});
+
+test("a month of 500 tenants, five million calls a day and 5,000 streams costs no more than it may", () => {
+  expect(reckonMonth(table).total).toBeLessThanOrEqual(MOST_USD);
+});
+
+test("Workers Logs has what fails, all of it, and no entry of each request", () => {
+  const config = read("wrangler.toml");
+  expect(/^head_sampling_rate = (.*)$/m.exec(config)?.[1]).toBe("1");
+  expect(/^invocation_logs = (.*)$/m.exec(config)?.[1]).toBe("false");
+});

@@ -1,0 +1,20 @@
+// docs/clients-in-the-wild.md shows what a test sends, row by row.
+
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { rowOf } from "./support/wild-client.ts";
+import { WILD_CLIENTS } from "./support/wild-clients.ts";
+
+const page = readFileSync(new URL("../docs/clients-in-the-wild.md", import.meta.url), "utf8");
+
+test("the page has each row that is sent, and there are at least 40", () => {
+  const rows = page.split("\n").filter((line) => line.startsWith("| "));
+  const cells = rows.map((line) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  expect(cells.slice(2)).toEqual(WILD_CLIENTS.map(rowOf));
+  expect(WILD_CLIENTS.length).toBeGreaterThanOrEqual(40);
+});
