@@ -46,9 +46,18 @@ describe("a text is stored where KV refuses it once", () => {
   test("by a tool", async () => {
     await strike({ "BODIES put": "KV failed" });
     const { result } = await call("lab_write", { uri: "lab://saved/tool", text: "by a tool" });
+    expect(result).toMatchObject({ content: [{ type: "text" }] });
     expect(result).not.toHaveProperty("isError");
     const read = await client2026(url()).request("resources/read", { uri: "lab://saved/tool" });
     expect(read.result).toMatchObject({ contents: [{ text: "by a tool" }] });
+    expect(await strike({})).toEqual([]);
+  });
+
+  test("by a tool whose turn to upload was told in an answer that was lost", async () => {
+    await strike({ "CONTENT content.holds": "answer lost", "BODIES put": "KV failed" });
+    const { result } = await call("lab_write", { uri: "lab://saved/twice", text: "after two faults" });
+    expect(result).toMatchObject({ content: [{ type: "text" }] });
+    expect(result).not.toHaveProperty("isError");
     expect(await strike({})).toEqual([]);
   });
 

@@ -121,7 +121,7 @@ export async function storeBody(
   let cause: unknown;
   for (const wait of CLAIM_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    const claim = claimIn(await to.content.holds(row.hash, true));
+    const claim = claimIn(await to.content.holds(row.hash, crypto.randomUUID()));
     if (claim.state === "wait") continue;
     try {
       if (claim.state === "upload") await upload(to, row.hash, bytes);

@@ -46,8 +46,8 @@ export interface ContentMethods extends QueryMethods {
   copy(hash: string): ArrayBuffer | undefined;
   /** Whether there was such a resource. */
   remove(uri: string): boolean;
-  /** Asked before a body is uploaded. */
-  holds(hash: string, claims: true): UploadClaim | boolean;
+  /** Asked before a body is uploaded. `by`: what this ask is called by; a Worker of an earlier release gives none. */
+  holds(hash: string, by?: string): UploadClaim | boolean;
   /** Keeps a part of a large body that was uploaded now, until KV shows it everywhere. False: there is no room. */
   keepPart(hash: string, at: number, part: ArrayBuffer): boolean;
   /** The part that begins at this byte. */
@@ -150,7 +150,7 @@ function methodsOf(host: TableHost, editing: Editing | undefined): ContentMethod
         if (row) removeRow(host, row);
         return row !== undefined;
       }),
-    holds: (hash, claims) => claimUpload(host, hash, claims),
+    holds: (hash, by) => claimUpload(host, hash, by),
     keepPart: (hash, at, part) => keepPart(host, hash, at, part),
     part: (hash, at) => partOf(sql, hash, at),
     ...createQueryMethods(host),

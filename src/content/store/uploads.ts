@@ -15,29 +15,36 @@ export type UploadClaim =
 /** KV's second, and one more for what comes to KV that much later than it was granted. */
 const GRANTED_MS = 2000;
 
+interface Grant {
+  readonly at: number;
+  /** What one ask is called by, so that who asks again because the answer was lost is told the same. */
+  readonly by: string;
+}
+
 /**
- * By object: the hash, and when it was granted, or deleted; the oldest first.
+ * By object: the hash, and what was granted; the oldest first.
  * Bound: those of GRANTED_MS, of an object that has one thread.
  */
-const grants = new WeakMap<SqlStorage, Map<string, number>>();
+const grants = new WeakMap<SqlStorage, Map<string, Grant>>();
 
-function grantsOf(sql: SqlStorage): Map<string, number> {
-  const known = grants.get(sql) ?? new Map<string, number>();
+function grantsOf(sql: SqlStorage): Map<string, Grant> {
+  const known = grants.get(sql) ?? new Map<string, Grant>();
   grants.set(sql, known);
   return known;
 }
 
-/** `claims`: not of Workers of an earlier release, which are told whether KV has the body, and upload as they like. */
-export function claimUpload(host: TableHost, hash: string, claims: boolean): UploadClaim | boolean {
+/** Without `by` for Workers of an earlier release, which are told whether KV has the body, and upload as they like. */
+export function claimUpload(host: TableHost, hash: string, by: string | undefined): UploadClaim | boolean {
   const { sql } = host;
   const collected = collectedSince(sql, hash, null);
   const isThere = collected === undefined && isHeld(sql, hash);
-  if (!claims) return isThere;
+  if (by === undefined) return isThere;
   if (isThere) return { state: "held" };
   const granted = grantsOf(sql);
   const now = host.now();
-  for (const [old, at] of granted) if (now >= at + GRANTED_MS || now < at) granted.delete(old);
-  if (collected === DELETING || granted.has(hash)) return { state: "wait" };
-  granted.set(hash, now);
+  for (const [old, { at }] of granted) if (now >= at + GRANTED_MS || now < at) granted.delete(old);
+  const earlier = granted.get(hash);
+  if (collected === DELETING || (earlier && earlier.by !== by)) return { state: "wait" };
+  granted.set(hash, { at: now, by });
   return { state: "upload", collected: collected ?? null };
 }
