@@ -262,7 +262,9 @@ test("arguments that a schema mirrors into headers are mirrored as the server de
   const [first] = mirrored;
   const args = Object.fromEntries(mirrored.map(({ path, type }) => [path.join("."), valueFor(type)]));
   const asked = { method: "tools/call", params: { name: "test_x_mcp_header", arguments: args } };
-  expect(resultOf(await ask2026(client, { ...asked, mirrored }))).not.toMatchObject({ isError: true });
+  const done = resultOf(await ask2026(client, { ...asked, mirrored }));
+  expect(done).toMatchObject({ content: [{ type: "text" }] });
+  expect(done).not.toMatchObject({ isError: true });
   const error = await ask2026(client, asked).catch((failed: unknown) => failed);
   expect((error as McpFault).message).toContain(`Mcp-Param-${first?.header}`);
 });

@@ -48,7 +48,8 @@ function writerOf(tenant: string, headers: Record<string, string> = {}) {
       name,
       arguments: args,
     });
-    expect(result).not.toMatchObject({ isError: true });
+    expect(result).toMatchObject({ content: [{ type: "text" }] });
+    expect(result).not.toHaveProperty("isError");
     return result;
   };
   return {
