@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { alikeOrder } from "../../scripts/alike-order.ts";
 import { movableStatements, type Statement } from "../../scripts/movable-statements.ts";
 import { nearerOrder } from "../../scripts/nearer-order.ts";
+import { smallerOrder } from "../../scripts/smaller-order.ts";
 import { SEED } from "../support/seed.ts";
 
 async function statementsOf(code: string): Promise<Statement[]> {
@@ -115,7 +116,9 @@ describe("statements in another order", () => {
         const before = outcomeOf(statements.map(codeOf).join(""));
         expect(before).toBe(outcomeOf(code));
         expect(outcomeOf(free.map(codeOf).join(""))).toBe(before);
-        expect(outcomeOf(nearerOrder(alikeOrder(statements)).map(codeOf).join(""))).toBe(before);
+        const nearer = nearerOrder(alikeOrder(statements));
+        expect(outcomeOf(nearer.map(codeOf).join(""))).toBe(before);
+        expect(outcomeOf(smallerOrder(nearer).map(codeOf).join(""))).toBe(before);
       }),
       { ...SEED, numRuns: 60 },
     );

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
 import { nearerOrder } from "../../scripts/nearer-order.ts";
+import { smallerOrder } from "../../scripts/smaller-order.ts";
 
 const PAIRS = 60;
 const WINDOW = 32_768;
@@ -48,21 +50,36 @@ test("what shares something comes within reach of each other, each text once", (
   expect(order).toHaveLength(ones.length);
 });
 
-test("what must stand before another one stays before it", () => {
+test("what gzip makes of an order is no more than of the one that was given", () => {
   const ones = texts();
-  for (const [at, one] of ones.entries()) {
-    const earlier = ones[at - 40];
-    if (earlier) one.after.add(earlier);
-  }
-  const order = nearerOrder(ones);
-  const places = new Map(order.map((one, at) => [one, at]));
-  expect(order).not.toEqual(ones);
-  for (const one of ones) {
-    for (const earlier of one.after) expect(places.get(earlier)).toBeLessThan(places.get(one) ?? 0);
-  }
+  const sizeOf = (order: readonly Text[]): number => gzipSync(order.map(({ text }) => text).join(";")).length;
+  expect(sizeOf(smallerOrder(ones))).toBeLessThan(sizeOf(ones));
+  const nearer = nearerOrder(ones);
+  expect(sizeOf(smallerOrder(nearer))).toBeLessThanOrEqual(sizeOf(nearer));
 });
 
-test("the same texts in the same order give the same one", () => {
-  const order = (): string[] => nearerOrder(texts()).map(({ text }) => text);
-  expect(order()).toEqual(order());
+describe.each([
+  ["nearer", nearerOrder],
+  ["smaller", smallerOrder],
+] as const)("in the %s order", (_name, orderOf) => {
+  test("what must stand before another one stays before it, each text once", () => {
+    const ones = texts();
+    for (const [at, one] of ones.entries()) {
+      const earlier = ones[at - 40];
+      if (earlier) one.after.add(earlier);
+    }
+    const order = orderOf(ones);
+    const places = new Map(order.map((one, at) => [one, at]));
+    expect(order).not.toEqual(ones);
+    expect(new Set(order)).toEqual(new Set(ones));
+    expect(order).toHaveLength(ones.length);
+    for (const one of ones) {
+      for (const earlier of one.after) expect(places.get(earlier)).toBeLessThan(places.get(one) ?? 0);
+    }
+  });
+
+  test("the same texts in the same order give the same one", () => {
+    const order = (): string[] => orderOf(texts()).map(({ text }) => text);
+    expect(order()).toEqual(order());
+  });
 });
