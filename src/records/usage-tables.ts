@@ -106,21 +106,42 @@ function foldHours({ sql }: TenantHost, now: number): void {
   sql.exec("DELETE FROM usage_days WHERE time < ?", today - DAYS_KEPT);
 }
 
-const BY_DAY = `SELECT time / 24 AS time, profile, kind, name, upstream, ${SUMS} FROM usage_hours
-  GROUP BY time / 24, profile, kind, name, upstream UNION ALL SELECT ${ALL} FROM usage_days`;
+const THING = "profile, kind, name, upstream";
+/** Of a day of which there are hours yet. */
+const OF_A_DAY = `SELECT ? AS time, ${THING}, ${SUMS} FROM usage_hours
+  WHERE time >= ? AND time < ? AND (${THING}) > (?, ?, ?, ?) GROUP BY ${THING} ORDER BY ${THING} LIMIT ?`;
+
+type Line = Record<string, SqlStorageValue> & UsageLine;
+/** What comes behind this, and before a time. Behind what is called "" in every part is everything: each kind has a name. */
+type Range = Readonly<{ after: readonly [number, string, string, string, string]; most: number }>;
 
 function readLines(host: TenantHost, { by, from, to, open, after }: UsageAsk) {
   const closedTo = by === "hour" ? openFrom(host.now()) : Math.floor(openFrom(host.now()) / 24);
-  const most = open ? to : Math.min(to, closedTo);
-  const begin = after ? [after.time, after.profile, after.kind, after.name, after.upstream] : [from, "", "", "", ""];
-  const lines = host.sql
-    .exec<Record<string, SqlStorageValue> & UsageLine>(
-      `SELECT ${ALL} FROM ${by === "hour" ? "usage_hours" : `(${BY_DAY})`}
-        WHERE (${KEY}) ${after ? ">" : ">="} (?, ?, ?, ?, ?) AND time < ? ORDER BY ${KEY} LIMIT ?`,
-      ...begin,
-      most,
-      PAGE,
-    )
-    .toArray();
-  return { lines, closedTo };
+  const range: Range = {
+    after: after ? [after.time, after.profile, after.kind, after.name, after.upstream] : [from, "", "", "", ""],
+    most: open ? to : Math.min(to, closedTo),
+  };
+  return { lines: by === "hour" ? linesOf(host.sql, "usage_hours", range) : dayLines(host.sql, range), closedTo };
+}
+
+function linesOf(sql: SqlStorage, table: "usage_hours" | "usage_days", { after, most }: Range): Line[] {
+  const query = `SELECT ${ALL} FROM ${table} WHERE (${KEY}) > (?, ?, ?, ?, ?) AND time < ? ORDER BY ${KEY} LIMIT ?`;
+  return sql.exec<Line>(query, ...after, most, PAGE).toArray();
+}
+
+/** One day after the other, as the page needs them: of all hours there may be 420,000 rows, in the object that grants leases. */
+function dayLines(sql: SqlStorage, range: Range): Line[] {
+  const lines = linesOf(sql, "usage_days", range);
+  let [begin, ...thing] = range.after;
+  while (lines.length < PAGE) {
+    const { first } = sql
+      .exec<{ first: number | null }>("SELECT min(time) AS first FROM usage_hours WHERE time >= ?", begin * 24)
+      .one();
+    const day = Math.floor((first ?? Infinity) / 24);
+    if (day >= range.most) break;
+    const behind = day === begin ? thing : ["", "", "", ""];
+    lines.push(...sql.exec<Line>(OF_A_DAY, day, day * 24, (day + 1) * 24, ...behind, PAGE - lines.length));
+    [begin, ...thing] = [day + 1, "", "", "", ""];
+  }
+  return lines;
 }

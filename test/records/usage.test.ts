@@ -90,6 +90,37 @@ describe("the authority", () => {
       expect(methods.lines(days).lines).toEqual([]);
     });
   });
+
+  it("reads of the hours what a page of days needs, and each day once", async () => {
+    await onBench(usageTables, async ({ methods, open, clock, sql, rowsFor }) => {
+      const [hours, things, first] = [30 * 24, 300, HOUR - (HOUR % 24) - 30 * 24];
+      sql.exec(
+        `WITH RECURSIVE hours(hour) AS (SELECT ?1 UNION ALL SELECT hour + 1 FROM hours WHERE hour + 1 < ?1 + ?2),
+           things(thing) AS (SELECT 1 UNION ALL SELECT thing + 1 FROM things WHERE thing < ?3)
+         INSERT INTO usage_hours SELECT hour, '', 'tool', 'tool-' || thing, '', 1, 0, 0, 2, 3 FROM hours, things`,
+        first,
+        hours,
+        things,
+      );
+      // Ten days are told by the day already.
+      clock.now = (first + 10 * 24 + HOURS_KEPT) * HOUR_MS;
+      await open.alarm?.(clock.now);
+      const told: UsageLine[] = [];
+      for (let after: UsageLine | null = null; ; after = told.at(-1) ?? null) {
+        let lines: readonly UsageLine[] = [];
+        const read = rowsFor(() => ({ lines } = methods.lines({ ...everything, by: "day", after })));
+        expect(read).toBeLessThan(6 * 24 * things);
+        if (lines.length === 0) break;
+        told.push(...lines);
+      }
+      expect(new Set(told.map(({ time, name }) => `${time} ${name}`)).size).toBe(30 * things);
+      expect(told.length).toBe(30 * things);
+      expect(told.every(({ calls, bytesOut }) => calls === 24 && bytesOut === 72)).toBe(true);
+      expect(told.map(({ time }) => time)).toEqual(told.map(({ time }) => time).toSorted((one, other) => one - other));
+      const some = methods.lines({ ...everything, by: "day", from: first / 24 + 20, to: first / 24 + 21 }).lines;
+      expect(some.map(({ time }) => time)).toEqual(Array.from({ length: things }, () => first / 24 + 20));
+    });
+  });
 });
 
 it.each([
