@@ -2,12 +2,13 @@
 
 const PREFIX = "whsec_";
 
-/** `secret`: `whsec_` and Base64, or any text. Of two with a blank between them each signs, while one takes the other's place. */
+/** `secret`: `whsec_` and Base64, or any text. Of two with a blank between them each signs, while one takes the other's place. Rejects where there is none, or one that is no Base64. */
 export async function webhookHeaders(
   secret: string,
   { id, seconds, body }: { readonly id: string; readonly seconds: number; readonly body: string },
 ): Promise<Record<string, string>> {
   const secrets = secret.split(/\s+/).filter((one) => one !== "");
+  if (secrets.length === 0) throw new TypeError("there is no secret");
   const signed = await Promise.all(secrets.map((one) => signatureOf(one, `${id}.${seconds}.${body}`)));
   return {
     "content-type": "application/json",

@@ -50,6 +50,14 @@ const message = { id: "msg_1", type: "upstream.down", at: 0, data: { tenant: "ac
 const hook = (url: string, more: object = {}) => ({ url, secret: "{{secret:HOOK}}", ...more });
 
 describe("a message", () => {
+  it.each(["whsec_not-base64", "whsec_", " "])("is not sent where the secret is %j, and says so", async (secret) => {
+    const { heard, url } = receiver(204);
+    const ground = { ...groundOf({ ops: hook(url) }), secret: async () => secret };
+    const [told] = await tellHooks(message, ground, {});
+    expect(told).toEqual({ name: "ops", why: expect.stringContaining("its secret is nothing to sign with") as string });
+    expect(heard).toEqual([]);
+  });
+
   it("is signed as Standard Webhooks says, with its id and time", async () => {
     const { heard, url } = receiver(204);
     expect(await tellHooks(message, groundOf({ ops: hook(url) }), {})).toEqual([{ name: "ops", why: null }]);
