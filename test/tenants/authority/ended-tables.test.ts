@@ -39,6 +39,13 @@ describe("a session that was ended", () => {
     });
   });
 
+  it("has its object told where it is ended again, for the answer to the first time may be lost", async () => {
+    await onEnded(({ methods, clock }) => {
+      const end = () => methods.endSession("a", clock.now + 1000);
+      expect([end(), end()]).toEqual([false, true]);
+    });
+  });
+
   it("is not written down when its id is of no use any more", async () => {
     await onEnded(({ methods, sql, clock, wakes }) => {
       methods.endSession("a", clock.now);
