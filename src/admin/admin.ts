@@ -11,8 +11,6 @@ import { limitUseTables } from "../limits/limit-use-tables.ts";
 import { noteMet } from "../limits/note-met.ts";
 import { policyTables } from "../tenants/authority/policy-tables.ts";
 import { standingTables } from "../tenants/authority/standing-tables.ts";
-import { bringGlobSearch } from "../tenants/document/glob.ts";
-import { searchGlob } from "../tenants/document/glob-search.ts";
 import { DirectoryObject } from "../tenants/directory/directory-object.ts";
 import { fleetStep } from "./apply/fleet-step.ts";
 import { noteDeclared } from "./apply/note-declared.ts";
@@ -31,7 +29,6 @@ export function admin(...options: readonly never[]): Feature<{
   readonly ContentObject: typeof OperatedContentObject;
 }> {
   refuseOptions("admin", options);
-  bringGlobSearch(searchGlob);
   return {
     name: "admin",
     // It makes the keys that tenants take.
