@@ -106,11 +106,16 @@ export function respondProblem(
   return Response.json(body, { status, headers: { "content-type": "application/problem+json", ...headers } });
 }
 
+/** As the platform words it, also where an object was told so. */
+function isOfKv(error: unknown): boolean {
+  return error instanceof Error && /^KV [A-Z]+ failed: /.test(error.message);
+}
+
 function problemOf(error: unknown): Pick<ProblemError, "key" | "about"> {
   if (error instanceof ProblemError) return error;
   // Another tenant may have the name by now: what was asked for is not there.
   if (isGone(error)) return notFound("such tenant any more");
-  const busy = mayPass(error) || (error instanceof AppError && error.key === "busy");
+  const busy = mayPass(error) || isOfKv(error) || (error instanceof AppError && error.key === "busy");
   if (!busy) return { key: "internal", about: {} };
   const seconds = error instanceof AppError ? (error.retryAfter ?? 1) : 1;
   const detail = error instanceof AppError ? error.toFailure().message : undefined;

@@ -1,24 +1,70 @@
-// Owns which calls of operators' requests to a tenant's objects are made a second time, beside those of every request: where the
-// platform says that they may be, as when it resets all objects. Refuses what would be another write.
+// Owns which calls of operators' requests to objects are made a second time, beside those of every request: where the platform
+// says that they may be, as when it resets all objects. Refuses what would be another write.
 
 import { REPEATABLE } from "../../tenants/isolate/asked-again.ts";
 
-/** What changes nothing, or the same once more: a key that is revoked already is waited for all the same. */
-const OF_OPERATORS = [
+/** What changes nothing. */
+const READS = [
   "policy.audit",
   "policy.incarnation",
   "policy.kept",
   "policy.keys",
   "policy.leftMs",
   "policy.read",
-  "policy.revokeKey",
   "policy.staleMs",
   "changes.told",
   "content.usage",
+  "sessions.list",
+  "directory.isDeclared",
+  "operators.operatorByHash",
+  "operators.operators",
+  "operators.audit",
+  "bases.base",
+  "bases.bases",
+  "bases.resolve",
+  "bases.uses",
+  "bases.blocks",
+  "brakes.stopped",
+  "fleet.run",
+  "fleet.runs",
+  "faults.faults",
+];
+
+/** What does the same once more: a key that is revoked already is waited for all the same. */
+const WRITES = [
+  "policy.revokeKey",
+  "policy.suspend",
+  "policy.resume",
   "edits.deliver",
+  "bases.take",
+  "bases.settle",
+  "bases.release",
+  "bases.block",
+  "bases.unblock",
+  "brakes.push",
+  "brakes.stopTenant",
+  "brakes.releaseTenant",
+  "directory.add",
+  "directory.declare",
+  "directory.mark",
+];
+
+/** A tenant's end, which goes on from where it was cut off. Of its entry in the audit log there may be two, rather than none. */
+const ENDINGS = [
+  "directory.endDeclared",
+  "operators.record",
+  "policy.closed",
+  "content.close",
+  "earlier-content.purge",
+  "content.purge",
+  "sessions.forget",
+  "content.erase",
+  "policy.erase",
+  "operators.forgetTenant",
+  "directory.remove",
 ];
 
 /** From now on, for a Worker that has an admin API. */
 export function askOperatorsCallsTwice(): void {
-  for (const call of OF_OPERATORS) REPEATABLE.add(call);
+  for (const call of [...READS, ...WRITES, ...ENDINGS]) REPEATABLE.add(call);
 }

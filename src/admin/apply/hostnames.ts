@@ -7,8 +7,8 @@ import { isGone } from "../../tenants/authority/incarnation.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { Claimed, Named } from "../../tenants/directory/directory-object.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { askedAgain } from "../../tenants/isolate/asked-again.ts";
-import { directoryOf, forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
+import { forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
+import { askedDirectory } from "./asked-directory.ts";
 import { hostnameOf } from "../../auth/origin.ts";
 import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
@@ -31,7 +31,7 @@ function namedAs({ id, entry }: Subject): Named {
  */
 export async function checkNames(desk: Desk, { id }: Subject, whole: TenantDocument): Promise<void> {
   for (const [at, hostname] of (whole.hostnames ?? []).entries()) {
-    const owner = await askedAgain("directory.hostname", () => directoryOf(desk.env, hostname).hostname(hostname));
+    const owner = await askedDirectory(desk.env, hostname).hostname(hostname);
     if (owner === id) continue;
     const rule = unfitting(desk, hostname);
     if (rule !== undefined) throw invalidFields([`hostnames.${at}`, rule]);
@@ -61,11 +61,11 @@ export async function claimNames(desk: Desk, subject: Managed, whole: TenantDocu
   // Marked before the tenant becomes private, so that unknown names are hidden by then. One that opens is unmarked only
   // after it did, in `announceNames`.
   if (entry && isPrivate(whole) && !(entry.isPrivate && isPrivate(before.effective)))
-    await directoryOf(desk.env, entry.id).mark(namedAs(subject), { isPrivate: true, revision: before.revision });
+    await askedDirectory(desk.env, entry.id).mark(namedAs(subject), { isPrivate: true, revision: before.revision });
 }
 
 async function claim(desk: Desk, subject: Subject, hostname: string, basis: number): Promise<Claimed> {
-  const directory = directoryOf(desk.env, hostname);
+  const directory = askedDirectory(desk.env, hostname);
   const first = await directory.claimHostname(hostname, namedAs(subject), basis);
   const free = first === "taken" ? await findLeft(desk, hostname) : undefined;
   if (!free) return first;
@@ -81,7 +81,7 @@ export async function giveBack(desk: Desk, subject: Managed, wanted: TenantDocum
   const { revision = 0, effective = {} } = record ?? {};
   const is = mergeDocuments([tenant.base, effective]);
   for (const hostname of without(wanted, is))
-    await directoryOf(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision, before.revision);
+    await askedDirectory(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision, before.revision);
   if (record && isPrivate(wanted)) await announceOpen(desk, subject, is, revision);
 }
 
@@ -93,7 +93,7 @@ function without({ hostnames = [] }: TenantDocument, other: TenantDocument): rea
 async function announceOpen({ env }: Desk, subject: Subject, whole: TenantDocument, revision: number): Promise<void> {
   const { entry } = subject;
   if (entry && !isPrivate(whole))
-    await directoryOf(env, entry.id).mark(namedAs(subject), { isPrivate: false, revision });
+    await askedDirectory(env, entry.id).mark(namedAs(subject), { isPrivate: false, revision });
 }
 
 function ifGone(error: unknown): undefined {
@@ -103,7 +103,7 @@ function ifGone(error: unknown): undefined {
 /** A tenant comes to its end, and nothing it was to be can be written any more. */
 export async function releaseNames({ env }: Desk, subject: Subject, hostnames: readonly string[]): Promise<void> {
   for (const hostname of hostnames) {
-    await directoryOf(env, hostname).releaseHostname(hostname, namedAs(subject));
+    await askedDirectory(env, hostname).releaseHostname(hostname, namedAs(subject));
     forgetName(hostname);
   }
 }
@@ -118,7 +118,7 @@ export async function announceNames(
   const { entry } = subject;
   const left = without(before.effective, whole);
   for (const hostname of left)
-    await directoryOf(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision);
+    await askedDirectory(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision);
   for (const hostname of [...left, ...(whole.hostnames ?? [])]) forgetName(hostname);
   if (entry?.isPrivate || isPrivate(before.effective)) await announceOpen(desk, subject, whole, revision);
   return left.length > 0 ? Date.now() + HOSTNAME_FOR_MS : 0;

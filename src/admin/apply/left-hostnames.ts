@@ -3,7 +3,7 @@
 
 import { mergeDocuments } from "../../tenants/document/tenant-document.ts";
 import type { Named } from "../../tenants/directory/directory-object.ts";
-import { directoryOf } from "../../tenants/directory/directory.ts";
+import { askedDirectory } from "./asked-directory.ts";
 import { isGone } from "../../tenants/authority/incarnation.ts";
 import { ProblemError } from "../problem.ts";
 import type { Desk } from "../route.ts";
@@ -17,7 +17,7 @@ export type Freeing = () => Promise<void>;
 
 /** How a hostname is freed that its owner does not name; undefined: it does, or may be about to. */
 export async function findLeft(desk: Desk, hostname: string): Promise<Freeing | undefined> {
-  const directory = directoryOf(desk.env, hostname);
+  const directory = askedDirectory(desk.env, hostname);
   const claim = await directory.claimOn(hostname);
   if (!claim) return async () => {};
   const named: Named = { id: claim.tenant, created: claim.created === "" ? null : claim.created };

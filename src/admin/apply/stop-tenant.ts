@@ -5,7 +5,7 @@ import { tellHubs } from "../../tenants/authority/announcer.ts";
 import type { ChangeEvent } from "../../tenants/authority/changes.ts";
 import { keptUnder } from "../../tenants/authority/incarnation.ts";
 import { remote } from "../../tenants/authority/tables.ts";
-import { directoryOf } from "../../tenants/directory/directory.ts";
+import { askedDirectory } from "./asked-directory.ts";
 import { brakeTables } from "../platform/brake-tables.ts";
 import { platformOf } from "../platform/platform-door.ts";
 import { notFound } from "../problem.ts";
@@ -30,7 +30,7 @@ const CLOSED: ChangeEvent = {
 export async function stopTenant(desk: Desk, id: string, note: string): Promise<RouteAnswer> {
   const { env, caller } = desk;
   const inCode = desk.options.tenants.has(id);
-  const directory = directoryOf(env, id);
+  const directory = askedDirectory(env, id);
   const { entry } = inCode ? { entry: null } : await directory.lookup(id);
   if (!entry && !inCode && !(await directory.isDeclared(id))) throw notFound(`tenant ${id}`);
   const created = entry?.created ?? "";

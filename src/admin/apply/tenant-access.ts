@@ -7,14 +7,13 @@ import { operatedEarlierContent, type OperatedEarlierMethods } from "../../conte
 import { editOutbox, type RemoteOutbox } from "../../content/store/edit-outbox.ts";
 import type { NewResource } from "../../calls/resource-store.ts";
 import { managedTenant, type Tenant as Declared } from "../../tenants/document/tenant-definition.ts";
-import { directoryOf } from "../../tenants/directory/directory.ts";
+import { askedDirectory } from "./asked-directory.ts";
 import type { DirectoryEntry, Lookup } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { policyTables, type PolicyMethods } from "../../tenants/authority/policy-tables.ts";
 import { ANYWHERE, stubOf } from "../../tenants/directory/placement.ts";
 import { isEntered, keptUnder, WHOEVER, type TenantStub } from "../../tenants/authority/incarnation.ts";
 import { remote, type Remote } from "../../tenants/authority/tables.ts";
-import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 import { declaredIn } from "./declared-tenants.ts";
 import type { TenantShape, Infer } from "../contract.ts";
 import { notFound, ProblemError } from "../problem.ts";
@@ -78,7 +77,7 @@ export async function meetTenant(place: Place, id: string): Promise<MetTenant> {
   const { entry, declared } = await namedBy(place, id);
   if (entry && isEntered(entry.created)) return { entry, created: entry.created };
   const isGone = !entry && !declared && !place.options.tenants.has(id);
-  if (isGone && !(place.options.asked && (await directoryOf(place.env, id).isDeclared(id))))
+  if (isGone && !(place.options.asked && (await askedDirectory(place.env, id).isDeclared(id))))
     throw notFound(`tenant ${id}`);
   const created = await anyOf(place, id, entry).incarnation(entry === null);
   return { entry, created: created ?? entry?.created ?? "", declared, isGone };
@@ -92,7 +91,7 @@ export async function namedBy(place: Place, id: string): Promise<Pick<MetTenant,
 }
 
 function lookedUpIn({ env }: Place, id: string): Promise<Lookup> {
-  return askedAgain("directory.lookup", () => directoryOf(env, id).lookup(id));
+  return askedDirectory(env, id).lookup(id);
 }
 
 /** The tenant that the request means, or, where its path names none, the one that has the name now. */

@@ -1,7 +1,8 @@
 // Owns the end of a tenant, in an order in which every step can be repeated: nobody is served any more, then everything
 // it stored goes, then its name.
 
-import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
+import { forgetName } from "../../tenants/directory/directory.ts";
+import { askedDirectory } from "./asked-directory.ts";
 import { sessionName, sessionStub } from "../../sessions/session-door.ts";
 import { sessionRegister } from "../../tenants/authority/session-register.ts";
 import { onceASecond } from "../../tenants/authority/once-a-second.ts";
@@ -32,7 +33,7 @@ export async function deleteTenant(desk: Desk, managed: Managed): Promise<void> 
     throw new ProblemError("conflict", { detail: `The tenant ${id} is declared in the Worker's code` });
   }
   const { env, caller } = desk;
-  const directory = directoryOf(env, id);
+  const directory = askedDirectory(env, id);
   const entry = managed.entry ?? (await directory.endDeclared(id, created));
   const operators = remote(platformOf(env), operatorTables);
   // 1. No isolate that does not know it yet finds it, by id or hostname.

@@ -2,8 +2,9 @@
 // for every tenant, which isolates ask in its place.
 
 import { openSocket, type Opened } from "../../streams/held-socket.ts";
+import { beforeAnother } from "../../tenants/isolate/asked-again.ts";
 import { inTime } from "../../tenants/isolate/in-time.ts";
-import { meaning, WHOEVER, type Keeper, type TenantStub } from "../../tenants/authority/incarnation.ts";
+import { meaning, WHOEVER, type Again, type Keeper, type TenantStub } from "../../tenants/authority/incarnation.ts";
 
 export interface PlatformEnv {
   readonly PLATFORM: DurableObjectNamespace;
@@ -21,12 +22,16 @@ export function platformOf(env: PlatformEnv): TenantStub {
 }
 
 export function platformAt({ PLATFORM }: PlatformEnv, name: string): TenantStub {
-  return keptBy(PLATFORM.getByName(name) as unknown as Keeper);
+  const keeper = () => PLATFORM.getByName(name) as unknown as Keeper;
+  return keptBy(keeper(), async (call, error) => {
+    await beforeAnother(call, error);
+    return keeper();
+  });
 }
 
 /** There is nobody else whom a platform's object could keep something for. */
-export function keptBy(object: Keeper): TenantStub {
-  return meaning(object, WHOEVER);
+export function keptBy(object: Keeper, again?: Again): TenantStub {
+  return meaning(object, WHOEVER, again);
 }
 
 /** A socket on which the replica tells that something else is stopped. Rejects where it takes too long. */

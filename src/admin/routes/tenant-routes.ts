@@ -1,7 +1,8 @@
 // Owns the routes for tenants as a whole: which there are, making one, and its end.
 
 import { diffDocuments, mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
-import { directoryOf, forgetName } from "../../tenants/directory/directory.ts";
+import { forgetName } from "../../tenants/directory/directory.ts";
+import { askedDirectory } from "../apply/asked-directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
 import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import { remote } from "../../tenants/authority/tables.ts";
@@ -123,7 +124,7 @@ async function listTenants(desk: Desk, query: PageAsk) {
     suspended: null,
   }));
   const made = caller.tenants
-    ? (await Promise.all(caller.tenants.map((id) => directoryOf(env, id).lookup(id)))).flatMap(
+    ? (await Promise.all(caller.tenants.map((id) => askedDirectory(env, id).lookup(id)))).flatMap(
         ({ entry }) => entry ?? [],
       )
     : await listEntries(env, asked);
@@ -150,7 +151,7 @@ async function declaredAfter(desk: Desk, asked: NamesAsk): Promise<readonly stri
   if (!options.asked) return [];
   if (!caller.tenants) return listDeclared(env, asked);
   const isThere = async (id: string) =>
-    (await directoryOf(env, id).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
+    (await askedDirectory(env, id).isDeclared(id)) || (await namedBy(desk, id)).declared !== undefined;
   const own = await Promise.all(caller.tenants.map(async (id) => ((await isThere(id)) ? [id] : [])));
   return own.flat();
 }
@@ -209,7 +210,7 @@ async function createTenant(desk: Desk, asked: Asked) {
   const { whole, warnings } = await resolveDocument(desk, place, { own, names }, { dryRun: true, unknownNames });
   await checkNames(desk, place, whole);
   // 2. The directory decides which tenant of the name it is, and the tenant's own object follows.
-  const directory = directoryOf(desk.env, id);
+  const directory = askedDirectory(desk.env, id);
   const entry = await directory.add(id, { region, jurisdiction });
   const managed = managedOf(desk, id, { entry, created: entry.created });
   const { effective, bases } = await resolveDocument(desk, managed, { own, names }, { dryRun: false, unknownNames });

@@ -2,6 +2,7 @@
 // everything is. Whoever writes a body while it is being deleted is told to upload it again.
 
 import { logFault } from "../../telemetry/fault-line.ts";
+import { onceASecond } from "../../tenants/authority/once-a-second.ts";
 import type { TableHost } from "../../tenants/authority/tables.ts";
 import { bodyKey } from "./resource-row.ts";
 
@@ -96,7 +97,7 @@ export async function purge(host: TableHost, limit: number): Promise<{ readonly 
 /** Deletes at most `limit` bodies that KV lists; gives how many. */
 export async function purgeListed(host: Pick<TableHost, "env" | "kept">, limit: number): Promise<number> {
   const { BODIES } = host.env as { BODIES: KVNamespace };
-  const { keys } = await BODIES.list({ prefix: bodyKey(host.kept(), ""), limit });
+  const { keys } = await onceASecond(() => BODIES.list({ prefix: bodyKey(host.kept(), ""), limit }));
   await deleteBodies(
     BODIES,
     keys.map((key) => key.name),
@@ -129,6 +130,6 @@ export async function purgeKnown(host: TableHost, limit: number): Promise<number
 
 async function deleteBodies(bodies: KVNamespace, keys: readonly string[]): Promise<void> {
   for (let at = 0; at < keys.length; at += LANES) {
-    await Promise.all(keys.slice(at, at + LANES).map((key) => bodies.delete(key)));
+    await Promise.all(keys.slice(at, at + LANES).map((key) => onceASecond(() => bodies.delete(key))));
   }
 }

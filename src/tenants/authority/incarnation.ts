@@ -60,7 +60,7 @@ export interface TenantStub {
 const BUSY_SECONDS = 2;
 
 /** Whom to call in the place of a keeper that failed; rejects with its error where nobody is to be. */
-type Again = (call: string, error: unknown) => Promise<Keeper>;
+export type Again = (call: string, error: unknown) => Promise<Keeper>;
 
 /** The one way to a keeper. What it calls throws `unknownTenant` where the incarnation is gone, and `busy`. */
 export function meaning(keeper: Keeper, meant: Incarnation, again?: Again): TenantStub {

@@ -220,6 +220,17 @@ function hasAll(sql: SqlStorage): boolean {
   return sql.exec<{ own: number }>(query).one().own >= MAX_SUSPENSIONS;
 }
 
+function staysAsItIs(
+  found: { readonly note: string; readonly by_operator: number },
+  note: string,
+  { isTenantAdmin }: Suspender,
+): boolean {
+  // An operator's stays an operator's, with what they told callers.
+  if (isTenantAdmin && found.by_operator === 1) return true;
+  // Said again, perhaps because the answer was lost.
+  return found.note === note && (found.by_operator === 0) === isTenantAdmin;
+}
+
 function suspend(
   host: TenantHost,
   suspension: Omit<Suspension, "since">,
@@ -229,8 +240,7 @@ function suspend(
   const revision = host.revision();
   if (revision === 0) return { state: "absent" };
   const found = suspensionOf(host.sql, kind, name);
-  // An operator's stays an operator's, with what they told callers.
-  if (found?.by_operator === 1 && by.isTenantAdmin) return { state: "unchanged", revision };
+  if (found && staysAsItIs(found, note, by)) return { state: "unchanged", revision };
   if (!found && by.isTenantAdmin && hasAll(host.sql)) return { state: "full" };
   const before = found ? { kind, name, note: found.note, since: found.since } : null;
   noteOutage(host);
