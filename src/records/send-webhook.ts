@@ -44,6 +44,7 @@ export async function sendWebhook(
     const { id, type, at, data } = message;
     const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data });
     const signed = { id, seconds: Math.floor(Date.now() / 1000), body };
+    // What fails with a secret is that secret, which nobody is shown: the reason below says so.
     const headers = await webhookHeaders(hook.secret, signed).catch(() => undefined);
     if (!headers) return done(null, "its secret is nothing to sign with: behind whsec_ comes Base64");
     const sent = { method: "POST", headers, body, redirect: "manual", maxBytes: MOST_READ } as const;
