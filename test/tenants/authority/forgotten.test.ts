@@ -89,14 +89,15 @@ describe("keys", () => {
 
 it("a tenant-admin's suspensions are so many at most, and an operator's are never refused", async () => {
   await made(({ methods, sql }) => {
-    const suspend = (name: string, by: typeof TENANT_ADMIN | typeof ANN) =>
-      methods.suspend({ kind: "profile", name, note: "n" }, by).state;
+    const suspend = (name: string, by: typeof TENANT_ADMIN | typeof ANN, note = "n") =>
+      methods.suspend({ kind: "profile", name, note }, by).state;
     sql.exec(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
         INSERT INTO suspensions (kind, name, note, since, by_operator) SELECT 'profile', 'p' || i, 'n', '2026', 0 FROM n`,
       MAX_SUSPENSIONS - 1,
     );
-    expect(["a", "b", "a"].map((name) => suspend(name, TENANT_ADMIN))).toEqual(["written", "full", "written"]);
+    expect(["a", "b", "a"].map((name) => suspend(name, TENANT_ADMIN))).toEqual(["written", "full", "unchanged"]);
+    expect(suspend("a", TENANT_ADMIN, "another")).toBe("written");
     expect(suspend("b", ANN)).toBe("written");
   });
 });
