@@ -1,6 +1,6 @@
 // Owns how operators' requests ask a shard of the directory: once more where the platform says that the call may be made again.
 
-import { directoryOf, type DirectoryEnv } from "../../tenants/directory/directory.ts";
+import { allShards, directoryOf, type DirectoryEnv } from "../../tenants/directory/directory.ts";
 import type { DirectoryObject } from "../../tenants/directory/directory-object.ts";
 import { askedAgain } from "../../tenants/isolate/asked-again.ts";
 
@@ -8,10 +8,19 @@ type Shard = DurableObjectStub<DirectoryObject>;
 
 /** The shard of a tenant's id, or of a hostname. */
 export function askedDirectory(env: DirectoryEnv, name: string): Shard {
+  return asked(() => directoryOf(env, name));
+}
+
+export function askedShards(env: DirectoryEnv): readonly Shard[] {
+  return allShards(env).map((_shard, at) => asked(() => allShards(env)[at]));
+}
+
+/** `stubOf`: a new one for each call, because one that failed may be of no more use. */
+function asked(stubOf: () => Shard | undefined): Shard {
   return new Proxy({} as Shard, {
     get:
       (_none, method) =>
       async (...args: [string]) =>
-        askedAgain(`directory.${String(method)}`, () => directoryOf(env, name)[method as "lookup"](...args)),
+        askedAgain(`directory.${String(method)}`, async () => stubOf()?.[method as "lookup"](...args)),
   });
 }

@@ -1,7 +1,8 @@
 // Owns lists of what all shards of the directory have, in the order of ids: each is asked for as many as are wanted.
 
-import { allShards, type DirectoryEnv } from "../../tenants/directory/directory.ts";
+import type { DirectoryEnv } from "../../tenants/directory/directory.ts";
 import type { DirectoryEntry } from "../../tenants/directory/lookups-object.ts";
+import { askedShards } from "./asked-directory.ts";
 
 export interface NamesAsk {
   readonly after: string | null;
@@ -11,7 +12,7 @@ export interface NamesAsk {
 
 /** Tenants that were made. */
 export async function listEntries(env: DirectoryEnv, { after, limit }: NamesAsk): Promise<readonly DirectoryEntry[]> {
-  const pages = await Promise.all(allShards(env).map((shard) => shard.list(after, limit)));
+  const pages = await Promise.all(askedShards(env).map((shard) => shard.list(after, limit)));
   return pages
     .flat()
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
@@ -20,6 +21,6 @@ export async function listEntries(env: DirectoryEnv, { after, limit }: NamesAsk)
 
 /** Ids of those that the author's function declares, of which it was asked for. */
 export async function listDeclared(env: DirectoryEnv, { after, limit }: NamesAsk): Promise<readonly string[]> {
-  const pages = await Promise.all(allShards(env).map((shard) => shard.listDeclared(after, limit)));
+  const pages = await Promise.all(askedShards(env).map((shard) => shard.listDeclared(after, limit)));
   return pages.flat().toSorted().slice(0, limit);
 }

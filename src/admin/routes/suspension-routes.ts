@@ -161,7 +161,12 @@ async function suspendTenant(desk: Desk, id: string, note: string): Promise<Rout
     desk.options.onError?.(error);
     return undefined;
   });
-  return suspended ? acknowledge(suspended.managed, suspended.done, desk) : stopTenant(desk, id, note);
+  if (!suspended) return stopTenant(desk, id, note);
+  const { managed, done } = suspended;
+  const answer = await acknowledge(managed, done, desk);
+  // Where it was stopped by the platform's object before, callers would go on being told that one's note. It is suspended anyway.
+  await inTime(releaseTenant(desk, managed)).catch((error: unknown) => desk.options.onError?.(error));
+  return answer;
 }
 
 async function suspendOwn(desk: Desk, id: string, note: string) {

@@ -31,6 +31,8 @@ export function secretsSetAt(sql: SqlStorage): number {
   return at === null ? 0 : Date.parse(at);
 }
 
+const SAME = "SELECT 1 FROM secrets WHERE name = ? AND sealed = ?";
+
 export function createSecretMethods(host: TenantHost): SecretMethods {
   const { sql } = host;
   const all = () => sql.exec<SecretRow>("SELECT name, updated FROM secrets ORDER BY name").toArray();
@@ -49,6 +51,8 @@ export function createSecretMethods(host: TenantHost): SecretMethods {
         const before = find(name);
         if (isGone()) return { state: "absent", replaced: false };
         if (!before && all().length >= MAX_SECRETS) return "full";
+        // An answer was lost, so this is asked again: what is sealed anew is never the same.
+        if (sql.exec(SAME, name, sealed).toArray().length > 0) return { ...written(), replaced: true };
         const updated = new Date(host.now()).toISOString();
         sql.exec("INSERT OR REPLACE INTO secrets (name, sealed, updated) VALUES (?, ?, ?)", name, sealed, updated);
         host.record(actor, "secret.set", `secret ${name}`, { before, after: { name, updated } });

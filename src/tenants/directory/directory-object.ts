@@ -6,6 +6,7 @@ import { logFault } from "../../telemetry/fault-line.ts";
 import { isEntered, newIncarnation, type Incarnation } from "../authority/incarnation.ts";
 import { onceASecond } from "../authority/once-a-second.ts";
 import { migrate } from "../authority/tables.ts";
+import { askedAgain } from "../isolate/asked-again.ts";
 import { DIRECTORY_TABLES, earlierOf, takeOver, type Earlier } from "./directory-tables.ts";
 import { DirectoryLookups, directoryEntryOf, type DirectoryEntry, type DirectoryRow } from "./lookups-object.ts";
 import { placementKey } from "./placement.ts";
@@ -159,7 +160,7 @@ export class DirectoryObject extends DirectoryLookups {
     const { BODIES, DIRECTORY } = this.#bound;
     // Where it was made within the same second, KV refuses the deletion once.
     await onceASecond(() => BODIES.delete(placementKey(id)));
-    await earlierIn(DIRECTORY).forget(id);
+    await askedAgain("directory.forget", () => earlierIn(DIRECTORY).forget(id));
     this.sql.exec("DELETE FROM tenants WHERE id = ? AND created = ?", id, created);
     await this.#tellHiding();
   }
