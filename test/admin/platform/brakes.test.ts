@@ -224,6 +224,18 @@ describe("a tenant whose own object does not answer", () => {
     expect((await call(id, "see")).status).toBe(200);
   });
 
+  it("is suspended anew by its own object, in the words that callers are told from then on", async () => {
+    const { id, object } = await patient();
+    const suspend = (note: string) => ask("POST", `/tenants/${id}/suspensions`, { kind: "tenant", note });
+    const back = await spoil(object, () => Promise.reject(new Error("Network connection lost.")));
+    await suspend("broken into");
+    back();
+    expect(await suspend("under repair")).toMatchObject({ status: 200, body: { changed: true } });
+    expect(await call(id, "see")).toMatchObject({ status: 403, text: expect.stringContaining("under repair") });
+    const listed = await ask("GET", `/tenants/${id}/suspensions`);
+    expect(listed.body).toMatchObject({ items: [{ kind: "tenant", note: "under repair" }] });
+  });
+
   it("is not stopped under another of its name", async () => {
     const { id } = await patient();
     const stops = remote(platformAt(env, "platform"), brakeTables);
