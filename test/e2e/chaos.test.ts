@@ -11,6 +11,7 @@ import type { Plan, Strike } from "../support/chaos/strike.ts";
 import { hearAnswers, type Heard } from "../support/chaos/answers.ts";
 import { calls } from "../support/chaos/calls.ts";
 import { keys } from "../support/chaos/keys.ts";
+import { operators } from "../support/chaos/operators.ts";
 import { questions } from "../support/chaos/questions.ts";
 import { reports } from "../support/chaos/reports.ts";
 import { Tally } from "../support/chaos/tally.ts";
@@ -26,7 +27,17 @@ import { SEED } from "../support/seed.ts";
 import { sized } from "../support/tier.ts";
 import { startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
 
-const LOADS: readonly Check[] = [calls, reports, questions, keys, upstreams, registers, announcements, batches];
+const LOADS: readonly Check[] = [
+  calls,
+  reports,
+  questions,
+  keys,
+  operators,
+  upstreams,
+  registers,
+  announcements,
+  batches,
+];
 /** No further round begins after so long; a first one always. */
 const FOR_MS = sized({ usual: 0, long: 4.5 * 60_000, soak: 60 * 60_000 });
 /** As KV does for a minute; a round is shorter than that. */

@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Once } from "../support/chaos/strike.ts";
+import { VARS } from "../support/jitter/world.ts";
 import { ADMIN_TOKEN, startTwoWorkers, type TwoWorkers } from "../support/two-workers.ts";
 
 const TENANT = "kept";
@@ -10,7 +11,10 @@ const KINDS = ["failed once", "answer lost"] as const;
 
 let workers: TwoWorkers;
 beforeAll(async () => {
-  workers = await startTwoWorkers({}, undefined, false, { entry: "chaos-worker", flags: ["nodejs_als"] });
+  workers = await startTwoWorkers({ SECRETS_KEY: VARS.SECRETS_KEY }, undefined, false, {
+    entry: "chaos-worker",
+    flags: ["nodejs_als"],
+  });
   await workers.one.admin("POST", "/tenants", { id: TENANT, document: { mode: "open", maxStalenessMs: 50 } });
 }, 600_000);
 afterAll(() => workers.stop());
@@ -68,6 +72,42 @@ test.each(everyKind(["operators.operatorByHash", "operators.operators"]))(
     expect(await strike({})).toEqual([]);
   },
 );
+
+const READ = [
+  ["/tenants", "DIRECTORY list"],
+  [`/tenants/${TENANT}`, "DIRECTORY lookup"],
+  [`/tenants/${TENANT}/audit`, "TENANTS policy.audit"],
+  [`/tenants/${TENANT}/kept`, "TENANTS policy.kept"],
+  [`/tenants/${TENANT}/keys`, "TENANTS policy.keys"],
+  [`/tenants/${TENANT}/limits`, "TENANTS limits.use"],
+  [`/tenants/${TENANT}/resources`, "CONTENT content.list"],
+  [`/tenants/${TENANT}/secrets`, "TENANTS policy.secrets"],
+  [`/tenants/${TENANT}/upstreams`, "TENANTS gateway.readings"],
+  ["/audit", "PLATFORM operators.audit"],
+  ["/bases", "PLATFORM bases.bases"],
+  ["/fleet/runs", "PLATFORM fleet.runs"],
+  ["/operators", "PLATFORM operators.operators"],
+  ["/tools/blocked", "PLATFORM bases.blocks"],
+] as const;
+
+test.each(READ)("%s is read where %s fails once", async (path, call) => {
+  await strike({ [call]: "failed once" });
+  expect(await asked("GET", path)).toMatchObject({ status: 200 });
+  expect(await strike({})).toEqual([]);
+});
+
+test.each(KINDS)("a secret is set, noted once, and deleted where that is %s", async (kind) => {
+  const path = `/tenants/${TENANT}/secrets/WORD`;
+  const noted = async () => (await asked("GET", `/tenants/${TENANT}/audit`)).text.split("secret.set").length;
+  const before = await noted();
+  await strike({ "TENANTS policy.setSecret": kind });
+  expect(await asked("PUT", path, { value: "sesame" })).toMatchObject({ status: 200 });
+  expect(await noted()).toBe(before + 1);
+  await strike({ "TENANTS policy.deleteSecret": kind });
+  expect(await asked("DELETE", path)).toMatchObject({ status: 200 });
+  expect((await asked("GET", `/tenants/${TENANT}/secrets`)).text).not.toContain("WORD");
+  expect(await strike({})).toEqual([]);
+});
 
 test.each(KINDS)("a tenant is made where its entry in the directory is %s", async (kind) => {
   await strike({ "DIRECTORY add": kind });
