@@ -2,7 +2,7 @@
 // hears of it. Each was an error, or an event that was lost, until calls to everything failed at random.
 
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { FollowedCall } from "../support/followed-call.ts";
 import type { Once } from "../support/chaos/strike.ts";
 import { client2025, client2026 } from "../support/mcp.ts";
@@ -59,6 +59,18 @@ describe("a text is stored where KV refuses it once", () => {
     expect(result).toMatchObject({ content: [{ type: "text" }] });
     expect(result).not.toHaveProperty("isError");
     expect(await strike({})).toEqual([]);
+  });
+
+  test("by two who store the same, each of whom KV refuses once", async () => {
+    const store = (at: number) => call("lab_write", { uri: `lab://saved/shared/${at}`, text: "shared" });
+    await strike({ "BODIES put": "KV failed" });
+    const first = store(1);
+    await vi.waitUntil(async () => ((await strike({})) as unknown[]).length === 0);
+    await strike({ "BODIES put": "KV failed" });
+    for (const { result, text } of await Promise.all([first, store(2)])) {
+      expect(result, text).toMatchObject({ content: [{ type: "text" }] });
+      expect(result).not.toHaveProperty("isError");
+    }
   });
 
   test("by an operator", async () => {

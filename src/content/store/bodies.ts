@@ -119,17 +119,20 @@ export async function storeBody(
   };
   const clearUp = () => onceASecond(() => to.bodies.delete(bodyKey(to.kept, row.hash)));
   let cause: unknown;
+  let by = crypto.randomUUID();
   for (const wait of CLAIM_AFTER_MS) {
     if (wait > 0) await scheduler.wait(wait);
-    const claim = claimIn(await to.content.holds(row.hash, crypto.randomUUID()));
+    const claim = claimIn(await to.content.holds(row.hash, by));
     if (claim.state === "wait") continue;
     try {
       if (claim.state === "upload") await upload(to, row.hash, bytes);
     } catch (error) {
-      // KV failed, or had a write of the same body within a second: it is uploaded again when it is this writer's turn again.
+      // KV failed, or had a write of the same body within a second: it is this writer's turn yet, and others wait for it.
       cause = error;
       continue;
     }
+    // Who uploads it once more, because it was collected meanwhile, waits for KV's second as others do.
+    by = crypto.randomUUID();
     const resent = claim.state === "upload" ? claim.collected : null;
     const done: PutResult = await orClearUp(to.content.put({ ...put, resent }), clearUp);
     if (done.state !== "resend") return done;

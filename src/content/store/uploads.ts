@@ -17,7 +17,7 @@ const GRANTED_MS = 2000;
 
 interface Grant {
   readonly at: number;
-  /** What one ask is called by, so that who asks again because the answer was lost is told the same. */
+  /** What one upload is called by: who asks again, because the answer was lost or KV failed, is told the same. */
   readonly by: string;
 }
 
