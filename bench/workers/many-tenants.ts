@@ -46,7 +46,7 @@ class FillableTenant extends worker.exports.TenantObject {
     const document = { mode: "open", maxStalenessMs };
     const birth = { created: CREATED, own: document, effective: document, actor: { name: "bench" }, action: "create" };
     const ran = await this.run("policy", "create", [birth], WHOEVER);
-    if (!("value" in ran)) throw new Error(`no tenant was made: ${JSON.stringify(ran)}`);
+    if (typeof ran !== "object" || !("value" in ran)) throw new Error(`no tenant was made: ${JSON.stringify(ran)}`);
   }
 }
 

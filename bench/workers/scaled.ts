@@ -34,7 +34,7 @@ class FillableContent extends worker.exports.ContentObject {
   async store(resources: PutResource[], incarnation: string): Promise<void> {
     for (const resource of resources) {
       const ran = await this.run("content", "put", [resource], incarnation);
-      if (!("value" in ran)) throw new Error(`nothing was stored: ${JSON.stringify(ran)}`);
+      if (typeof ran !== "object" || !("value" in ran)) throw new Error(`nothing was stored: ${JSON.stringify(ran)}`);
     }
   }
 }
@@ -42,7 +42,8 @@ class FillableContent extends worker.exports.ContentObject {
 class FillableTenant extends worker.exports.TenantObject {
   async madeAt(): Promise<string> {
     const ran = await this.run(policyTables.name, "incarnation", [true], WHOEVER);
-    if (!("value" in ran)) throw new Error(`nobody knows when it was made: ${JSON.stringify(ran)}`);
+    if (typeof ran !== "object" || !("value" in ran))
+      throw new Error(`nobody knows when it was made: ${JSON.stringify(ran)}`);
     return String(ran.value);
   }
 

@@ -108,7 +108,9 @@ export function addressUnder(
 ): Address | undefined {
   // On a hostname of its own a tenant has profiles under /mcp, and no other tenant can be named.
   if (owner !== null) {
-    return second === undefined ? { tenant: owner, profile: first ?? null, path: pathOf(first) } : undefined;
+    return second === undefined
+      ? { tenant: owner, profile: first ?? null, path: pathOf(first), isHosted: true }
+      : undefined;
   }
   // An app may say which tenant is meant.
   const tenant = first ?? defaultTenant ?? (authenticate && NOWHERE.tenant);
@@ -201,7 +203,7 @@ async function serveTenant(
   const isPreflight = request.method === "OPTIONS";
   if (isPreflight && isAllowed) return preflightOf(deployment, invocation, address);
   // 2. The tenant; for an unknown name nothing is stored.
-  const { tenant: id, profile, path } = address;
+  const { tenant: id, profile, path, isHosted } = address;
   const credential = broughtBy(invocation);
   const refused = refusedUnasked(deployment, id, credential, request);
   if (refused) return turnAway(deployment, request, refused);
@@ -209,7 +211,7 @@ async function serveTenant(
   const found = finding instanceof Promise ? await finding : finding;
   const { tenant } = found;
   const known = tenant ?? unknownTenant({ request, deployment }, credential, found.anyPrivate);
-  const visit = new Visit(deployment, invocation, { tenant: id, profile, path, credential, known });
+  const visit = new Visit(deployment, invocation, { tenant: id, profile, path, isHosted, credential, known });
   // 3. Origins, which a tenant may add to.
   if (!isAllowed && !(await tenantAllows(visit, origin))) {
     return turnAway(deployment, request, refusal(visit, failure("forbiddenOrigin")));

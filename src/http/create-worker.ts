@@ -200,7 +200,7 @@ export function createWorker<
       if (fault) throw fault;
       return tenantOutside({ deployment, env, ctx: CURRENT_EVENT, id });
     },
-    exports: exportsOf(deployment) as ExportsWith<Features>,
+    exports: (isRight ? exportsOf(deployment) : standIns(exportsOf(deployment))) as ExportsWith<Features>,
   };
 }
 
@@ -244,7 +244,7 @@ function refusePlainObjects({ features }: Deployment): void {
   );
 }
 
-function exportsOf(deployment: Deployment): unknown {
+function exportsOf(deployment: Deployment): BaseObjects {
   const { features } = deployment;
   const TenantObject = createTenantObject<Env>([
     ...new Set([handoverTables, limitTables, ...features.flatMap(tablesOf)]),
@@ -253,6 +253,12 @@ function exportsOf(deployment: Deployment): unknown {
   const DirectoryObject = DirectoryLookups;
   const own: BaseObjects = { ContentObject, DirectoryObject, HubObject, SessionObject, TenantObject, StoredRuns };
   return Object.assign({}, own, ...features.map(({ objects = {} }) => objects));
+}
+
+/** Who exports a class of a feature by its name is told of a mistake in the options, and not that there is no such class. */
+function standIns(own: BaseObjects): object {
+  // A function is what wrangler makes a class of.
+  return new Proxy(own, { get: (all, name) => (Reflect.get(all, name) as unknown) ?? function StandIn() {} });
 }
 
 function tablesOf({ tables = [], sections }: Feature): NonNullable<Feature["tables"]> {

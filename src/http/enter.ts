@@ -1,6 +1,7 @@
 // Owns letting a visit in: as whom, and what they see, or why not. Everything comes in this way (POST, GET, DELETE,
 // streams, and runs without a request), and again when it may have waited longer than a lease lasts.
 
+import { hostnameOf } from "../auth/origin.ts";
 import { isForeign, memoOf, type Credential } from "../auth/credential.ts";
 import { ANONYMOUS, keyPrincipal, type Principal } from "../auth/principal.ts";
 import type { NewResource } from "../calls/resource-store.ts";
@@ -19,12 +20,13 @@ import { keptUnder } from "../tenants/authority/incarnation.ts";
 import type { KeyGrant, Policy } from "../tenants/authority/policy-records.ts";
 import type { Tenant } from "../tenants/document/tenant-definition.ts";
 import type { Mode, TenantDocument } from "../tenants/document/tenant-document.ts";
+import { idInHostname } from "../tenants/directory/worker-hosts.ts";
 import { isEnding, isLeased, type Snapshot } from "../tenants/isolate/snapshot.ts";
 import { readSecret } from "../tenants/isolate/tenant-secrets.ts";
 import { appCaller } from "./ask-app.ts";
 import { Entered } from "./entered.ts";
 import { isWorthKnown, renewAhead } from "./hold-snapshot.ts";
-import { hold, TENANT_AWAY, unauthorized } from "./hold-tenant.ts";
+import { hold, TENANT_AWAY, unauthorized, unknownTenant } from "./hold-tenant.ts";
 import type { Visit } from "./visit.ts";
 
 export interface EnterHow {
@@ -65,7 +67,9 @@ function admitWith(visit: Visit, held: Snapshot | Failure): Entering {
 function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, isAgain = false): Entering {
   const derived = derivedFrom(visit, tenant, snapshot);
   const { document, who } = derived;
-  const { profile, credential } = visit.knock;
+  const { profile, credential, isHosted } = visit.knock;
+  if (isHosted && hasLeft(visit, document))
+    return unknownTenant(visit, credential, (document.mode ?? "open") !== "open");
   const found =
     credential.kind === "app"
       ? appCaller(visit, credential.user, document)
@@ -80,6 +84,12 @@ function admit(visit: Visit, tenant: Tenant<NewResource>, snapshot: Snapshot, is
     // Nobody is refused by what held when it was asked who they are, and may not hold now.
     return isAgain ? TENANT_AWAY : admitAgain(visit, tenant);
   });
+}
+
+/** The directory may not have heard that the document names this hostname no more. */
+function hasLeft({ request, env }: Visit, { hostnames }: TenantDocument): boolean {
+  const hostname = hostnameOf(request.headers.get("host") ?? "");
+  return hostnames?.includes(hostname) !== true && idInHostname(hostname, env) === undefined;
 }
 
 async function admitAgain(visit: Visit, tenant: Tenant<NewResource>): Promise<Entered | Failure> {

@@ -43,13 +43,15 @@ export function isWorthKnown({ asked }: Snapshot, credential: Credential): boole
 }
 
 /** How many leases and keys are asked for at a time before somebody asks once more than needed. */
-const MAX_TURNS = 1000;
+const MAX_TURNS = 4000;
 
 const turns = new RecentMap<InTurn>(MAX_TURNS);
 
 /** Those who ask for the same: a lease of the tenant where it is thought to be, or what a key of it is worth. */
 function turnFor({ id, definition, placement: { jurisdiction } }: Tenant<NewResource>, memo = ""): InTurn {
-  const name = [id, definition ? "in code" : jurisdiction, memo].join(" ");
+  const where = definition ? "in code" : jurisdiction;
+  // Most often the id alone, which nobody has to put together; it has no blank in it.
+  const name = where === null && memo === "" ? id : `${id} ${where} ${memo}`;
   let turn = turns.get(name);
   if (!turn) turns.set(name, (turn = new InTurn()));
   return turn;
@@ -96,20 +98,20 @@ export function renewAhead(visit: Visit, tenant: Tenant<NewResource>, { renewal 
   );
 }
 
-async function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): Promise<SnapshotAsk> {
+function leaseAskOf(visit: Visit, tenant: Tenant<NewResource>): SnapshotAsk | Promise<SnapshotAsk> {
   const { definition, maxStalenessMs, placement } = tenant;
   const { credential } = visit.knock;
   const memo = memoOf(credential);
-  const hash = memo === undefined ? null : await keyHashOf(credential);
-  const key = memo === undefined || hash === null ? null : { memo, hash };
   const isBraked = visit.deployment.brakes !== undefined;
-  return { maxStalenessMs, inCode: definition !== undefined, isBraked, placement, key };
+  const ask = { maxStalenessMs, inCode: definition !== undefined, isBraked, placement, key: null };
+  if (memo === undefined) return ask;
+  return keyHashOf(credential).then((hash) => ({ ...ask, key: hash === null ? null : { memo, hash } }));
 }
 
 async function leaseOf(visit: Visit, tenant: Tenant<NewResource>): Promise<Snapshot | undefined> {
   const { id, definition } = tenant;
   const ask = await leaseAskOf(visit, tenant);
-  const snapshot = await askOrStale(visit, ask);
+  const snapshot = await askLease(visit, ask).catch((error: unknown) => orStale(visit, ask, error));
   if (!snapshot || snapshot.seeded || !definition) return snapshot;
   // The first lease of a tenant in code also stores its first content.
   dropSnapshot(id);
@@ -133,14 +135,10 @@ async function askLease(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | unde
   return snapshot;
 }
 
-async function askOrStale(visit: Visit, ask: SnapshotAsk): Promise<Snapshot | undefined> {
-  try {
-    return await askLease(visit, ask);
-  } catch (error) {
-    // Who brings a key is not told by a copy, which knows none, that it is worth nothing.
-    const isServed = ask.key === null && !isOverloaded(error);
-    const served = isServed ? await staleSnapshot(visit.tenant, ask.placement, visit.env.BODIES) : undefined;
-    if (!served) throw error;
-    return served;
-  }
+async function orStale(visit: Visit, ask: SnapshotAsk, error: unknown): Promise<Snapshot> {
+  // Who brings a key is not told by a copy, which knows none, that it is worth nothing.
+  const isServed = ask.key === null && !isOverloaded(error);
+  const served = isServed ? await staleSnapshot(visit.tenant, ask.placement, visit.env.BODIES) : undefined;
+  if (!served) throw error;
+  return served;
 }

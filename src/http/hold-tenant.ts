@@ -32,15 +32,22 @@ function holdOwn(visit: Visit, revision: number): Holding {
   if (isFailure(known)) return known;
   const taken = holdSnapshot(visit, known, revision);
   if (!(taken instanceof Promise) && visit.isTo(taken.created) && visit.isDeclared(taken)) return taken;
-  return Promise.resolve(taken)
-    .then(async (snapshot) => {
-      if (snapshot && visit.isTo(snapshot.created)) return declaredOr(visit, snapshot);
-      return gone(visit, snapshot === undefined, revision);
-    })
-    .catch((error: unknown) => {
-      visit.onError(error);
-      return TENANT_AWAY;
-    });
+  return holdAsked(visit, taken, revision);
+}
+
+async function holdAsked(
+  visit: Visit,
+  taken: ReturnType<typeof holdSnapshot>,
+  revision: number,
+): Promise<Snapshot | Failure> {
+  try {
+    const snapshot = await taken;
+    if (!snapshot || !visit.isTo(snapshot.created)) return await gone(visit, snapshot === undefined, revision);
+    return visit.isDeclared(snapshot) ? snapshot : await declaredOr(visit, snapshot);
+  } catch (error) {
+    visit.onError(error);
+    return TENANT_AWAY;
+  }
 }
 
 /** What the author's function says under this lease, where nobody in this isolate has asked it yet. */

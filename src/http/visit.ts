@@ -59,6 +59,8 @@ export interface Address {
   readonly path: string;
   /** No tenant was named: it is the default one. */
   readonly isUnnamed?: boolean;
+  /** It was named by a hostname of its own. */
+  readonly isHosted?: boolean | undefined;
 }
 
 export interface Knock extends Address {

@@ -5,6 +5,7 @@ import { exposedBy } from "../auth/origin.ts";
 import type { Feature } from "../deployment/deployment.ts";
 import { leasedSections } from "../deployment/leased-sections.ts";
 import { remote } from "../tenants/authority/tables.ts";
+import { askAgain } from "../tenants/isolate/asked-again.ts";
 import { tokenCaller } from "./admit-token.ts";
 import { identityOf } from "./identity/identity.ts";
 import { signingKeyTables } from "./identity/signing-key-tables.ts";
@@ -16,8 +17,16 @@ import { brokenAuth } from "./login-rules.ts";
 import { loginTables } from "./server/login-tables.ts";
 import { operatorSignIn } from "./operators/sign-in.ts";
 
+/** What changes nothing, or the same once more. */
+const AGAIN = {
+  issuers: "claim settle isCurrent",
+  login_keys: "published",
+  sections: "put remove",
+};
+
 /** All of it but its endpoints, which are the business of who answers HTTP. */
 export function loginFeature(): Feature {
+  askAgain(AGAIN);
   return {
     name: "login",
     tables: [issuerTables, loginTables, signingKeyTables],

@@ -24,7 +24,8 @@ export interface WebhookMethods {
 export const PAUSES_MS = [5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000] as const;
 export const MOST_WAITING = 200;
 const MOST_TOLD = 1_000;
-const TOLD_MS = 7 * 86_400_000;
+const DAY_MS = 86_400_000;
+const TOLD_MS = 7 * DAY_MS;
 const AT_ONCE = 10;
 /** Less than the pause after which what nobody has heard of is sent again. */
 const DELIVERED_WITHIN_MS = 25_000;
@@ -74,9 +75,11 @@ function addNews(host: TenantHost, { type, key, data }: TenantNews): void {
   const { sql } = host;
   const now = host.now();
   const told = `${type} ${key}`;
-  const [known] = sql.exec<{ at: number }>("SELECT at FROM webhook_told WHERE key = ?", told).toArray();
+  // What a clock that was ahead has noted is not known.
+  const query = "SELECT at FROM webhook_told WHERE key = ? AND at < ?";
+  const [known] = sql.exec<{ at: number }>(query, told, now + DAY_MS).toArray();
   // Said again and again it stays known; a row is written once a day.
-  if (known && known.at > now - TOLD_MS / 7) return;
+  if (known && known.at > now - DAY_MS) return;
   sql.exec("INSERT OR REPLACE INTO webhook_told (key, at) VALUES (?, ?)", told, now);
   if (known && known.at > now - TOLD_MS) return;
   const id = `msg_${crypto.randomUUID()}`;
@@ -109,7 +112,9 @@ async function sendDue(host: TenantHost, now: number): Promise<number | undefine
   const query = "SELECT * FROM webhook_news WHERE due <= ? ORDER BY due LIMIT ?";
   const due = sql.exec<NewsRow>(query, now, AT_ONCE).toArray();
   const created = host.created();
-  if (due.length > 0 && created !== undefined) {
+  // It comes to its end: nobody is told any more, and what waits goes with it.
+  if (created === undefined) return undefined;
+  if (due.length > 0) {
     // Should this instance end meanwhile, the next one tries again.
     for (const row of due) sql.exec("UPDATE webhook_news SET due = ? WHERE id = ?", now + PAUSES_MS[1], row.id);
     // Who answers slowly is not waited for: until this alarm is over it rings for nobody.

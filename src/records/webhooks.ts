@@ -7,6 +7,7 @@ import { refusedAsWritten } from "../outbound/destination.ts";
 import { refuseStray } from "../protocol/members.ts";
 import { remote } from "../tenants/authority/tables.ts";
 import { NEWS } from "../tenants/authority/tenant-news.ts";
+import { askAgain } from "../tenants/isolate/asked-again.ts";
 import type { TenantDocument, WebhookDocument } from "../tenants/document/tenant-document.ts";
 import { SECRET_NAME_RULE, secretNameOf, workerSecretOf } from "../tenants/document/secret-name.ts";
 import { sendWebhook, type OpenHook, type WebhookMessage } from "./send-webhook.ts";
@@ -107,6 +108,8 @@ function brokenHooks({ webhooks = {} }: TenantDocument, allow: string | undefine
 /** All of it but the entrypoint that sends, which has to let itself in to the tenant. */
 export function webhooksFeature(options: WebhooksOptions): Feature {
   refuseStray("webhooks", options, "platform");
+  // What it has heard already, it does not tell again.
+  askAgain({ webhooks: "tell" });
   return {
     name: "webhooks",
     tables: [webhookTables],

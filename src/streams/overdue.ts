@@ -63,8 +63,13 @@ export class Overdue {
       const giveUp = () => reject(new Error(`it gave no answer within ${milliseconds} ms`));
       const one = { due: now + milliseconds, giveUp };
       this.begin(one, now, by);
-      const end = () => this.end(one);
-      work.finally(end).then(resolve, reject);
+      const ended =
+        <V>(settle: (value: V) => void) =>
+        (value: V) => {
+          this.end(one);
+          settle(value);
+        };
+      work.then(ended(resolve), ended(reject));
     });
   }
 

@@ -213,6 +213,33 @@ describe("the authority", () => {
     });
   });
 
+  it("rings for nobody of a tenant that comes to its end", async () => {
+    const tenant = await servedTenant({ mode: "open" });
+    await remote(tenant.stub, webhookTables).tell(down("ending"));
+    const isDueNow = async () => {
+      await runDurableObjectAlarm(tenant.object);
+      const alarm = await runInDurableObject(tenant.object, (_instance, { storage }) => storage.getAlarm());
+      return (alarm ?? Infinity) <= Date.now();
+    };
+    await runInDurableObject(tenant.object, (instance) =>
+      instance.run("policy", "closed", [tenant.meant], tenant.meant),
+    );
+    // What else its end has to do is done by then.
+    const rings = [await isDueNow(), await isDueNow(), await isDueNow(), await isDueNow()];
+    expect(rings.at(-1)).toBe(false);
+  });
+
+  it("tells anew what a clock that was ahead has told", async () => {
+    await onBench(webhookTables, ({ methods, clock }) => {
+      const right = clock.now;
+      clock.now = right + 365 * 86_400_000;
+      methods.tell(down("ahead"));
+      clock.now = right;
+      methods.tell(down("ahead"));
+      expect(methods.queue().waiting).toBe(2);
+    });
+  });
+
   it("gives up after the last attempt, and says so in the tenant's audit log", async () => {
     const { heard, url } = receiver(500);
     place.platformHooks = { ops: { url, secret: "in clear" } };

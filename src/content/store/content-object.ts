@@ -1,7 +1,7 @@
 // Owns the Durable Object that keeps one tenant's content beside its authority: what is listed, searched and written here
 // never stands before a lease or a revocation. Refuses calls for a tenant that is not there any more.
 
-import type { Keeper, Ran } from "../../tenants/authority/incarnation.ts";
+import type { Keeper } from "../../tenants/authority/incarnation.ts";
 import type { TableHost, Tables } from "../../tenants/authority/tables.ts";
 import { createTablesObject, type TablesObjectClass } from "../../tenants/authority/tables-object.ts";
 import { contentTables } from "./content-tables.ts";
@@ -21,10 +21,10 @@ export function createContentObject(tables: readonly Tables[]): TablesObjectClas
     log: "content",
   } as const;
   return class extends createTablesObject<Cloudflare.Env, TableHost>([...tables, admissionTables], shared) {
-    override async run(...call: Parameters<Keeper["run"]>): Promise<Ran> {
+    override async run(...call: Parameters<Keeper["run"]>): ReturnType<Keeper["run"]> {
       const [of, method, , meant, wire] = call;
       const admitted = await super.run("takeover", "admit", [meant, `${of}.${method}`], meant, wire);
-      const state = "value" in admitted ? (admitted.value as Admitted) : "gone";
+      const state = typeof admitted === "object" && "value" in admitted ? (admitted.value as Admitted) : "gone";
       if (state === "gone") return { gone: true };
       return state === "busy" ? { busy: true } : super.run(...call);
     }

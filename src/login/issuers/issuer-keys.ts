@@ -159,7 +159,9 @@ async function forgetOthers({ leased, stub, revision }: TendGround, wanted: read
 }
 
 function claimed({ ground, issuer, section }: Source, since: number): Promise<IssuerClaim> {
-  return remote(ground.stub(), issuerTables).claim({ issuer, section, issuers: namesIn(ground.document), since });
+  // A name of its own for each ask: asked once more, it has what it claimed.
+  const by = crypto.randomUUID();
+  return remote(ground.stub(), issuerTables).claim({ issuer, section, issuers: namesIn(ground.document), since, by });
 }
 
 /** For whoever claimed it. As it is settled then. */

@@ -3,6 +3,7 @@
 
 import { lasts } from "../../tenants/isolate/lasting.ts";
 import type { TenantHost } from "../../tenants/authority/tenant-host.ts";
+import { LastClaims } from "../../tenants/authority/last-claims.ts";
 import { sectionHash } from "../../tenants/authority/section-rows.ts";
 import type { Tables } from "../../tenants/authority/tables.ts";
 
@@ -22,6 +23,8 @@ export interface IssuerAsk {
   readonly issuers: readonly string[];
   /** It is not wanted anew where it was read since; milliseconds since the epoch. */
   readonly since: number;
+  /** Who asks: the same who has claimed it, and did not hear so, has it. Absent in what an earlier release asks. */
+  readonly by?: string;
 }
 
 export interface IssuerClaim {
@@ -56,13 +59,16 @@ export const issuerTables: Tables<IssuerMethods, TenantHost> = {
     `CREATE TABLE issuers (issuer TEXT PRIMARY KEY, read_at INTEGER NOT NULL, tried_at INTEGER NOT NULL,
        claimed_until INTEGER NOT NULL) WITHOUT ROWID`,
   ],
-  open: (host) => ({
-    methods: {
-      claim: (ask) => host.transaction(() => claim(host, ask)),
-      settle: (issuer, wasRead) => host.transaction(() => settle(host, issuer, wasRead)),
-      isCurrent: (revision) => host.revision() === revision,
-    },
-  }),
+  open: (host) => {
+    const claims = new LastClaims();
+    return {
+      methods: {
+        claim: (ask) => host.transaction(() => claim(host, claims, ask)),
+        settle: (issuer, wasRead) => host.transaction(() => settle(host, issuer, wasRead)),
+        isCurrent: (revision) => host.revision() === revision,
+      },
+    };
+  },
 };
 
 function find({ sql }: TenantHost, issuer: string): IssuerRow | undefined {
@@ -70,17 +76,22 @@ function find({ sql }: TenantHost, issuer: string): IssuerRow | undefined {
   return sql.exec<IssuerRow>(query, issuer).toArray()[0];
 }
 
-function claim(host: TenantHost, { issuer, section, issuers, since }: IssuerAsk): IssuerClaim {
+function standOf({ read_at, tried_at, claimed_until }: IssuerRow, since: number, now: number) {
+  const wasRead = read_at >= tried_at;
+  const pause = wasRead ? PAUSE_MS : RETRY_MS;
+  // Of a clock that was ahead nothing is recent.
+  const isRead = since < read_at && lasts(read_at + GOOD_FOR_MS, GOOD_FOR_MS, now);
+  const isRecent = lasts(tried_at + pause, pause, now) || isRead;
+  return { wasRead, isRecent, isReading: lasts(claimed_until, CLAIM_MS, now) };
+}
+
+function claim(host: TenantHost, claims: LastClaims, { issuer, section, issuers, since, by }: IssuerAsk): IssuerClaim {
   const { sql } = host;
   const hash = sectionHash(sql, section);
   const row = find(host, issuer);
   const now = host.now();
-  const pause = row && row.read_at >= row.tried_at ? PAUSE_MS : RETRY_MS;
-  const isReading = row !== undefined && lasts(row.claimed_until, CLAIM_MS, now);
-  // Of a clock that was ahead nothing is recent.
-  const isRead = row !== undefined && since < row.read_at && lasts(row.read_at + GOOD_FOR_MS, GOOD_FOR_MS, now);
-  const isRecent = row !== undefined && (lasts(row.tried_at + pause, pause, now) || isRead);
-  const wasRead = row !== undefined && row.read_at >= row.tried_at;
+  const { isReading = false, isRecent = false, wasRead = false } = row ? standOf(row, since, now) : {};
+  if (isReading && claims.isOf(issuer, by)) return { claimed: true, reading: false, wasRead, hash };
   if (isReading || isRecent) return { claimed: false, reading: isReading, wasRead, hash };
   sql.exec("DELETE FROM issuers WHERE issuer NOT IN (SELECT value FROM json_each(?))", JSON.stringify(issuers));
   sql.exec(
@@ -89,6 +100,7 @@ function claim(host: TenantHost, { issuer, section, issuers, since }: IssuerAsk)
     issuer,
     now + CLAIM_MS,
   );
+  claims.note(issuer, by);
   return { claimed: true, reading: false, wasRead, hash };
 }
 

@@ -47,9 +47,26 @@ export const OLDEST_WIRE = 1;
 /** Said where one release cannot go on with what is of another: whoever asks again may meet the right one. */
 export const OTHER_RELEASE = "of another release";
 
-/** An object that keeps tables, as it is called over RPC. `wire`: absent from releases that did not count. */
+/**
+ * What most leases are answered. Its text is sent in the place of this very object: with an answer that is an object the
+ * platform makes a function that lets go of it, which costs more than the answer.
+ */
+export const UNCHANGED = { state: "unchanged" } as const;
+type Text = typeof UNCHANGED.state;
+
+/**
+ * An object that keeps tables, as it is called over RPC. `wire`: absent from releases that did not count. `isBrief`: whoever
+ * calls takes the text of `UNCHANGED` for it; a release that knows nothing of this gives the object.
+ */
 export interface Keeper {
-  run(tables: string, method: string, args: readonly unknown[], meant: Incarnation, wire?: number): Promise<Ran>;
+  run(
+    tables: string,
+    method: string,
+    args: readonly unknown[],
+    meant: Incarnation,
+    wire?: number,
+    isBrief?: boolean,
+  ): Promise<Ran | Text>;
 }
 
 /** The same object for one incarnation: nobody who has this can mean another. */
@@ -66,13 +83,14 @@ export type Again = (call: string, error: unknown) => Promise<Keeper>;
 export function meaning(keeper: Keeper, meant: Incarnation, again?: Again): TenantStub {
   return {
     run: async (tables, method, args) => {
-      let ran: Ran;
+      let ran: Ran | Text;
       try {
-        ran = await keeper.run(tables, method, args, meant, WIRE);
+        ran = await keeper.run(tables, method, args, meant, WIRE, true);
       } catch (error) {
         if (!again) throw error;
-        ran = await (await again(`${tables}.${method}`, error)).run(tables, method, args, meant, WIRE);
+        ran = await (await again(`${tables}.${method}`, error)).run(tables, method, args, meant, WIRE, true);
       }
+      if (ran === UNCHANGED.state) return UNCHANGED;
       if ("gone" in ran) throw new AppError("unknownTenant");
       if ("busy" in ran) throw new AppError("busy", { retryAfter: BUSY_SECONDS });
       return ran.value;

@@ -95,6 +95,8 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
     addKey: (key, actor, most = null) =>
       host.transaction(() => {
         if (host.revision() === 0) return { state: "absent" };
+        if (isMade(host, key))
+          return { state: "written", revision: host.revision(), leftMs: 0, effectiveAt: host.now() };
         if (workingKeys(host) >= Math.min(most ?? MAX_KEYS, MAX_KEYS)) return { state: "full" };
         insert(host, key);
         wakeForEnded(host);
@@ -106,6 +108,7 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
       }),
     rotateKey: ({ old, key, overlapMs, most, leastAgeMs = 0 }, actor) =>
       host.transaction(() => {
+        if (isMade(host, key)) return { state: "written", revision: host.revision(), ...host.inForce(overlapMs) };
         const row = find(old);
         const unfit = row && unfitFor(host, row, leastAgeMs);
         if (!row || unfit) return { state: unfit ?? "absent" };
@@ -130,6 +133,11 @@ export function createKeyMethods(host: TenantHost): KeyMethods {
         return { state: "written", revision, ...host.inForce() };
       }),
   };
+}
+
+/** Whoever makes a key asks again with the same, where the answer was lost: nobody else has it. */
+function isMade({ sql }: TenantHost, { id, hash }: Pick<KeyInsert, "id" | "hash">): boolean {
+  return sql.exec("SELECT 1 FROM api_keys WHERE id = ? AND hash = ?", id, hash).toArray().length > 0;
 }
 
 /** Why a key cannot be rotated; from `leastAgeMs` on with itself. */

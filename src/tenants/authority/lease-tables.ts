@@ -2,7 +2,7 @@
 // code declares. Refuses to change it: policy-tables.ts does, in a Worker with the admin API.
 
 import type { TenantDocument } from "../document/tenant-document.ts";
-import { newIncarnation, type Incarnation } from "./incarnation.ts";
+import { newIncarnation, UNCHANGED, type Incarnation } from "./incarnation.ts";
 import { auditMigrations } from "./audit-log.ts";
 import { lasts } from "../isolate/lasting.ts";
 import { newsFor } from "./leases.ts";
@@ -44,8 +44,6 @@ export const leaseTables: Tables<LeaseMethods, TenantHost> = {
   ],
   open: (host) => ({ methods: leaseMethods(host) }),
 };
-
-const UNCHANGED = { state: "unchanged" } as const;
 
 /** An ask to which nothing was new: the same one is answered without reading a row, as long as nothing is written here. */
 interface Told {

@@ -7,7 +7,7 @@ import { createChanges } from "./change-tables.ts";
 import type { ChangeLogName } from "./changes.ts";
 import { createClosure } from "./closure.ts";
 import { hasTable } from "./has-table.ts";
-import { OLDEST_WIRE, OTHER_RELEASE, WIRE, type Incarnation, type Keeper, type Ran } from "./incarnation.ts";
+import { OLDEST_WIRE, OTHER_RELEASE, UNCHANGED, WIRE, type Incarnation, type Keeper, type Ran } from "./incarnation.ts";
 import { openTables, type OpenTables, type TableHost, type Tables } from "./tables.ts";
 import { logFault } from "../../telemetry/fault-line.ts";
 import { inTime } from "../isolate/in-time.ts";
@@ -25,6 +25,8 @@ function roomIn(env: unknown): number {
 
 /** When a domain whose alarm failed is rung again. */
 const RETRY_MS = 60_000;
+/** One that called somebody who never answers is rung again after so long: what it was to do is not done. */
+const HANGS_MS = 300_000;
 
 type Call = Parameters<Keeper["run"]>;
 type Method = (...args: unknown[]) => unknown;
@@ -71,7 +73,7 @@ export function createTablesObject<Env, Host extends TableHost>(
     async ready(): Promise<void> {}
 
     /** The one way in: a call that does not say what it means, as those of release 0.1.0 do not, is refused. */
-    async run(...[name, method, args, meant, wire]: Call): Promise<Ran> {
+    async run(...[name, method, args, meant, wire, isBrief]: Call): ReturnType<Keeper["run"]> {
       refuseOthers(wire);
       const called = `${name}.${method}`;
       const none =
@@ -82,7 +84,7 @@ export function createTablesObject<Env, Host extends TableHost>(
       if (!methods || !Object.hasOwn(methods, method)) throw new Error(`no method ${called}`);
       if (meant === undefined) throw new Error(OTHER_RELEASE);
       if (!isMeant(opened.host, meant, endings.has(called))) return { gone: true };
-      return { value: await methods[method]?.(...args) };
+      return told(await methods[method]?.(...args), isBrief);
     }
 
     override async alarm(): Promise<void> {
@@ -124,6 +126,10 @@ export function createTablesObject<Env, Host extends TableHost>(
   };
 }
 
+function told(value: unknown, isBrief = false): Awaited<ReturnType<Keeper["run"]>> {
+  return isBrief && value === UNCHANGED ? UNCHANGED.state : { value };
+}
+
 function refuseOthers(wire = 1): void {
   if (wire > WIRE || wire < OLDEST_WIRE) throw new Error(OTHER_RELEASE);
 }
@@ -150,15 +156,15 @@ async function ringAll(tenant: string | undefined, open: () => Opened<TableHost>
   // Beside each other: one that waits for somebody else keeps no other one waiting.
   const ringing = Array.from(opened.tables, async ([name, entry]) => {
     let next: number | undefined = now + RETRY_MS;
-    if (underWay.has(entry)) return wake.at(next);
-    underWay.add(entry);
+    if ((underWay.get(entry) ?? 0) > now - HANGS_MS) return wake.at(next);
+    underWay.set(entry, now);
     try {
       next = await entry.alarm?.(now);
     } catch (error) {
       // No author's hook is known here, so what failed is found in the Worker's logs.
       logFault(error, { tenant, method: `alarm ${name}` });
     }
-    underWay.delete(entry);
+    if (underWay.get(entry) === now) underWay.delete(entry);
     if (next !== undefined) wake.at(next);
   });
   // As long as an alarm is not over, no other one rings.
@@ -167,8 +173,8 @@ async function ringAll(tenant: string | undefined, open: () => Opened<TableHost>
   });
 }
 
-/** Whose alarm of before has not ended yet. */
-const underWay = new WeakSet<OpenTables<object>>();
+/** Whose alarm of before has not ended yet, and when it began. */
+const underWay = new WeakMap<OpenTables<object>, number>();
 
 /** No call that began before the end goes on any more. Whether nothing is left. */
 async function sweepAll(tables: readonly Pick<Tables, "sweep">[], host: Parameters<NonNullable<Tables["sweep"]>>[0]) {

@@ -13,12 +13,16 @@ export interface Wake {
   transaction<T>(work: () => T): T;
 }
 
+/** The platform refuses other times; what is due then is asked for again when it rings. */
+const [EARLIEST, LATEST] = [1, Date.UTC(2100, 0)];
+
 export function createWake(ctx: DurableObjectState): Wake {
   const { storage } = ctx;
   let set: number | undefined;
   let isKnown = false;
   let isRinging = false;
-  const at = (time: number) => {
+  const at = (asked: number) => {
+    const time = Math.min(Math.max(asked, EARLIEST), LATEST);
     if (set !== undefined && set <= time) return;
     set = time;
     if (isKnown && !isRinging) void storage.setAlarm(time);
@@ -26,10 +30,10 @@ export function createWake(ctx: DurableObjectState): Wake {
   // An alarm outlives the instance that set it. Until it is known, a time asked for waits, lest it replace an earlier.
   void ctx.blockConcurrencyWhile(async () => {
     const stored = (await storage.getAlarm()) ?? undefined;
-    const asked = set;
+    const wanted = set;
     set = stored;
     isKnown = true;
-    if (asked !== undefined) at(asked);
+    if (wanted !== undefined) at(wanted);
   });
   return {
     at,

@@ -40,7 +40,7 @@ export function keeperOf(
   name: string,
   { placement: { jurisdiction, region }, incarnation }: Meant,
 ): TenantStub {
-  const near = region === null ? {} : { locationHint: region as DurableObjectLocationHint };
+  const near = region === null ? undefined : { locationHint: region as DurableObjectLocationHint };
   const keeper = () => objectsIn(objects, jurisdiction).getByName(name, near) as unknown as Keeper;
   return meaning(keeper(), incarnation, async (call, error) => {
     await beforeAnother(call, error);

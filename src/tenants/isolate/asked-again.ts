@@ -1,28 +1,33 @@
 // Owns which calls to an object are made a second time where the platform says that they may be: a deployment resets every
-// object, and whoever called it just then would be told so. Refuses what writes, and what an object has too much of already.
+// object, and whoever called it just then would be told so. Refuses what would be another write, and what an object has too much of already.
 
 /** What changes nothing, or the same once more. Features add theirs. Calls whose doors try for longer by themselves are not among them. */
-export const REPEATABLE = new Set([
-  "policy.lease",
-  "policy.sealedSecret",
-  "authority.claim",
-  "authority.settle",
-  "earlier-content.handOver",
-  "sections.body",
-  "sections.has",
-  "content.get",
-  "content.copy",
-  "content.holds",
-  "content.part",
-  "content.list",
-  "content.listSeen",
-  "content.search",
-  "content.tags",
-  "content.uris",
-  "content.stored",
-  "directory.lookup",
-  "directory.hostname",
-]);
+const REPEATABLE = new Set(
+  callsIn({
+    policy: "lease sealedSecret",
+    authority: "claim settle",
+    "earlier-content": "handOver",
+    // Of a share that was given and not heard of, nothing is called: there are fewer calls that day, never more.
+    limits: "share",
+    sections: "body has",
+    content: "get copy holds part list listSeen search tags uris stored",
+    directory: "lookup hostname",
+  }),
+);
+
+/** By the name of the tables, their methods. */
+type Calls = Readonly<Record<string, string>>;
+
+function callsIn(calls: Calls): string[] {
+  return Object.entries(calls).flatMap(([tables, methods]) =>
+    methods.split(" ").map((method) => `${tables}.${method}`),
+  );
+}
+
+/** Those of a feature, from when a Worker has it. */
+export function askAgain(calls: Calls): void {
+  for (const call of callsIn(calls)) REPEATABLE.add(call);
+}
 
 /** An object that was reset is there again by then; those who wait for it do not come all at once. */
 const LEAST_MS = 20;

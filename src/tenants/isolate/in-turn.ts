@@ -37,7 +37,12 @@ export class InTurn {
   }
 
   /** Rejects as `ask` does, also that of another; and when there is no answer in time. */
-  async ask<T>(turn: InTurnAsk<T>): Promise<T | undefined> {
+  ask<T>(turn: InTurnAsk<T>): Promise<T | undefined> {
+    // Most often nobody asks, and then this one does at once.
+    return this.#begun.length === 0 ? this.#begin(turn, WITHIN_MS) : this.#askAfterOthers(turn);
+  }
+
+  async #askAfterOthers<T>(turn: InTurnAsk<T>): Promise<T | undefined> {
     const since = Date.now();
     const most = this.#count + MOST - this.#young().length;
     const nones = this.#nones;

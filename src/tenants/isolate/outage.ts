@@ -60,10 +60,10 @@ function staleMsOf({ policy: { document, suspensions } }: Pick<Snapshot, "policy
 /** Writes or deletes the copy when that is due; undefined when it is not. Rejects when KV fails; the next lease retries. */
 export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
   const { created, version, policy, validUntil } = snapshot;
-  const key = keyOf(snapshot);
-  const last = kept.get(key);
   const forMs = staleMsOf(snapshot);
   if (forMs === 0) return dropCopy(snapshot, bodies);
+  const key = keyOf(snapshot);
+  const last = kept.get(key);
   const every = last?.version === version ? Math.max(WRITE_EVERY_MS, forMs / 2) : WRITE_EVERY_MS;
   if (last && Date.now() < last.at + every) return undefined;
   const copy: Copy = { created, version, document: policy.document, until: validUntil + forMs };
@@ -84,9 +84,12 @@ export function keepCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void>
  */
 function dropCopy(snapshot: Snapshot, bodies: KVNamespace): Promise<void> | undefined {
   const { version, policy } = snapshot;
+  const isNamed = policy.document.outage !== undefined;
+  // Each lease comes by here, and mostly nobody has a copy.
+  if (kept.size === 0 && !isNamed) return undefined;
   const key = keyOf(snapshot);
   const last = kept.get(key);
-  const isDone = last ? !last.isThere && last.version === version : policy.document.outage === undefined;
+  const isDone = last ? !last.isThere && last.version === version : !isNamed;
   if (isDone) return undefined;
   return settle(key, { at: 0, version, isThere: false }, () => onceASecond(() => bodies.delete(key)));
 }

@@ -137,7 +137,9 @@ function askWith(before: Snapshot | undefined, ask: SnapshotAsk): LeaseAsk {
 function asBefore(before: Snapshot | undefined): LeaseGranted {
   if (!before) throw new Error("the authority sent nothing and nothing is held");
   // Of one in code it is told only once that is so, and of all others nobody asks.
-  return { ...before, state: "granted", seeded: true, policy: null, sections: null, key: null, ended: null };
+  const { version, created, ring } = before;
+  const nothing = { policy: null, sections: null, key: null, ended: null };
+  return { state: "granted", version, created, ring, seeded: true, ...nothing };
 }
 
 function renewed(
@@ -154,19 +156,27 @@ function renewed(
   if (!kept) throw new Error("the authority sent no policy and none is held");
   const leaseMs = kept.policy.document.maxStalenessMs ?? ask.maxStalenessMs;
   const since = beginOf({ ask, answer, asked }, current ?? before);
+  const { policy, sections, derived, bytes } = kept;
+  const known = keysIn([current, before], derived, since);
+  // Each by its name: every lease makes one of these, and spreading what is there costs several times as much.
   return {
-    ...kept,
     tenant,
     version,
     created,
+    policy,
+    sections,
     // The same keys stay the same objects, because imported keys and opened sessions are cached under them.
     ring: before && idsOf(before.ring) === idsOf(ring) ? before.ring : ring,
     seeded,
     leaseMs,
     validUntil: since + leaseMs,
     renewal: { from: since + leaseMs * (1 - RENEWED_IN) },
-    ...keysIn([current, before], kept.derived, since),
+    keys: known.keys,
+    asked: known.asked,
+    keysHour: known.keysHour,
+    derived,
     ended,
+    bytes,
     placement,
     inCode: ask.inCode,
   };
@@ -225,10 +235,11 @@ function leastWorth(keys: ReadonlyMap<string, KeyGrant | null>): string {
 function hold(snapshot: Snapshot): void {
   const { bytes, ended, keys } = snapshot;
   const weight = bytes + ended.bytes + keys.size * KEY_BYTES;
-  dropSnapshot(snapshot.tenant);
-  held.set(snapshot.tenant, snapshot);
+  heldBytes += weight - (weights.get(snapshot.tenant) ?? 0);
   weights.set(snapshot.tenant, weight);
-  heldBytes += weight;
+  // Deleted first, so that it comes last.
+  held.delete(snapshot.tenant);
+  held.set(snapshot.tenant, snapshot);
   for (const [tenant] of held) {
     if (heldBytes <= MAX_BYTES || tenant === snapshot.tenant) break;
     dropSnapshot(tenant);

@@ -2,6 +2,7 @@
 
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { expect, it } from "vitest";
+import { createWake } from "../../../src/tenants/authority/wake.ts";
 import { askOf, freshSession, later, storedIn } from "../../support/worker/session.ts";
 
 it("keeps an earlier alarm that a new instance does not know yet when it asks for a later one", async () => {
@@ -21,4 +22,24 @@ it("replaces a later alarm by what a new instance asks for", async () => {
   expect((await storedIn(session)).alarm).toBe(expires);
   await evictDurableObject(session);
   expect((await storedIn(session)).alarm).toBeLessThan(expires);
+});
+
+it.each([0, -1, Date.UTC(9999, 0)])("sets an alarm for %s, a time that the platform would refuse", async (time) => {
+  const session = freshSession();
+  const ended = await session.ask(askOf("a", []), later());
+  expect(ended).toBeDefined();
+  await runInDurableObject(session, async (_instance, state) => {
+    await state.storage.deleteAlarm();
+    const wake = createWake(state);
+    await state.blockConcurrencyWhile(async () => {});
+    wake.at(time);
+    wake.at(time);
+    const alarm = await state.storage.getAlarm();
+    // What is due at once may have rung already.
+    if (time > 0) expect(alarm).toBeGreaterThan(Date.now());
+    // A later wish for an earlier time is heard: nothing is taken for set that was not.
+    wake.clear();
+    wake.at(Date.now() + 60_000);
+    expect(await state.storage.getAlarm()).toBeLessThan(Date.now() + 60_001);
+  });
 });

@@ -1,0 +1,26 @@
+// A domain whose alarm called somebody who never answers: it is rung again some minutes later, in the same instance.
+
+import { runInDurableObject } from "cloudflare:test";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { DirectoryObject } from "../../../src/tenants/directory/directory-object.ts";
+import { ask, newTenant } from "../../support/worker/admin.ts";
+import { tenantOf } from "../../support/worker/tenant.ts";
+
+const MINUTES_MS = 6 * 60_000;
+
+it("tells the directory again what it never heard to the end", async () => {
+  const id = await newTenant();
+  const never = Promise.withResolvers<void>();
+  onTestFinished(() => never.resolve());
+  // RPC finds what a class has, and nothing of an instance.
+  const told = vi.spyOn(DirectoryObject.prototype, "noteStanding").mockImplementation(async () => {
+    if (told.mock.calls.length === 1) await never.promise;
+  });
+  onTestFinished(() => told.mockRestore());
+  await ask("POST", `/tenants/${id}/suspensions`, { json: { kind: "tenant", note: "Unpaid" } });
+  await vi.waitFor(() => expect(told).toHaveBeenCalledTimes(1), 10_000);
+  const now = vi.spyOn(Date, "now").mockReturnValue(Date.now() + MINUTES_MS);
+  onTestFinished(() => now.mockRestore());
+  await runInDurableObject(tenantOf(id).object, (instance) => instance.alarm?.());
+  expect(told).toHaveBeenCalledTimes(2);
+}, 30_000);
