@@ -5,6 +5,7 @@ import type { Actor } from "../tenants/authority/policy-records.ts";
 import { secretsSetAt } from "../tenants/authority/secret-tables.ts";
 import type { TenantHost } from "../tenants/authority/tenant-host.ts";
 import type { Tables } from "../tenants/authority/tables.ts";
+import { LastClaims } from "../tenants/authority/last-claims.ts";
 import { upstreamNews } from "./operate/upstream-news.ts";
 import { isNews, logState, stateRead, type ReadState, type StateChange } from "./operate/state-log.ts";
 import { forgetReviews } from "./review/review-tables.ts";
@@ -38,6 +39,8 @@ export interface RefreshAsk {
   readonly idle?: readonly string[];
   /** How many of them may be claimed; absent: all. */
   readonly most?: number;
+  /** Of this ask alone: made once more, because nobody heard what was claimed, it is told the same. Absent in an earlier release's. */
+  readonly by?: string;
 }
 
 export interface RefreshAnswer {
@@ -137,9 +140,10 @@ export const gatewayTables: Tables<GatewayMethods, TenantHost> = {
 };
 
 function methodsOf(host: TenantHost): GatewayMethods {
+  const claims = new LastClaims();
   return {
-    due: (ask) => host.transaction(() => due(host, ask)),
-    claim: (ask, id, actor) => host.transaction(() => claim(host, ask, { id, actor })),
+    due: (ask) => host.transaction(() => due(host, claims, ask)),
+    claim: (ask, id, actor) => host.transaction(() => claim(host, claims, ask, { id, actor })),
     readings: () =>
       host.sql
         .exec<UpstreamRow>("SELECT * FROM upstreams")
@@ -174,7 +178,7 @@ function rowOf(sql: SqlStorage, id: string): UpstreamRow | undefined {
   return sql.exec<UpstreamRow>("SELECT * FROM upstreams WHERE id = ?", id).toArray()[0];
 }
 
-function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
+function due(host: TenantHost, claims: LastClaims, ask: RefreshAsk): RefreshAnswer {
   const { sql } = host;
   // One time for all of it: what is entered here is due here.
   const now = host.now();
@@ -183,10 +187,12 @@ function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
   let more = false;
   for (const { id, config } of ask.upstreams) {
     const row = rowOf(sql, id);
-    if (!row || row.due_at > now || !isFree(row, { config, now })) continue;
+    const isOurs = row !== undefined && row.claimed_until > now && claims.isOf(id, ask.by);
+    if (!isOurs && (!row || row.due_at > now || !isFree(row, { config, now }))) continue;
     more = claimed.length >= (ask.most ?? Infinity);
     if (more) break;
-    claimRow(host, row, now);
+    if (!isOurs) claimRow(host, row, now);
+    claims.note(id, ask.by);
     claimed.push(id);
   }
   // What is being read is asked for again when its reader must be done, and not before.
@@ -195,13 +201,20 @@ function due(host: TenantHost, ask: RefreshAsk): RefreshAnswer {
   return { claimed, next: Math.max(next ?? Infinity, now + 1000), current, more };
 }
 
-function claim(host: TenantHost, ask: RefreshAsk, by: { readonly id: string; readonly actor: Actor }): boolean {
+function claim(
+  host: TenantHost,
+  claims: LastClaims,
+  ask: RefreshAsk,
+  by: { readonly id: string; readonly actor: Actor },
+): boolean {
   const now = host.now();
   takeOver(host, ask, now);
   const row = rowOf(host.sql, by.id);
   const config = ask.upstreams.find(({ id }) => id === by.id)?.config;
+  if (row && row.claimed_until > now && claims.isOf(by.id, ask.by)) return true;
   if (!row || config === undefined || !isFree(row, { config, now })) return false;
   claimRow(host, row, now);
+  claims.note(by.id, ask.by);
   host.record(by.actor, "upstream.refresh", `upstream ${by.id}`, { before: null, after: null });
   return true;
 }
@@ -277,8 +290,11 @@ function tryAllowed(
  * old one, soon again. Only for who knows the policy with that secret.
  */
 function tryAnew(host: TenantHost, now: number): void {
+  const setAt = secretsSetAt(host.sql);
+  // Of a clock that was ahead: until then each look would have them read.
+  if (setAt > now + SKEW_MS) return;
   const mended = `UPDATE upstreams SET ${TRY_ANEW} WHERE failing_since IS NOT NULL AND read_at <= ?`;
-  host.sql.exec(mended, now, secretsSetAt(host.sql));
+  host.sql.exec(mended, now, setAt);
 }
 
 /** Of another configuration; the log hears that it works again where it heard that it did not. */

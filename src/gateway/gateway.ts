@@ -4,7 +4,7 @@
 import type { Feature } from "../deployment/deployment.ts";
 import { resultKeeper } from "./budget/rest.ts";
 import { brokenBudgets } from "./budget/result-budget.ts";
-import { resultTables } from "./budget/result-tables.ts";
+import { resultTables, RESULTS_AGAIN } from "./budget/result-tables.ts";
 import { VIA, viaOfAnswer, WHOSE } from "./guard/circle.ts";
 import type { Services } from "./guard/service-binding.ts";
 import { gatewayTables } from "./gateway-tables.ts";
@@ -18,6 +18,7 @@ import { UpstreamRefreshes } from "./refresh-entrypoint.ts";
 import { UpstreamObject } from "./sessions/upstream-object.ts";
 import { tendUpstreams } from "./tend-upstreams.ts";
 import type { UpstreamBounds } from "../tenants/document/tenant-document.ts";
+import { askAgain } from "../tenants/isolate/asked-again.ts";
 import { UPSTREAM_HOST } from "../tenants/document/upstream-hosts.ts";
 import { brokenUpstreams, MAX_UPSTREAMS } from "./upstream-rules.ts";
 import { upstreamSources, type UpstreamSource } from "./upstream-source.ts";
@@ -52,6 +53,13 @@ function checkBounds(bounds: UpstreamBounds): void {
   }
 }
 
+/** What changes nothing, or the same once more: each claim says of which ask it is. */
+const AGAIN = {
+  gateway: "due claim soon failing settle own",
+  "gateway-review": "seen inForce generation decide",
+  sections: "put remove",
+};
+
 /** All of it but the endpoint `/gateway`, which is the business of who answers HTTP. */
 export function upstreamsFeature(options: GatewayOptions): Feature<{
   readonly UpstreamRefreshes: typeof UpstreamRefreshes;
@@ -63,6 +71,7 @@ export function upstreamsFeature(options: GatewayOptions): Feature<{
     throw new TypeError("gateway({ pages }) is a whole number from 1");
   }
   if (bounds) checkBounds(bounds);
+  askAgain({ ...AGAIN, ...RESULTS_AGAIN });
   return {
     name: "gateway",
     bindings: ["UPSTREAMS"],

@@ -34,7 +34,7 @@ export async function tendUpstreams(ground: TendGround, services: Services): Pro
   if (upstreams.length === 0 && stray.length === 0) return Infinity;
   const { stub } = ground;
   const asked = refreshAsk(ground, services);
-  const ask = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most });
+  const ask = async (most: number) => remote(stub(), gatewayTables).due({ ...asked, most, by: crypto.randomUUID() });
   const places = placesOf(ground.tenant);
   const { claimed, next, current, more = false } = await claimedWith(places, ask);
   // What was claimed is read whatever becomes of these.

@@ -15,6 +15,9 @@ const NO_CREDENTIAL = "address ";
 /** A row has at most 2 MB. */
 const PIECE = MIB;
 
+/** What changes nothing, or the same once more. */
+export const RESULTS_AGAIN = { results: "keep look take" };
+
 export interface KeptResult {
   /** Nobody can guess it. */
   readonly id: string;
@@ -67,6 +70,8 @@ function keep(
 ): number | null {
   const { sql } = host;
   const { byteLength } = body;
+  // The same once more, because nobody heard that it was kept, takes the place of the first.
+  sql.exec("DELETE FROM results WHERE id = ?", id);
   if (byteLength > MOST_RESULTS_OF_OWNER.bytes || !host.hasRoom()) return null;
   makeRoom(sql, byteLength, { where: "principal = ?", bound: [principal], most: MOST_RESULTS_OF_OWNER });
   // Whoever has no credential takes nobody's place who has one.

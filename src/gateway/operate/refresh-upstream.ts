@@ -18,7 +18,8 @@ export async function refreshUpstream(ground: UpstreamGround, id: string, servic
   if (!upstream) return false;
   const leave = await placeToRead(ground.tenant);
   try {
-    const claimed = await remote(ground.stub(), gatewayTables).claim(refreshAsk(ground, services), id, ground.actor);
+    const ask = { ...refreshAsk(ground, services), by: crypto.randomUUID() };
+    const claimed = await remote(ground.stub(), gatewayTables).claim(ask, id, ground.actor);
     if (claimed) {
       await readUpstream({ id, upstream }, ground);
       return true;

@@ -76,7 +76,7 @@ export interface ReviewMethods {
   approved(): Readonly<Record<string, readonly string[]>>;
   /** Those after a position, in the order in which the upstream lists them. */
   waiting(id: string, page: { readonly after: number; readonly limit: number }): WaitingPage;
-  /** All of the digests or none: `unknown` are those that nothing has that waits now. */
+  /** All of the digests or none: `unknown` are those that nothing has that waits now, or was approved. The same once more changes nothing. */
   decide(decision: Decision, actor: Actor): { readonly unknown: readonly string[] };
 }
 
@@ -255,15 +255,22 @@ function leftOf(sql: SqlStorage, id: string, kind: string, text: string): Waitin
   return sql.exec<{ name: string; text: string }>(query, id, kind, text.length).toArray();
 }
 
+/** What an upstream lists that was decided on so already: whoever did not hear of it says so again. */
+const DECIDED = {
+  approve: "position IS NOT NULL AND seen IS NULL AND approved_digest = seen_digest",
+  reject: `${WAITS} AND rejected_digest = seen_digest`,
+} as const satisfies Readonly<Record<ReviewVerdict, string>>;
+
 function decide(host: TenantHost, { id, verdict, digests }: Decision, actor: Actor) {
   const { sql } = host;
-  const of = (digest: string) =>
+  const of = (digest: string, which: string) =>
     sql
-      .exec<ReviewRow>(`SELECT * FROM upstream_reviews WHERE upstream = ? AND seen_digest = ? AND ${WAITS}`, id, digest)
+      .exec<ReviewRow>(`SELECT * FROM upstream_reviews WHERE upstream = ? AND seen_digest = ? AND ${which}`, id, digest)
       .toArray();
-  const found = digests.map((digest) => ({ digest, rows: of(digest) }));
-  const unknown = found.filter(({ rows }) => rows.length === 0).map(({ digest }) => digest);
-  if (unknown.length > 0) return { unknown };
+  const isDecided = (digest: string) => of(digest, DECIDED[verdict]).length > 0;
+  const found = digests.map((digest) => ({ digest, rows: of(digest, WAITS) }));
+  const unknown = found.flatMap(({ digest, rows }) => (rows.length > 0 || isDecided(digest) ? [] : [digest]));
+  if (unknown.length > 0 || digests.every(isDecided)) return { unknown };
   const set =
     verdict === "approve"
       ? "approved = seen, approved_digest = seen_digest, seen = NULL, rejected_digest = NULL"

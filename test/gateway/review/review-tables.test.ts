@@ -55,6 +55,31 @@ describe("what waits for approval", () => {
       expect(methods.generation("up")).toBe(before);
     }));
 
+  it.each(["approve", "reject"] as const)("is decided on once, though whoever decides to %s says so twice", (verdict) =>
+    atDesk(["up"], ({ methods, sql }) => {
+      methods.seen({ id: "up", config: "c", definitions: [one("a", "a")] });
+      const decide = () => methods.decide({ id: "up", verdict, digests: ["d-a"] }, BY);
+      expect(decide()).toEqual({ unknown: [] });
+      const after = methods.generation("up");
+      expect(decide()).toEqual({ unknown: [] });
+      expect(methods.generation("up")).toBe(after);
+      const noted = sql.exec("SELECT 1 FROM audit WHERE action = ?", `upstream.${verdict}`).toArray();
+      expect(noted).toHaveLength(1);
+    }),
+  );
+
+  it("is not what was approved before: who approves that once more looks again", () =>
+    atDesk(["up"], ({ methods }) => {
+      methods.seen({ id: "up", config: "c", definitions: [one("a", "first")] });
+      const approve = (digest: string) => methods.decide({ id: "up", verdict: "approve", digests: [digest] }, BY);
+      approve("d-first");
+      methods.seen({ id: "up", config: "c", definitions: [one("a", "second")] });
+      expect(approve("d-first")).toEqual({ unknown: ["d-first"] });
+      // What is not listed any more is none that could be approved, either.
+      methods.seen({ id: "up", config: "c", definitions: [] });
+      expect(approve("d-first")).toEqual({ unknown: ["d-first"] });
+    }));
+
   it("moves on with every reading and every decision, and never back", () =>
     atDesk(["up"], ({ methods, clock }) => {
       const seen: number[] = [];
