@@ -15,6 +15,16 @@ export function askedShards(env: DirectoryEnv): readonly Shard[] {
   return allShards(env).map((_shard, at) => asked(() => allShards(env)[at]));
 }
 
+/** What a document names no more, or a tenant that ended: the same once more changes nothing. */
+export function releaseAgain(
+  env: DirectoryEnv,
+  ...[hostname, ...rest]: Parameters<DirectoryObject["releaseHostname"]>
+): Promise<void> {
+  return askedAgain("directory.release", async () => {
+    await directoryOf(env, hostname).releaseHostname(hostname, ...rest);
+  });
+}
+
 /** `stubOf`: a new one for each call, because one that failed may be of no more use. */
 function asked(stubOf: () => Shard | undefined): Shard {
   return new Proxy({} as Shard, {

@@ -8,7 +8,7 @@ import type { TenantRecord } from "../../tenants/authority/policy-records.ts";
 import type { Claimed, Named } from "../../tenants/directory/directory-object.ts";
 import { mergeDocuments, type TenantDocument } from "../../tenants/document/tenant-document.ts";
 import { forgetName, HOSTNAME_FOR_MS } from "../../tenants/directory/directory.ts";
-import { askedDirectory } from "./asked-directory.ts";
+import { askedDirectory, releaseAgain } from "./asked-directory.ts";
 import { hostnameOf } from "../../auth/origin.ts";
 import { idInHostname, isWorkersOwn } from "../../tenants/directory/worker-hosts.ts";
 import { invalidFields, ProblemError } from "../problem.ts";
@@ -103,7 +103,7 @@ function ifGone(error: unknown): undefined {
 /** A tenant comes to its end, and nothing it was to be can be written any more. */
 export async function releaseNames({ env }: Desk, subject: Subject, hostnames: readonly string[]): Promise<void> {
   for (const hostname of hostnames) {
-    await askedDirectory(env, hostname).releaseHostname(hostname, namedAs(subject));
+    await releaseAgain(env, hostname, namedAs(subject));
     forgetName(hostname);
   }
 }
@@ -117,8 +117,7 @@ export async function announceNames(
 ): Promise<number> {
   const { entry } = subject;
   const left = without(before.effective, whole);
-  for (const hostname of left)
-    await askedDirectory(desk.env, hostname).releaseHostname(hostname, namedAs(subject), revision);
+  for (const hostname of left) await releaseAgain(desk.env, hostname, namedAs(subject), revision);
   for (const hostname of [...left, ...(whole.hostnames ?? [])]) forgetName(hostname);
   if (entry?.isPrivate || isPrivate(before.effective)) await announceOpen(desk, subject, whole, revision);
   return left.length > 0 ? Date.now() + HOSTNAME_FOR_MS : 0;

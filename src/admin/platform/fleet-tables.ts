@@ -216,7 +216,9 @@ function startRun(host: FleetHost, run: NewRun, actor: Actor): RunRecord {
   // The one count: from now on each outcome is added in the transaction that stores it.
   sql.exec("UPDATE runs SET total = (SELECT count(*) FROM run_tenants WHERE run = ?) WHERE id = ?", id, id);
   setDue(host, id, host.now() + SILENT_MS);
-  const old = sql.exec<{ id: number }>("SELECT id FROM runs ORDER BY id DESC LIMIT -1 OFFSET ?", RUNS_KEPT).toArray();
+  // One that still runs has tenants that wait for it.
+  const ended = "SELECT id FROM runs WHERE state <> 'running' ORDER BY id DESC LIMIT -1 OFFSET ?";
+  const old = sql.exec<{ id: number }>(ended, RUNS_KEPT).toArray();
   for (const one of old) {
     sql.exec("DELETE FROM run_tenants WHERE run = ?", one.id);
     sql.exec("DELETE FROM runs WHERE id = ?", one.id);

@@ -28,7 +28,8 @@ type ReadFaults = (ask: {
 }) => Promise<readonly NotedFault[]>;
 
 function expectTelemetry({ options }: Desk): void {
-  if (!options.features?.some(({ observe }) => observe)) throw lackingFeature("errors are kept by telemetry()");
+  if (!options.features?.some(({ observe }) => observe))
+    throw lackingFeature("errors and counters need the feature telemetry()");
 }
 
 async function faultPage(list: string, query: Asked, read: ReadFaults) {

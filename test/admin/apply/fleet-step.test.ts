@@ -1,7 +1,7 @@
 // Steps of a fleet run: each in an invocation of its own that makes so many calls and no more, begun by the platform's object,
 // until the run is done or somebody stopped it.
 
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import { fleetOf, takeFleetStep } from "../../../src/admin/apply/fleet-step.ts";
@@ -134,4 +134,32 @@ describe("a run that a release before went on with, while it was rolled back to"
     await setTotal(TENANTS + 7);
     expect((await takeFleetStep(deskOf(), run)).state).toBe("done");
   });
+});
+
+describe("the platform's object", () => {
+  const PLATFORM = env.PLATFORM.getByName("platform");
+
+  it("keeps a run that still runs, however many end after it", async () => {
+    const run = await begin({ dryRun: true });
+    for (let at = 0; at < 60; at += 1) {
+      const { id } = await begin({ dryRun: true });
+      await fleetOf(env).stop(id);
+    }
+    expect((await shown(run)).state).toBe("running");
+    await fleetOf(env).stop(run.id);
+    const { runs } = await runInDurableObject(PLATFORM, (_object, { storage }) => {
+      return storage.sql.exec<{ runs: number }>("SELECT count(*) AS runs FROM runs").one();
+    });
+    expect(runs).toBeLessThan(60);
+  });
+
+  it("rings for a run that release 0.1.0 began, which had no time for its next step", async () => {
+    const run = await begin();
+    await runInDurableObject(PLATFORM, async (_object, { storage }) => {
+      storage.sql.exec("UPDATE runs SET due = 0 WHERE id = ?", run.id);
+      await storage.deleteAlarm();
+    });
+    await evictDurableObject(PLATFORM);
+    await expect.poll(async () => (await shown(run)).state, { timeout: 20_000 }).toBe("done");
+  }, 30_000);
 });
