@@ -31,12 +31,12 @@ beforeEach(() => write("z.date()"));
 afterAll(() => rm(project, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }));
 
 /** The Worker's only file. The tool is defined on its line 4. */
-async function write(when: string, demo = "{}"): Promise<void> {
+async function write(when: string, demo = "{}", features = "[admin()]"): Promise<void> {
   const source = `import { admin, createWorker, defineTool } from ${JSON.stringify(join(ROOT, "src/tenantry.ts"))};
 import * as z from "zod";
 const input = z.object({ when: ${when} });
 const wrong = defineTool({ name: "wrong", input, handler: () => "" });
-const worker = createWorker({ tools: [wrong], tenants: { demo: ${demo} }, features: [admin()] });
+const worker = createWorker({ tools: [wrong], tenants: { demo: ${demo} }, features: ${features} });
 export const { ContentObject, DirectoryObject, HubObject, PlatformObject, SessionObject, StoredRuns, TenantObject } = worker.exports;
 export default worker;
 `;
@@ -68,6 +68,21 @@ test("npm start says the mistake once, above the banner, and serves when it is c
   );
   expect(stacks(), application.output()).toHaveLength(1);
 });
+
+test.each([
+  ["[admin]", "createWorker: features: 0 is none: what define... gives, or admin() with its ()"],
+  ["[admin()], tenant: 1", 'did you mean "tenants"?'],
+])(
+  "a Worker with features: %s comes up and answers with the mistake, though it exports their classes",
+  async (features, says) => {
+    await write("z.iso.date()", undefined, features);
+    const config = ["--config", join(project, "wrangler.toml")];
+    const application = await startApplication(join(project, "options"), undefined, config);
+    onTestFinished(() => application.stop());
+    const { messages } = await post(`${application.origin}/mcp/demo`, { jsonrpc: "2.0", id: 1, method: "tools/list" });
+    expect(messages).toMatchObject([{ error: { message: expect.stringContaining(says) as string } }]);
+  },
+);
 
 test("npm start says which names of a tenant in code match nothing, and serves", async () => {
   await write("z.iso.date()", '{ scopes: { read: { tools: ["wrnog"] } } }');

@@ -1,10 +1,10 @@
 // Owns which server is spoken to and as whom. Flags come first, then the environment, then what `login` kept, then the
-// server of `npm start`. Refuses to send a token that was kept for one server to another.
+// server of `npm start` or `wrangler dev`. Refuses to send a token that was kept for one server to another.
 
 import { changeConfig, configFile, loadConfig, type Config, type ConfigPlace, type KeptSignIn } from "./config-file.ts";
 import { usageError } from "./exit.ts";
 import { DEFAULT_PORT } from "./local/development.ts";
-import { developmentToken, runningPorts } from "./local/token-file.ts";
+import { developmentToken, runningPorts, tokenInDevVars } from "./local/token-file.ts";
 import { isLoopback, parseUrl } from "./server-url.ts";
 import type { SignInClient, Tokens } from "./sign-in/issuer-client.ts";
 import { keptIn, keptOf, tokenOfSignIn, withSignIn } from "./sign-in/kept-sign-in.ts";
@@ -41,12 +41,13 @@ export async function findTarget(flags: Flags, place: ConfigPlace): Promise<Targ
     const current = signedIn && { current: tokenOfSignIn(url, signedIn, place) };
     return { url, token: parseToken(kept), tokenFrom: configFile(place), ...current };
   }
-  return { url, token: await localToken(url, place.cwd), tokenFrom: "npm start" };
+  return { url, ...(await localToken(url, place.cwd)) };
 }
 
 /** `from` is what a person gave it with. */
 export function parseToken(text: string, from = "--token"): string {
   const token = text.trim();
+  if (token === "") throw usageError(`${from}: is empty`);
   if (!/^[\x21-\x7e]+$/.test(token)) throw usageError(`${from}: must be visible ASCII characters, without spaces`);
   return token;
 }
@@ -60,10 +61,14 @@ async function startedUrl(cwd: string): Promise<string> {
   return ports.length === 1 ? `http://localhost:${ports[0]}` : DEFAULT_URL;
 }
 
-async function localToken(url: string, cwd: string): Promise<string | undefined> {
-  if (!isLoopback(url)) return undefined;
-  const token = await developmentToken(cwd, new URL(url).port || "80");
-  return token === undefined ? undefined : parseToken(token);
+/** Of `npm start`, else the one that `wrangler dev` gives the Worker of this folder or one above. */
+async function localToken(url: string, cwd: string): Promise<Pick<Target, "token" | "tokenFrom">> {
+  const nothing = { token: undefined, tokenFrom: "npm start" };
+  if (!isLoopback(url)) return nothing;
+  const made = await developmentToken(cwd, new URL(url).port || "80");
+  if (made !== undefined) return { token: parseToken(made), tokenFrom: "npm start" };
+  const kept = await tokenInDevVars(cwd);
+  return kept === undefined ? nothing : { token: parseToken(kept.token, kept.file), tokenFrom: kept.file };
 }
 
 /** Makes that server the default. */

@@ -35,6 +35,8 @@ import { addWatchCommand } from "./commands/watch.ts";
 import { CliError, EXIT, usageError, type ExitCode } from "./exit.ts";
 import { asTyped } from "./terminal/as-typed.ts";
 import { refuseRepeated } from "./given-once.ts";
+import { refuseKeptByNpm } from "./kept-by-npm.ts";
+import { commandIn } from "./named-command.ts";
 import { oneLine, printableJson } from "./terminal/printable.ts";
 import { RulesBroken, ServerRefused } from "./terminal/problem.ts";
 import { openTerminal, type Surroundings, type Terminal } from "./terminal/terminal.ts";
@@ -46,6 +48,7 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   const terminal = openTerminal(around);
   const program = createProgram(terminal);
   try {
+    refuseKeptByNpm(program, args, around.env);
     if (args.length === 0) program.outputHelp();
     else await program.parseAsync(args, { from: "user" });
     return EXIT.ok;
@@ -128,12 +131,7 @@ function addHelpCommand(program: Command, terminal: Terminal): void {
 
 /** What a person is told beside commander's words: an option that it would find too late, and where the right ones stand. */
 function adviceFor(program: Command, args: readonly string[], code: string): string {
-  let command = program;
-  const words = args.filter((arg) => {
-    const next = command.commands.find((one) => one.name() === arg);
-    command = next ?? command;
-    return next !== undefined;
-  });
+  const { command, words } = commandIn(program, args);
   const known = [...command.options, ...program.options].flatMap(({ short, long }) => [short, long]);
   const flags = args.flatMap((arg) => /^--[a-z][^=]*/.exec(arg) ?? []);
   const unknown = flags.find((flag) => !known.includes(flag));

@@ -91,6 +91,22 @@ test("the development token of an npm start in this folder or above is used, on 
   expect(elsewhere.stderr).not.toContain("the token goes to");
 });
 
+test("the token that wrangler dev gives the Worker of this folder is used, on this machine only", async () => {
+  const { admin, cli, folder } = await bare();
+  await mkdir(join(folder, "src"));
+  await writeFile(join(folder, ".dev.vars"), `ADMIN_TOKEN="${TOKEN}"\nSECRETS_KEY=x\n`);
+  const below = new CommandLine(join(folder, "src"), cli.env);
+  for (const one of [cli, below]) expect((await one.run(["tenant", "list", "--url", admin.url])).exit).toBe(0);
+  const elsewhere = await findTarget({ url: "https://mcp.example.com" }, { cwd: folder, env: cli.env });
+  expect(elsewhere.token).toBeUndefined();
+  await writeFile(join(folder, ".dev.vars"), "ADMIN_TOKEN=another\n");
+  const { exit, stderr } = await cli.run(["tenant", "list", "--url", admin.url]);
+  expect({ exit, stderr }).toEqual({
+    exit: 4,
+    stderr: expect.stringContaining(`the token of ${join(folder, ".dev.vars")} was refused`) as string,
+  });
+});
+
 describe("without a server that is named", () => {
   interface Started {
     readonly port: string;

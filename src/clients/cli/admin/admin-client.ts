@@ -196,7 +196,7 @@ function explain(refusal: ServerRefused, { url, token, tokenFrom, current }: Tar
   if (refusal.status !== 401) return refusal;
   const hint =
     token === undefined
-      ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; that of npm start is found in its folder" : ""}`
+      ? `no token: set TENANTRY_TOKEN or run tenantry login${isLoopback(url) ? "; in the folder of npm start, or of .dev.vars with ADMIN_TOKEN, it is found" : ""}`
       : `the token of ${tokenFrom} was refused${current ? "; tenantry login gets another one" : ""}`;
   return new ServerRefused(401, `${refusal.message} (${hint})`);
 }

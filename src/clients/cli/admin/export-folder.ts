@@ -6,7 +6,7 @@ import { extname, join } from "node:path";
 import { CliError, usageError } from "../exit.ts";
 import { fileError } from "./file-error.ts";
 import { fieldsOf, sha256, sha256OfFile, type Fields, type Stored } from "./stored-resources.ts";
-import { isPlainlyInside, makeParents, partBeside, unfitBecause } from "./target-folder.ts";
+import { isPart, isPlainlyInside, makeParents, partBeside, unfitBecause } from "./target-folder.ts";
 import type { UploadSource } from "./upload.ts";
 
 export const TENANT_FILE = "tenant.yaml";
@@ -75,7 +75,16 @@ export async function findExport(folder: string): Promise<"export" | "other" | u
     throw fileError(error, folder);
   });
   if (names.length === 0) return undefined;
-  return [TENANT_FILE, INDEX_FILE, BODIES_FOLDER].some((name) => names.includes(name)) ? "export" : "other";
+  if ([TENANT_FILE, INDEX_FILE].some((name) => names.includes(name))) return "export";
+  // One that was cut off. Whose folder has anything else beside its resources may have files of their own there.
+  return names.every((name) => [BODIES_FOLDER, BASES_FOLDER].includes(name) || isPart(name)) ? "export" : "other";
+}
+
+export function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 export async function isFolder(path: string): Promise<boolean> {

@@ -123,6 +123,11 @@ function parentsBetween(root: string, file: string): string[] {
   return parts.map((_, at) => join(root, ...parts.slice(0, at + 1)));
 }
 
+/** What was cut off while it was written. */
+export function isPart(name: string): boolean {
+  return name.startsWith(PART);
+}
+
 /** A file beside it, to be renamed when it is whole; under a name that no other file has and no server can give. */
 export function partBeside(file: string): string {
   return join(dirname(file), `${PART}${randomBytes(12).toString("hex")}`);

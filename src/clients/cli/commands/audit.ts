@@ -5,7 +5,7 @@ import { Argument } from "commander";
 import type { AuditRow, Explained, Infer } from "../../../admin/contract.ts";
 import { collectPages } from "../admin/admin-client.ts";
 import { usageError } from "../exit.ts";
-import { parseCount } from "./option-values.ts";
+import { parseCount, parseKeyId } from "./option-values.ts";
 import { act, type CommandContext } from "../command-context.ts";
 import { changeText, differences, kindOf, MARKS, type ShownChange } from "../terminal/changes.ts";
 import { cut, facts, shortJson, table, time } from "../terminal/table.ts";
@@ -34,7 +34,7 @@ export function addAuditCommands(program: Command, terminal: Terminal): void {
     .argument("[name]", "the tool's or prompt's name, or the resource's URI")
     .usage("[options] <tenant> <kind> <name>")
     .option("--profile <profile>", "through this profile")
-    .option("--key <id>", "for this key, as key list shows it")
+    .option("--key <id>", "for this key, as key list shows it", parseKeyId)
     .option("--user <user>", "for this user of the app: an id, or JSON as its authenticate says it")
     .addHelpText(
       "after",

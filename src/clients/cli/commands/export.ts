@@ -3,7 +3,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { download, type Loaded, type WantedFile } from "../admin/download.ts";
-import { toYaml, type Plain } from "../admin/document-file.ts";
+import { readTenantFile, toYaml, type Plain } from "../admin/document-file.ts";
 import { usageError } from "../exit.ts";
 import * as place from "../admin/export-folder.ts";
 import { act, type CommandContext } from "../command-context.ts";
@@ -57,6 +57,7 @@ export async function exportInto(context: CommandContext, id: string, out: strin
   const folder = resolve(context.terminal.cwd, out ?? id);
   const { region, jurisdiction, own: document } = await context.api.json<TenantAnswer>({ path: ["tenants", id] });
   if ((await place.findExport(folder)) === "other") throw usageError(`${folder}: holds something that is no export`);
+  await refuseOthers(folder, id, context.terminal);
   const before = (await place.readIndex(folder)) ?? [];
   const target = new TargetFolder(folder);
   // Every name is judged before anything is written.
@@ -85,6 +86,15 @@ export async function exportInto(context: CommandContext, id: string, out: strin
   );
   await place.removeStale(folder, before, entries);
   return { folder, resources: entries.length, ...loaded };
+}
+
+/** What is written there would take the place of another tenant's export, which may be the last of it. */
+async function refuseOthers(folder: string, id: string, terminal: Terminal): Promise<void> {
+  const file = join(folder, place.TENANT_FILE);
+  if (!(await place.isThere(file))) return;
+  const { id: whose } = await readTenantFile(file, terminal);
+  if (whose !== id)
+    throw usageError(`${folder}: holds ${whose ?? "a document without an id"}, not ${id}: name another folder`);
 }
 
 /** A base is one name: in a folder below, apply would not find it. */

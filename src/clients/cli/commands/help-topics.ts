@@ -100,7 +100,7 @@ Look before you leap: tenantry diff -f tenant.yaml`,
   2. TENANTRY_URL and TENANTRY_TOKEN in the environment
   3. what tenantry login kept, in ~/.config/tenantry/config.json
   4. the server of an npm start in this folder or one above, at whichever port, with its development token; else
-     ${DEFAULT_URL}
+     ${DEFAULT_URL}, with ADMIN_TOKEN of .dev.vars
 
 A kept token goes only to the server it was kept for. API keys for tenantry call, watch and stdio: --key-file or --key,
 else TENANTRY_KEY. Arguments such as --token and --key are seen by other programs of this machine; files, stdin and the

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import type { Acknowledged, ApiKey, CreatedKey, Infer } from "../../../admin/contract.ts";
 import { collectPages, createAdminClient } from "../admin/admin-client.ts";
 import { keyFor, withKeyOptions, type KeyOptions } from "./key-option.ts";
-import { parseMoment, parseSeconds } from "./option-values.ts";
+import { parseKeyId, parseMoment, parseSeconds } from "./option-values.ts";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
 import { staleEnd } from "../terminal/changes.ts";
@@ -144,13 +144,6 @@ async function rotateOwn(
   const { base } = context.api;
   const api = createAdminClient({ url: base, token, tokenFrom: "the key" }, context.terminal.signal);
   showMade(context, await api.json<Made>({ method: "POST", path: pathOf(tenant, "own", "rotate"), json }));
-}
-
-/** Who gives the key itself is told, and the key is not said again. Everything else the server judges. */
-function parseKeyId(text: string): string {
-  const [, id] = /^tn[a-z]_([0-9A-Za-z]{10})_/.exec(text) ?? [];
-  if (id === undefined) return text;
-  throw usageError(`this is a key, where its id belongs: ${id}. It now stands in your shell's history`);
 }
 
 async function revokeKey(

@@ -6,6 +6,7 @@ import type { CreatedOperator, Operator, Infer } from "../../../admin/contract.t
 import { collectPages } from "../admin/admin-client.ts";
 import { parseMoment } from "./option-values.ts";
 import { act, confirm, repeated, type CommandContext } from "../command-context.ts";
+import { ServerRefused } from "../terminal/problem.ts";
 import { table, time } from "../terminal/table.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -65,6 +66,13 @@ async function createOperator(
   const made = await context.api.json<Infer<typeof CreatedOperator>>({ method: "POST", path: ["operators"], json });
   context.note(`Operator ${made.name}, ${made.role}. This is the only time the token is shown:`);
   context.show(made, () => made.token);
+  for (const id of tenant ?? []) await warnOfNone(context, id);
+}
+
+/** It may be made later, and then is theirs. Whatever else goes wrong here, the operator is made. */
+async function warnOfNone(context: CommandContext, id: string): Promise<void> {
+  const failure = await context.api.json({ path: ["tenants", id] }).catch((error: unknown) => error);
+  if (failure instanceof ServerRefused && failure.status === 404) context.warn(`there is no tenant ${id} yet`);
 }
 
 async function listOperators(context: CommandContext): Promise<void> {

@@ -1,6 +1,7 @@
-// Owns the values of options as a person types them: durations (`90s`, `30d`), dates, counts, priorities.
+// Owns the values of options as a person types them: durations (`90s`, `30d`), dates, counts, priorities, keys' ids.
 
 import { InvalidArgumentError } from "commander";
+import { usageError } from "../exit.ts";
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
@@ -42,4 +43,12 @@ export function parsePriority(text: string): number {
   const priority = Number(text);
   if (text.trim() === "" || !(priority >= 0 && priority <= 1)) throw new InvalidArgumentError("a number from 0 to 1.");
   return priority;
+}
+
+/** Who gives the key itself is told, and the key is not said again. Everything else the server judges. */
+export function parseKeyId(text: string): string {
+  const [, id] = /^(?:key )?tn[a-z]_([0-9A-Za-z]{10})_/.exec(text.trim()) ?? [];
+  if (id === undefined) return text;
+  const rotate = `It now stands in your shell's history: tenantry key rotate TENANT ${id}`;
+  throw usageError(`this is a key, where its id belongs: ${id}. ${rotate}`);
 }

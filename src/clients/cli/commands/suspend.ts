@@ -4,6 +4,7 @@
 import type { Command } from "commander";
 import { CliError, EXIT, usageError } from "../exit.ts";
 import { act, type CommandContext } from "../command-context.ts";
+import { parseKeyId } from "./option-values.ts";
 import { staleEnd } from "../terminal/changes.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -54,6 +55,7 @@ function withTarget(command: Command, verb: string): Command {
     .option(
       "--principal <id>",
       `only ${verb} this caller: a key's id, "oauth ISSUER SUBJECT", "app ID" or "worker NAME"`,
+      parseKeyId,
     )
     .option("--tool <name>", `only ${verb} this tool`)
     .option("--all-tenants", "the tool in every tenant");

@@ -1,12 +1,13 @@
 // Owns how an endpoint lets callers in, as a client without any credential finds out: everybody, with a key, or by logging in.
 
 import { exchange } from "../../../mcp-client/exchange.ts";
-import { McpFault } from "../../../mcp-client/fault.ts";
-import { closeAnswer } from "../../../mcp-client/http-answer.ts";
-import type { HttpFacts } from "../../../mcp-client/fault.ts";
+import { McpFault, type Fault, type HttpFacts } from "../../../mcp-client/fault.ts";
+import { closeAnswer, refusalIn } from "../../../mcp-client/http-answer.ts";
+import { rpcErrorOf } from "../../../mcp-client/message.ts";
 import { CliError, EXIT } from "../exit.ts";
 import type { McpEndpoint } from "../mcp-endpoint.ts";
 import { mcpProblem } from "../terminal/mcp-problem.ts";
+import { oneLine } from "../terminal/printable.ts";
 
 export type AccessKind = "open" | "key" | "login";
 
@@ -18,24 +19,40 @@ export function metadataUrlIn(wwwAuthenticate: string | undefined): string | und
 /** A request that asks nothing, in the form that every revision reads. */
 export const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 
-/** What the head of the answer to such a request says. */
-export async function pinged(endpoint: McpEndpoint, signal: AbortSignal): Promise<HttpFacts> {
+/** The head of an answer, and the message of the error that it is. */
+export interface Pinged extends HttpFacts {
+  readonly said?: string;
+}
+
+export async function pinged(endpoint: McpEndpoint, signal: AbortSignal): Promise<Pinged> {
   try {
     const answer = await exchange(endpoint, { method: "POST", headers: {}, body: PING }, { signal });
     closeAnswer(answer);
-    return answer.http;
+    const { fault } = refusalIn(answer) ?? {};
+    return { ...answer.http, ...(fault && saidIn(fault)) };
   } catch (error) {
-    if (error instanceof McpFault && "http" in error.fault) return error.fault.http;
+    if (error instanceof McpFault && "http" in error.fault) return { ...error.fault.http, ...saidIn(error.fault) };
     throw error;
   }
+}
+
+function saidIn(fault: Fault): Pick<Pinged, "said"> {
+  const said = "error" in fault && fault.error ? rpcErrorOf(fault.error)?.message : undefined;
+  return said ? { said: oneLine(said) } : {};
 }
 
 export function leadsElsewhere(status: number): boolean {
   return status >= 300 && status < 400;
 }
 
-export async function accessAt(endpoint: McpEndpoint, signal: AbortSignal): Promise<AccessKind> {
-  let http: HttpFacts;
+/** `shut`: why it lets nobody in now, who would otherwise come in that way. */
+export interface Accessible {
+  readonly kind: AccessKind;
+  readonly shut?: string;
+}
+
+export async function accessAt(endpoint: McpEndpoint, signal: AbortSignal): Promise<Accessible> {
+  let http: Pinged;
   try {
     http = await pinged(endpoint, signal);
   } catch (error) {
@@ -45,7 +62,9 @@ export async function accessAt(endpoint: McpEndpoint, signal: AbortSignal): Prom
       cause: error,
     });
   }
-  if (http.status === 404) throw new CliError(EXIT.notFound, `${endpoint.url}: there is no endpoint (404)`);
+  if (http.status === 404) {
+    throw new CliError(EXIT.notFound, `${endpoint.url}: ${http.said ?? "there is no endpoint"} (404)`);
+  }
   if (leadsElsewhere(http.status)) {
     throw new CliError(
       EXIT.refused,
@@ -57,6 +76,7 @@ export async function accessAt(endpoint: McpEndpoint, signal: AbortSignal): Prom
     const said = `${endpoint.url} answered ${http.status} (text/html), not MCP: is the URL whole?`;
     throw new CliError(EXIT.refused, `${said} --auth prints what a client needs all the same`);
   }
-  if (http.status !== 401) return "open";
-  return metadataUrlIn(http.wwwAuthenticate) === undefined ? "key" : "login";
+  if (http.status === 403) return { kind: "open", shut: http.said ?? "refused (403)" };
+  if (http.status !== 401) return { kind: "open" };
+  return { kind: metadataUrlIn(http.wwwAuthenticate) === undefined ? "key" : "login" };
 }

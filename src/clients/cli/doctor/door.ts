@@ -19,9 +19,9 @@ export interface Entrance {
 /** What a request without any credential is told, and what that leads to. */
 export async function entrance(endpoint: McpEndpoint, signal: AbortSignal): Promise<Entrance> {
   const stranger = { ...endpoint, headers: {}, hasKey: false };
-  const { status, wwwAuthenticate } = await pinged(stranger, signal);
+  const { status, wwwAuthenticate, said } = await pinged(stranger, signal);
   if (status < 300) return { findings: [ok(ENTRANCE, "everybody: no key, no login")], leads: "in" };
-  if (status !== 401) return { findings: [shut(status)], leads: "nowhere" };
+  if (status !== 401) return { findings: [shut(status, said)], leads: "nowhere" };
   const metadata = metadataUrlIn(wwwAuthenticate);
   const named = challenge(wwwAuthenticate);
   const findings =
@@ -33,7 +33,7 @@ export async function entrance(endpoint: McpEndpoint, signal: AbortSignal): Prom
 
 const ENTRANCE = "who gets in";
 
-function shut(status: number): Finding {
+function shut(status: number, said: string | undefined): Finding {
   if (leadsElsewhere(status)) {
     const mend = "Give clients the URL that it leads to: most follow none with a POST, and none with a key.";
     return failed(ENTRANCE, `it sends whoever asks elsewhere (${status})`, mend);
@@ -43,10 +43,15 @@ function shut(status: number): Finding {
     return failed(ENTRANCE, "there is no endpoint at this URL (404)", mend);
   }
   if (status === 403) {
-    return failed(ENTRANCE, "refused, whoever asks (403)", "Is the tenant suspended, or this host not its own?");
+    const mend = "Is the tenant suspended, which tenantry tenant show TENANT says, or this host not its own?";
+    return failed(ENTRANCE, inWords("refused, whoever asks (403)", said), mend);
   }
   const mend = "This is no answer of an MCP endpoint: is the URL whole?";
   return failed(ENTRANCE, `a request without a credential is answered ${status}`, mend);
+}
+
+function inWords(refusal: string, said: string | undefined): string {
+  return said === undefined ? refusal : `${refusal}: ${said}`;
 }
 
 /** RFC 9110: a 401 names what is wanted. Clients that find nothing there say that the server is broken. */
@@ -106,21 +111,21 @@ export async function credential(
 ): Promise<Finding> {
   const step = "key";
   if (!endpoint.hasKey) return skipped(step, "none given");
-  const { status, wwwAuthenticate = "" } = await pinged(endpoint, signal);
+  const { status, wwwAuthenticate = "", said } = await pinged(endpoint, signal);
   const why = /error_description="([^"]*)"/.exec(wwwAuthenticate)?.[1];
   if (status === 401) {
     const mend =
       leads === "in"
         ? "Leave it out: everybody is let in without. A key belongs to one tenant."
         : "Copy it again, whole, or make another: tenantry key create TENANT --name NAME. It belongs to one tenant.";
-    return failed(step, `it is refused (401)${why === undefined ? "" : `: ${why}`}`, mend);
+    return failed(step, inWords("it is refused (401)", why), mend);
   }
-  if (status === 403)
-    return failed(
-      step,
-      "it is known, and may not do this (403)",
-      "A key may be for one profile alone: tenantry key list TENANT.",
-    );
+  if (status === 403) {
+    const mend = said?.startsWith("Suspended")
+      ? "tenantry resume ends that; tenantry tenant show TENANT says what is suspended."
+      : "A key may be for one profile alone: tenantry key list TENANT.";
+    return failed(step, inWords("it is known, and may not do this (403)", said), mend);
+  }
   return ok(step, "it is taken");
 }
 

@@ -183,7 +183,6 @@ const README = textOf(`
 
   The test runs the tool in plain Node, \`check\` looks at the types, and \`npm start\` serves http://localhost:8362/mcp/demo. In another shell, while it runs:
 
-      export TENANTRY_URL=http://localhost:8362 TENANTRY_TOKEN=$(sed -n 's/^ADMIN_TOKEN=//p' .dev.vars)
       npx tenantry call demo count_words text="one two"
       npx tenantry connect demo --client claude-code
       npx tenantry doctor demo
@@ -194,8 +193,8 @@ const README = textOf(`
       npx tenantry key create acme --name laptop
       npx tenantry connect acme --client cursor
 
-  Tools are in \`src/tools.ts\`, tenants and features in \`src/worker.ts\`. \`.dev.vars\` holds an operator's token and the key that seals
-  tenants' secrets, for this machine alone; git does not see it.
+  Tools are in \`src/tools.ts\`, tenants and features in \`src/worker.ts\`. \`.dev.vars\` holds an operator's token, which \`npx tenantry\` finds here, and the
+  key that seals tenants' secrets, for this machine alone; git does not see it.
 
   To deploy:
 

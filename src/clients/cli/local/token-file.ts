@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { rmSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { parseEnv } from "node:util";
 import { writePrivate } from "./private-file.ts";
 import { isRunning, runOf } from "./run.ts";
 
@@ -29,6 +30,20 @@ export async function developmentToken(cwd: string, port: string): Promise<strin
   for (const folder of upwards(cwd)) {
     const text = await readFile(fileOf(folder, port), "utf8").catch(() => undefined);
     if (text !== undefined) return text.split("\n")[0];
+  }
+  return undefined;
+}
+
+/** The owner's token of a project whose Worker `wrangler dev` runs, in this folder or one above. */
+export async function tokenInDevVars(
+  cwd: string,
+): Promise<{ readonly token: string; readonly file: string } | undefined> {
+  for (const folder of upwards(cwd)) {
+    const file = join(folder, ".dev.vars");
+    const text = await readFile(file, "utf8").catch(() => undefined);
+    if (text === undefined) continue;
+    const { ADMIN_TOKEN: token } = parseEnv(text);
+    return token ? { token, file } : undefined;
   }
   return undefined;
 }

@@ -14,5 +14,5 @@ export function asTyped(text: string, env: Environment): string {
 /** npm says which script it runs, and of `npx` the whole line. */
 function calledBy({ npm_lifecycle_event: script, npm_lifecycle_script: line = "" }: Environment): string | undefined {
   if (script === "tenantry") return "npm run -s tenantry --";
-  return script === "npx" && /^"?tenantry\b/.test(line) ? "npx tenantry" : undefined;
+  return script === "npx" && /^["']?tenantry\b/.test(line) ? "npx tenantry" : undefined;
 }

@@ -206,6 +206,46 @@ test("a refused key is said in the server's words", async () => {
   expect(findings.find(({ step }) => step === "key")?.said).toContain("The key was revoked");
 });
 
+test.each([
+  ["Suspended: unpaid", "tenantry resume"],
+  ["This key belongs to another profile", "tenantry key list"],
+])("a key that is known and refused is said in the server's words: %s", async (says, mend) => {
+  const refuse = (exchange: Exchange) => {
+    if (exchange.verb !== "POST") return false;
+    if (isStranger(exchange)) exchange.refuse(401, { "www-authenticate": "Bearer" });
+    else exchange.error(-32003, says, 403);
+    return true;
+  };
+  const { ended, findings } = await doctor(refuse, "--key", "tnt_x");
+  expect([failedOf(findings), ended.exit]).toEqual([["key"], 4]);
+  const found = findings.find(({ step }) => step === "key");
+  expect([found?.said, found?.mend].join("\n")).toMatch(new RegExp(`\\(403\\): ${says}\n.*${mend}`));
+});
+
+test("who refuses whoever asks is heard out", async () => {
+  const { findings } = await doctor((exchange) => {
+    if (exchange.verb !== "POST") return false;
+    exchange.error(-32003, "Suspended: unpaid", 403);
+    return true;
+  });
+  expect(findings.find(({ state }) => state === "failed")?.said).toBe("refused, whoever asks (403): Suspended: unpaid");
+});
+
+test("connect says that an endpoint lets nobody in now, and prints what it takes all the same", async () => {
+  const endpoint = await ScriptedEndpoint.start((exchange) => exchange.error(-32003, "Suspended: unpaid", 403));
+  const { cli } = await commandLine();
+  const { exit, stdout, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor"]);
+  expect([exit, stdout.includes(endpoint.url)]).toEqual([0, true]);
+  expect(stderr).toContain("refuses its callers now (403): Suspended: unpaid");
+});
+
+test("connect says what a server says of an endpoint that is not there", async () => {
+  const endpoint = await ScriptedEndpoint.start((exchange) => exchange.error(-32001, "No such profile", 404));
+  const { cli } = await commandLine();
+  const { exit, stderr } = await cli.run(["connect", endpoint.url, "--client", "cursor"]);
+  expect([exit, stderr]).toEqual([3, expect.stringContaining("No such profile (404)")]);
+});
+
 test("a port at which nothing listens is where the way ends", async () => {
   const endpoint = await ScriptedEndpoint.start();
   await endpoint.stop();

@@ -285,3 +285,33 @@ test("resources are listed by prefix and deleted by URI or prefix", async () => 
   expect((await cli.run(["resource", "delete", "acme", "-p", "a:", "-y"])).exit).toBe(0);
   expect([...resources.keys()]).toEqual(["b:1"]);
 });
+
+test.each(["export", "backup"])(
+  "%s into another tenant's folder is refused, and leaves that one whole",
+  async (command) => {
+    const { admin, cli, folder } = await commandLine();
+    admin.addTenant("acme");
+    admin.addTenant("globex");
+    admin.addResource("acme", "docs://guide", "kept");
+    expect((await cli.run(["export", "acme", "--out", "folder"])).exit).toBe(0);
+    const before = await readFile(join(folder, "folder/tenant.yaml"), "utf8");
+    const { exit, stderr } = await cli.run([command, "globex", ...(command === "export" ? ["--out"] : []), "folder"]);
+    expect([exit, stderr]).toEqual([2, expect.stringContaining("holds acme, not globex")]);
+    expect(await readFile(join(folder, "folder/tenant.yaml"), "utf8")).toBe(before);
+    expect(await readFile(join(folder, "folder/resources/docs/guide"), "utf8")).toBe("kept");
+  },
+);
+
+test("a folder with files beside its resources is no export that was cut off, and none of them is written over", async () => {
+  const { admin, cli, folder } = await commandLine();
+  admin.addTenant("acme");
+  admin.addResource("acme", "docs://guide", "the tenant's");
+  await mkdir(join(folder, "acme/resources/docs"), { recursive: true });
+  await writeFile(join(folder, "acme/resources/docs/guide"), "the user's");
+  await writeFile(join(folder, "acme/main.py"), "");
+  const { exit, stderr } = await cli.run(["export", "acme"]);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining("holds something that is no export")]);
+  expect(await readFile(join(folder, "acme/resources/docs/guide"), "utf8")).toBe("the user's");
+  await rm(join(folder, "acme/main.py"));
+  expect((await cli.run(["export", "acme"])).exit).toBe(0);
+});

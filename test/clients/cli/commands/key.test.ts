@@ -1,5 +1,7 @@
 // A key's holder makes it anew with the key alone; and a key that stands where its id belongs is not sent, and not said again.
 
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { commandLine } from "../../../support/command-line.ts";
 
@@ -34,11 +36,25 @@ test("without an id and a key there is nothing to rotate", async () => {
   });
 });
 
-test.each(["rotate", "revoke"])("key %s says that it was given a key, with the id that was meant", async (command) => {
+test.each([
+  ["key rotate acme", KEY],
+  ["key revoke acme", KEY],
+  ["suspend acme --note Left --principal", KEY],
+  ["resume acme --principal", `key ${KEY}`],
+  ["grant list acme --principal", `key ${KEY}`],
+  ["explain acme note_write --key", KEY],
+])("%s says that it was given a key, with the id that was meant", async (command, key) => {
   const { admin, cli } = await commandLine();
-  const { exit, stderr } = await cli.run(["key", command, "acme", KEY]);
+  const { exit, stderr } = await cli.run([...command.split(" "), key]);
   expect({ exit, requests: admin.requests }).toEqual({ exit: 2, requests: [] });
   expect(stderr).toBe(
-    "tenantry: this is a key, where its id belongs: Yk3v0Qp8sD. It now stands in your shell's history\n",
+    "tenantry: this is a key, where its id belongs: Yk3v0Qp8sD. It now stands in your shell's history: tenantry key rotate TENANT Yk3v0Qp8sD\n",
   );
+});
+
+test("an empty file of a key is said to be empty", async () => {
+  const { cli, folder } = await commandLine();
+  await writeFile(join(folder, "key.txt"), "\n");
+  const { exit, stderr } = await cli.run(["call", "acme", "--key-file", "key.txt"]);
+  expect({ exit, stderr }).toEqual({ exit: 2, stderr: "tenantry: --key-file: is empty\n" });
 });

@@ -65,3 +65,15 @@ test("a tool is blocked in every tenant, listed and let go on, and what is no to
     "TOOL  SINCE                 NOTE\nx     2026-11-25T10:00:00Z  Fix\n",
   );
 });
+
+test("an operator of a tenant that is not there is made, and the name is said", async () => {
+  const { admin, cli } = await commandLine();
+  admin.addTenant("acme");
+  const args = ["operator", "create", "ann", "--role", "tenant-admin", "--tenant", "acme", "--tenant", "nosuch"];
+  const { exit, stderr } = await cli.run(args);
+  expect([exit, stderr.match(/there is no tenant .*/g)]).toEqual([0, ["there is no tenant nosuch yet"]]);
+  // Its token is shown this once, whatever becomes of the rest.
+  admin.intercept = ({ url }) => (url.includes("/tenants/") ? { status: 403, json: {} } : undefined);
+  const made = await cli.run(args.with(2, "bob"));
+  expect([made.exit, made.stdout.trim()]).toEqual([0, expect.stringMatching(/./)]);
+});

@@ -12,6 +12,11 @@ test.each<[string, Record<string, string>, string]>([
   ["KEY=$(tenantry key create acme --name x)", CHECKOUT, "KEY=$(npm run -s tenantry -- key create acme --name x)"],
   ["npx tenantry doctor demo", CHECKOUT, "npm run -s tenantry -- doctor demo"],
   ["tenantry key list acme", PROJECT, "npx tenantry key list acme"],
+  [
+    "tenantry key list acme",
+    { npm_lifecycle_event: "npx", npm_lifecycle_script: "'tenantry' key list" },
+    "npx tenantry key list acme",
+  ],
   ["tenantry key list acme", {}, "tenantry key list acme"],
   [
     "tenantry key list acme",

@@ -1,0 +1,19 @@
+// Owns which command a command line names, before it is parsed: `key create` of `tenantry key create acme`.
+
+import type { Command } from "commander";
+
+export interface NamedCommand {
+  readonly command: Command;
+  /** Its words, such as `key create`; none for the program itself. */
+  readonly words: readonly string[];
+}
+
+export function commandIn(program: Command, args: readonly string[]): NamedCommand {
+  let command = program;
+  const words = args.filter((arg) => {
+    const next = command.commands.find((one) => one.name() === arg);
+    command = next ?? command;
+    return next !== undefined;
+  });
+  return { command, words };
+}
